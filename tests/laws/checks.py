@@ -53,7 +53,7 @@ from palimpsest.streams.core.decide import decide
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
 from palimpsest.streams.core.faces import fold_face
-from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory
 from palimpsest.streams.core.separations import (
     separated_pair,
     separated_pairs,
@@ -263,16 +263,15 @@ def _came_too_late(late: World, other: World) -> bool:
 
     Another word has made the two one memory meanwhile, or the newer one with a better neighbour,
     which closes its question as another answer does; or a better one is ruled out no more; or
-    another answer has them apart, or has joined one of them to somebody from whom the other is
-    separated; or the text that it was about is gone, or one of the two is retracted. Or it composes
-    what cannot be kept: brought there it closed the question, and held back here it waits while the
-    two are separated.
+    another answer has them apart, or an earlier one that was held back with it has joined one of
+    them to somebody from whom the other is separated; or the text that it was about is gone, or one
+    of the two is retracted. Or it composes what cannot be kept: brought there it closed the
+    question, and held back here it waits while the two are separated.
     """
     ledger = late.ledger
     if any(other.ledger.entries[one.id].closed and _composes(one) for one in ledger.held.values()):
         return True
-    freed = _joined(late, by="judge") - _joined(other)
-    elsewhere = {ledger.entries[newer_id].memory for newer_id, _ in freed}
+    freed = [e for e in ledger.edges.values() if e.standing and e.freed]
     for newer_id, older_id in _joined(other, by="judge") - _joined(late):
         newer, older = ledger.entries[newer_id], ledger.entries[older_id]
         said = newer.answers.get(older_id, ())
@@ -288,10 +287,16 @@ def _came_too_late(late: World, other: World) -> bool:
             return True
         if standing and _answered_since(ledger, newer, older, min(standing)):
             return True
-        moved = not elsewhere.isdisjoint({newer.memory, older.memory})
-        if moved and separated_pair(ledger, newer.memory, older.memory) is not None:
+        apart = separated_pair(ledger, newer.memory, older.memory)
+        if standing and apart and any(_won(edge, newer, older, min(standing)) for edge in freed):
             return True
     return False
+
+
+def _won(freed: Edge, a: Entry, b: Entry, order: int) -> bool:
+    """Whether an answer that was given before `order` has joined one of two to somebody else."""
+    given = [one.given.order for one in freed.newer.answers[freed.older.id]]
+    return freed.newer.memory in (a.memory, b.memory) and min(given) < order
 
 
 def _composes(held: Entry) -> bool:

@@ -37,6 +37,20 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests of a store that follows a cluster: one process of pytest-xdist has them.
+
+    Each further one would run a worker and a follower of its own until the end.
+    """
+    items.sort(key=lambda item: not _follows(item))
+
+
+def _follows(item: pytest.Item) -> bool:
+    called = getattr(item, "callspec", None)
+    return called is not None and called.params.get("installation") == "cluster"
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _whatever_is_imported() -> Iterator[None]:
     """Hypothesis draws constants of the modules that are loaded: which depends on the tests before.

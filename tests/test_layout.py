@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -77,9 +77,19 @@ def dotted_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@pytest.fixture(scope="module")
+def ours() -> Tree:
+    """Our modules, parsed once; nobody may change a tree."""
+    return parse(ROOT)
+
+
 def imported(tree: ast.Module) -> Iterator[str]:
     """Yield the dotted name of everything imported, wherever in the module and for whatever."""
-    for node in ast.walk(tree):
+    return names_in(ast.walk(tree))
+
+
+def names_in(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -176,22 +186,19 @@ def impure_uses(tree: ast.Module) -> Iterator[str]:
                 pass
 
 
-def test_imports_point_one_way() -> None:
-    modules = parse(ROOT)
-    assert {layer_of(name) for name in modules} == set(MAY_IMPORT)
-    assert wrong_imports(modules) == []
+def test_imports_point_one_way(ours: Tree) -> None:
+    assert {layer_of(name) for name in ours} == set(MAY_IMPORT)
+    assert wrong_imports(ours) == []
 
 
-def test_the_runtimes_share_the_log_and_the_writer_alone() -> None:
-    modules = parse(ROOT)
-    assert all(package in modules for package in MAY_NOT_IMPORT)
-    assert wrong_runtimes(modules) == []
+def test_the_runtimes_share_the_log_and_the_writer_alone(ours: Tree) -> None:
+    assert all(package in ours for package in MAY_NOT_IMPORT)
+    assert wrong_runtimes(ours) == []
 
 
-def test_the_core_is_pure() -> None:
-    modules = parse(ROOT)
-    assert all(package in modules for package in CORE)
-    assert impurities(modules) == []
+def test_the_core_is_pure(ours: Tree) -> None:
+    assert all(package in ours for package in CORE)
+    assert impurities(ours) == []
 
 
 ONE_CLASS_EACH = """
@@ -394,14 +401,14 @@ def modules_of(requirement: str) -> set[str]:
 
 def third_party(tree: ast.Module) -> set[str]:
     """Return the packages of others that a module imports when it runs."""
-    running = ast.Module([WithoutTypes().visit(node) for node in tree.body], [])
-    names = {name.split(".")[0] for name in (*imported(running), *imported_by_name(running))}
+    nodes = [*running(tree)]
+    names = {name.split(".")[0] for name in (*names_in(nodes), *imported_by_name(nodes))}
     return names - set(sys.stdlib_module_names) - {PACKAGE}
 
 
-def imported_by_name(tree: ast.Module) -> Iterator[str]:
+def imported_by_name(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Yield what `importlib.import_module` is asked for."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Call(func=ast.Attribute(attr="import_module"), args=[ast.Constant(str(name))]):
                 yield name
@@ -409,13 +416,15 @@ def imported_by_name(tree: ast.Module) -> Iterator[str]:
                 pass
 
 
-class WithoutTypes(ast.NodeTransformer):
-    """Empties `if TYPE_CHECKING`: what only types need is not imported when it runs."""
-
-    def visit_If(self, node: ast.If) -> ast.AST:
-        if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            return ast.Pass()
-        return self.generic_visit(node)
+def running(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all nodes outside `if TYPE_CHECKING`: what only types need is not imported then."""
+    match node:
+        case ast.If(test=ast.Name("TYPE_CHECKING")):
+            return
+        case _:
+            yield node
+    for child in ast.iter_child_nodes(node):
+        yield from running(child)
 
 
 def undeclared(modules: Tree, groups: dict[str, set[str]]) -> list[str]:
@@ -428,16 +437,15 @@ def undeclared(modules: Tree, groups: dict[str, set[str]]) -> list[str]:
     return found
 
 
-def test_every_import_is_declared() -> None:
-    assert undeclared(parse(ROOT), declared()) == []
+def test_every_import_is_declared(ours: Tree) -> None:
+    assert undeclared(ours, declared()) == []
 
 
-def test_everything_declared_is_imported() -> None:
-    modules = parse(ROOT)
-    used = set().union(*map(third_party, modules.values()))
+def test_everything_declared_is_imported(ours: Tree) -> None:
+    used = set().union(*map(third_party, ours.values()))
     groups = declared()
     assert set(groups) == {"", *GUARDED}
-    there = [name for name in groups if not name or any(m in modules for m in GUARDED[name])]
+    there = [name for name in groups if not name or any(m in ours for m in GUARDED[name])]
     unused = {name: groups[name] - used - NAMED_ONLY for name in there}
     assert {name: rest for name, rest in unused.items() if rest} == {}
 

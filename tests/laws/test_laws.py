@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from palimpsest.contracts.policy import CosineCheck, Policy, Zone
+from palimpsest.contracts.policy import CosineCheck, Policy, Search, Zone
 from tests.laws import checks
 from tests.laws.histories import (
     ACT_BYTES,
@@ -44,6 +44,24 @@ asking_policy = st.one_of(any_policy, st.just(ASKING))
 candidates_policy = policies(search="candidates")
 numbers = st.integers(0, 15)
 chances = st.randoms(use_true_random=False)
+
+
+def comparing(*zones: Zone, search: Search = "candidates") -> Policy:
+    """A policy that looks at the cosine alone."""
+    checks = (CosineCheck(check="cosine", zones=zones),)
+    return Policy(name="comparing", model="grid", search=search, checks=checks)
+
+
+CLOSE = comparing(Zone(at_least=0.9375, action="pending"))
+FACES = comparing(Zone(at_least=0.9375, action="pending"), search="memories")
+TAKING = comparing(Zone(at_least=0.875, action="superseded"), Zone(at_least=0.75, action="pending"))
+JOINING = comparing(
+    Zone(at_least=0.8125, action="auto_reject"), Zone(at_least=0.75, action="pending")
+)
+GUARDED = comparing(
+    Zone(at_least=0.9375, action="pending"),
+    Zone(at_least=0.625, action="auto_reject", guard=True),
+)
 patient = settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 
 
@@ -55,20 +73,6 @@ def test_L1_unmerging_with_nothing_after_it_restores_what_was_before(
     checks.l1_unmerge_restores(policy, story)
 
 
-GUARDED = Policy(
-    name="guarded",
-    model="grid",
-    search="candidates",
-    checks=(
-        CosineCheck(
-            check="cosine",
-            zones=(
-                Zone(at_least=0.9375, action="pending", guard=False),
-                Zone(at_least=0.625, action="auto_reject", guard=True),
-            ),
-        ),
-    ),
-)
 APART_MEANWHILE: list[Act] = [
     *(Say(0), Say(2), Judge(which=0, answers=("same",))),
     *(Say(1), Judge(which=0, answers=("same",)), Say(3), Judge(which=0, answers=("same",))),
@@ -83,7 +87,7 @@ TWO_HELD_BACK: list[Act] = [
     *(HoldBack(which=0, cut=False), Judge(1, ("same",)), Say(6), SettleAgain(which=3)),
     *(OnJoin(which=4), HoldBack(which=1), Whole(which=0)),
 ]
-"""The join holds back two answers, each of which has the other's pair apart: the older one wins."""
+"""The join holds back two answers that exclude each other: the earlier one settles."""
 
 
 @patient
@@ -163,19 +167,13 @@ def test_L3_twice_is_once_also_when_redelivered(policy: Policy, story: list[Act]
     checks.l3_twice_is_once(policy, story)
 
 
-FACES = Policy(
-    name="faces",
-    model="grid",
-    search="memories",
-    checks=(CosineCheck(check="cosine", zones=(Zone(at_least=0.9375, action="pending"),)),),
-)
 LEFT_ITS_TEXT: list[Act] = [
     *(Say(0), Say(4), Say(0), Say(3), Say(2), Say(0), HoldBack(which=1, other=1, cut=True)),
     *(Say(0, "!"), Judge(which=1, answers=("compose",)), Pair(same=True, a=0, b=2)),
     *(Judge(which=0, answers=("different",)), OnJoin(which=3), OnJoin(which=0, standing=False)),
     OnJoin(which=3),
 ]
-"""A neighbour's memory had a composed text when it was compared; it leaves, then the text falls."""
+"""A neighbour leaves the memory whose composed text was compared; then that text falls apart."""
 
 
 @example(FACES, LEFT_ITS_TEXT)
@@ -250,19 +248,6 @@ def test_L9_no_automatic_event_connects_a_separated_pair(policy: Policy, story: 
     checks.l9_separations_bind(policy, story)
 
 
-TAKING = ASKING.model_copy(
-    update={
-        "checks": (
-            CosineCheck(
-                check="cosine",
-                zones=(
-                    Zone(at_least=0.875, action="superseded"),
-                    Zone(at_least=0.75, action="pending"),
-                ),
-            ),
-        )
-    }
-)
 REPEATED_BEFORE: list[Act] = [Say(5), Say(2), Say(7, "!"), Say(2), Judge(0, ("same",))]
 """A late verdict is folded before a repeat that came meanwhile: this one brings a face back."""
 
@@ -270,18 +255,12 @@ REPEATED_BEFORE: list[Act] = [Say(5), Say(2), Say(7, "!"), Say(2), Judge(0, ("sa
 EARLIER_THAN_WHO_SPOKE: list[Act] = [
     *(Say(4, hours_ago=1), Say(0), Say(1, hours_ago=1), Judge(0, ("same",))),
 ]
-"""A late verdict is folded before who came then, and had happened before who spoke by then."""
-CLOSE = Policy(
-    name="close",
-    model="grid",
-    search="candidates",
-    checks=(CosineCheck(check="cosine", zones=(Zone(at_least=0.9375, action="pending"),)),),
-)
+"""The last text lost to a later one, which loses its face to an earlier one by a late verdict."""
 LATER_THAN_WHO_SPEAKS: list[Act] = [
     *(Say(1, hours_ago=1), Say(2), Say(0), Judge(0, ("unavailable",))),
     *(Batch(a=1, b=1, face="take"), Judge(0, ("same",))),
 ]
-"""A late verdict has somebody speak for a newcomer who happened before whom it had displaced."""
+"""A text displaced another, and loses its own face to an older one by a late verdict."""
 
 
 @example(TAKING, REPEATED_BEFORE)
@@ -362,21 +341,7 @@ FREED_BETWEEN: list[Act] = [
     *(Say(0), Say(4), Judge(0, ("same",)), OnJoin(which=0), Pair(same=True, a=0, b=0)),
     *(Say(3), Say(1), Pair(same=True, a=0, b=1), OnJoin(which=0), OnJoin(which=0)),
 ]
-"""The first of two cuts frees an answer: it stays while the second is taken back."""
-JOINING = Policy(
-    name="joining",
-    model="grid",
-    search="candidates",
-    checks=(
-        CosineCheck(
-            check="cosine",
-            zones=(
-                Zone(at_least=0.8125, action="auto_reject"),
-                Zone(at_least=0.75, action="pending"),
-            ),
-        ),
-    ),
-)
+"""The first of two cuts frees an answer, whose join stays when the second cut is taken back."""
 
 
 @patient

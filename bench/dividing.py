@@ -43,11 +43,26 @@ def large_memory(scale: Scale) -> list[Measured]:
         apart = [_seconds(store.unmerge, memory_id=memory_id)]
     note = f"a memory of {members:,} members"
     return [
+        *_repeats(scale.of(300, 10_000, 10_000)),
         Measured("dry run of an un-merge", "s", looked, 1.0, at_most=True, note=note),
         Measured("an un-merge in the middle", "s", cut, 1.0, at_most=True, note=note),
         Measured("a person's join", "s", joined, 0.06, at_most=True, note=note),
         Measured("un-merging all of it", "s", apart, 5.0, at_most=True, note=note),
     ]
+
+
+def _repeats(count: int) -> Iterator[Measured]:
+    """Seconds of looking at an un-merge that takes half of many exact repeats along."""
+    looked = []
+    with _store() as store:
+        texts = [_row("Ada keeps a red kettle."), _row("Ada keeps a blue kettle.")]
+        decision_id = store.submit(texts)[1].decision_id
+        store.submit(texts * (count // 2), source="bench")
+        members = _largest(store)[1]
+        for _ in range(ROUNDS):
+            looked.append(_seconds(store.unmerge, decision_id=decision_id, dry_run=True))
+    note = f"{members - 2:,} repeats of its two texts"
+    yield Measured("dry run of an un-merge, repeats", "s", looked, 1.0, at_most=True, note=note)
 
 
 @contextmanager

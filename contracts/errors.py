@@ -20,7 +20,10 @@ InvalidReason = Literal[
 
 
 class PalimpsestError(Exception):
-    """Anything this system raises on purpose."""
+    """Anything this system raises on purpose.
+
+    Its arguments are those that it was made of, so that another process gets it whole by pickle.
+    """
 
 
 class TransientError(PalimpsestError):
@@ -34,18 +37,24 @@ class InvalidInputError(PalimpsestError):
     """
 
     def __init__(self, reason: InvalidReason, detail: str) -> None:
-        super().__init__(f"{reason}: {detail}")
+        super().__init__(reason, detail)
         self.reason: InvalidReason = reason
         self.detail = detail
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.detail}"
 
 
 class RefusedError(PalimpsestError):
     """An operator's command that could not be; `reason` is a stable word, `detail` a sentence."""
 
     def __init__(self, reason: str, detail: str) -> None:
-        super().__init__(f"{reason}: {detail}")
+        super().__init__(reason, detail)
         self.reason = reason
         self.detail = detail
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.detail}"
 
 
 class StoreError(PalimpsestError):

@@ -41,12 +41,15 @@ class DamagedEventError(StoreError):
     """An event that is not as it was written, or not where; `what` follows its place."""
 
     def __init__(self, position: int, what: str) -> None:
-        super().__init__(
-            f"the event at position {position} {what}: the log was changed;"
-            " restore log.sqlite from a copy"
-        )
+        super().__init__(position, what)
         self.position = position
         self.what = what
+
+    def __str__(self) -> str:
+        return (
+            f"the event at position {self.position} {self.what}: the log was changed;"
+            " restore log.sqlite from a copy"
+        )
 
 
 class References:

@@ -1,0 +1,25 @@
+"""Errors reach another process whole."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from palimpsest.contracts.errors import InvalidInputError, PalimpsestError, RefusedError
+from palimpsest.streams.log.damage import DamagedEventError
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RefusedError("separated", "both were separated"),
+        InvalidInputError("field", "owner_id: missing"),
+        DamagedEventError(7, "names nobody"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_is_the_same_after_pickle(error: PalimpsestError) -> None:
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - its own bytes
+    assert type(again) is type(error)
+    assert (str(again), vars(again)) == (str(error), vars(error))

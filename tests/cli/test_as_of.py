@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
+from palimpsest import Palimpsest
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requests import SettleRequest
 from tests.cli.conftest import CommandLine, Row
 
 HEARD = ("recall", "ada", "She keeps a kettle.", "-k", "1")
@@ -53,6 +57,31 @@ def test_status_as_of_each_position_is_what_it_was_then(palimpsest: CommandLine,
         assert now["judge"] == then["judge"]
         assert now["policy"] == then["policy"]
     assert palimpsest.json("status", "--as-of", "0")["candidates"] == 0
+
+
+def test_a_text_to_compose_was_waited_for(palimpsest: CommandLine, row: Row) -> None:
+    palimpsest.ingest(row("A violin rests here."), row(NEAR[0]))
+    a, b = palimpsest.ids()
+    joined = palimpsest.json("merge", a, b)["decision_id"]
+    palimpsest.ingest(row(NEAR[1]))
+    c = palimpsest.ids()[-1]
+    said = [palimpsest.json("status")]
+    verdict = Verdict(neighbour_id=b, answer="compose")
+    with Palimpsest.open(palimpsest.store) as store:
+        store.settle(
+            [
+                SettleRequest(
+                    request_id=str(uuid4()), candidate_id=c, verdicts=(verdict,), composed="Both."
+                )
+            ]
+        )
+    said.append(palimpsest.json("status"))
+    palimpsest.json("unmerge", "--decision", joined)
+    said.append(palimpsest.json("status"))
+    assert [one["judge"]["waiting"] for one in said] == [1, 0, 1]
+    for then in said:
+        now = palimpsest.json("status", "--as-of", str(then["position"]))
+        assert now["judge"]["waiting"] == then["judge"]["waiting"]
 
 
 def test_show_as_of(merged_and_reinstated: tuple[CommandLine, list[str], str]) -> None:

@@ -53,14 +53,14 @@ def large_memory(scale: Scale) -> list[Measured]:
 
 def _repeats(count: int) -> Iterator[Measured]:
     """Seconds of looking at an un-merge that takes half of many exact repeats along."""
-    looked = []
     with _store() as store:
         texts = [_row("Ada keeps a red kettle."), _row("Ada keeps a blue kettle.")]
         decision_id = store.submit(texts)[1].decision_id
         store.submit(texts * (count // 2), source="bench")
         members = _largest(store)[1]
-        for _ in range(ROUNDS):
-            looked.append(_seconds(store.unmerge, decision_id=decision_id, dry_run=True))
+        looked = [
+            _seconds(store.unmerge, decision_id=decision_id, dry_run=True) for _ in range(ROUNDS)
+        ]
     note = f"{members - 2:,} repeats of its two texts"
     yield Measured("dry run of an un-merge, repeats", "s", looked, 1.0, at_most=True, note=note)
 

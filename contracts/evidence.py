@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal
 
@@ -66,6 +67,12 @@ class Verdict(Light):
     seconds: float | None = None
     calls: float | None = None
     speaker: str | None = None
+
+
+def deciding(verdicts: Sequence[Verdict], joined: str | None) -> Verdict | None:
+    """The verdict that a decision rests on: that on the joined neighbour, else the first."""
+    found = (verdict for verdict in verdicts if verdict.neighbour_id == joined)
+    return next(found, verdicts[0] if verdicts else None)
 
 
 class Evidence(Light):

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
-from palimpsest.contracts.evidence import Evidence
+from palimpsest.contracts.evidence import Evidence, deciding
 from palimpsest.contracts.identity import decision_id_of
 from palimpsest.contracts.light import to_json
 from palimpsest.contracts.policy import Policy
@@ -235,6 +235,7 @@ def shown_member(gateway: LocalGateway, entry: Entry) -> ShownMember:
     edge = next((e for e in entry.edges if e.standing and e.newer is entry), None)
     evidence = _evidence(gateway.log.find(edge.id if edge else entry.decision_id))
     neighbour = _looked_at(evidence, edge)
+    verdict = deciding(evidence.verdicts, edge.older.id if edge else None) if evidence else None
     return {
         "candidate_id": entry.id,
         "text": entry.text,
@@ -250,9 +251,7 @@ def shown_member(gateway: LocalGateway, entry: Entry) -> ShownMember:
         "pending": entry.pending,
         "check": evidence.check if evidence else None,
         "cues": [str(cue) for cue in neighbour.cues] if neighbour else [],
-        "reasoning": next((v.reasoning for v in evidence.verdicts if v.reasoning), None)
-        if evidence
-        else None,
+        "reasoning": verdict.reasoning if verdict else None,
         "supports": [
             {"joined_to": e.older.id, "decision": e.decision, "decision_id": e.id}
             for e in entry.edges

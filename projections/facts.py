@@ -22,7 +22,7 @@ from palimpsest.contracts.events import (
     Separated,
     Settled,
 )
-from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
+from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict, deciding
 from palimpsest.contracts.light import Light
 from palimpsest.projections.rows import NOBODY_ELSE, Fact, Row
 from palimpsest.streams.core.compared import Spoke
@@ -164,12 +164,8 @@ def _nearest(evidence: Evidence | None, join: Join | None) -> Neighbour:
 
 
 def _verdict(evidence: Evidence | None, join: Join | None) -> Verdict:
-    """On the joined neighbour, else the first."""
-    if evidence is None or not evidence.verdicts:
-        return NO_VERDICT
-    wanted = join.to if join is not None else None
-    joined = (verdict for verdict in evidence.verdicts if verdict.neighbour_id == wanted)
-    return next(joined, evidence.verdicts[0])
+    verdicts = evidence.verdicts if evidence is not None else ()
+    return deciding(verdicts, join.to if join is not None else None) or NO_VERDICT
 
 
 def score(neighbour: Neighbour) -> float | None:

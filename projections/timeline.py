@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import Any, NamedTuple, cast
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple, cast
 
 from palimpsest.contracts.events import (
     Accessed,
@@ -20,6 +20,7 @@ from palimpsest.contracts.events import (
     Separated,
     Settled,
 )
+from palimpsest.contracts.evidence import Verdict, deciding
 from palimpsest.contracts.shown import Happened
 from palimpsest.contracts.wire import Recorded
 from palimpsest.projections.in_words import did
@@ -82,7 +83,7 @@ class Timeline:
 
     def _entry(self, position: int, event: AnyEvent) -> TimelineEntry:
         candidate_id, other_id = self._about(event)
-        verdicts = _verdicts(event)
+        verdict = deciding(_verdicts(event), other_id)
         fields = {
             "position": position,
             "event": kind_of(event),
@@ -94,7 +95,7 @@ class Timeline:
             "decision_id": getattr(event.data, "decision_id", None),
             "answers": self._answered(event, candidate_id or ""),
             **{name: getattr(event.data, name, None) for name in SHOWN},
-            "reasoning": next((v.reasoning for v in verdicts if v.reasoning), None),
+            "reasoning": verdict.reasoning if verdict is not None else None,
         }
         known = {name: value for name, value in fields.items() if value is not None}
         about = (candidate_id, other_id, *_several(event))
@@ -186,6 +187,6 @@ def _several(event: AnyEvent) -> Iterable[str]:
             return ()
 
 
-def _verdicts(event: AnyEvent) -> Iterable[Any]:
+def _verdicts(event: AnyEvent) -> Sequence[Verdict]:
     evidence = getattr(event.data, "evidence", None)
     return (evidence.verdicts if evidence else getattr(event.data, "verdicts", None)) or ()

@@ -33,6 +33,15 @@ def submit(store: Palimpsest, *texts: str) -> list[str]:
     return [str(one.candidate_id) for one in store.submit(rows)]
 
 
+def settle(
+    store: Palimpsest, candidate_id: str, *verdicts: Verdict, composed: str | None = None
+) -> None:
+    request = SettleRequest(
+        request_id=str(uuid4()), candidate_id=candidate_id, verdicts=verdicts, composed=composed
+    )
+    store.settle([request])
+
+
 @pytest.mark.parametrize(("search", "compared"), [("memories", COMPOSED), ("candidates", NEWER)])
 def test_a_neighbour_has_the_text_that_was_compared(
     memories: Palimpsest, search: str, compared: str
@@ -40,10 +49,7 @@ def test_a_neighbour_has_the_text_that_was_compared(
     memories.set_policy(asking_about_all(search))
     older, newer = submit(memories, OLDER, NEWER)
     verdict = Verdict(neighbour_id=older, answer="compose")
-    request = SettleRequest(
-        request_id=str(uuid4()), candidate_id=newer, verdicts=(verdict,), composed=COMPOSED
-    )
-    memories.settle([request])
+    settle(memories, newer, verdict, composed=COMPOSED)
     [last] = submit(memories, NEXT)
 
     def told() -> tuple[str, str]:
@@ -62,3 +68,27 @@ def test_who_takes_the_face_was_compared_with_the_one_before(memories: Palimpses
     assert shown["decision"] == "superseded"
     [neighbour] = shown["evidence"]["neighbours"]
     assert (neighbour["candidate_id"], neighbour["text"]) == (older, COMPOSED)
+
+
+@pytest.mark.parametrize("why", ["the same evening", None])
+def test_a_join_is_told_with_the_reason_of_the_verdict_that_made_it(
+    memories: Palimpsest, why: str | None
+) -> None:
+    memories.set_policy(asking_about_all("candidates"))
+    first, second = submit(memories, OLDER, NEWER)
+    settle(memories, second, Verdict(neighbour_id=first, answer="different"))
+    [last] = submit(memories, NEXT)
+    apart = Verdict(neighbour_id=first, answer="different", reasoning="no dog in it")
+    settle(memories, last, apart, Verdict(neighbour_id=second, answer="same", reasoning=why))
+
+    told = {one["candidate_id"]: one["reasoning"] for one in memories.show(last)["members"]}
+    assert told[last] == why
+    [settled] = [
+        one for one in memories.show_candidate(last)["timeline"] if one["event"] == "settled"
+    ]
+    assert settled.get("reasoning") == why
+    [row] = memories.sql(
+        "SELECT llm_reasoning FROM dedup_log WHERE candidate_id = ? AND decision = 'llm_reject'",
+        [last],
+    )
+    assert row["llm_reasoning"] == why

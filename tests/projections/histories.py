@@ -321,29 +321,35 @@ class History:
         )
 
     def verdict(self, owner: str, candidate: str) -> Settle:
+        """An answer about one of those who were asked about, and *different* of all before it."""
         entry = self.ledgers[owner].entries[candidate]
-        other = entry.asked[0].candidate_id if entry.asked else candidate
+        asked = [one.candidate_id for one in entry.asked] or [candidate]
+        *before, other = asked[: self.random.randint(1, len(asked))]
         answers: list[Answer] = ["same", "update", "compose", "different", "unavailable"]
         answer = self.random.choice(answers)
         composition = None
         if answer == "compose":
             text = f"{self.ledgers[owner].entries[other].text}; {entry.text}"
             composition = Composition(content=content_of(text), sources=(other, candidate))
-        verdict = Verdict(
-            neighbour_id=other,
-            answer=answer,
-            reasoning="because the two speak of it",
-            model="judge-1",
-            input_tokens=self.random.randrange(500),
-            output_tokens=10,
-            cost_usd=0.001,
-            seconds=0.5,
+        said: list[tuple[str, Answer]] = [*((one, "different") for one in before), (other, answer)]
+        verdicts = tuple(
+            Verdict(
+                neighbour_id=neighbour,
+                answer=about,
+                reasoning=f"{about}: so the two say",
+                model="judge-1",
+                input_tokens=self.random.randrange(500),
+                output_tokens=10,
+                cost_usd=0.001,
+                seconds=0.5,
+            )
+            for neighbour, about in said
         )
         return Settle(
             command_id=self.fresh(),
             owner_id=owner,
             candidate_id=candidate,
-            verdicts=(verdict,),
+            verdicts=verdicts,
             composition=composition,
         )
 

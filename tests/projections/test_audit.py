@@ -795,3 +795,5 @@ def test_a_timeline_says_what_the_events_say(random: tuple[Path, History]) -> No
     for event_id, event in told.items():
         row = rows[event_id]
         assert [event.get(name) for name in said] == [row[name] for name in said], event
+        assert event.get("reasoning") == row["llm_reasoning"], event
+    assert any("reasoning" in event for event in told.values())

@@ -426,7 +426,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     history.take()
     show(folder, history)
     history.nobody()
-    compose(history.steps(60))
+    compose(history.steps(90))
     show(folder, history)
     return folder.resolve()
 

@@ -1,11 +1,13 @@
 # What can be made here; `make help` prints a sentence for each. Needs Python 3.11 or newer.
 #
 #   make install PYTHON=python3.12      another interpreter
+#   make test-campaign MINUTES=5        a shorter one
 #   make test ARGS="-k guard"           further words for pytest or for a benchmark
 #   make bench-quality DATA=DIR         where the labelled pairs are
 
 PYTHON ?= python3
 JOBS ?= 5
+MINUTES ?= 60
 ARGS ?=
 DATA ?=
 
@@ -51,9 +53,10 @@ test-crash: .venv/installed ## Kill running processes 100 times at random moment
 test-cluster-chaos: .venv/installed ## Kill a real cluster's processes 100 times under load (prints lost, doubled, reordered), and stop it for minutes.
 	PALIMPSEST_KILLS=$${PALIMPSEST_KILLS:-100} PALIMPSEST_REQUIRE_CLUSTER=1 $(BIN)/python -m pytest -s -m 'chaos or outage' --timeout 3600 $(ARGS)
 
-test-campaign: .venv/installed ## Search long for random counterexamples to the laws; a failure prints how to repeat it.
-	HYPOTHESIS_PROFILE=campaign $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
-		-m 'not engines and not mem0' --timeout 3600 $(ARGS)
+test-campaign: .venv/installed ## Search for random counterexamples to the laws until MINUTES (60) are over; a failure prints how to repeat it.
+	@until=$$(($$(date +%s) + 60 * $(MINUTES))); while [ $$(date +%s) -lt $$until ]; do \
+		HYPOTHESIS_PROFILE=campaign $(BIN)/python -m pytest -n auto --dist worksteal \
+			-m 'hypothesis and not engines and not mem0' --timeout 3600 $(ARGS) || exit 1; done
 
 test-pythons: .venv/installed ## Run the tests without a cluster on each other supported Python that is installed; ARGS go to pytest.
 	$(BIN)/python -m infra.pythons -n $(JOBS) --dist worksteal $(ARGS)

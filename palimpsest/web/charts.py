@@ -17,6 +17,8 @@ GAP = 0.18
 """The share of a column that is left empty beside its bar."""
 MOST_LABELS = 8
 """Labels below the columns: more would meet."""
+LEAST = 1e-9
+"""Smaller amounts are drawn as nothing: a quarter of the smallest floats is 0."""
 SLACK = 1e-9
 """What arithmetic may leave behind the point."""
 
@@ -197,7 +199,7 @@ def _labels(columns: Sequence[Column], wide: float) -> list[Mark]:
 
 def _ticks(most: float, least_step: float) -> list[float]:
     """Up to five round amounts from 0, of which the last is no less than `most`."""
-    if most <= 0:
+    if most < LEAST:
         return [0.0, 1.0]
     rough = most / 4
     scale = 10.0 ** math.floor(math.log10(rough))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from palimpsest.web.charts import (
@@ -99,6 +99,8 @@ def test_many_columns_have_few_labels() -> None:
     assert [mark.label for mark in chart.labels] == [str(n) for n in range(0, 31, 4)]
 
 
+@example([[0.0, 0.0, 5e-324]])
+@example([[0.0, 2e-323, 0.0]])
 @given(st.lists(st.lists(st.floats(0, 1e6), min_size=3, max_size=3), min_size=1, max_size=60))
 def test_whatever_the_amounts_every_part_is_inside(amounts: list[list[float]]) -> None:
     columns = [Column(str(n), dict(zip(KINDS, one, strict=True))) for n, one in enumerate(amounts)]

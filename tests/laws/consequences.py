@@ -44,10 +44,8 @@ from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.redecide import arrival_join
 from palimpsest.streams.core.separations import text_stands
 from palimpsest.streams.replay.consequences import Plan, commands, plan
-from tests.laws.checks import (
+from tests.laws.common import (
     EXACT,
-    _overrules,
-    _start_without,
     accepted,
     apart,
     everything,
@@ -58,6 +56,7 @@ from tests.laws.checks import (
     unmerged,
 )
 from tests.laws.histories import Act, Playback, play
+from tests.laws.undoing import overrules, start_without
 from tests.laws.world import POINTS, Command, World, by_brute_force, content_at, content_of, picture
 
 RUNS = (EndSession, RecordRun)
@@ -253,7 +252,7 @@ def _both(
         if isinstance(join, Joined):
             _run_without(other, start, join)
         else:
-            _start_without(other, start, join)
+            start_without(other, start, join)
         kept = [command for command in rest if _means_the_same(real, other, command)]
         if len(kept) == len(rest):
             return real, other
@@ -289,7 +288,7 @@ def _means_the_same(real: World, other: World, command: Command) -> bool:
             said = tuple(_of_the_same_text(real, other, one) for one in verdicts[0])
             other.run(command.model_copy(update={"verdicts": said}))
         return True
-    if isinstance(command, Merge) and _overrules(real, command) != _overrules(other, command):
+    if isinstance(command, Merge) and overrules(real, command) != overrules(other, command):
         return False
     if isinstance(command, Unmerge | Reinstate) and _pair(real, command) != _pair(other, command):
         return False

@@ -39,7 +39,7 @@ from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.core.walk import Due, walk
 from palimpsest.streams.prefetch import Prefetch
-from tests.laws import checks, world
+from tests.laws import checks, undoing, world
 from tests.laws.histories import ASKING, arrivals, losses, policies, questions, stories, waiting
 
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -345,13 +345,13 @@ WAITING = (st.just(ASKING), waiting, numbers)
 CHOICE = (any_policy, stories, numbers)
 CANDIDATES = (candidates_policy, stories, numbers)
 BREAKS: list[tuple[str, Patch, Check, tuple[st.SearchStrategy[Any], ...]]] = [
-    ("L1", cut_keeps_the_old_face, checks.l1_unmerge_restores, HISTORY),
-    ("L2", decisions_rest_on_faces, checks.l2_late_equals_at_once, CANDIDATES),
-    ("L2", joins_name_the_first_member, checks.l2_late_equals_at_once, CANDIDATES),
-    ("L2", decisions_rest_on_faces, checks.l2_equals_never, CANDIDATES),
-    ("L2", joins_name_the_first_member, checks.l2_equals_never, CANDIDATES),
-    ("L2", refused_verdicts_are_forgotten, checks.l2_late_equals_at_once, WAITING),
-    ("L2", the_last_kept_verdict_goes_first, checks.l2_late_equals_at_once, WAITING),
+    ("L1", cut_keeps_the_old_face, undoing.l1_unmerge_restores, HISTORY),
+    ("L2", decisions_rest_on_faces, undoing.l2_late_equals_at_once, CANDIDATES),
+    ("L2", joins_name_the_first_member, undoing.l2_late_equals_at_once, CANDIDATES),
+    ("L2", decisions_rest_on_faces, undoing.l2_equals_never, CANDIDATES),
+    ("L2", joins_name_the_first_member, undoing.l2_equals_never, CANDIDATES),
+    ("L2", refused_verdicts_are_forgotten, undoing.l2_late_equals_at_once, WAITING),
+    ("L2", the_last_kept_verdict_goes_first, undoing.l2_late_equals_at_once, WAITING),
     ("L3", commands_are_not_remembered, checks.l3_twice_is_once, HISTORY),
     ("L4", a_cut_reaches_further, checks.l4_nothing_outside, HISTORY),
     ("L5", the_smaller_part_is_not_moved, checks.l5_partition, HISTORY),

@@ -28,7 +28,7 @@ from palimpsest.streams.core.faces import Face
 from palimpsest.streams.core.ledger import Distinct, Edge, Entry, Ledger
 from palimpsest.streams.core.operate import Result
 from palimpsest.streams.core.refusal import Refusal
-from tests.laws import checks
+from tests.laws import checks, common, undoing
 from tests.laws.histories import (
     ASKING,
     Act,
@@ -67,7 +67,7 @@ def test_laws_hold(law: checks.Law, policy: Policy, story: list[Act]) -> None:
 def test_l2_unmerging_late_is_unmerging_at_once_or_never(
     policy: Policy, story: list[Act], which: int, never: bool
 ) -> None:
-    check = checks.l2_equals_never if never else checks.l2_late_equals_at_once
+    check = undoing.l2_equals_never if never else undoing.l2_late_equals_at_once
     check(policy, story, which)
 
 
@@ -138,7 +138,7 @@ def undone_at_once(policy: Policy, story: list[Act]) -> None:
         copy.ledger, copy.log = fold("ada", told.world.log), list(told.world.log)
         copy.now = told.world.now
         undo = Undo(command_id=copy.fresh(), owner_id="ada", decision_id=edge.id)
-        assert checks.accepted(copy.run(undo))
+        assert common.accepted(copy.run(undo))
         after = picture(copy.ledger)
         assert {one: seen for one, seen in after.items() if one in before} == before
         alone = [memory for memory in copy.ledger.memories() if memory.id not in before]
@@ -159,7 +159,7 @@ def nothing_brings_it_back(policy: Policy, story: list[Act]) -> None:
         }
         faces_before = {memory.face.hash for memory in ledger.memories()}
         evolve.evolve(ledger, event)
-        if isinstance(event, Decided | Joined) and not checks.by_person(event):
+        if isinstance(event, Decided | Joined) and not common.by_person(event):
             for first, displaced in gone.items():
                 face = first.memory.face
                 assert face.hash in faces_before or face.hash not in displaced
@@ -220,7 +220,7 @@ def chain_is_whole(numbers: list[int], out: int) -> None:
         return
     gone = updates[out % len(updates)]
     undo = Undo(command_id=told.world.fresh(), owner_id="ada", decision_id=gone.id)
-    if not checks.accepted(told.world.run(undo)):
+    if not common.accepted(told.world.run(undo)):
         return
     rest = [edge for edge in updates if edge is not gone]
     living = [memory for memory in told.world.ledger.memories() if memory.living]
@@ -333,7 +333,7 @@ def made_of(policy: Policy, story: list[Act]) -> Counter[str]:
                 counted["wait because of a forgetting"] += 1
                 counted["wait as rewordings"] += event.data.evidence.neighbours[0].cosine != 1.0
             case Joined() if event.data.join.over is None and event.data.join.similarity == 1.0:
-                counted["come back with a twin"] += checks.by_person(event)
+                counted["come back with a twin"] += common.by_person(event)
             case Refused():
                 counted[f"refused {event.data.reason}"] += 1
             case _:

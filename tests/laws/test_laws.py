@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from palimpsest.contracts.policy import CosineCheck, Policy, Search, Zone
-from tests.laws import checks
+from tests.laws import checks, undoing
 from tests.laws.histories import (
     ACT_BYTES,
     ASKING,
@@ -70,7 +70,7 @@ def test_L1_unmerging_with_nothing_after_it_restores_what_was_before(
     policy: Policy, story: list[Act]
 ) -> None:
     """Un-merging with nothing after it restores what was before."""
-    checks.l1_unmerge_restores(policy, story)
+    undoing.l1_unmerge_restores(policy, story)
 
 
 APART_MEANWHILE: list[Act] = [
@@ -104,7 +104,7 @@ def test_L2_unmerging_late_equals_unmerging_at_once(
     taken apart whole is apart in all the pairs that it has then), and verdicts that only the merge
     let through.
     """
-    checks.l2_late_equals_at_once(policy, story, which)
+    undoing.l2_late_equals_at_once(policy, story, which)
 
 
 @patient
@@ -113,7 +113,7 @@ def test_L2_withdrawing_a_merge_equals_the_history_in_which_nobody_said_it(
     policy: Policy, story: list[Act], which: int
 ) -> None:
     """As above, of a person's merge: what people said of the pair before holds again."""
-    checks.l2_withdrawing_equals_never(policy, story, which)
+    undoing.l2_withdrawing_equals_never(policy, story, which)
 
 
 @patient
@@ -125,7 +125,7 @@ def test_L2_unmerging_equals_the_history_without_that_join(
 
     Every decision on arrival must be the same in both, save repeats of the join's composed text.
     """
-    checks.l2_equals_never(policy, story, which)
+    undoing.l2_equals_never(policy, story, which)
 
 
 KEPT_AT_ONCE: list[Act] = [
@@ -157,7 +157,7 @@ def test_L2_verdicts_that_a_merge_held_back_settle_when_it_is_undone(
     story: list[Act], which: int, never: bool
 ) -> None:
     """The same for histories of questions and answers, where separations hold verdicts back."""
-    check = checks.l2_equals_never if never else checks.l2_late_equals_at_once
+    check = undoing.l2_equals_never if never else undoing.l2_late_equals_at_once
     check(ASKING, story, which)
 
 

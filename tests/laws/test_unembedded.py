@@ -18,7 +18,7 @@ from palimpsest.contracts.evidence import Answer
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core import candidates
-from tests.laws import checks, consequences
+from tests.laws import checks, consequences, undoing
 from tests.laws.histories import FEWER, Act, Playback, Say, play, policies, stories
 from tests.laws.test_consequences import lates, presets
 from tests.laws.world import POINTS, Command, World, by_brute_force, text_at, vector_at
@@ -116,7 +116,7 @@ def test_laws_of_one_history(
 @given(any_policy, stories, numbers)
 def test_L1_and_L8_unmerging_and_redo(policy: Policy, story: list[Act], which: int) -> None:  # noqa: N802
     with often_down():
-        checks.l1_unmerge_restores(policy, story)
+        undoing.l1_unmerge_restores(policy, story)
         checks.l8_redo_restores(policy, story, which)
 
 
@@ -126,8 +126,8 @@ def test_L2_unmerging_late_equals_at_once_and_never(  # noqa: N802
     policy: Policy, story: list[Act], which: int
 ) -> None:
     with often_down():
-        checks.l2_late_equals_at_once(policy, story, which)
-        checks.l2_equals_never(policy, story, which)
+        undoing.l2_late_equals_at_once(policy, story, which)
+        undoing.l2_equals_never(policy, story, which)
 
 
 @patient

@@ -29,7 +29,7 @@ from palimpsest.projections.projector import Projector
 from palimpsest.projections.views import Place, views
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
-from tests.laws.checks import accepted, unmerged
+from tests.laws.common import accepted, unmerged
 from tests.laws.consequences import carry_out
 from tests.laws.histories import (
     ASKING,

@@ -15,6 +15,7 @@ from palimpsest.contracts.events import (
     Settled,
 )
 from palimpsest.contracts.evidence import Evidence, Verdict
+from palimpsest.streams.core.admit import FORGOTTEN
 from palimpsest.streams.core.ledger import Entry, Ledger
 
 
@@ -41,7 +42,10 @@ def compared(ledger: Ledger, event: AnyEvent) -> dict[str, Spoke]:
             data = event.data
             if data.join is not None and data.join.face == "repeat":
                 return _repeated(ledger, data.join, data.content.hash)
-            return _looked_at(ledger, data.evidence, data.join)
+            found = _looked_at(ledger, data.evidence, data.join)
+            if data.evidence.check == FORGOTTEN:  # what was forgotten has no face
+                found = {i: one for i, one in found.items() if not ledger.entries[i].forgotten}
+            return found
         case Settled() | Redecided():
             return _looked_at(ledger, event.data.evidence, event.data.join)
         case Joined() if event.data.evidence is not None:

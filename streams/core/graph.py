@@ -156,6 +156,20 @@ def update_of(entry: Entry) -> Edge | None:
     return next((edge for edge in own if edge.over is not None and edge.standing), None)
 
 
+def joins_of_update(edge: Edge) -> tuple[Edge, ...]:
+    """The joins that an update made at once: that of its candidate, and that of the memory.
+
+    There are two where another memory has its text, and says something else by now.
+    """
+    brought = edge.winner
+    own = next((one for one in brought.edges if one.id == brought.decision_id), None)
+    if own is None or own.over is None:
+        return (edge,)
+    then = (one for one in brought.edges if one.order == own.order + 1 and one.cause == own.cause)
+    joins = (own, *(one for one in then if one.over is not None))
+    return joins if edge in joins else (edge,)
+
+
 def current(entry: Entry) -> Entry:
     """Who says now what a candidate said: the last update of the same text, if there is one.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from palimpsest.contracts.commands import Merge, Reinstate, Separate, Unmerge, Withdraw
 from palimpsest.contracts.events import (
@@ -28,7 +30,7 @@ from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.faces import fold_face
-from palimpsest.streams.core.graph import path, smaller_side
+from palimpsest.streams.core.graph import joins_of_update, path, smaller_side
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Statement
 from palimpsest.streams.core.refusal import Refusal, chain, unknown_candidate, unknown_decision
 from palimpsest.streams.core.separations import separated_pairs, separation, statement_on
@@ -122,10 +124,9 @@ def separate(command: Separate, ledger: Ledger, policy: Policy, now: datetime) -
         return pair
     older, newer = pair
     if older.memory is newer.memory:
-        return Refusal(
-            "one_memory",
-            f"they are one memory through {chain(older, newer)}: un-merge one of these first",
-        )
+        through = f"they are one memory through {chain(older, newer)}: un-merge one of these first"
+        repeat = "they have the same text, which lives in one memory: retract one of them"
+        return Refusal("one_memory", repeat if older.distinct is newer.distinct else through)
     held = statement_on(ledger, older.id, newer.id)
     if held is not None and held.separated and RANKS[held.rank] >= RANKS[command.rank]:
         return Refusal("standing_already", f"a {held.rank} has separated them already")
@@ -273,8 +274,7 @@ def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
     if stated.event_id not in ledger.separations:
         return Refusal(
             "not_a_statement",
-            f"they are apart by event {stated.event_id}: reinstate or confirm what that was about,"
-            " or merge the two",
+            _apart_by(stated.event_id, newer),
         )
     data = ReversedData(
         decision_id=stated.event_id,
@@ -290,6 +290,18 @@ def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
 
 def _merged_by_person(edge: Edge, older: Entry) -> bool:
     return edge.standing and edge.decision == "manual_join" and edge.older is older
+
+
+def _apart_by(event_id: str, entry: Entry) -> str:
+    """Which event keeps a candidate apart from another, and what takes that back."""
+    cuts = (one for one in entry.edges if one.reversed_by and one.reversed_by.event_id == event_id)
+    cut = next(cuts, None)
+    if cut is None:
+        return f"they are apart by an answer, event {event_id}: merge the two if they are the same"
+    return (
+        f"they are apart since reversal {event_id} of decision {cut.id}: reinstate that decision,"
+        " or merge the two"
+    )
 
 
 def _withdraw_merge(command: Withdraw, ledger: Ledger, edge: Edge, now: datetime) -> Result:
@@ -331,6 +343,40 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
         return edge
     if edge.standing:
         return Refusal("standing_already", f"decision {edge.id} stands")
+    joins = _undone_at_once(edge)
+    hindrances = (_bars_reinstating(command, ledger, one) for one in joins)
+    refusal = next((one for one in hindrances if one is not None), None)
+    if refusal is not None:
+        return refusal
+    if len(joins) > 1:  # the newcomer is alone now: what counts is whom it brings together
+        ends = (one.other(edge.winner) for one in joins)
+        refusal = conflict(ledger, *sorted(ends, key=lambda one: one.place), rank=command.rank)
+        if refusal is not None:
+            return refusal
+    withdrawn = withdrawn_by(joins[0])
+    if withdrawn is not None and (twin := lives_beside(withdrawn, joins)) is not None:
+        return Refusal("same_text", f"its text lives in another memory, as candidate {twin.id}")
+    said: Any = {"actor": command.actor, "because": command.because, "cause": command.cause}
+    back: list[AnyEvent] = []
+    for join in joins:
+        data = OnDecisionData(decision_id=join.id, rank=command.rank, **said)
+        back.append(Reinstated(**head(command, join.id, now, len(back)), data=data))
+    if withdrawn is not None:
+        again = OnCandidateData(candidate_id=withdrawn.id, **said)
+        back.append(Restored(**head(command, withdrawn.id, now, len(back)), data=again))
+    return back
+
+
+def _undone_at_once(edge: Edge) -> tuple[Edge, ...]:
+    """A join that was taken out, with the other one of an update, if one undoing took both out."""
+    joins = joins_of_update(edge)
+    orders = [one.reversed_by.order for one in joins if one.reversed_by is not None]
+    together = len(orders) == len(joins) and orders[-1] - orders[0] == len(joins) - 1
+    return joins if together else (edge,)
+
+
+def _bars_reinstating(command: Reinstate, ledger: Ledger, edge: Edge) -> Refusal | None:
+    """Why a join cannot be put back."""
     pair = (edge.older, edge.newer)
     held = statement_on(ledger, edge.older.id, edge.newer.id)
     if held is not None and held.separated and RANKS[held.rank] > RANKS[command.rank]:
@@ -338,29 +384,7 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
     taken_by = edge.reversed_by.rank if edge.reversed_by is not None else command.rank
     if RANKS[taken_by] > RANKS[command.rank]:
         return Refusal("outranked", f"a {taken_by} took this back")
-    found = conflict(ledger, *pair, rank=command.rank, beside=pair)
-    if found is not None:
-        return found
-    withdrawn = withdrawn_by(edge)
-    if withdrawn is not None and (twin := lives_beside(withdrawn, edge)) is not None:
-        return Refusal("same_text", f"its text lives in another memory, as candidate {twin.id}")
-    data = OnDecisionData(
-        decision_id=edge.id,
-        rank=command.rank,
-        actor=command.actor,
-        because=command.because,
-        cause=command.cause,
-    )
-    back: list[AnyEvent] = [Reinstated(**head(command, edge.id, now), data=data)]
-    if withdrawn is not None:
-        again = OnCandidateData(
-            candidate_id=withdrawn.id,
-            actor=command.actor,
-            because=command.because,
-            cause=command.cause,
-        )
-        back.append(Restored(**head(command, withdrawn.id, now, 1), data=again))
-    return back
+    return conflict(ledger, *pair, rank=command.rank, beside=pair)
 
 
 def withdrawn_by(edge: Edge) -> Entry | None:
@@ -372,7 +396,7 @@ def withdrawn_by(edge: Edge) -> Entry | None:
     return edge.newer if withdrew and not edge.newer.living else None
 
 
-def lives_beside(entry: Entry, edge: Edge) -> Entry | None:
-    """Who living has a candidate's text in a memory that is none of a join's two."""
-    homes = (edge.newer.memory, edge.older.memory)
+def lives_beside(entry: Entry, joins: Sequence[Edge]) -> Entry | None:
+    """Who living has a candidate's text in a memory that none of these joins brings in."""
+    homes = [end.memory for edge in joins for end in (edge.newer, edge.older)]
     return next((m for m in entry.distinct.members if m.living and m.memory not in homes), None)

@@ -30,7 +30,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.admit import rule_of_again
 from palimpsest.streams.core.checks import in_reach
 from palimpsest.streams.core.envelope import head
-from palimpsest.streams.core.graph import anchor, smaller_side, update_of
+from palimpsest.streams.core.graph import anchor, joins_of_update, smaller_side, update_of
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory
 from palimpsest.streams.core.moment import happened
 from palimpsest.streams.core.neighbour_lookup import similarity
@@ -248,21 +248,25 @@ def _lives_twice(edge: Edge, side: set[Entry], leaves: Entry | None) -> bool:
 def _taken_back(
     command: Undo | Retract, edge: Edge, rank: Rank, cause: str | None, now: datetime
 ) -> Result:
-    newcomer = edge.newer if edge.newer.decision_id == edge.id else None
-    side = smaller_side(edge)
-    if side is not None and _lives_twice(edge, side, newcomer):
-        return TWO_HOMES
+    joins = [one for one in joins_of_update(edge) if one.standing]
+    newcomer = edge.winner if any(one.id == edge.winner.decision_id for one in joins) else None
+    for join in joins:
+        side = smaller_side(join)
+        if side is not None and _lives_twice(join, side, newcomer):
+            return TWO_HOMES
     events: list[AnyEvent] = []
     if newcomer is not None and newcomer.living:
         events.append(_retracted(command, newcomer, cause, now))
-    data = ReversedData(
-        decision_id=edge.id,
-        candidate_id=edge.newer.id,
-        joined_to=edge.older.id,
-        separates=False,
-        rank=rank,
-        actor=command.actor,
-        because=command.because,
-        cause=cause,
-    )
-    return [*events, Reversed(**head(command, edge.id, now, len(events)), data=data)]
+    for join in joins:
+        data = ReversedData(
+            decision_id=join.id,
+            candidate_id=join.newer.id,
+            joined_to=join.older.id,
+            separates=False,
+            rank=rank,
+            actor=command.actor,
+            because=command.because,
+            cause=cause,
+        )
+        events.append(Reversed(**head(command, join.id, now, len(events)), data=data))
+    return events

@@ -15,7 +15,7 @@ from palimpsest.contracts.identity import candidate_id, decision_id_of, event_id
 from palimpsest.contracts.requests import UndoRequest, UpdateRequest, command_head
 from palimpsest.contracts.wire import Recorded
 from palimpsest.streams.core.faces import Face
-from palimpsest.streams.core.graph import last_update
+from palimpsest.streams.core.graph import joins_of_update, last_update
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.text import NORMALISER, text_hash
 from palimpsest.streams.core.version import version_of
@@ -163,18 +163,20 @@ def undone(executor: Executor, request: UndoRequest) -> JsonObject:
         rank=request.rank,
         cause=request.request_id,
     )
-    return _describe_undo(edge, executor.run(command))
+    joins = [one for one in joins_of_update(edge) if one.standing] or [edge]
+    return _describe_undo(edge, joins, executor.run(command))
 
 
-def _describe_undo(edge: Edge, events: list[AnyEvent]) -> JsonObject:
-    kept, brought = edge.other(edge.winner), edge.winner
-    left = [brought.memory] if brought.memory is not kept.memory else []
+def _describe_undo(edge: Edge, joins: list[Edge], events: list[AnyEvent]) -> JsonObject:
+    brought = edge.winner
+    kept = [one.other(brought) for one in reversed(joins)]
+    left = [] if brought.memory in [one.memory for one in kept] else [brought.memory]
     return {
         "decision_id": edge.id,
-        "candidate_id": brought.id if brought.decision_id == edge.id else None,
-        "version": version_of(kept.memory),
+        "candidate_id": next((brought.id for one in joins if one.id == brought.decision_id), None),
+        "version": version_of(kept[0].memory),
         "former": [memory.id for memory in left if memory.living and memory.former],
-        "memories": memories([kept, brought]),
+        "memories": memories([*kept, brought]),
         "events": [one.id for one in events],
     }
 

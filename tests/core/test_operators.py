@@ -161,6 +161,22 @@ def test_a_lower_ranks_separation_does_not_hinder_a_person() -> None:
     history.when(merge("a", "b")).then("b manual_join a")
 
 
+def test_who_says_the_same_text_again_is_not_separated_but_retracted() -> None:
+    history = given(say("a", "Tea"), say("b", "Tea"), separate("a", "b"))
+    assert "retract one of them" in history.detail()
+    history.when(retract("b")).then("retracted b")
+
+
+def test_what_keeps_two_apart_says_how_that_is_taken_back() -> None:
+    history = given(*JOINED, unmerge("b"), withdraw("a", "b")).then("refused not_a_statement")
+    assert "reinstate that decision" in history.detail()
+    history.when(reinstate("b")).shows({"Tea": "a b"})
+    asked = given(say("a", "Tea"), say("b", "Chai", {"a": ASK}), judge("b", a="different"))
+    asked.when(withdraw("a", "b")).then("refused not_a_statement")
+    assert "by an answer" in asked.detail()
+    asked.when(merge("a", "b")).shows({"Tea": "a b"})
+
+
 def test_separating_members_of_one_memory_is_refused_with_the_path() -> None:
     history = given(*JOINED).when(separate("a", "b")).then("refused one_memory")
     assert history.join("b").id in history.detail()

@@ -5,14 +5,16 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from palimpsest.contracts.commands import Admit, Undo, Update
+from palimpsest.contracts.commands import Admit, Reinstate, Undo, Update
 from palimpsest.contracts.events import (
+    AnyEvent,
     Decided,
     DecidedData,
     Joined,
@@ -42,7 +44,7 @@ from tests.laws.histories import (
     policies,
 )
 from tests.laws.test_breaks import search
-from tests.laws.world import World, cosine_of, fold, jaccard_of, picture
+from tests.laws.world import cosine_of, jaccard_of, picture
 
 any_policy = policies()
 candidates_policy = policies(search="candidates")
@@ -123,26 +125,37 @@ def test_the_face_that_somebody_chose_survives_automation(policy: Policy, story:
 
 
 def undone_at_once(policy: Policy, story: list[Act]) -> None:
-    """An update undone with nothing after it is as if it had not been; its own text is gone."""
+    """An update undone with nothing after it is as if it had not been; its own text is gone.
+
+    Reinstated, by whichever of its joins, it is there as before.
+    """
     told = play(policy, [])
     for act in story:
         before = picture(told.world.ledger)
         start = len(told.world.log)
         told.follow(act)
         events = told.world.log[start:]
-        if len(events) != 1 or not (edge := told.world.ledger.edges.get(events[0].id)):
+        if not events or not all(map(_is_of_an_update, events)):
             continue
-        if edge.over is None or not edge.standing:
-            continue
-        copy = World(policy)
-        copy.ledger, copy.log = fold("ada", told.world.log), list(told.world.log)
-        copy.now = told.world.now
-        undo = Undo(command_id=copy.fresh(), owner_id="ada", decision_id=edge.id)
-        assert common.accepted(copy.run(undo))
-        after = picture(copy.ledger)
-        assert {one: seen for one, seen in after.items() if one in before} == before
-        alone = [memory for memory in copy.ledger.memories() if memory.id not in before]
-        assert not any(memory.living for memory in alone)
+        after = picture(told.world.ledger)
+        for named, again in product(events, repeat=2):
+            copy = common.copied(told.world)
+            copy.log = list(told.world.log)
+            undo = Undo(command_id=copy.fresh(), owner_id="ada", decision_id=named.id)
+            assert common.accepted(copy.run(undo))
+            undone = picture(copy.ledger)
+            assert {one: seen for one, seen in undone.items() if one in before} == before
+            alone = [memory for memory in copy.ledger.memories() if memory.id not in before]
+            assert not any(memory.living for memory in alone)
+            redo = Reinstate(command_id=copy.fresh(), owner_id="ada", decision_id=again.id)
+            assert common.accepted(copy.run(redo))
+            assert picture(copy.ledger) == after
+
+
+def _is_of_an_update(event: AnyEvent) -> bool:
+    if not isinstance(event, Decided | Joined) or event.data.join is None:
+        return False
+    return event.data.join.over is not None
 
 
 def nothing_brings_it_back(policy: Policy, story: list[Act]) -> None:
@@ -231,7 +244,15 @@ def chain_is_whole(numbers: list[int], out: int) -> None:
     assert [e.id for e in memory.members[1:]] == [edge.winner.id for edge in rest]
 
 
+FORMER_ELSEWHERE: list[Act] = [
+    *(Say(point=0), Say(point=10), Change(which=0, point=4)),
+    Change(which=1, point=0, merge=True),
+]
+"""An update to a text that another memory has, and does not say any more: two joins."""
+
+
 @fewer
+@example(ASKING, FORMER_ELSEWHERE)
 @given(any_policy, changes)
 def test_an_update_undone_at_once_leaves_no_trace(policy: Policy, story: list[Act]) -> None:
     undone_at_once(policy, story)

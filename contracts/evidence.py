@@ -52,8 +52,10 @@ class Verdict(Light):
     """The judge's answer about a candidate and one neighbour, with what it cost.
 
     `calls` are those to the service, in parts where pairs shared one; 0: it was known already.
-    `speaker` is whose text was compared, where that is not the neighbour's own: the candidate that
-    spoke for its memory, or the decision whose composed text did.
+    `speaker` is whose text was compared: the neighbour, the candidate that spoke for its memory, or
+    the event that composed. One that names none is about the text that a search finds when it
+    arrives: under `search: candidates` the neighbour's own, or that of its last update, else the
+    memory's face.
     """
 
     neighbour_id: str

@@ -24,6 +24,7 @@ from palimpsest.projections.analysts import Parameters, queries, query, views_fi
 from palimpsest.projections.dedup_metrics import dedup_metrics
 from palimpsest.projections.timeline import Timeline
 from palimpsest.projections.totals import Total
+from palimpsest.streams.core.admit import FORGOTTEN
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.skips import named_namespaces
@@ -280,12 +281,18 @@ def _evidence_with_texts(
     document = explained(evidence, entry, policies)
     if policy is not None and policy.search == "memories":
         with folded(gateway, ledger.owner_id, recorded.position - 1) as before:
-            texts = {one.id: one.memory.face.text for one in before.entries.values()}
+            texts = {one.id: _compared_text(one, evidence) for one in before.entries.values()}
     else:
         texts = {one.id: one.text for one in ledger.entries.values()}
     for neighbour in document["neighbours"]:
         neighbour["text"] = texts.get(neighbour["candidate_id"])
     return document
+
+
+def _compared_text(entry: Entry, evidence: Evidence) -> str:
+    """What a search of memories compares: the face, but of what was forgotten its own text."""
+    own = evidence.check == FORGOTTEN and entry.forgotten is not None
+    return entry.text if own else entry.memory.face.text
 
 
 def _looked_at(evidence: Evidence | None, edge: Edge | None) -> Any:

@@ -20,16 +20,6 @@ FROM d WHERE decision = 'pending'
 """
 """Every neighbour of every question to the judge."""
 
-_ASKED = f"(SELECT *, neighbour.candidate_id AS other FROM ({_QUESTIONS}))"
-"""The same, by the neighbour's id, for a look at what was known of a pair when it was asked about.
-
-An answer records no evidence but itself: what the guard saw is in its question.
-"""
-_CUES = "CASE WHEN len({0}.cues) = 0 THEN coalesce(q.neighbour.cues, {0}.cues) ELSE {0}.cues END"
-
-_SCORE = "coalesce({0}.similarity, q.neighbour.cosine, q.neighbour.jaccard, {0}.nearest_similarity)"
-"""The score of a pair: of what was recorded on it, or of the question that it answers."""
-
 _BROUGHT_AGAIN = """
 SELECT d.candidate_id, t.hash, t.sources, arg_max(t.event_id, t.position) AS event_id
 FROM t JOIN d ON d.decision_id = t.event_id WHERE d.event = 'redecided' GROUP BY ALL
@@ -142,21 +132,46 @@ FROM (SELECT s.position, s.spoke.candidate_id AS candidate_id, s.spoke.speaker A
 """
 """Texts that were compared in the place of a candidate's own: by the event and the candidate."""
 
+_ASKED = f"""(
+SELECT a.*, t.text
+FROM (SELECT *, neighbour.candidate_id AS other FROM ({_QUESTIONS})) a
+     LEFT JOIN ({_TEXTS}) t ON t.position = a.position AND t.candidate_id = a.other)"""
+"""The same, by the neighbour's id, for a look at what was known of a pair when it was asked about.
+
+An answer records no evidence but itself: the score, and what the guard saw, are in its question.
+"""
+_AS_ASKED = "(q.position IS NULL OR coalesce(tx.text, o.text) = coalesce(q.text, o.text))"
+"""Whether the text that was compared is the one that was scored: a face may have moved on since."""
+_CUES = f"""
+CASE WHEN len({{0}}.cues) = 0 AND {_AS_ASKED} THEN coalesce(q.neighbour.cues, {{0}}.cues)
+     ELSE {{0}}.cues END"""
+_SCORE = f"""
+CASE WHEN {_AS_ASKED}
+     THEN coalesce({{0}}.similarity, q.neighbour.cosine, q.neighbour.jaccard,
+                   {{0}}.nearest_similarity)
+     WHEN NOT {{0}}.answers THEN coalesce({{0}}.similarity, {{0}}.nearest_similarity) END"""
+"""The score of a pair: of what was recorded on it, or of the question that it answers."""
+
 _LOGGED = """
 SELECT position, decision_id, decision, owner_id, namespace, candidate_id,
        coalesce(joined_to, nearest_id) AS existing_id, similarity, nearest_similarity,
        llm_answer, llm_reasoning, rank, actor, because, decided_at, decision_id AS reviewed,
-       joined_to IS NOT NULL AS joined, policy, "check", cues, source, session_id, event
+       joined_to IS NOT NULL AS joined, policy, "check", cues, source, session_id, event,
+       position AS at, event = 'settled' AS answers
 FROM d
 UNION ALL
 SELECT w.position, w.event_id, w.event, w.owner_id, NULL, coalesce(w.candidate_id, d.candidate_id),
        coalesce(w.other_id, d.joined_to), coalesce(w.similarity, d.similarity), NULL,
        w.llm_answer, w.llm_reasoning, w.rank, w.actor, w.because, w.decided_at, NULL,
-       w.event = 'reinstated', NULL, NULL, NULL, NULL, NULL, w.event
+       w.event = 'reinstated', NULL, NULL, NULL, NULL, NULL, w.event,
+       coalesce(d.position, w.position), coalesce(d.event = 'settled', false)
 FROM w LEFT JOIN d ON d.decision_id = w.decision_id
 WHERE w.event IN ('separated', 'reversed', 'reinstated')
 """
-"""Decisions, and what was later said of pairs, in the same columns."""
+"""Decisions, and what was later said of pairs, in the same columns.
+
+`at` is the position whose texts were compared: of a join that was taken out, that of the join.
+"""
 
 COMPARED = f"""
 SELECT coalesce(tn.text, n.text) AS new_text, x.existing_id,
@@ -174,11 +189,11 @@ FROM (SELECT x.* REPLACE (coalesce(x.existing_id, k.asked[1]) AS existing_id)
              ON k.candidate_id = CASE WHEN x.event = 'settled' THEN x.candidate_id END
                 AND k.position < x.position) x
      ASOF LEFT JOIN {_ASKED} q
-       ON q.candidate_id = x.candidate_id AND q.other = x.existing_id AND q.position <= x.position
+       ON q.candidate_id = x.candidate_id AND q.other = x.existing_id AND q.position <= x.at
      JOIN c n ON n.candidate_id = x.candidate_id
      LEFT JOIN c o ON o.candidate_id = x.existing_id
-     LEFT JOIN ({_TEXTS}) tx ON tx.position = x.position AND tx.candidate_id = x.existing_id
-     LEFT JOIN ({_TEXTS}) tn ON tn.position = x.position AND tn.candidate_id = x.candidate_id
+     LEFT JOIN ({_TEXTS}) tx ON tx.position = x.at AND tx.candidate_id = x.existing_id
+     LEFT JOIN ({_TEXTS}) tn ON tn.position = x.at AND tn.candidate_id = x.candidate_id
      LEFT JOIN r ON r.decision_id = x.reviewed
 WHERE x.existing_id IS NOT NULL
 """
@@ -201,14 +216,15 @@ FROM (SELECT candidate_id, position, decision_id, decided_at,
        ON t.position = q.position AND t.candidate_id = q.neighbour.candidate_id
 UNION ALL
 SELECT CASE WHEN k.decision_id IS NULL THEN 'unreviewed' ELSE 'contradicts' END,
-       coalesce(tn.text, n.text), o.candidate_id, coalesce(t.text, o.text), {_SCORE.format("d")},
+       coalesce(tn.text, n.text), o.candidate_id, coalesce(tx.text, o.text), {_SCORE.format("d")},
        {_CUES.format("d")}, d.decision, d.owner_id, d.namespace, d.decided_at, d.decision_id,
        d.candidate_id, d.position
-FROM d ASOF LEFT JOIN {_ASKED} q
+FROM (SELECT *, event = 'settled' AS answers FROM d) d
+     ASOF LEFT JOIN {_ASKED} q
        ON q.candidate_id = d.candidate_id AND q.other = d.joined_to AND q.position <= d.position
      JOIN c n ON n.candidate_id = d.candidate_id AND n.living
      JOIN c o ON o.candidate_id = d.joined_to AND o.living
-     LEFT JOIN ({_TEXTS}) t ON t.position = d.position AND t.candidate_id = d.joined_to
+     LEFT JOIN ({_TEXTS}) tx ON tx.position = d.position AND tx.candidate_id = d.joined_to
      LEFT JOIN ({_TEXTS}) tn ON tn.position = d.position AND tn.candidate_id = d.candidate_id
      LEFT JOIN r ON r.decision_id = d.decision_id
      LEFT JOIN (SELECT unnest(contradicts) AS decision_id FROM m) k ON k.decision_id = d.decision_id

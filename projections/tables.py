@@ -25,7 +25,7 @@ from palimpsest.projections.rows import Gone, MemoryState, Rows, as_json
 from palimpsest.projections.words import statement_rows, text_row, word_row
 from palimpsest.streams.core.compared import Spoke
 
-LAYOUT = 8
+LAYOUT = 9
 """Raised when a column or its meaning changes: segments of another layout are made from the log."""
 
 

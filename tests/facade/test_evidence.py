@@ -92,3 +92,58 @@ def test_a_join_is_told_with_the_reason_of_the_verdict_that_made_it(
         [last],
     )
     assert row["llm_reasoning"] == why
+
+
+LOGGED = """
+SELECT decision, existing_text, similarity FROM {} WHERE candidate_id = ? ORDER BY position
+"""
+
+
+@pytest.mark.parametrize("search", ["memories", "candidates"])
+def test_a_score_is_told_only_with_the_text_that_it_belongs_to(
+    memories: Palimpsest, search: str
+) -> None:
+    memories.set_policy(asking_about_all(search))
+    [older] = submit(memories, OLDER)
+    [newer] = submit(memories, NEWER)
+    [asked] = memories.sql(LOGGED.format("review_queue"), [newer])
+    assert asked["existing_text"] == OLDER
+    assert asked["similarity"] > 0.5
+    memories.update(older, "She moved to Lisbon.")
+    settle(memories, newer, Verdict(neighbour_id=older, answer="same"))
+    for view in ("dedup_log", "review_queue"):
+        answered = memories.sql(LOGGED.format(view), [newer])[-1]
+        assert answered == {
+            "decision": "llm_reject",
+            "existing_text": "She moved to Lisbon.",
+            "similarity": None,
+        }
+    assert memories.sql(LOGGED.format("dedup_log"), [newer])[0] == asked
+
+
+def test_a_reversal_is_told_with_the_texts_of_what_it_took_out(memories: Palimpsest) -> None:
+    memories.set_policy(asking_about_all("memories"))
+    older, between = submit(memories, OLDER, NEWER)
+    verdict = Verdict(neighbour_id=older, answer="compose")
+    settle(memories, between, verdict, composed=COMPOSED)
+    memories.set_policy(load_policy("replace-or-merge"))
+    [newer] = submit(memories, NEXT)
+    memories.unmerge(candidate_id=newer)
+    joined, taken_out = memories.sql(LOGGED.format("dedup_log"), [newer])
+    assert (joined["decision"], taken_out["decision"]) == ("superseded", "reversed")
+    assert taken_out | {"decision": "superseded"} == joined
+    assert joined["existing_text"] == COMPOSED
+
+
+def test_a_rewording_of_something_forgotten_was_compared_with_its_own_text(
+    memories: Palimpsest,
+) -> None:
+    memories.set_policy(load_policy("replace-or-merge"))
+    [older] = submit(memories, OLDER)
+    memories.update(older, "She moved to Lisbon.")
+    memories.forget([older], again="ask")
+    [again] = submit(memories, f"{OLDER}!")
+    told = [memories.sql(LOGGED.format(view), [again])[0] for view in ("dedup_log", "review_queue")]
+    assert [one["existing_text"] for one in told] == [OLDER, OLDER]
+    shown = memories.show_candidate(again)["evidence"]
+    assert shown["neighbours"][0]["text"] == OLDER

@@ -399,7 +399,10 @@ class Oracle:
                     return {}
                 return {older.id: self._composed_text(event.owner, data["content"]["hash"])}
             case "decided" | "settled" | "redecided":
-                return self._texts_looked_at(event, owner)
+                texts = self._texts_looked_at(event, owner)
+                if data.get("withheld") is not None:  # what it rewords is gone, and has no face
+                    texts = {i: t for i, t in texts.items() if owner.candidates[i].living}
+                return texts
             case "joined" if event.evidence is not None and join is not None:
                 return self._texts_of_faces(owner, data["candidate_id"], join["to"])
             case "separated" if event.verdicts:

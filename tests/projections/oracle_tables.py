@@ -15,6 +15,7 @@ from tests.projections.oracle import (
     Candidate,
     Event,
     Oracle,
+    Question,
     Row,
     Tables,
     moment,
@@ -534,12 +535,9 @@ def _compared(said: Oracle, event: Event, row: Row) -> Row | None:
               "rank", "actor", "because")  # fmt: skip
     return {name: row[name] for name in copied} | {
         "cues": _cues(said, row, other),
-        "similarity": row["similarity"],
         "decision_id": event.id,
         "joined": row["joined_to"] is not None,
-        **_pair(
-            said, event, row["candidate_id"], other, row["similarity"], row["nearest_similarity"]
-        ),
+        **_pair(said, event, event, row["candidate_id"], other, row),
     }
 
 
@@ -547,7 +545,7 @@ def _spoken_of(said: Oracle, event: Event, decisions: dict[str, Row]) -> Row:
     """A later word on a pair."""
     data = event.data
     about = decisions.get(data.get("decision_id", ""), {})
-    score = data.get("similarity", about.get("similarity"))
+    score = {"similarity": data.get("similarity", about.get("similarity"))}
     verdict = (event.verdicts or [{}])[0]
     candidate_id = data.get("candidate_id") or about["candidate_id"]
     other = data.get("other_id") or data.get("joined_to") or about["joined_to"]
@@ -564,28 +562,28 @@ def _spoken_of(said: Oracle, event: Event, decisions: dict[str, Row]) -> Row:
         "because": data.get("because"),
         "decision_id": event.id,
         "joined": event.name == "reinstated",
-        **_pair(said, event, candidate_id, other, score, None),
+        **_pair(
+            said,
+            event,
+            said.by_id[about["decision_id"]] if about else event,
+            candidate_id,
+            other,
+            score,
+        ),
     }
 
 
 def _pair(
-    said: Oracle,
-    event: Event,
-    candidate_id: str,
-    other_id: str,
-    similarity: float | None,
-    nearest: float | None,
+    said: Oracle, event: Event, about: Event, candidate_id: str, other_id: str, scores: Row
 ) -> Row:
-    """The two that were compared; a score that the event lacks is the question's."""
+    """The two that were compared, by the event that it is about."""
     one, other = said.candidates[candidate_id], said.candidates[other_id]
-    texts = said.compared[event.position]
+    texts = said.compared[about.position]
     return {
         "new_text": texts.get(one.id, one.text),
         "existing_id": other.id,
         "existing_text": texts.get(other.id, other.text),
-        "similarity": _known_score(
-            said, candidate_id, other_id, event.position, similarity, nearest
-        ),
+        "similarity": _known_score(said, about, one, other, scores),
         "owner_id": event.owner,
         "namespace": one.namespace,
         "decided_at": event.at,
@@ -598,36 +596,52 @@ def _pair(
 
 
 def _known_score(
-    said: Oracle,
-    candidate_id: str,
-    other_id: str,
-    position: int,
-    similarity: float | None,
-    nearest: float | None,
+    said: Oracle, event: Event, one: Candidate, other: Candidate, scores: Row
 ) -> float | None:
-    """The score of a pair: the event's own, or what was known when it was last asked about."""
-    asked = _asked_about(said, candidate_id, other_id, position)
-    scores = [similarity, *map(_score, asked), nearest]
-    return next((score for score in scores if score is not None), None)
+    """The score of a pair: the event's own, or what was known when it was last asked about.
+
+    None where somebody answers about another text than the one that was asked about.
+    """
+    known = [scores.get("similarity"), scores.get("nearest_similarity")]
+    asked = _asked_about(said, one.id, other.id, event.position)
+    if asked is not None and not _as_asked(said, event, other, asked):
+        known = [] if event.name == "settled" else known
+    elif asked is not None:
+        known.insert(1, _score(_neighbour_of(asked, other.id)))
+    return next((score for score in known if score is not None), None)
 
 
-def _asked_about(said: Oracle, candidate_id: str, other_id: str, until: int) -> list[Row]:
-    """What was known of a pair when it was last asked about; at most one."""
+def _as_asked(said: Oracle, event: Event, other: Candidate, asked: Question) -> bool:
+    """Whether an event compared the text of the question."""
+    texts = said.compared[event.position]
+    return bool(texts.get(other.id, other.text) == asked.texts.get(other.id, other.text))
+
+
+def _asked_about(said: Oracle, candidate_id: str, other_id: str, until: int) -> Question | None:
+    """The question in which a pair was last asked about."""
     found = [
-        neighbour
+        question
         for question in said.questions
-        if question.candidate.id == candidate_id and question.position <= until
-        for neighbour in question.neighbours
-        if neighbour["candidate_id"] == other_id
+        if question.candidate.id == candidate_id
+        and question.position <= until
+        and any(neighbour["candidate_id"] == other_id for neighbour in question.neighbours)
     ]
-    return found[-1:]
+    return found[-1] if found else None
+
+
+def _neighbour_of(question: Question, candidate_id: str) -> Row:
+    """What was known of a neighbour when it was asked about."""
+    return next(one for one in question.neighbours if one["candidate_id"] == candidate_id)
 
 
 def _cues(said: Oracle, row: Row, other_id: str) -> list[str]:
     """Those of a decision, or of the question that it answers."""
     asked = _asked_about(said, row["candidate_id"], other_id, row["position"])
-    cues = [row["cues"], *(neighbour.get("cues", []) for neighbour in asked)]
-    return next((one for one in cues if one), [])
+    cues: list[str] = row["cues"]
+    event, other = said.by_id[row["decision_id"]], said.candidates[other_id]
+    if cues or asked is None or not _as_asked(said, event, other, asked):
+        return cues
+    return list(_neighbour_of(asked, other_id).get("cues", []))
 
 
 def _waiting(said: Oracle) -> list[Row]:
@@ -714,14 +728,7 @@ def _to_review(said: Oracle, decisions: Sequence[Row], memories: Sequence[Row]) 
             | {
                 "waits_as": "contradicts" if row["decision_id"] in contradict else "unreviewed",
                 "cues": _cues(said, row, other.id),
-                "similarity": _known_score(
-                    said,
-                    one.id,
-                    other.id,
-                    row["position"],
-                    row["similarity"],
-                    row["nearest_similarity"],
-                ),
+                "similarity": _known_score(said, said.by_id[row["decision_id"]], one, other, row),
                 "new_text": texts.get(one.id, one.text),
                 "existing_id": other.id,
                 "existing_text": texts.get(other.id, other.text),

@@ -237,6 +237,9 @@ def shown_member(gateway: LocalGateway, entry: Entry) -> ShownMember:
     evidence = _evidence(gateway.log.find(edge.id if edge else entry.decision_id))
     neighbour = _looked_at(evidence, edge)
     verdict = deciding(evidence.verdicts, edge.older.id if edge else None) if evidence else None
+    if edge is not None and verdict is not None and verdict.speaker in (None, edge.older.id):
+        asked = _evidence(gateway.log.find(entry.asked_by or entry.decision_id))
+        neighbour = neighbour or _looked_at(asked, edge)  # an answer has its question's cues
     return {
         "candidate_id": entry.id,
         "text": entry.text,

@@ -147,3 +147,15 @@ def test_a_rewording_of_something_forgotten_was_compared_with_its_own_text(
     assert [one["existing_text"] for one in told] == [OLDER, OLDER]
     shown = memories.show_candidate(again)["evidence"]
     assert shown["neighbours"][0]["text"] == OLDER
+
+
+def test_a_member_that_was_answered_about_has_the_cues_of_its_question(
+    memories: Palimpsest,
+) -> None:
+    first, second = submit(memories, *(f"Ada paints {n} wooden boats in the shed" for n in (2, 3)))
+    assert memories.show_candidate(second)["pending"]
+    settle(memories, second, Verdict(neighbour_id=first, answer="update"))
+    cues = {one["candidate_id"]: one["cues"] for one in memories.show(second)["members"]}
+    assert cues == {first: [], second: ["number"]}
+    [row] = memories.sql("SELECT cues FROM dedup_log WHERE decision = 'superseded'")
+    assert row["cues"] == cues[second]

@@ -215,8 +215,8 @@ def pairs_of_which_only_words_were_compared_have_no_score(monkeypatch: pytest.Mo
 
 
 def joins_wait_without_the_score_of_their_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    scores = "d.similarity, q.neighbour.cosine, q.neighbour.jaccard, d.nearest_similarity"
-    replace_sql(monkeypatch, "REVIEW_QUEUE", scores, "d.similarity")
+    scores = "d.similarity, q.neighbour.cosine, q.neighbour.jaccard,"
+    replace_sql(monkeypatch, "REVIEW_QUEUE", scores, "d.similarity,")
 
 
 def answered_pairs_wait_without_what_the_guard_saw(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,6 +225,13 @@ def answered_pairs_wait_without_what_the_guard_saw(monkeypatch: pytest.MonkeyPat
 
 def answers_are_logged_without_what_the_guard_saw(monkeypatch: pytest.MonkeyPatch) -> None:
     replace_sql(monkeypatch, "COMPARED", "coalesce(q.neighbour.cues, x.cues)", "x.cues")
+
+
+def answers_about_another_text_have_the_score_of_their_question(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    same = "coalesce(tx.text, o.text) = coalesce(q.text, o.text)"
+    replace_sql(monkeypatch, "COMPARED", same, "true")
 
 
 BREAKS: list[tuple[Patch, str]] = [
@@ -255,6 +262,7 @@ BREAKS: list[tuple[Patch, str]] = [
     (joins_wait_without_the_score_of_their_question, "review_queue similarity"),
     (answered_pairs_wait_without_what_the_guard_saw, "review_queue cues"),
     (answers_are_logged_without_what_the_guard_saw, "dedup_log cues"),
+    (answers_about_another_text_have_the_score_of_their_question, "dedup_log similarity"),
 ]
 
 

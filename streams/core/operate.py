@@ -59,7 +59,7 @@ def merge(command: Merge, ledger: Ledger, now: datetime) -> Result:
             "standing_already",
             "a person has said so already: `withdraw` that first, to choose who speaks",
         )
-    found = conflict(ledger, older, newer, rank="person", beside=(older, newer))
+    found = conflict(ledger, older, newer, rank="person", beside=[(older, newer)])
     if found is not None:
         return found
     face: FaceRule = "take" if command.face == newer.id else "keep"
@@ -89,19 +89,20 @@ def pair_of(ledger: Ledger, a: str, b: str) -> Pair | Refusal:
 
 
 def conflict(
-    ledger: Ledger, older: Entry, newer: Entry, *, rank: Rank, beside: tuple[Entry, ...] = ()
+    ledger: Ledger, older: Entry, newer: Entry, *, rank: Rank, beside: Sequence[Pair] = ()
 ) -> Refusal | None:
     """All words of this rank or a higher one that the union would contradict, with their paths.
 
-    What was said of the pair `beside` itself is left aside.
+    What was said of the pairs of `beside` is left aside.
     """
     if older.memory is newer.memory:
         return None
+    aside = [set(pair) for pair in beside]
     found: list[str] = []
     highest: Rank = rank
     for x, y in separated_pairs(ledger, older.memory, newer.memory):
         statement = statement_on(ledger, x.id, y.id)
-        if {x, y} == set(beside) or statement is None or not statement.separated:
+        if {x, y} in aside or statement is None or not statement.separated:
             continue
         if RANKS[statement.rank] < RANKS[rank]:
             continue
@@ -343,12 +344,12 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
         return edge
     if edge.standing:
         return Refusal("standing_already", f"decision {edge.id} stands")
-    joins = _undone_at_once(edge)
-    hindrances = (_bars_reinstating(command, ledger, one) for one in joins)
+    joins = _undone_at_once(edge) if edge.over is not None else _taken_out_with(edge, ledger)
+    hindrances = (_bars_reinstating(command, ledger, one, joins) for one in joins)
     refusal = next((one for one in hindrances if one is not None), None)
     if refusal is not None:
         return refusal
-    if len(joins) > 1:  # the newcomer is alone now: what counts is whom it brings together
+    if edge.over is not None and len(joins) > 1:  # what counts is whom the newcomer brings together
         ends = (one.other(edge.winner) for one in joins)
         refusal = conflict(ledger, *sorted(ends, key=lambda one: one.place), rank=command.rank)
         if refusal is not None:
@@ -375,16 +376,37 @@ def _undone_at_once(edge: Edge) -> tuple[Edge, ...]:
     return joins if together else (edge,)
 
 
-def _bars_reinstating(command: Reinstate, ledger: Ledger, edge: Edge) -> Refusal | None:
-    """Why a join cannot be put back."""
-    pair = (edge.older, edge.newer)
+def _taken_out_with(edge: Edge, ledger: Ledger) -> tuple[Edge, ...]:
+    """A join that was taken out, with those that the same request took out between the same two.
+
+    Each of them keeps the two memories apart while it is out, so that none could come back alone.
+    """
+    reversal, own = edge.reversed_by, {edge.older, edge.newer}
+    if edge.older.memory is edge.newer.memory or reversal is None or reversal.cause is None:
+        return (edge,)
+    found = [
+        one
+        for pair in separated_pairs(ledger, edge.older.memory, edge.newer.memory)
+        for one in pair[0].edges
+        if {one.older, one.newer} == set(pair) != own
+        and one.reversed_by is not None
+        and one.reversed_by.cause == reversal.cause
+    ]
+    return (edge, *found)
+
+
+def _bars_reinstating(
+    command: Reinstate, ledger: Ledger, edge: Edge, joins: Sequence[Edge]
+) -> Refusal | None:
+    """Why a join cannot be put back, with all of `joins`."""
     held = statement_on(ledger, edge.older.id, edge.newer.id)
     if held is not None and held.separated and RANKS[held.rank] > RANKS[command.rank]:
         return Refusal("separated", f"a {held.rank} has separated the pair")
     taken_by = edge.reversed_by.rank if edge.reversed_by is not None else command.rank
     if RANKS[taken_by] > RANKS[command.rank]:
         return Refusal("outranked", f"a {taken_by} took this back")
-    return conflict(ledger, *pair, rank=command.rank, beside=pair)
+    beside = [(one.older, one.newer) for one in joins]
+    return conflict(ledger, edge.older, edge.newer, rank=command.rank, beside=beside)
 
 
 def withdrawn_by(edge: Edge) -> Entry | None:

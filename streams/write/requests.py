@@ -361,7 +361,7 @@ def _in_bulk(executor: Executor, request: BulkRequest) -> JsonObject:
             target = _target(command)
             if request.dry_run:
                 described.append(_describe_target(ledger, target))
-            why = _run_step(executor, command)
+            why = _run_step(executor, ledger, command)
             refused += why
             if not why:
                 done.append(target)
@@ -382,10 +382,12 @@ def _target(command: Step) -> str:
     return command.candidate_id if isinstance(command, Retract | Restore) else command.decision_id
 
 
-def _run_step(executor: Executor, step: Step) -> list[dict[str, str]]:
-    """Why a step could not be, if it could not."""
+def _run_step(executor: Executor, ledger: Ledger, step: Step) -> list[dict[str, str]]:
+    """Why a step could not be, if it could not; a join may have come back with an earlier one."""
     if not isinstance(step, ReinstateRequest):
         return run_one(executor, step, _target(step))
+    if ledger.edges[step.decision_id].standing:
+        return []
     try:
         reinstated(executor, step)
     except RefusedError as error:

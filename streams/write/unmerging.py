@@ -10,6 +10,7 @@ from msgspec import structs
 from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.commands import Admit, Combine, Redecide, Reinstate, Unmerge
 from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import AnyEvent, Reinstated
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import PairsDedupe, Policy
@@ -23,6 +24,7 @@ from palimpsest.streams.write.executor import (
     DryRun,
     Executor,
     memories,
+    not_done,
     owner_of_candidate,
     owner_of_decision,
     run_one,
@@ -114,16 +116,20 @@ def _put_back(executor: Executor, owner_id: str, request: ReinstateRequest) -> J
     touched: list[Entry] = []
     for command in reinstate_commands(ledger, request, executor.policy):
         target = _target(command)
+        if target in back:  # it came back with an earlier one
+            continue
         review = ledger.reviews.get(target)
-        why = run_one(executor, command, target)
+        events, why = _run(executor, command, target)
         if why and target == request.decision_id:
             raise RefusedError(why[0]["reason"], why[0]["detail"])
         refused += why
         if not isinstance(command, Redecide):
-            edge = ledger.edges[command.decision_id]
-            touched += (edge.older, edge.newer)
+            joins = [one.data.decision_id for one in events if isinstance(one, Reinstated)]
+            for edge in (ledger.edges[one] for one in joins or [command.decision_id]):
+                touched += (edge.older, edge.newer)
+            back += joins
             if not why:
-                (back if isinstance(command, Reinstate) else taken).append(target)
+                taken += [target] if isinstance(command, Unmerge) else []
                 confirmed += [target] if review == "confirmed" else []
     return {
         "decision_id": request.decision_id,
@@ -133,6 +139,16 @@ def _put_back(executor: Executor, owner_id: str, request: ReinstateRequest) -> J
         "refused": refused,
         "memories": memories(touched),
     }
+
+
+def _run(
+    executor: Executor, command: Unmerge | Redecide | Reinstate, target: str
+) -> tuple[list[AnyEvent], list[dict[str, str]]]:
+    """What a command did, or why it could not be."""
+    try:
+        return executor.run(command), []
+    except RefusedError as error:
+        return [], [not_done(target, error)]
 
 
 def _target(command: Unmerge | Redecide | Reinstate | Combine) -> str:

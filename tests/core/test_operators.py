@@ -177,6 +177,29 @@ def test_what_keeps_two_apart_says_how_that_is_taken_back() -> None:
     asked.when(merge("a", "b")).shows({"Tea": "a b"})
 
 
+CROSSED: tuple[Step, ...] = (
+    *(say("a", "Tea"), say("b", "Chai", {"a": KEEP})),
+    *(say("c", "Mate"), say("d", "Milk", {"c": KEEP})),
+    *(for_request("r", unmerge("b")), for_request("r", unmerge("d"))),
+    *(merge("a", "c"), merge("b", "d")),
+)
+"""Two joins taken out; each end was merged with another since, so that each bars the other."""
+
+
+def test_joins_of_one_request_that_bar_each_other_come_back_together() -> None:
+    history = given(*CROSSED).shows({"Tea": "a c", "Chai": "b d"})
+    history.when(reinstate("b", "a")).then("reinstated b a", "reinstated d c")
+    history.shows({"Tea": "a b c d"})
+    assert not separated(history, "c", "d")
+
+
+def test_joins_of_two_requests_bar_each_other() -> None:
+    (*before, _, _, one, other) = CROSSED
+    given(*before, unmerge("b"), unmerge("d"), one, other).when(reinstate("b", "a")).then(
+        "refused separated"
+    )
+
+
 def test_separating_members_of_one_memory_is_refused_with_the_path() -> None:
     history = given(*JOINED).when(separate("a", "b")).then("refused one_memory")
     assert history.join("b").id in history.detail()

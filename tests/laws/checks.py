@@ -239,7 +239,10 @@ def taken_apart_stays_apart(policy: Policy, story: list[Act], which: int) -> Non
         alike = any(entry.distinct.hash in texts for entry in b.members)
         assert alike or separated_pair(ledger, a, b) is not None
     for command in reversed(asked_for):
-        put_back(told.world, command.decision_id)
+        if not ledger.edges[
+            command.decision_id
+        ].standing:  # joins that bar each other come together
+            put_back(told.world, command.decision_id)
     assert everything(ledger) == before
 
 

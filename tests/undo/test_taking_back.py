@@ -260,3 +260,22 @@ def test_a_late_verdict_brings_no_displaced_text_back(tmp_path: Path, answer: An
             told.say(text, str(number))
         assert told.settle(y, (x, answer), composed="Is a freelance tech writer, twice") is None
         assert z not in told.faces()
+
+
+def test_a_bulk_reversal_comes_back_whole_although_its_joins_bar_each_other(tmp_path: Path) -> None:
+    with opened(tmp_path) as told:
+        for text in (*DOGS[:2], KEY, f"{KEY}!"):
+            told.say(text)
+        a, b, c, d = (told.ids[text] for text in (*DOGS[:2], KEY, f"{KEY}!"))
+        joined = told.memories()
+        assert len(joined) == 2
+        selection = JoinSelection(owner_id="ada")
+        assert len(told.store.reverse(selection)["reversed"]) == 2
+        told.store.merge(a, c)
+        told.store.merge(b, d)
+        plan = told.store.reinstate_many(selection, dry_run=True)
+        back = told.store.reinstate_many(selection)
+        assert (len(back["reinstated"]), back["refused"]) == (2, [])
+        assert plan["reinstated"] == back["reinstated"]
+        assert len(told.memories()) == 1
+        assert told.store.verify()["differences"] == 0

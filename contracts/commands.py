@@ -152,12 +152,16 @@ class Redecide(OwnerCommand):
 
 
 class Reinstate(OwnerCommand):
-    """Take a reversal back. `cause` is the request that it belongs to."""
+    """Take a reversal back. `cause` is the request that it belongs to.
+
+    `also` are joins that may come back with it, where none of them could come back alone.
+    """
 
     command: Literal["reinstate"] = "reinstate"
     decision_id: str
     rank: Rank = "person"
     cause: str | None = None
+    also: tuple[str, ...] = ()
 
 
 class Confirm(OwnerCommand):

@@ -344,7 +344,7 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
         return edge
     if edge.standing:
         return Refusal("standing_already", f"decision {edge.id} stands")
-    joins = _undone_at_once(edge) if edge.over is not None else _taken_out_with(edge, ledger)
+    joins = _undone_at_once(edge) if edge.over is not None else _barred_with(command, edge, ledger)
     hindrances = (_bars_reinstating(command, ledger, one, joins) for one in joins)
     refusal = next((one for one in hindrances if one is not None), None)
     if refusal is not None:
@@ -376,21 +376,23 @@ def _undone_at_once(edge: Edge) -> tuple[Edge, ...]:
     return joins if together else (edge,)
 
 
-def _taken_out_with(edge: Edge, ledger: Ledger) -> tuple[Edge, ...]:
-    """A join that was taken out, with those that the same request took out between the same two.
+def _barred_with(command: Reinstate, edge: Edge, ledger: Ledger) -> tuple[Edge, ...]:
+    """A join that was taken out, with others whose reversals alone keep the same two apart.
 
-    Each of them keeps the two memories apart while it is out, so that none could come back alone.
+    None of them could come back without the rest. They are those that the same request took out,
+    and those that the command means, too.
     """
     reversal, own = edge.reversed_by, {edge.older, edge.newer}
-    if edge.older.memory is edge.newer.memory or reversal is None or reversal.cause is None:
+    if edge.older.memory is edge.newer.memory or reversal is None:
         return (edge,)
+    cause = reversal.cause or edge.id
     found = [
         one
         for pair in separated_pairs(ledger, edge.older.memory, edge.newer.memory)
         for one in pair[0].edges
         if {one.older, one.newer} == set(pair) != own
         and one.reversed_by is not None
-        and one.reversed_by.cause == reversal.cause
+        and (one.reversed_by.cause == cause or one.id in command.also)
     ]
     return (edge, *found)
 

@@ -357,11 +357,12 @@ def _in_bulk(executor: Executor, request: BulkRequest) -> JsonObject:
         owners += bool(commands)
         steps = _committed(executor, steps + len(ledger.entries))
         before = _asking(ledger) if request.dry_run else set()
+        meant = tuple(map(_target, commands))
         for command in commands:
             target = _target(command)
             if request.dry_run:
                 described.append(_describe_target(ledger, target))
-            why = _run_step(executor, ledger, command)
+            why = _run_step(executor, ledger, command, meant)
             refused += why
             if not why:
                 done.append(target)
@@ -382,14 +383,19 @@ def _target(command: Step) -> str:
     return command.candidate_id if isinstance(command, Retract | Restore) else command.decision_id
 
 
-def _run_step(executor: Executor, ledger: Ledger, step: Step) -> list[dict[str, str]]:
-    """Why a step could not be, if it could not; a join may have come back with an earlier one."""
+def _run_step(
+    executor: Executor, ledger: Ledger, step: Step, meant: tuple[str, ...]
+) -> list[dict[str, str]]:
+    """Why a step could not be, if it could not.
+
+    Of joins that are `meant` together, one may have come back with an earlier one.
+    """
     if not isinstance(step, ReinstateRequest):
         return run_one(executor, step, _target(step))
     if ledger.edges[step.decision_id].standing:
         return []
     try:
-        reinstated(executor, step)
+        reinstated(executor, step, meant)
     except RefusedError as error:
         return [not_done(step.decision_id, error)]
     return []

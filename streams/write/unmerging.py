@@ -81,33 +81,37 @@ def as_found(executor: Executor, first: Recorded) -> DryRun:
     return DryRun(executor.log, policy, lambda: first.event.time, before)
 
 
-def reinstated(executor: Executor, request: ReinstateRequest) -> JsonObject:
+def reinstated(
+    executor: Executor, request: ReinstateRequest, also: tuple[str, ...] = ()
+) -> JsonObject:
     """What taking a reversal back did: the join, and all that its request did because of it.
 
     `taken_back` are the joins that were made because of the reversal, `confirmed` those of them
     that a review had confirmed, `reinstated` those that are back, and `refused` what later words
     prevent. RefusedError where the join itself cannot come back: then nothing happens. Asked again
-    it answers as it did.
+    it answers as it did. `also` may come back with it, where none could come back alone.
     """
     owner_id = owner_of_decision(executor, request.decision_id)
     first = executor.log.find(event_id(event_id(request.request_id, request.decision_id), "0"))
     if first is not None:
-        return _put_back(as_found(executor, first), owner_id, request)
+        return _put_back(as_found(executor, first), owner_id, request, also)
     asked_for = reinstate_commands(executor.ledger(owner_id), request, executor.policy)
     if len(asked_for) > 1 and not isinstance(executor, DryRun):
         # Other joins go out before this one comes back, so first it is tried on what is committed.
         executor.commit()
         trial = DryRun(executor.log, executor.policy, executor.clock)
         try:
-            _put_back(trial, owner_id, request)
+            _put_back(trial, owner_id, request, also)
         except RefusedError as error:
             itself = next(one for one in asked_for if _target(one) == request.decision_id)
             executor.refuse(itself, error)
             raise
-    return _put_back(executor, owner_id, request)
+    return _put_back(executor, owner_id, request, also)
 
 
-def _put_back(executor: Executor, owner_id: str, request: ReinstateRequest) -> JsonObject:
+def _put_back(
+    executor: Executor, owner_id: str, request: ReinstateRequest, also: tuple[str, ...]
+) -> JsonObject:
     ledger = executor.ledger(owner_id)
     back: list[str] = []
     taken: list[str] = []
@@ -119,7 +123,7 @@ def _put_back(executor: Executor, owner_id: str, request: ReinstateRequest) -> J
         if target in back:  # it came back with an earlier one
             continue
         review = ledger.reviews.get(target)
-        events, why = _run(executor, command, target)
+        events, why = _run(executor, command, target, also)
         if why and target == request.decision_id:
             raise RefusedError(why[0]["reason"], why[0]["detail"])
         refused += why
@@ -142,9 +146,14 @@ def _put_back(executor: Executor, owner_id: str, request: ReinstateRequest) -> J
 
 
 def _run(
-    executor: Executor, command: Unmerge | Redecide | Reinstate, target: str
+    executor: Executor,
+    command: Unmerge | Redecide | Reinstate,
+    target: str,
+    also: tuple[str, ...],
 ) -> tuple[list[AnyEvent], list[dict[str, str]]]:
     """What a command did, or why it could not be."""
+    if isinstance(command, Reinstate):
+        command = command.model_copy(update={"also": also})
     try:
         return executor.run(command), []
     except RefusedError as error:

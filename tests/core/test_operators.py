@@ -12,6 +12,7 @@ from tests.core.spec import (
     ASK,
     KEEP,
     TAKE,
+    History,
     Step,
     access,
     combine,
@@ -193,11 +194,17 @@ def test_joins_of_one_request_that_bar_each_other_come_back_together() -> None:
     assert not separated(history, "c", "d")
 
 
-def test_joins_of_two_requests_bar_each_other() -> None:
+def test_joins_of_two_requests_come_back_together_where_both_are_meant() -> None:
     (*before, _, _, one, other) = CROSSED
-    given(*before, unmerge("b"), unmerge("d"), one, other).when(reinstate("b", "a")).then(
-        "refused separated"
-    )
+    history = given(*before, unmerge("b"), unmerge("d"), one, other)
+    history.when(reinstate("b", "a")).then("refused separated")
+
+    def both(now: History) -> Reinstate:
+        command = reinstate("b", "a")(now)
+        assert isinstance(command, Reinstate)
+        return command.model_copy(update={"also": (now.join("d", "c").id,)})
+
+    history.when(both).then("reinstated b a", "reinstated d c").shows({"Tea": "a b c d"})
 
 
 def test_separating_members_of_one_memory_is_refused_with_the_path() -> None:

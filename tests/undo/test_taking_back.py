@@ -262,17 +262,23 @@ def test_a_late_verdict_brings_no_displaced_text_back(tmp_path: Path, answer: An
         assert z not in told.faces()
 
 
-def test_a_bulk_reversal_comes_back_whole_although_its_joins_bar_each_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize("requests", [1, 2])
+def test_joins_that_bar_each_other_come_back_together(tmp_path: Path, requests: int) -> None:
     with opened(tmp_path) as told:
-        for text in (*DOGS[:2], KEY, f"{KEY}!"):
-            told.say(text)
-        a, b, c, d = (told.ids[text] for text in (*DOGS[:2], KEY, f"{KEY}!"))
-        joined = told.memories()
-        assert len(joined) == 2
+        outcomes = [told.say(text) for text in (*DOGS[:2], KEY, f"{KEY}!")]
+        a, b, c, d = (one.candidate_id for one in outcomes)
+        assert len(told.memories()) == 2
         selection = JoinSelection(owner_id="ada")
-        assert len(told.store.reverse(selection)["reversed"]) == 2
+        if requests == 1:
+            assert len(told.store.reverse(selection)["reversed"]) == 2
+        else:
+            told.store.unmerge(decision_id=outcomes[1].decision_id)
+            told.store.unmerge(decision_id=outcomes[3].decision_id)
         told.store.merge(a, c)
         told.store.merge(b, d)
+        if requests == 2:
+            with pytest.raises(RefusedError, match="separated"):
+                told.store.reinstate(outcomes[1].decision_id)
         plan = told.store.reinstate_many(selection, dry_run=True)
         back = told.store.reinstate_many(selection)
         assert (len(back["reinstated"]), back["refused"]) == (2, [])

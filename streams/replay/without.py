@@ -19,7 +19,9 @@ from palimpsest.contracts.commands import (
     Admit,
     Combine,
     Operation,
+    Reinstate,
     Settle,
+    Undo,
 )
 from palimpsest.contracts.events import (
     AnyEvent,
@@ -408,12 +410,21 @@ class Without:
         events = decide(command, self.other, self._in_force, event.time)
         return not any(isinstance(one, Refused) for one in events)
 
+    def _done_with_another(self, command: Operation) -> bool:
+        """Whether a join is back, or an update is out, with another one of the same command."""
+        if not isinstance(command, Reinstate | Undo):
+            return False
+        edge = self.other.edges.get(command.decision_id)
+        return edge is not None and edge.standing is isinstance(command, Reinstate)
+
     def _restate(self, event: Reversed | Reinstated | Separated | Composed | Restored) -> None:
         """An operator's word in the other history, with what waited for it; or it is overtaken.
 
         A text that was composed anew is nobody's word: without the join no text was lost.
         """
         command = stated_again(event, self.other, self._called)
+        if command is not None and self._done_with_another(command):
+            return
         if command is None or not self._would_stand(command, event):
             if not isinstance(event, Composed):
                 self.overtaken.append(event.id)

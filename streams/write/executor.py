@@ -184,11 +184,17 @@ def carried_out(log: Log, command: Operation, events: list[AnyEvent]) -> list[An
 
 def run_one(executor: Executor, command: Operation, target: str) -> list[dict[str, str]]:
     """Run one command of several; why it could not be, if it could not: the others still run."""
+    return tried(executor, command, target)[1]
+
+
+def tried(
+    executor: Executor, command: Operation, target: str
+) -> tuple[list[AnyEvent], list[dict[str, str]]]:
+    """What a command did, or why it could not be, as answers have it."""
     try:
-        executor.run(command)
+        return executor.run(command), []
     except RefusedError as error:
-        return [not_done(target, error)]
-    return []
+        return [], [not_done(target, error)]
 
 
 def not_done(target: str, error: RefusedError) -> dict[str, str]:

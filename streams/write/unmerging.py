@@ -10,7 +10,7 @@ from msgspec import structs
 from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.commands import Admit, Combine, Redecide, Reinstate, Unmerge
 from palimpsest.contracts.errors import RefusedError
-from palimpsest.contracts.events import AnyEvent, Reinstated
+from palimpsest.contracts.events import Reinstated
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import PairsDedupe, Policy
@@ -24,10 +24,10 @@ from palimpsest.streams.write.executor import (
     DryRun,
     Executor,
     memories,
-    not_done,
     owner_of_candidate,
     owner_of_decision,
     run_one,
+    tried,
 )
 
 
@@ -123,7 +123,8 @@ def _put_back(
         if target in back:  # it came back with an earlier one
             continue
         review = ledger.reviews.get(target)
-        events, why = _run(executor, command, target, also)
+        with_also = {"also": also} if isinstance(command, Reinstate) else {}
+        events, why = tried(executor, command.model_copy(update=with_also), target)
         if why and target == request.decision_id:
             raise RefusedError(why[0]["reason"], why[0]["detail"])
         refused += why
@@ -143,21 +144,6 @@ def _put_back(
         "refused": refused,
         "memories": memories(touched),
     }
-
-
-def _run(
-    executor: Executor,
-    command: Unmerge | Redecide | Reinstate,
-    target: str,
-    also: tuple[str, ...],
-) -> tuple[list[AnyEvent], list[dict[str, str]]]:
-    """What a command did, or why it could not be."""
-    if isinstance(command, Reinstate):
-        command = command.model_copy(update={"also": also})
-    try:
-        return executor.run(command), []
-    except RefusedError as error:
-        return [], [not_done(target, error)]
 
 
 def _target(command: Unmerge | Redecide | Reinstate | Combine) -> str:

@@ -34,6 +34,7 @@ from tests.laws.histories import (
     OnJoin,
     Pair,
     Say,
+    SettleAgain,
     Whole,
     among,
     answers,
@@ -200,6 +201,15 @@ TEXT_OF_OTHERS: list[Act] = [
 """A text was composed of two of whom one goes out, and then of others, whose it is from then on."""
 
 
+BACK_TOGETHER: list[Act] = [
+    *(Say(3), Say(1), Say(0), Say(1), Say(5), Say(0), Say(0)),
+    *(SettleAgain(which=0), OnJoin(which=0), Pair(same=True, a=10, b=9)),
+    *(Say(2), Whole(which=0, back=False), OnJoin(which=13, standing=False)),
+]
+"""A person's one word brings two joins back, each of which barred the other."""
+
+
+@example(preset("store-time", 0.75, 0.9375, guard=False), BACK_TOGETHER, 0, ["same"])
 @example(preset("store-time", 0.5, 0.875), TEXT_OF_OTHERS, 2, ["different"])
 @example(preset("store-time", 0.6875, 0.8125), SAME_TEXT, 0, ["same"])
 @example(preset("store-time", 0.5, 0.6875), SAME_TEXT_KEPT, 0, ["same"])

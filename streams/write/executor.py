@@ -182,15 +182,10 @@ def carried_out(log: Log, command: Operation, events: list[AnyEvent]) -> list[An
     return events
 
 
-def run_one(executor: Executor, command: Operation, target: str) -> list[dict[str, str]]:
-    """Run one command of several; why it could not be, if it could not: the others still run."""
-    return tried(executor, command, target)[1]
-
-
-def tried(
+def run_one(
     executor: Executor, command: Operation, target: str
 ) -> tuple[list[AnyEvent], list[dict[str, str]]]:
-    """What a command did, or why it could not be, as answers have it."""
+    """Run one command of several; its events, and why it could not be: the others still run."""
     try:
         return executor.run(command), []
     except RefusedError as error:

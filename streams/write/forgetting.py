@@ -98,7 +98,7 @@ def remembered(executor: Executor, request: RestoreRequest) -> JsonObject:
     refused: list[dict[str, str]] = []
     done: list[str] = []
     for command in commands:
-        why = run_one(executor, command, command.candidate_id)
+        _, why = run_one(executor, command, command.candidate_id)
         refused += why
         if not why:
             done.append(command.candidate_id)

@@ -391,7 +391,7 @@ def _run_step(
     Of joins that are `meant` together, one may have come back with an earlier one.
     """
     if not isinstance(step, ReinstateRequest):
-        return run_one(executor, step, _target(step))
+        return run_one(executor, step, _target(step))[1]
     if ledger.edges[step.decision_id].standing:
         return []
     try:

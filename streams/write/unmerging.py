@@ -27,7 +27,6 @@ from palimpsest.streams.write.executor import (
     owner_of_candidate,
     owner_of_decision,
     run_one,
-    tried,
 )
 
 
@@ -49,7 +48,7 @@ def unmerged(executor: Executor, request: UnmergeRequest) -> JsonObject:
     done: list[str] = []
     refused: list[dict[str, str]] = []
     for command in unmerge_commands(ledger, request):
-        why = run_one(executor, command, command.decision_id)
+        _, why = run_one(executor, command, command.decision_id)
         refused += why
         if not why:
             done.append(command.decision_id)
@@ -124,7 +123,7 @@ def _put_back(
             continue
         review = ledger.reviews.get(target)
         with_also = {"also": also} if isinstance(command, Reinstate) else {}
-        events, why = tried(executor, command.model_copy(update=with_also), target)
+        events, why = run_one(executor, command.model_copy(update=with_also), target)
         if why and target == request.decision_id:
             raise RefusedError(why[0]["reason"], why[0]["detail"])
         refused += why
@@ -183,7 +182,7 @@ def _execute(
 ) -> None:
     events: list[str] = []
     for command in asked_for:
-        why = run_one(executor, _embedded(executor, command), _target(command))
+        _, why = run_one(executor, _embedded(executor, command), _target(command))
         answer["refused"] += why
         if not why:
             events.append(event_id(command.command_id, "0"))

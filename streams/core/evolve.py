@@ -262,7 +262,7 @@ def _settled(ledger: Ledger, event: Settled, touched: Touched) -> None:
         edge = _edge(ledger, event, entry, data.join, entry.place, data.rank, composition)
         _connect(ledger, edge, touched)
     else:
-        if _closes(data):
+        if _closes(ledger, entry, data):
             if data.cause is not None:
                 ledger.closed[entry.id] = Question(
                     _last_decision(entry), entry.asked, entry.asked_by, ledger.seen, data.cause
@@ -271,14 +271,22 @@ def _settled(ledger: Ledger, event: Settled, touched: Touched) -> None:
         touched.memory(entry.memory)
 
 
-def _closes(data: SettledData) -> bool:
+def _closes(ledger: Ledger, entry: Entry, data: SettledData) -> bool:
     """Whether it was kept for want of an answer, or of a text; a person's word closes by itself.
 
+    A text is wanted of a neighbour to whom the walk comes: behind one who is the candidate's memory
+    already the answer waits, as it would had it been brought before the others were.
     Older logs, which name no speakers, closed a question with every verdict that kept both.
     """
     verdicts = data.evidence.verdicts
-    if data.decision == "fallback_keep" or any(one.answer == "compose" for one in verdicts):
+    if data.decision == "fallback_keep":
         return True
+    composes = {one.neighbour_id for one in verdicts if one.answer == "compose"}
+    for neighbour in entry.asked:
+        if ledger.entries[neighbour.candidate_id].memory is entry.memory:
+            break
+        if neighbour.candidate_id in composes:
+            return True
     return bool(verdicts) and all(one.speaker is None for one in verdicts)
 
 

@@ -107,7 +107,16 @@ def test_L2_unmerging_late_equals_unmerging_at_once(
     undoing.l2_late_equals_at_once(policy, story, which)
 
 
+TEXT_OF_ONE_MEMORY: list[Act] = [
+    *(Say(0), Say(1), Judge(which=0, answers=("different",)), Say(1, "!")),
+    Pair(same=True, a=2, b=0),
+    Judge(which=0, answers=("different", "compose")),
+]
+"""A text about two whom only a person's merge makes one memory: without it the text joins them."""
+
+
 @patient
+@example(ASKING, TEXT_OF_ONE_MEMORY, 0)
 @given(candidates_policy, stories, numbers)
 def test_L2_withdrawing_a_merge_equals_the_history_in_which_nobody_said_it(
     policy: Policy, story: list[Act], which: int
@@ -146,12 +155,19 @@ CLOSED_BY_THE_MERGE: list[Act] = [
     Judge(which=1, answers=("unusable", "unavailable")),
 ]
 """Nobody answered about two whom only the merge made one memory."""
+TEXT_BEHIND: list[Act] = [
+    *(Say(1), Say(0), Say(2), Judge(which=0, answers=("same",)), Say(0, "!")),
+    *(Judge(which=0, answers=("same",)), Pair(same=True, a=3, b=0)),
+    Judge(which=2, answers=("different", "compose")),
+]
+"""A text that cannot be kept, about two whom a person has made one memory: it closes nothing."""
 
 
 @patient
 @example(KEPT_AT_ONCE, 2, False)
 @example(KEPT_BEHIND, 1, False)
 @example(CLOSED_BY_THE_MERGE, 0, False)
+@example(TEXT_BEHIND, 0, False)
 @given(st.one_of(questions, waiting), numbers, st.booleans())
 def test_L2_verdicts_that_a_merge_held_back_settle_when_it_is_undone(
     story: list[Act], which: int, never: bool

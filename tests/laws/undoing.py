@@ -192,11 +192,11 @@ def _came_too_late(late: World, other: World) -> bool:
     """Whether an answer that settled there is free here only when it can join nothing any more.
 
     Another word has made the two one memory meanwhile, or the newer one with a better neighbour,
-    which closes its question as another answer does; or a better one is ruled out no more; or
-    another answer has them apart, or an earlier one that was held back with it has joined one of
-    them to somebody from whom the other is separated; or the text that it was about is gone, or one
-    of the two is retracted. Or it composes what cannot be kept: brought there it closed the
-    question, and held back here it waits while the two are separated.
+    so that nothing is left to ask; or a better one is ruled out no more; or another answer has them
+    apart, or an earlier one that was held back with it has joined one of them to somebody from whom
+    the other is separated; or the text that it was about is gone, or one of the two is retracted.
+    Or it composes what cannot be kept: brought there it closed the question, and held back here it
+    waits while the two are separated.
     """
     ledger = late.ledger
     if any(other.ledger.entries[one.id].closed and _composes(one) for one in ledger.held.values()):
@@ -206,7 +206,7 @@ def _came_too_late(late: World, other: World) -> bool:
         newer, older = ledger.entries[newer_id], ledger.entries[older_id]
         said = newer.answers.get(older_id, ())
         standing = [one.given.order for one in said if holds(ledger, one)]
-        if newer.memory is older.memory or newer.closed or (said and not standing):
+        if newer.memory is older.memory or (said and not standing):
             return True
         better = [*takewhile(partial(ne, older_id), asked_of(ledger, newer_id))]
         if any(ledger.entries[one].memory is newer.memory for one in better):

@@ -357,7 +357,7 @@ class Oracle:
             if event.data["decision"] == "pending":
                 self.questions.append(question)
         elif event.data.get("join") is None:
-            one.closed = one.closed or oracle_questions.closes(event)
+            one.closed = one.closed or oracle_questions.closes(event, owner, one)
         if event.data.get("join") is not None:
             self._connect(event, owner, one, place)
 

@@ -191,12 +191,19 @@ def _differs(
         owner.words.append(Statement(event, number, (one.id, other), True, rank, text, told))
 
 
-def closes(event: Event) -> bool:
-    """Whether a settlement without a join leaves nothing to ask; old verdicts name no speaker."""
-    answers = [verdict["answer"] for verdict in event.verdicts]
-    if event.data["decision"] == "fallback_keep" or "compose" in answers:
+def closes(event: Event, owner: Owner, one: Candidate) -> bool:
+    """Whether a settlement without a join leaves nothing to ask; old verdicts name no speaker.
+
+    A text that could not be kept: unless a better neighbour, or that one, is its memory already.
+    """
+    if event.data["decision"] == "fallback_keep":
         return True
-    return bool(answers) and not any(verdict.get("speaker") for verdict in event.verdicts)
+    composes = [v["neighbour_id"] for v in event.verdicts if v["answer"] == "compose"]
+    own = [owner.memory_of[asked] == owner.memory_of[one.id] for asked in one.asked]
+    first = own.index(True) if True in own else len(own)
+    if any(one.asked.index(neighbour) < first for neighbour in composes if neighbour in one.asked):
+        return True
+    return bool(event.verdicts) and not any(v.get("speaker") for v in event.verdicts)
 
 
 # -- the walk --------------------------------------------------------------------------------------

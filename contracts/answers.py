@@ -194,12 +194,13 @@ class Unmerged(TypedDict):
 
     A dry run has the later decisions that rested on them (`consequences`), and those that somebody
     said otherwise of since (`overtaken`); so has a request that carries them out, with the ids of
-    the events that did (`carried_out`).
+    the events that did (`carried_out`). `cause` names all that was taken out, save of a dry run.
     """
 
     reversed: list[str]
     refused: list[NotDone]
     memories: list[MemoryPicture]
+    cause: NotRequired[str]
     consequences: NotRequired[list[ConsequenceTold]]
     overtaken: NotRequired[list[str]]
     carried_out: NotRequired[list[str]]
@@ -257,9 +258,10 @@ class InBulk(TypedDict):
 
 
 class Reversals(InBulk):
-    """The joins that were taken out; a dry run describes each (`joins`)."""
+    """The joins that were taken out, and their `cause`; a dry run describes each (`joins`)."""
 
     reversed: list[str]
+    cause: NotRequired[str]
     joins: NotRequired[list[JoinTold]]
 
 

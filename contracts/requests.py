@@ -153,9 +153,14 @@ class Selection(Strict):
 
 
 class JoinSelection(Selection):
-    """Which joins: also by the hash of the policy that made them, or scores below a bound."""
+    """Which joins: also by the hash of the policy that made them, or scores below a bound.
+
+    `cause` means those that one request took out: it is in the answers of `reverse` and `unmerge`,
+    and in the analysts' views.
+    """
 
     policy: str | None = None
+    cause: str | None = None
     below: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
@@ -166,11 +171,18 @@ class ReverseRequest(Request):
     selection: JoinSelection
     dry_run: bool = False
 
+    @model_validator(mode="after")
+    def _standing(self) -> Self:
+        if self.selection.cause is not None:
+            raise ValueError("a cause names joins that were taken out, so it is for reinstating")
+        return self
+
 
 class ReinstateManyRequest(Request):
     """`palimpsest reinstate --source X …`: take reversals back in bulk, as `ReinstateRequest` does.
 
-    The selection means joins as that of `ReverseRequest` does, so the same one brings them back.
+    The selection means joins as that of `ReverseRequest` does. The same one brings them back, and
+    with them what was taken out of these joins before; with a `cause` it is that request's alone.
     """
 
     request: Literal["reinstate_many"] = "reinstate_many"

@@ -379,7 +379,15 @@ def bulk(verb: str, done: str, answer: Mapping[str, Any]) -> RenderableType:
     more = len(items) - SHOWN_MANY
     rest = [shown(f"  … and {more:,} more; --json has all", "dim")] if more > 0 else []
     each = (_selected_one(one) for one in items[:SHOWN_MANY])
-    return Group(shown(bulk_count(verb, done, answer)), *each, *rest, *_indented_refusals(answer))
+    count = shown(bulk_count(verb, done, answer))
+    return Group(count, *each, *rest, *_indented_refusals(answer), *_way_back(answer))
+
+
+def _way_back(answer: Mapping[str, Any]) -> list[Text]:
+    """The command that takes several reversals of one request back."""
+    if "cause" not in answer or len(answer["reversed"]) == 1:
+        return []
+    return [shown(f"to take it back: palimpsest reinstate --cause {answer['cause']}", "dim")]
 
 
 def _selected_one(one: Mapping[str, Any]) -> RenderableType:
@@ -623,7 +631,7 @@ def changed(verb: str, answer: Mapping[str, Any]) -> RenderableType:
     mark = "without it, later decisions would be"
     mark = f"{mood}carried out" if "carried_out" in answer else mark
     title = [shown(f"{mark}:", "yellow")] if consequences else []
-    return Group(*head, *_refused(answer), *trees, *title, *consequences)
+    return Group(*head, *_refused(answer), *trees, *title, *consequences, *_way_back(answer))
 
 
 def reinstated(answer: Mapping[str, Any], *, dry_run: bool) -> RenderableType:

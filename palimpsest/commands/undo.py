@@ -143,6 +143,11 @@ Below = Annotated[
     float | None, typer.Option(min=0, max=1, metavar="SCORE", help="With a lower similarity.")
 ]
 
+Cause = Annotated[
+    str | None,
+    typer.Option(metavar="ID", help="Taken out by this request; `reverse` prints its id."),
+]
+
 Yes = Annotated[
     bool, typer.Option("--yes", help="Do not ask; required for several without a terminal.")
 ]
@@ -209,6 +214,7 @@ def reinstate(
     candidate: Candidate = None,
     policy: Policy = None,
     below: Below = None,
+    cause: Cause = None,
     dry_run: DryRun = False,
     yes: Yes = False,
     because: Because = None,
@@ -226,6 +232,7 @@ def reinstate(
         "candidate_id": candidate,
         "policy": policy,
         "below": below,
+        "cause": cause,
     }
     if decision_id is not None:
         _require_no_options(given)

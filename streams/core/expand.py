@@ -256,14 +256,17 @@ def reversed_joins(ledger: Ledger, request: ReinstateManyRequest) -> list[Edge]:
     chosen = [
         edge
         for edge in ledger.edges.values()
-        if _means_edge(request.selection, edge)
-        and (_was_taken_out(edge) or _done(ledger, reinstate_one(request, edge.id), edge.id))
+        if _taken_out(request.selection, edge)
+        or _done(ledger, reinstate_one(request, edge.id), edge.id)
     ]
     return sorted(chosen, key=lambda edge: edge.place)
 
 
-def _was_taken_out(edge: Edge) -> bool:
-    return edge.reversed_by is not None and edge.reversed_by.consequence_of is None
+def _taken_out(selection: JoinSelection, edge: Edge) -> bool:
+    reversal = edge.reversed_by
+    if reversal is None or reversal.consequence_of is not None:
+        return False
+    return selection.cause in (None, reversal.cause) and _means_edge(selection, edge)
 
 
 def reinstate_one(request: ReinstateManyRequest, decision_id: str) -> ReinstateRequest:

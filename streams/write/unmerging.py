@@ -56,6 +56,8 @@ def unmerged(executor: Executor, request: UnmergeRequest) -> JsonObject:
         raise RefusedError(refused[0]["reason"], refused[0]["detail"])
     ends = [entry for one in done for entry in (ledger.edges[one].older, ledger.edges[one].newer)]
     answer: JsonObject = {"reversed": done, "refused": refused, "memories": memories(ends)}
+    if not request.dry_run:
+        answer["cause"] = request.request_id
     if request.dry_run or request.with_consequences:
         _add_consequences(executor, request, answer, ledger)
     return answer

@@ -212,6 +212,7 @@ def test_merge_then_unmerge_then_reinstate(stocked: CommandLine) -> None:
     shown = stocked.json("unmerge", "--decision", decision, "--dry-run")
     assert stocked.json("status")["memories"] == 1
     undone = stocked.json("unmerge", "--decision", decision)
+    assert undone.pop("cause")
     assert undone | {"consequences": [], "overtaken": []} == shown
     assert undone["reversed"] == [decision]
     assert sorted(memory["face"] for memory in undone["memories"]) == sorted([PARIS, TEA])
@@ -266,11 +267,31 @@ def test_reverse_counts_first_and_then_does(stocked: CommandLine) -> None:
     assert planned.pop("asks") == 0
     assert planned == {"reversed": [decision], "refused": [], "owners": 1}
     assert stocked.json("status")["memories"] == 1
-    assert stocked.json("reverse", *selection) == planned
+    done = stocked.json("reverse", *selection)
+    assert done == planned | {"cause": done["cause"]}
     assert stocked.json("status")["memories"] == 2
     assert "0 joins" in stocked("reverse", *selection).out
     assert (join["decision_id"], join["decision"]) == (decision, "manual_join")
     assert (join["older"], join["older_text"], join["newer_text"]) == (first, PARIS, TEA)
+
+
+def test_a_reversal_is_taken_back_by_its_cause(stocked: CommandLine) -> None:
+    """What was taken out before stays out."""
+    first, tea, second = stocked.ids()
+    before = stocked.json("merge", first, second)["decision_id"]
+    stocked.json("unmerge", before)
+    kept = stocked.json("merge", first, tea)["decision_id"]
+    stocked.json("merge", tea, second)
+    told = stocked("reverse", "--decision", "manual_join", "--yes")
+    assert "2 joins of 1 owner reversed" in told.out
+    way = told.out.split("to take it back: palimpsest ")[1].split()
+    assert way[:2] == ["reinstate", "--cause"]
+    planned = stocked.json("reinstate", "--decision", "manual_join", "--dry-run")
+    assert len(planned["reinstated"]) == 3
+    back = stocked.json(*way, "--yes")
+    assert kept in back["reinstated"]
+    assert (len(back["reinstated"]), before in back["reinstated"]) == (2, False)
+    assert stocked(*way, "--yes").status == 1
 
 
 def test_reversals_are_taken_back_in_bulk(stocked: CommandLine) -> None:

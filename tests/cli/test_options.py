@@ -211,7 +211,12 @@ JOINED = ("--policy", "abc", "--below", "0.5")
     ("command", "method", "also", "joins"),
     [
         ("reverse", "reverse", JOINED, {"policy": "abc", "below": 0.5}),
-        ("reinstate", "reinstate_many", JOINED, {"policy": "abc", "below": 0.5}),
+        (
+            "reinstate",
+            "reinstate_many",
+            (*JOINED, "--cause", "9"),
+            {"policy": "abc", "below": 0.5, "cause": "9"},
+        ),
         ("retract", "retract", (), {}),
         ("restore", "restore", (), {}),
     ],

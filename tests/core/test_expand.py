@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from uuid import uuid4
 
+import pytest
+from pydantic import ValidationError
+
 from palimpsest.contracts.commands import Redecide, Reinstate, Unmerge
 from palimpsest.contracts.events import Reversed
 from palimpsest.contracts.requests import (
@@ -156,6 +159,22 @@ def test_joins_are_reinstated_by_the_selection_that_reversed_them() -> None:
     assert [f"{history.name(e.newer.id)} {history.name(e.older.id)}" for e in edges] == taken[::-1]
     other = request.model_copy(update={"selection": JoinSelection(source="another")})
     assert reversed_joins(history.ledger, other) == []
+
+
+def test_by_its_cause_only_what_one_request_took_out_is_reinstated() -> None:
+    """Not what a person had taken out of the same joins before, nor what a later request did."""
+    history = given(
+        say("a", "Tea"), say("b", "Chai", {"a": KEEP}), say("c", "Mate", {"b": TAKE}), unmerge("b")
+    )
+    everything = JoinSelection(policy=PLAIN.hash)
+    [command] = take_out(history, everything)
+    for cause, meant in ((command.cause, ["c"]), (str(uuid4()), []), (None, ["b", "c"])):
+        selection = everything.model_copy(update={"cause": cause})
+        request = ReinstateManyRequest(request_id=history.fresh(), selection=selection)
+        found = reversed_joins(history.ledger, request)
+        assert [history.name(edge.newer.id) for edge in found] == meant
+    with pytest.raises(ValidationError, match="it is for reinstating"):
+        ReverseRequest(request_id=history.fresh(), selection=JoinSelection(cause=command.cause))
 
 
 def test_a_consequence_is_not_reinstated_without_its_cause() -> None:

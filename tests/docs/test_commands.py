@@ -57,6 +57,7 @@ class Prepared:
     joined: str
     older: str
     memory: str
+    cause: str
     apart: tuple[str, str]
     letter: str
 
@@ -80,7 +81,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
         assert run("--store", str(folder), "ingest", "-", stdin=lines).exit_code == 1
         joins = asked(folder, "sql", "FROM joins ORDER BY position")
         assert len(joins) == 2
-        asked(folder, "unmerge", "--decision", joins[1]["decision_id"])
+        out = asked(folder, "unmerge", "--decision", joins[1]["decision_id"])
     alone = asked(folder, "sql", "FROM memories ORDER BY created_at DESC LIMIT 2")
     return Prepared(
         folder,
@@ -90,6 +91,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
         joined=joins[0]["candidate_id"],
         older=joins[0]["joined_to"],
         memory=joins[0]["memory_id"],
+        cause=out["cause"],
         apart=(alone[0]["memory_id"], alone[1]["memory_id"]),
         letter=asked(folder, "dead-letters", "list")[0]["id"],
     )
@@ -98,7 +100,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
 def filled_in(words: list[str], store: Prepared) -> list[str]:
     """The words of a line, with ids of the store where the page has a placeholder."""
     decision = store.reversed if words[0] == "reinstate" else store.standing
-    named = {"D": decision, "C": store.joined, "M": store.memory, "DIR": "made"}
+    named = {"D": decision, "C": store.joined, "M": store.memory, "R": store.cause, "DIR": "made"}
     named |= dict(zip("AB", store.apart, strict=True))
     if words[0] == "review":
         named["A"] = store.older

@@ -471,9 +471,12 @@ def test_reinstating_brings_back_what_reverse_took_out(
     filled: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where it was cut short: asked again, it does the rest and names everything."""
+    made_up = JoinSelection(source="made-up")
+    by_hand = ReverseRequest(request_id=fresh(), selection=JoinSelection(owner_id="owner 2"))
+    ask(filled, by_hand)
     before = memories(filled.log)
-    selection = JoinSelection(source="made-up")
-    taken = ask(filled, ReverseRequest(request_id=fresh(), selection=selection))["reversed"]
+    reversed_ = ask(filled, ReverseRequest(request_id=fresh(), selection=made_up))
+    taken, selection = reversed_["reversed"], JoinSelection(cause=reversed_["cause"])
     monkeypatch.setattr(requests, "BULK", 3)
     request = ReinstateManyRequest(request_id=fresh(), selection=selection)
     commits = iter([False, True])

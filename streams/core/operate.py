@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -31,7 +32,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.faces import fold_face
 from palimpsest.streams.core.graph import joins_of_update, path, smaller_side
-from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Statement
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Reversal, Statement
 from palimpsest.streams.core.refusal import Refusal, chain, unknown_candidate, unknown_decision
 from palimpsest.streams.core.separations import separated_pairs, separation, statement_on
 
@@ -382,19 +383,26 @@ def _barred_with(command: Reinstate, edge: Edge, ledger: Ledger) -> tuple[Edge, 
     None of them could come back without the rest. They are those that the same request took out,
     and those that the command means, too.
     """
-    reversal, own = edge.reversed_by, {edge.older, edge.newer}
-    if edge.older.memory is edge.newer.memory or reversal is None:
+    if edge.reversed_by is None:
         return (edge,)
-    cause = reversal.cause or edge.id
-    found = [
+    cause = edge.reversed_by.cause or edge.id
+    found = (
         one
-        for pair in separated_pairs(ledger, edge.older.memory, edge.newer.memory)
-        for one in pair[0].edges
-        if {one.older, one.newer} == set(pair) != own
-        and one.reversed_by is not None
-        and (one.reversed_by.cause == cause or one.id in command.also)
-    ]
+        for one, reversal in _reversed_between(ledger, edge)
+        if reversal.cause == cause or one.id in command.also
+    )
     return (edge, *found)
+
+
+def _reversed_between(ledger: Ledger, edge: Edge) -> Iterator[tuple[Edge, Reversal]]:
+    """Other joins that were taken out, of pairs that are apart, between the two memories of one."""
+    if edge.older.memory is edge.newer.memory:
+        return
+    for pair in separated_pairs(ledger, edge.older.memory, edge.newer.memory):
+        for one in pair[0].edges:
+            between = {one.older, one.newer} == set(pair) != {edge.older, edge.newer}
+            if between and one.reversed_by is not None:
+                yield one, one.reversed_by
 
 
 def _bars_reinstating(
@@ -408,7 +416,12 @@ def _bars_reinstating(
     if RANKS[taken_by] > RANKS[command.rank]:
         return Refusal("outranked", f"a {taken_by} took this back")
     beside = [(one.older, one.newer) for one in joins]
-    return conflict(ledger, edge.older, edge.newer, rank=command.rank, beside=beside)
+    refusal = conflict(ledger, edge.older, edge.newer, rank=command.rank, beside=beside)
+    others = [one.id for one, _ in _reversed_between(ledger, edge) if one not in joins]
+    if refusal is None or not others:
+        return refusal
+    way = f"un-merging {', '.join(others)} said so: reinstate it, too, by options that mean both"
+    return replace(refusal, detail=f"{refusal.detail}; {way}")
 
 
 def withdrawn_by(edge: Edge) -> Entry | None:

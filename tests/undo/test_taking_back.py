@@ -277,7 +277,8 @@ def test_joins_that_bar_each_other_come_back_together(tmp_path: Path, requests: 
         told.store.merge(a, c)
         told.store.merge(b, d)
         if requests == 2:
-            with pytest.raises(RefusedError, match="separated"):
+            named = f"separated.*{outcomes[3].decision_id}.*by options that mean both"
+            with pytest.raises(RefusedError, match=named):
                 told.store.reinstate(outcomes[1].decision_id)
         plan = told.store.reinstate_many(selection, dry_run=True)
         back = told.store.reinstate_many(selection)

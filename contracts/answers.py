@@ -273,9 +273,10 @@ class Reinstatements(InBulk):
 
 
 class Retractions(InBulk):
-    """The candidates that were retracted; a dry run describes each (`candidates`)."""
+    """The candidates that were retracted, and their `cause`; a dry run describes each."""
 
     retracted: list[str]
+    cause: NotRequired[str]
     candidates: NotRequired[list[CandidateTold]]
 
 

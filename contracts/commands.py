@@ -223,10 +223,11 @@ class Forget(OwnerCommand):
 
 
 class Retract(OwnerCommand):
-    """Forget a candidate, reversibly; that of an update is undone with it."""
+    """Hide a candidate; that of an update is undone with it. `cause` is the request."""
 
     command: Literal["retract"] = "retract"
     candidate_id: str
+    cause: str | None = None
 
 
 class Restore(OwnerCommand):

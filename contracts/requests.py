@@ -136,6 +136,8 @@ class Selection(Strict):
     """Which candidates (or their decisions) a bulk request means; all that is given must hold.
 
     `since` and `until` are compared with `decided_at`: `since` inclusive, `until` exclusive.
+    `cause` means what one request took out or retracted, to bring it back: it is in the answers of
+    `reverse`, `unmerge` and `retract`, and in the analysts' views.
     """
 
     owner_id: Name | None = None
@@ -144,6 +146,7 @@ class Selection(Strict):
     until: Timestamp | None = None
     decision: Decision | None = None
     candidate_id: str | None = None
+    cause: str | None = None
 
     @model_validator(mode="after")
     def _something(self) -> Self:
@@ -153,29 +156,30 @@ class Selection(Strict):
 
 
 class JoinSelection(Selection):
-    """Which joins: also by the hash of the policy that made them, or scores below a bound.
-
-    `cause` means those that one request took out: it is in the answers of `reverse` and `unmerge`,
-    and in the analysts' views.
-    """
+    """Which joins: also by the hash of the policy that made them, or scores below a bound."""
 
     policy: str | None = None
-    cause: str | None = None
     below: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
-class ReverseRequest(Request):
+class TakingOut(Request):
+    """Takes out what a selection means; of what is out already it takes nothing."""
+
+    selection: Selection
+    dry_run: bool = False
+
+    @model_validator(mode="after")
+    def _without_cause(self) -> Self:
+        if self.selection.cause is not None:
+            raise ValueError("a cause names what is out already, for reinstating and restoring")
+        return self
+
+
+class ReverseRequest(TakingOut):
     """`palimpsest reverse --source X --since T …`: un-merge in bulk."""
 
     request: Literal["reverse"] = "reverse"
     selection: JoinSelection
-    dry_run: bool = False
-
-    @model_validator(mode="after")
-    def _standing(self) -> Self:
-        if self.selection.cause is not None:
-            raise ValueError("a cause names joins that were taken out, so it is for reinstating")
-        return self
 
 
 class ReinstateManyRequest(Request):
@@ -251,12 +255,10 @@ class ForgetRequest(Request):
     dry_run: bool = False
 
 
-class RetractRequest(Request):
+class RetractRequest(TakingOut):
     """`palimpsest retract`: candidates leave life and search, their joins stay."""
 
     request: Literal["retract"] = "retract"
-    selection: Selection
-    dry_run: bool = False
 
 
 class RestoreRequest(Request):

@@ -384,10 +384,14 @@ def bulk(verb: str, done: str, answer: Mapping[str, Any]) -> RenderableType:
 
 
 def _way_back(answer: Mapping[str, Any]) -> list[Text]:
-    """The command that takes several reversals of one request back."""
-    if "cause" not in answer or len(answer["reversed"]) == 1:
+    """The command that takes back several reversals, or retractions, of one request.
+
+    One of them is named by its own id.
+    """
+    command, done = ("restore", "retracted") if "retracted" in answer else ("reinstate", "reversed")
+    if "cause" not in answer or len(answer[done]) < 2:
         return []
-    return [shown(f"to take it back: palimpsest reinstate --cause {answer['cause']}", "dim")]
+    return [shown(f"to take it back: palimpsest {command} --cause {answer['cause']}", "dim")]
 
 
 def _selected_one(one: Mapping[str, Any]) -> RenderableType:

@@ -145,7 +145,7 @@ Below = Annotated[
 
 Cause = Annotated[
     str | None,
-    typer.Option(metavar="ID", help="Taken out by this request; `reverse` prints its id."),
+    typer.Option(metavar="R", help="Taken out or retracted by this request, whose id was printed."),
 ]
 
 Yes = Annotated[
@@ -307,6 +307,7 @@ def restore(
     until: Until = None,
     decision: DecisionKind = None,
     candidate: Candidate = None,
+    cause: Cause = None,
     dry_run: DryRun = False,
     yes: Yes = False,
     because: Because = None,
@@ -315,7 +316,7 @@ def restore(
     from palimpsest.contracts.requests import Selection
 
     if forgotten is not None:
-        given = (owner, source, since, until, decision, candidate)
+        given = (owner, source, since, until, decision, candidate, cause)
         if any(one is not None for one in given):
             raise typer.BadParameter("--forgotten goes with no other selection")
         _remember(invocation(context), forgotten, dry_run=dry_run, because=because)
@@ -328,6 +329,7 @@ def restore(
         until=until,
         decision=decision,
         candidate_id=candidate,
+        cause=cause,
     )
 
     def act(store: Palimpsest, **how: Any) -> Restorations:

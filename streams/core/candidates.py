@@ -10,7 +10,7 @@ from palimpsest.streams.core.indexes import (
     keep_unembedded,
     row_changed,
 )
-from palimpsest.streams.core.ledger import Forgotten, Ledger
+from palimpsest.streams.core.ledger import Forgotten, Ledger, Retraction
 from palimpsest.streams.core.touched import Touched
 
 
@@ -28,13 +28,14 @@ def retracted(ledger: Ledger, event: Retracted, touched: Touched) -> None:
         if data.again == "ask":
             keep_forgotten(ledger, ledger.entries[data.candidate_id])
     else:
-        ledger.retracted = data.candidate_id, data.cause, ledger.seen
+        ledger.retractions[data.candidate_id] = Retraction(data.cause, ledger.seen)
     live(ledger, data.candidate_id, False, touched)
 
 
 def restored(ledger: Ledger, event: Restored, touched: Touched) -> None:
     """Have a candidate live again."""
     ledger.entries[event.data.candidate_id].forgotten = None
+    ledger.retractions.pop(event.data.candidate_id, None)
     live(ledger, event.data.candidate_id, True, touched)
 
 

@@ -59,6 +59,7 @@ from palimpsest.streams.core.ledger import (
     LastRun,
     Ledger,
     Question,
+    Retraction,
     Reversal,
     Statement,
 )
@@ -416,8 +417,8 @@ def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
         touched.asking += (edge.newer, edge.older)
     # The command that takes an update back retracts a living text first.
     taken_back = edge.over is not None and not data.separates and data.consequence_of is None
-    just_retracted = edge.newer.id, data.cause, ledger.seen - 1
-    withdrew = taken_back and ledger.retracted == just_retracted
+    just_before = Retraction(data.cause, ledger.seen - 1)
+    withdrew = taken_back and ledger.retractions.get(edge.newer.id) == just_before
     edge.reversed_by = Reversal(
         event.id, ledger.seen, data.rank, data.cause, data.consequence_of, apart, withdrew
     )

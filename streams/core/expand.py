@@ -305,7 +305,11 @@ def retract_commands(ledger: Ledger, request: RetractRequest) -> list[Retract]:
     """The living candidates of an owner that a selection means."""
     chosen = _chosen(ledger, request, request.selection, living=True)
     return [
-        Retract(**command_head(request, ledger.owner_id, entry.id), candidate_id=entry.id)
+        Retract(
+            **command_head(request, ledger.owner_id, entry.id),
+            candidate_id=entry.id,
+            cause=request.request_id,
+        )
         for entry in chosen
     ]
 
@@ -331,14 +335,16 @@ def _chosen(ledger: Ledger, request: Request, selection: Selection, *, living: b
     return [
         entry
         for entry in ledger.entries.values()
-        if (entry.living is living or _done(ledger, request, entry.id))
-        and _means_candidate(selection, entry)
+        if (entry.living is living and _means_candidate(selection, entry, ledger))
+        or _done(ledger, request, entry.id)
     ]
 
 
-def _means_candidate(selection: Selection, entry: Entry) -> bool:
+def _means_candidate(selection: Selection, entry: Entry, ledger: Ledger) -> bool:
+    hidden = entry.forgotten or ledger.retractions.get(entry.id)
     return (
-        _in_time(selection, entry.decided_at)
+        selection.cause in (None, hidden.cause if hidden is not None else None)
+        and _in_time(selection, entry.decided_at)
         and selection.source in (None, entry.fields.source)
         and selection.candidate_id in (None, entry.id)
         and selection.decision in (None, entry.decision)

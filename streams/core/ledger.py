@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 import msgspec
 from msgspec import Struct
@@ -132,6 +132,13 @@ class Forgotten:
     again: Again
     earlier: bool
     at: datetime
+    order: int
+
+
+class Retraction(NamedTuple):
+    """By which request a candidate was retracted; `order` counts the owner's events."""
+
+    cause: str | None
     order: int
 
 
@@ -430,7 +437,7 @@ class Ledger:
     said that was not said in its scope before. `runs` are the latest batch runs, by step.
     `uses_recorded` is when gathered uses were last recorded.
     `turned_away` are candidates that were refused because their text was forgotten.
-    `retracted` is the latest retraction that was no forgetting: whose, its cause and its order.
+    `retractions` are those that stand and are no forgetting, by candidate.
     `unembedded` are the texts that have no vector, because the model was down, by the first
     candidate of each.
     """
@@ -457,7 +464,7 @@ class Ledger:
     texts: int = 0
     unembedded: dict[str, Distinct] = field(default_factory=dict)
     turned_away: set[str] = field(default_factory=set)
-    retracted: tuple[str, str | None, int] | None = None
+    retractions: dict[str, Retraction] = field(default_factory=dict)
     last_time: datetime | None = None
     uses_recorded: datetime | None = None
 

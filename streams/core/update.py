@@ -218,10 +218,10 @@ def retract(command: Retract, ledger: Ledger, now: datetime) -> Result:
         return Refusal("retracted_already", f"candidate {entry.id} is retracted")
     edge = update_of(entry)
     if edge is not None:
-        undone = _taken_back(command, edge, "person", None, now)
+        undone = _taken_back(command, edge, "person", command.cause, now)
         if not isinstance(undone, Refusal):
             return undone
-    return [_retracted(command, entry, None, now)]
+    return [_retracted(command, entry, command.cause, now)]
 
 
 def _retracted(

@@ -369,7 +369,7 @@ def _in_bulk(executor: Executor, request: BulkRequest) -> JsonObject:
             steps = _committed(executor, steps + 1)
         asks += len(_asking(ledger) - before) if request.dry_run else 0
     answer: JsonObject = {DONE[request.request]: done, "refused": refused, "owners": owners}
-    if isinstance(request, ReverseRequest) and not request.dry_run:
+    if isinstance(request, ReverseRequest | RetractRequest) and not request.dry_run:
         answer["cause"] = request.request_id
     what = "joins" if isinstance(request.selection, JoinSelection) else "candidates"
     return answer | ({what: described, "asks": asks} if request.dry_run else {})

@@ -218,7 +218,7 @@ JOINED = ("--policy", "abc", "--below", "0.5")
             {"policy": "abc", "below": 0.5, "cause": "9"},
         ),
         ("retract", "retract", (), {}),
-        ("restore", "restore", (), {}),
+        ("restore", "restore", ("--cause", "9"), {"cause": "9"}),
     ],
 )
 def test_many_at_once(
@@ -229,7 +229,7 @@ def test_many_at_once(
     ask: Ask,
     line: CommandLine,
 ) -> None:
-    kind: type[Selection] = JoinSelection if joins else Selection
+    kind: type[Selection] = JoinSelection if "policy" in joins else Selection
     _, tea = line.ids()
     words = (*MANY, "--candidate", tea[:12], *also, "--because", "why")
     selection = kind(**SELECTED, candidate_id=tea, **joins)

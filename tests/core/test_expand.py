@@ -173,7 +173,7 @@ def test_by_its_cause_only_what_one_request_took_out_is_reinstated() -> None:
         request = ReinstateManyRequest(request_id=history.fresh(), selection=selection)
         found = reversed_joins(history.ledger, request)
         assert [history.name(edge.newer.id) for edge in found] == meant
-    with pytest.raises(ValidationError, match="it is for reinstating"):
+    with pytest.raises(ValidationError, match="for reinstating and restoring"):
         ReverseRequest(request_id=history.fresh(), selection=JoinSelection(cause=command.cause))
 
 

@@ -153,6 +153,9 @@ def test_it_can_be_typed(line: str, prepared: Prepared, monkeypatch: pytest.Monk
         asked(prepared.folder, "import", "export.jsonl", "--yes")
     if words[0] == "undo":
         asked(prepared.folder, "update", prepared.apart[0], "Ada moved to Lyon.")
+    if words[:2] == ["restore", "--cause"]:
+        hidden = asked(prepared.folder, "retract", "--candidate", prepared.joined, "--yes")
+        words[2] = hidden["cause"]
     if words[0] == "withdraw":
         run("--store", str(prepared.folder), "separate", *prepared.apart)
     if "--store" not in words and words[:2] != ["log", "import"]:

@@ -20,6 +20,7 @@ from palimpsest.contracts.requests import (
     CombineRequest,
     ComposeRequest,
     ConfirmRequest,
+    ForgetRequest,
     JoinSelection,
     MergeRequest,
     PolicyRequest,
@@ -457,12 +458,20 @@ def test_a_dry_run_counts_the_questions_of_all_owners(tmp_path: Path) -> None:
 
 
 def test_restore_brings_back_what_retract_took(filled: Runtime) -> None:
+    """What was retracted or forgotten before stays out."""
+    gone, forgotten, *_ = filled.writer.ledger("owner 1").entries.values()
+    only = Selection(candidate_id=gone.id)
+    ask(filled, RetractRequest(request_id=fresh(), selection=only))
+    ask(filled, ForgetRequest(request_id=fresh(), memory_ids=(forgotten.id,)))
     before = memories(filled.log)
     selection = Selection(owner_id="owner 1")
     retracted = ask(filled, RetractRequest(request_id=fresh(), selection=selection))
     assert retracted["owners"] == 1
     assert not any(memory["living"] for memory in memories(filled.log)["owner 1"])
-    restored = ask(filled, RestoreRequest(request_id=fresh(), selection=selection))
+    everything = RestoreRequest(request_id=fresh(), selection=selection, dry_run=True)
+    assert {gone.id, forgotten.id} <= set(dry_run(filled, everything)["restored"])
+    exactly = Selection(cause=retracted["cause"])
+    restored = ask(filled, RestoreRequest(request_id=fresh(), selection=exactly))
     assert sorted(restored["restored"]) == sorted(retracted["retracted"])
     assert memories(filled.log) == before
 

@@ -45,9 +45,12 @@ A join that was taken out may have a successor: its candidate was decided on aga
 """
 
 _STATEMENTS = f"""
-SELECT s.*, w.event_id IS NULL AND (s.text IS NULL OR x.event_id IS NOT NULL) AS holds
-FROM s LEFT JOIN w ON w.event = 'reversed' AND w.decision_id = s.event_id
-                   AND (s.event = 'separated' OR w.withdraws)
+SELECT s.*, (w.position IS NULL OR w.position < s.position)
+            AND (s.text IS NULL OR x.event_id IS NOT NULL) AS holds
+FROM s LEFT JOIN (SELECT decision_id, withdraws, max(position) AS position
+                  FROM w WHERE event = 'reversed' GROUP BY ALL) w
+         ON CASE WHEN s.event = 'separated' THEN w.decision_id = s.event_id
+                 WHEN NOT s.separates THEN w.decision_id = s.decision_id AND w.withdraws END
        LEFT JOIN ({_STANDING_TEXTS}) x ON x.event_id = s.text
 """
 """What was said of pairs, that they are two or (not `separates`) one, and whether it holds.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from palimpsest.contracts.events import (
+    RANKS,
     Accessed,
     AnyEvent,
     Compacted,
@@ -440,12 +441,20 @@ def _withdrawn(ledger: Ledger, event: Reversed, touched: Touched) -> None:
 
 def _reinstated(ledger: Ledger, event: Reinstated, touched: Touched) -> None:
     edge = ledger.edges[event.data.decision_id]
-    if edge.reversed_by is not None and edge.reversed_by.apart is not None:
-        put_back(edge, edge.reversed_by.apart)
+    reversal, rank = edge.reversed_by, event.data.rank
+    if reversal is not None and reversal.apart is not None:
+        put_back(edge, reversal.apart)
         touched.stirred += (edge.newer, edge.older)
     edge.standing, edge.reversed_by = True, None
     keep_review(ledger, edge.id, None, touched)
-    same = Statement(event.id, ledger.seen, False, event.data.rank)
+    same = Statement(
+        event.id,
+        ledger.seen,
+        False,
+        rank,
+        back=edge.id,
+        only_takes_back=reversal is not None and RANKS[reversal.rank] >= RANKS[rank],
+    )
     _state(ledger, edge.newer.id, edge.older.id, same, touched)
     _connect(ledger, edge, touched)
 

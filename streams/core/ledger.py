@@ -369,7 +369,8 @@ class Statement:
     """A statement about a pair; the latest of the highest rank holds (docs/design.md).
 
     `order` counts the owner's events. `text` is the composed text that it was said of: it holds
-    while that one stands.
+    while that one stands. `back` is the join that it brought back; it `only_takes_back` where the
+    same rank had taken that out, and so says nothing anew.
     """
 
     event_id: str
@@ -378,6 +379,8 @@ class Statement:
     rank: Rank
     text: str | None = None
     withdrawn: bool = False
+    back: str | None = None
+    only_takes_back: bool = False
 
 
 @dataclass(slots=True, eq=False)

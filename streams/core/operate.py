@@ -103,6 +103,8 @@ def conflict(
     highest: Rank = rank
     for x, y in separated_pairs(ledger, older.memory, newer.memory):
         statement = statement_on(ledger, x.id, y.id)
+        if statement is None and rank == "rule":  # what was taken apart whole, a person may unite
+            statement = separation(ledger, x, y)
         if {x, y} in aside or statement is None or not statement.separated:
             continue
         if RANKS[statement.rank] < RANKS[rank]:
@@ -211,11 +213,16 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
 
 
 def _agreed(command: Unmerge, ledger: Ledger, edge: Edge) -> Statement | None:
-    """Who said that the two are the same; for a consequence, since their join was made."""
+    """Who said that the two are the same; for a consequence, since their join was made.
+
+    A consequence that was taken out by mistake, and brought back, is one as before.
+    """
     stated = statement_on(ledger, edge.newer.id, edge.older.id)
     if stated is None or stated.separated:
         return None
-    return stated if command.consequence_of is None or stated.order >= edge.order else None
+    if command.consequence_of is None:
+        return stated
+    return stated if stated.order >= edge.order and not stated.only_takes_back else None
 
 
 def _edge(ledger: Ledger, decision_id: str) -> Edge | Refusal:

@@ -19,9 +19,12 @@ def state(ledger: Ledger, a: str, b: str, statement: Statement) -> None:
 
 
 def withdraw(ledger: Ledger, a: str, b: str, event_id: str) -> None:
-    """Take back what an event said of a pair: what was said of it before holds again."""
+    """Take back what an event said of a pair: what was said of it before holds again.
+
+    Of a join that was out meanwhile, who brought it back said the same.
+    """
     for statement in ledger.statements.get(a, {}).get(b, ()):
-        if statement.event_id == event_id:
+        if event_id in (statement.event_id, statement.back):
             statement.withdrawn = True
 
 

@@ -362,9 +362,9 @@ def _in_bulk(executor: Executor, request: BulkRequest) -> JsonObject:
             target = _target(command)
             if request.dry_run:
                 described.append(_describe_target(ledger, target))
-            why = _run_step(executor, ledger, command, meant)
+            carried_out, why = _run_step(executor, ledger, command, meant)
             refused += why
-            if not why:
+            if carried_out:
                 done.append(target)
             steps = _committed(executor, steps + 1)
         asks += len(_asking(ledger) - before) if request.dry_run else 0
@@ -387,20 +387,20 @@ def _target(command: Step) -> str:
 
 def _run_step(
     executor: Executor, ledger: Ledger, step: Step, meant: tuple[str, ...]
-) -> list[dict[str, str]]:
-    """Why a step could not be, if it could not.
+) -> tuple[bool, list[dict[str, str]]]:
+    """Whether a step could be, and what could not: it, or what should come back with its join.
 
     Of joins that are `meant` together, one may have come back with an earlier one.
     """
     if not isinstance(step, ReinstateRequest):
-        return run_one(executor, step, _target(step))[1]
+        why = run_one(executor, step, _target(step))[1]
+        return not why, why
     if ledger.edges[step.decision_id].standing:
-        return []
+        return True, []
     try:
-        reinstated(executor, step, meant)
+        return True, reinstated(executor, step, meant)["refused"]
     except RefusedError as error:
-        return [not_done(step.decision_id, error)]
-    return []
+        return False, [not_done(step.decision_id, error)]
 
 
 def _describe_target(ledger: Ledger, target: str) -> dict[str, Any]:

@@ -89,9 +89,10 @@ def everything(ledger: Ledger) -> Everything:
 
 
 def same(ours: Ledger, theirs: Ledger) -> None:
-    """Both have the same memories, and the same is asked, held and answered."""
+    """Both have the same memories and separations, and the same is asked, held and answered."""
     assert picture(ours) == picture(theirs)
     assert questions(ours) == questions(theirs)
+    assert apart_in(ours) == apart_in(theirs)
 
 
 def copied(world: World) -> World:
@@ -103,7 +104,12 @@ def copied(world: World) -> World:
 
 def apart(world: World) -> set[tuple[str, str]]:
     """The pairs of separated candidates."""
-    return {(a.id, b.id) for a, b in separated(world.ledger)}
+    return apart_in(world.ledger)
+
+
+def apart_in(ledger: Ledger) -> set[tuple[str, str]]:
+    """The same, of a ledger."""
+    return {(a.id, b.id) for a, b in separated(ledger)}
 
 
 def questions(ledger: Ledger) -> dict[str, object]:

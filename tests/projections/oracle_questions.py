@@ -77,7 +77,9 @@ def note(event: Event, owner: Owner) -> None:
             _say(event, owner, data["candidate_id"], data["join"]["to"], separates=False)
         case "reversed" if data["decision_id"] not in owner.joins or data.get("withdraws"):
             for word in owner.words:
-                word.taken_back = word.taken_back or word.event.id == data["decision_id"]
+                back = word.event.data.get("decision_id") if not word.separates else None
+                named = data["decision_id"] in (word.event.id, back)
+                word.taken_back = word.taken_back or named
         case "reversed" if data["separates"]:
             _say(event, owner, data["candidate_id"], data["joined_to"], separates=True)
             _take_apart(event, owner)

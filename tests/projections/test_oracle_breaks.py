@@ -169,11 +169,13 @@ def agents_have_no_rank(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def words_that_were_taken_back_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    replace_sql(monkeypatch, "SEPARATIONS", "w.event_id IS NULL AND", "")
+    replace_sql(
+        monkeypatch, "SEPARATIONS", "(w.position IS NULL OR w.position < s.position)", "true"
+    )
 
 
 def withdrawn_merges_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    replace_sql(monkeypatch, "SEPARATIONS", " OR w.withdraws", "")
+    replace_sql(monkeypatch, "SEPARATIONS", "WHEN NOT s.separates THEN", "WHEN false THEN")
 
 
 def answered_questions_wait(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from palimpsest import Palimpsest
 from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import Speaker
 from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import ComposeRequest, JoinSelection, SettleRequest
@@ -286,3 +287,79 @@ def test_joins_that_bar_each_other_come_back_together(tmp_path: Path, requests: 
         assert plan["reinstated"] == back["reinstated"]
         assert len(told.memories()) == 1
         assert told.store.verify()["differences"] == 0
+
+
+APART = ("Ada has a large dog.", "Ada owns a big dog.")
+
+
+def test_an_update_that_was_undone_says_nothing_of_the_two_it_had_made_one(tmp_path: Path) -> None:
+    """Also where it stood again meanwhile: the judge's word, and an agent's, count as before."""
+    with opened(tmp_path) as told:
+        told.say(APART[0])
+        newer = told.say(APART[1]).candidate_id
+        change = told.store.update(newer, APART[0], merge=True)["decision_id"]
+        assert change is not None
+        for _ in range(2):
+            assert len(told.memories()) == 1
+            told.store.undo(change)
+            assert len(told.memories()) == 2
+            told.store.reinstate(change)
+        told.store.undo(change)
+        assert told.settle(APART[1], (APART[0], "same")) is None
+        [join] = told.store.sql("SELECT decision_id FROM joins WHERE standing")
+        told.store.unmerge(decision_id=join["decision_id"], by="agent")
+        [apart] = told.store.sql("FROM separations WHERE standing")
+        assert apart["rank"] == "agent"
+        assert told.store.verify()["differences"] == 0
+
+
+def test_no_update_unites_what_was_taken_apart_whole(tmp_path: Path) -> None:
+    with opened(tmp_path) as told:
+        a, b, c = (told.say(text).candidate_id for text in (DOGS[0], *APART))
+        assert len(told.memories()) == 2
+        assert told.settle(APART[1], (DOGS[0], "same")) is None
+        told.store.unmerge(memory_id=a, because="three different dogs")
+        assert len(told.memories()) == 3
+        with pytest.raises(RefusedError, match="not the same"):
+            told.store.update(c, APART[0], merge=True)
+        told.store.merge(b, c)
+        assert len(told.memories()) == 2
+
+
+THREE = ("Ada has a big dog.", "Ada has a huge dog.", "Ada has got a big dog.")
+
+
+@pytest.mark.parametrize("by", ["person", "agent"])
+@pytest.mark.parametrize("many", [False, True])
+def test_a_consequence_that_was_out_for_a_moment_goes_with_its_cause(
+    tmp_path: Path, by: Speaker, *, many: bool
+) -> None:
+    with opened(tmp_path, load_policy("replace-or-merge")) as told:
+        outcomes = [told.say(text) for text in THREE]
+        before = told.memories(), told.waits()
+        joined = outcomes[1].decision_id
+        out = told.store.unmerge(decision_id=joined, with_consequences=True)
+        [made] = told.store.sql("SELECT * FROM joins WHERE standing AND event = 'redecided'")
+        told.store.unmerge(decision_id=made["decision_id"], by=by)
+        told.store.reinstate(made["decision_id"], by=by)
+        if many:
+            many_back = told.store.reinstate_many(JoinSelection(cause=out["cause"]))
+            assert (many_back["reinstated"], many_back["refused"]) == ([joined], [])
+        else:
+            assert told.store.reinstate(joined)["refused"] == []
+        assert (told.memories(), told.waits()) == before
+
+
+def test_a_bulk_reinstatement_names_what_did_not_come_back(tmp_path: Path) -> None:
+    """A person brought back what an agent had taken out: that is a later statement."""
+    with opened(tmp_path, load_policy("replace-or-merge")) as told:
+        joined = [told.say(text) for text in THREE][1].decision_id
+        out = told.store.unmerge(decision_id=joined, with_consequences=True)
+        [made] = told.store.sql("SELECT * FROM joins WHERE standing AND event = 'redecided'")
+        told.store.unmerge(decision_id=made["decision_id"], by="agent")
+        told.store.reinstate(made["decision_id"])
+        plan = told.store.reinstate_many(JoinSelection(cause=out["cause"]), dry_run=True)
+        back = told.store.reinstate_many(JoinSelection(cause=out["cause"]))
+        assert [one["reason"] for one in back["refused"]][:1] == ["outranked"]
+        assert plan["refused"] == back["refused"]
+        assert back["reinstated"] == [joined]

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.store import Attribution, Palimpsest
 from palimpsest.streams.core.ledger import Entry, Ledger
-from palimpsest.streams.core.separations import separation
+from palimpsest.streams.core.separations import separation, statement_on
 from palimpsest.streams.core.version import versions_of
 from palimpsest.web.waiting import Pair
 
@@ -53,8 +53,7 @@ class Answer:
 
 def sides(store: Palimpsest, pair: Pair) -> Sides | None:
     """The pair as the log has it now; None where it waits no more."""
-    ledger = store.gateway.ledger(pair.owner_id, however_large=True)
-    assert ledger is not None, "of any size"
+    ledger = _ledger(store, pair)
     newer = ledger.entries.get(pair.candidate_id)
     older = ledger.entries.get(pair.existing_id)
     if newer is None or older is None or not _waits(ledger, pair, newer, older):
@@ -64,7 +63,8 @@ def sides(store: Palimpsest, pair: Pair) -> Sides | None:
 
 def _waits(ledger: Ledger, pair: Pair, newer: Entry, older: Entry) -> bool:
     if pair.waits_as == "forgotten":
-        return not newer.living and pair.decision_id not in ledger.reviews
+        waits = newer.forgotten is not None and newer.forgotten.waits
+        return waits and pair.decision_id not in ledger.reviews
     if not (newer.living and older.living) or separation(ledger, newer, older) is not None:
         return False
     if pair.waits_as == "pending":
@@ -103,6 +103,11 @@ def _let_in_or_not(store: Palimpsest, pair: Pair, word: Choice, who: Attribution
     def take_back(again: Palimpsest) -> None:
         if word == "same":
             raise RefusedError("confirmed", "that it stays out is confirmed: restore its memory")
+        newer = _ledger(again, pair).entries[pair.candidate_id]
+        if len(newer.memory.members) > 1:
+            raise RefusedError(
+                "one_memory", "others have joined it since it was let in: forget it on its page"
+            )
         again.forget([pair.candidate_id], again="ask", actor=who["actor"])
 
     return take_back
@@ -114,14 +119,40 @@ def _part(store: Palimpsest, pair: Pair, who: Attribution) -> TakeBack:
         store.separate(pair.existing_id, pair.candidate_id, **who)
     else:
         store.unmerge(decision_id=pair.decision_id, **who)
-    return together_again(pair, who["actor"])
+    ledger = _ledger(store, pair)
+    apart = separation(ledger, *_ends(ledger, pair))
+    assert apart is not None, "this answer has separated them"
+    return together_again(pair, who["actor"], apart.event_id)
 
 
-def together_again(pair: Pair, actor: str | None) -> TakeBack:
-    """What takes *different* back: the word is withdrawn, or the join put back."""
-    if pair.waits_as == "pending":
-        return lambda again: again.withdraw(pair.existing_id, pair.candidate_id, actor=actor)
-    return lambda again: again.reinstate(pair.decision_id, actor=actor)
+def together_again(pair: Pair, actor: str | None, said_by: str) -> TakeBack:
+    """What takes *different* back, the event `said_by`: it is withdrawn, or the join put back."""
+
+    def take_back(again: Palimpsest) -> None:
+        ledger = _ledger(again, pair)
+        apart = separation(ledger, *_ends(ledger, pair))
+        if apart is None or apart.event_id != said_by:
+            raise _holds_no_more()
+        if pair.waits_as == "pending":
+            again.withdraw(pair.existing_id, pair.candidate_id, actor=actor)
+        else:
+            again.reinstate(pair.decision_id, actor=actor)
+
+    return take_back
+
+
+def _holds_no_more() -> RefusedError:
+    return RefusedError("overtaken", "something else was said of the two since")
+
+
+def _ledger(store: Palimpsest, pair: Pair) -> Ledger:
+    ledger = store.gateway.ledger(pair.owner_id, however_large=True)
+    assert ledger is not None, "of any size"
+    return ledger
+
+
+def _ends(ledger: Ledger, pair: Pair) -> tuple[Entry, Entry]:
+    return ledger.entries[pair.candidate_id], ledger.entries[pair.existing_id]
 
 
 def _unite(store: Palimpsest, found: Sides, pair: Pair, word: Choice, who: Attribution) -> Answer:
@@ -129,22 +160,29 @@ def _unite(store: Palimpsest, found: Sides, pair: Pair, word: Choice, who: Attri
     first, last = sorted((found.newer, found.older), key=lambda one: one.place)
     face = {"newer": last.id, "former": first.id}.get(word)
     stands = pair.waits_as != "pending"
-    merged = face is not None or not stands
-    if merged:
-        store.merge(first.id, last.id, face=face, **who)
+    merged_by = None
+    if face is not None or not stands:
+        merged_by = store.merge(first.id, last.id, face=face, **who)["decision_id"]
     if stands:
         store.confirm(pair.decision_id, **who)
-    return Answer(pair, word, who["because"], undone(pair, who["actor"], merged=merged))
+    return Answer(pair, word, who["because"], undone(pair, who["actor"], merged_by))
 
 
-def undone(pair: Pair, actor: str | None, *, merged: bool) -> TakeBack:
+def undone(pair: Pair, actor: str | None, merged_by: str | None) -> TakeBack:
     """What takes an answer back that the two are one memory.
 
     A merge is withdrawn; a join that was agreed with is reinstated, and waits again.
     """
 
     def take_back(again: Palimpsest) -> None:
-        if merged:
+        ledger = _ledger(again, pair)
+        if merged_by is not None:
+            said = statement_on(ledger, pair.candidate_id, pair.existing_id)
+            if said is None or said.event_id != merged_by:
+                raise _holds_no_more()
+        if pair.waits_as != "pending" and ledger.reviews.get(pair.decision_id) != "confirmed":
+            raise _holds_no_more()
+        if merged_by is not None:
             again.withdraw(pair.existing_id, pair.candidate_id, actor=actor)
         if pair.waits_as != "pending":
             again.unmerge(decision_id=pair.decision_id, actor=actor)

@@ -16,10 +16,16 @@ from palimpsest.web.waiting import Pair
 
 
 def by_name(statements: Iterable[PairStatement]) -> dict[str, list[PairStatement]]:
-    """What each person said, by the name that the log has for them."""
+    """What each person said, by the name that the log has for them.
+
+    A confirmation whose join anybody took out later holds no more, even if the join is back.
+    """
+    everything = [*statements]
+    out = {one.decision_id: one.position for one in everything if one.event == "reversed"}
     found: dict[str, list[PairStatement]] = defaultdict(list)
-    for one in statements:
-        found[one.actor].append(one)
+    for one in everything:
+        if one.event != "confirmed" or out.get(one.decision_id, -1) < one.position:
+            found[one.actor].append(one)
     return dict(found)
 
 
@@ -29,17 +35,24 @@ def answers(store: Palimpsest, statements: Iterable[PairStatement]) -> list[Answ
     An answer about a join that also chose the face was two words, and is one answer again.
     """
     found: list[Answer] = []
+    last: PairStatement | None = None
     for one in statements:
         ledger = store.gateway.ledger(one.owner_id, however_large=True)
         assert ledger is not None, "of any size"
         for answer in _answer(store, ledger, one):
             before = found[-1] if found else None
-            if before is not None and one.event == "confirmed" and _ends(before) == _ends(answer):
-                found[-1] = replace(
-                    answer, word=before.word, take_back=undone(answer.pair, one.actor, merged=True)
-                )
+            merged = last is not None and (last.event, one.event) == ("joined", "confirmed")
+            if (
+                before is not None
+                and last is not None
+                and merged
+                and _ends(before) == _ends(answer)
+            ):
+                take_back = undone(answer.pair, one.actor, last.event_id)
+                found[-1] = replace(answer, word=before.word, take_back=take_back)
             else:
                 found.append(answer)
+            last = one
     return found
 
 
@@ -56,18 +69,23 @@ def _answer(store: Palimpsest, ledger: Ledger, one: PairStatement) -> Iterator[A
             a, b = (ledger.entries[name] for name in (pair.candidate_id, pair.existing_id))
             holds = separation(ledger, a, b)
             if holds is not None and holds.event_id == one.event_id:
-                yield Answer(pair, "different", one.because, together_again(pair, one.actor))
+                yield _different(pair, one)
         case "reversed" if edge is not None and not edge.by_person:
             if edge.reversed_by is not None and edge.reversed_by.event_id == one.event_id:
                 pair = _joined(store, edge)
-                yield Answer(pair, "different", one.because, together_again(pair, one.actor))
+                yield _different(pair, one)
         case "confirmed" if edge is not None:
             if edge.standing and ledger.reviews.get(edge.id) == "confirmed":
                 pair = _joined(store, edge)
-                yield Answer(pair, "same", one.because, undone(pair, one.actor, merged=False))
+                yield Answer(pair, "same", one.because, undone(pair, one.actor, None))
         case "joined" if edge is not None and edge.standing and edge.over is None:
             pair = _pending(ledger, edge.newer.id, edge.older.id)
-            yield Answer(pair, _word(edge), one.because, undone(pair, one.actor, merged=True))
+            yield Answer(pair, _word(edge), one.because, undone(pair, one.actor, edge.id))
+
+
+def _different(pair: Pair, one: PairStatement) -> Answer:
+    take_back = together_again(pair, one.actor, one.event_id)
+    return Answer(pair, "different", one.because, take_back)
 
 
 def _word(edge: Edge) -> Choice:

@@ -134,6 +134,11 @@ class Forgotten:
     at: datetime
     order: int
 
+    @property
+    def waits(self) -> bool:
+        """Whether it is of a newcomer, which a person may let in."""
+        return self.order == 0
+
 
 class Retraction(NamedTuple):
     """By which request a candidate was retracted; `order` counts the owner's events."""

@@ -267,6 +267,8 @@ def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
         return pair
     older, newer = pair
     merged = next((e for e in newer.edges if _merged_by_person(e, older)), None)
+    if merged is not None and merged.over is not None:
+        return Refusal("not_a_statement", f"decision {merged.id} is an update: undo it")
     if merged is not None:
         return _withdraw_merge(command, ledger, merged, now)
     stated = separation(ledger, older, newer)

@@ -267,7 +267,7 @@ def _taken_back(
             actor=command.actor,
             because=command.because,
             cause=cause,
-            withdraws=join.decision == "manual_join" or None,
+            withdraws=True,
         )
         events.append(Reversed(**head(command, join.id, now, len(events)), data=data))
     return events

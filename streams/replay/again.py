@@ -109,13 +109,13 @@ def _reversed_again(
     edge = ledger.edges.get(decision_id)
     if edge is None or edge.older.id != cut.joined_to:
         return None
-    if cut.withdraws and cut.cause is None:
-        return Withdraw(command_id=own, owner_id=owner, a=edge.older.id, b=edge.newer.id)
     if edge.over is not None and not cut.separates and cut.consequence_of is None:
         rank: Speaker = "agent" if cut.rank == "agent" else "person"
         return Undo(
             command_id=own, owner_id=owner, decision_id=decision_id, rank=rank, cause=cut.cause
         )
+    if cut.withdraws:
+        return Withdraw(command_id=own, owner_id=owner, a=edge.older.id, b=edge.newer.id)
     return Unmerge(
         command_id=own,
         owner_id=owner,

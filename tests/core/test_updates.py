@@ -141,7 +141,7 @@ def test_a_text_that_lives_on_in_a_later_update_cannot_leave() -> None:
 
 def test_retracting_an_updates_candidate_undoes_the_update() -> None:
     history = given(*JOBS).when(retract("meta"))
-    history.then("retracted meta", "reversed (still together) meta google")
+    history.then("retracted meta", "withdrawn meta google")
     history.shows({"Apple": "google apple"})
 
 

@@ -21,9 +21,7 @@ from palimpsest.contracts.identity import NAMESPACE
 from palimpsest.contracts.requests import ReinstateRequest
 from palimpsest.streams.core.expand import reinstate_commands
 from palimpsest.streams.core.ledger import Entry, Ledger
-from palimpsest.streams.core.separations import (
-    separation,
-)
+from palimpsest.streams.core.separations import separation, statement_on
 from palimpsest.streams.core.walk import holds
 from tests.laws.world import (
     Picture,
@@ -167,6 +165,14 @@ def put_back(world: World, decision_id: str) -> None:
 def by_person(event: Decided | Settled | Joined) -> bool:
     """Whether a person said it."""
     return event.data.rank in ("person", "agent")
+
+
+def said_of_pairs(ledger: Ledger) -> dict[tuple[str, str], tuple[bool, str]]:
+    """Whether each pair is said to be two, and by whom, where anything that was said holds."""
+    found = {
+        (a, b): statement_on(ledger, a, b) for a, those in ledger.statements.items() for b in those
+    }
+    return {pair: (one.separated, one.rank) for pair, one in found.items() if one is not None}
 
 
 def separated(ledger: Ledger) -> Iterable[tuple[Entry, Entry]]:

@@ -44,7 +44,7 @@ from tests.laws.histories import (
     policies,
 )
 from tests.laws.test_breaks import search
-from tests.laws.world import cosine_of, jaccard_of, picture
+from tests.laws.world import World, cosine_of, jaccard_of, picture
 
 any_policy = policies()
 candidates_policy = policies(search="candidates")
@@ -127,11 +127,12 @@ def test_the_face_that_somebody_chose_survives_automation(policy: Policy, story:
 def undone_at_once(policy: Policy, story: list[Act]) -> None:
     """An update undone with nothing after it is as if it had not been; its own text is gone.
 
-    Reinstated, by whichever of its joins, it is there as before.
+    So is what it said of the two that it made one. Reinstated, by whichever of its joins, it is
+    there as before; and undone once more, it is out as before.
     """
     told = play(policy, [])
     for act in story:
-        before = picture(told.world.ledger)
+        before, said = picture(told.world.ledger), common.said_of_pairs(told.world.ledger)
         start = len(told.world.log)
         told.follow(act)
         events = told.world.log[start:]
@@ -141,15 +142,23 @@ def undone_at_once(policy: Policy, story: list[Act]) -> None:
         for named, again in product(events, repeat=2):
             copy = common.copied(told.world)
             copy.log = list(told.world.log)
-            undo = Undo(command_id=copy.fresh(), owner_id="ada", decision_id=named.id)
-            assert common.accepted(copy.run(undo))
+            _undo(copy, named)
             undone = picture(copy.ledger)
             assert {one: seen for one, seen in undone.items() if one in before} == before
+            assert common.said_of_pairs(copy.ledger) == said
             alone = [memory for memory in copy.ledger.memories() if memory.id not in before]
             assert not any(memory.living for memory in alone)
             redo = Reinstate(command_id=copy.fresh(), owner_id="ada", decision_id=again.id)
             assert common.accepted(copy.run(redo))
             assert picture(copy.ledger) == after
+            _undo(copy, named)
+            assert picture(copy.ledger) == undone
+            assert common.said_of_pairs(copy.ledger) == said
+
+
+def _undo(world: World, update: AnyEvent) -> None:
+    undo = Undo(command_id=world.fresh(), owner_id="ada", decision_id=update.id)
+    assert common.accepted(world.run(undo))
 
 
 def _is_of_an_update(event: AnyEvent) -> bool:
@@ -401,6 +410,21 @@ def undoing_only_retracts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(updating, "_taken_back", broken)
 
 
+def undone_updates_go_on_saying_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an update said of the two that it made one holds when it is undone."""
+    monkeypatch.setattr(evolve, "withdraw", lambda *_: None)
+
+
+def those_that_stood_again_go_on_saying_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same of one that was reinstated meanwhile."""
+
+    def broken(ledger: Ledger, a: str, b: str, event_id: str) -> None:
+        for one in ledger.statements.get(a, {}).get(b, ()):
+            one.withdrawn = one.withdrawn or one.event_id == event_id
+
+    monkeypatch.setattr(evolve, "withdraw", broken)
+
+
 def the_text_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Undoing leaves the update's text alive, as a memory of its own."""
     found = updating._taken_back
@@ -500,6 +524,8 @@ BREAKS = [
     (refusals_are_not_remembered, checks.l3_twice_is_once, (any_policy, changes)),
     (updates_join_who_speaks, chain_is_whole, (chains, numbers)),
     (undoing_only_retracts, undone_at_once, (any_policy, changes)),
+    (undone_updates_go_on_saying_so, undone_at_once, (any_policy, changes)),
+    (those_that_stood_again_go_on_saying_so, undone_at_once, (any_policy, changes)),
     (the_text_stays, undone_at_once, (any_policy, changes)),
     (updates_are_takes, nothing_brings_it_back, (any_policy, changes)),
     (rules_move_it_forward, checks.a_persons_face_survives, (any_policy, changes)),

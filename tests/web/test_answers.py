@@ -11,7 +11,7 @@ from palimpsest.calls import request_id
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import Selection, SettleRequest
-from palimpsest.web.answers import Choice, give, sides
+from palimpsest.web.answers import Answer, Choice, give, sides
 from palimpsest.web.waiting import Pair, read_pairs
 from tests.web.conftest import own_words, pair_texts, say
 
@@ -48,10 +48,10 @@ def faces(store: Palimpsest) -> set[str]:
     return {one["face"] for one in store.list("ada")["memories"]}
 
 
-def answered(store: Palimpsest, pair: Pair, word: Choice) -> None:
+def answered(store: Palimpsest, pair: Pair, word: Choice) -> Answer:
     found = sides(store, pair)
     assert found is not None
-    give(store, pair, word, found.version, "kim", None)
+    return give(store, pair, word, found.version, "kim", None)
 
 
 def retracted(store: Palimpsest, candidate_id: str) -> None:
@@ -169,3 +169,54 @@ def test_whoever_takes_back_that_a_text_was_let_in_is_named(store: Palimpsest) -
         "SELECT actor FROM events WHERE event = 'retracted' ORDER BY position DESC LIMIT 1"
     )
     assert told["actor"] == "kim"
+
+
+def test_an_answer_that_somebody_has_overtaken_is_not_taken_back(store: Palimpsest) -> None:
+    """What was said since stays, whoever said it."""
+    pair = asked(store)
+    given = answered(store, pair, "different")
+    store.withdraw(pair.existing_id, pair.candidate_id)
+    store.merge(pair.existing_id, pair.candidate_id, actor="bob")
+    merged = faces(store)
+    with pytest.raises(RefusedError, match="since"):
+        given.take_back(store)
+    assert faces(store) == merged
+    store.withdraw(pair.existing_id, pair.candidate_id)
+    again = answered(store, pair, "same")
+    store.withdraw(pair.existing_id, pair.candidate_id)
+    store.merge(pair.existing_id, pair.candidate_id, actor="bob")
+    with pytest.raises(RefusedError, match="since"):
+        again.take_back(store)
+    assert faces(store) == merged
+
+
+@pytest.mark.parametrize("word", ["same", "different"])
+def test_so_is_an_answer_about_a_join(store: Palimpsest, word: Choice) -> None:
+    pair = joined(store)
+    given = answered(store, pair, word)
+    if word == "different":
+        store.reinstate(pair.decision_id)
+    store.unmerge(decision_id=pair.decision_id, actor="bob")
+    parted = faces(store)
+    with pytest.raises(RefusedError, match="since"):
+        given.take_back(store)
+    assert faces(store) == parted
+
+
+def test_who_was_let_in_and_has_company_since_stays(store: Palimpsest) -> None:
+    pair = forgotten(store)
+    given = answered(store, pair, "different")
+    [other] = say(store, "Bob plays a fiddle every Sunday")
+    store.merge(pair.candidate_id, other)
+    living = faces(store)
+    with pytest.raises(RefusedError, match="joined it since"):
+        given.take_back(store)
+    assert faces(store) == living
+
+
+def test_who_was_let_in_by_mistake_is_forgotten_and_does_not_wait(store: Palimpsest) -> None:
+    pair = forgotten(store)
+    answered(store, pair, "different").take_back(store)
+    assert faces(store) == set()
+    assert sides(store, pair) is None
+    assert store.sql("FROM review_queue WHERE waits_as = 'forgotten'") == []

@@ -248,3 +248,16 @@ def test_a_pair_has_as_much_that_hangs_on_it_as_joined_its_memory_later(store: P
     assert hangs() == {(older, newer): 1, waiting: 0}
     store.merge(waiting[0], second)
     assert hangs() == {(older, newer): 1, waiting: 1}
+
+
+def test_a_confirmation_that_was_given_again_is_one_answer(store: Palimpsest) -> None:
+    *_, decision = joined(store)
+    for _ in range(2):
+        store.confirm(decision, actor="kim")
+        [answer] = remembered(store)
+        assert answer.word == "same"
+        answer.take_back(store)
+        assert remembered(store) == []
+    store.confirm(decision, actor="bob")
+    assert remembered(store) == []
+    assert [one.word for one in remembered(store, "bob")] == ["same"]

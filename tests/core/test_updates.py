@@ -99,7 +99,7 @@ def test_a_memory_that_is_retracted_says_nothing_new() -> None:
 
 def test_undo_of_the_last_update_gives_the_former_face() -> None:
     history = given(*JOBS).when(undo("apple"))
-    history.then("retracted apple", "reversed (still together) apple google")
+    history.then("retracted apple", "withdrawn apple google")
     history.shows({"Meta": "google meta"})
 
 

@@ -49,13 +49,14 @@ SELECT s.*, (w.position IS NULL OR w.position < s.position)
             AND (s.text IS NULL OR x.event_id IS NOT NULL) AS holds
 FROM s LEFT JOIN (SELECT decision_id, withdraws, max(position) AS position
                   FROM w WHERE event = 'reversed' GROUP BY ALL) w
-         ON CASE WHEN s.event = 'separated' THEN w.decision_id = s.event_id
-                 WHEN NOT s.separates THEN w.decision_id = s.decision_id AND w.withdraws END
+         ON w.decision_id = CASE WHEN s.separates THEN s.event_id ELSE s.decision_id END
+            AND (s.event = 'separated' OR w.withdraws)
        LEFT JOIN ({_STANDING_TEXTS}) x ON x.event_id = s.text
 """
 """What was said of pairs, that they are two or (not `separates`) one, and whether it holds.
 
-A word that was taken back does not, nor one that was said of a composed text which fell apart.
+A word that was taken back does not, nor one that was said of a composed text which fell apart. Who
+reinstated a merge or an update said again what it said, and that is taken back with it.
 """
 
 SEPARATIONS = f"""

@@ -40,16 +40,10 @@ def answers(store: Palimpsest, statements: Iterable[PairStatement]) -> list[Answ
         ledger = store.gateway.ledger(one.owner_id, however_large=True)
         assert ledger is not None, "of any size"
         for answer in _answer(store, ledger, one):
-            before = found[-1] if found else None
-            merged = last is not None and (last.event, one.event) == ("joined", "confirmed")
-            if (
-                before is not None
-                and last is not None
-                and merged
-                and _ends(before) == _ends(answer)
-            ):
+            agrees = last is not None and (last.event, one.event) == ("joined", "confirmed")
+            if last is not None and agrees and _ends(found[-1]) == _ends(answer):
                 take_back = undone(answer.pair, one.actor, last.event_id)
-                found[-1] = replace(answer, word=before.word, take_back=take_back)
+                found[-1] = replace(answer, word=found[-1].word, take_back=take_back)
             else:
                 found.append(answer)
             last = one

@@ -47,16 +47,18 @@ A join that was taken out may have a successor: its candidate was decided on aga
 _STATEMENTS = f"""
 SELECT s.*, (w.position IS NULL OR w.position < s.position)
             AND (s.text IS NULL OR x.event_id IS NOT NULL) AS holds
-FROM s LEFT JOIN (SELECT decision_id, withdraws, max(position) AS position
-                  FROM w WHERE event = 'reversed' GROUP BY ALL) w
-         ON w.decision_id = CASE WHEN s.separates THEN s.event_id ELSE s.decision_id END
-            AND (s.event = 'separated' OR w.withdraws)
+FROM s LEFT JOIN (SELECT decision_id, event, withdraws, max(position) AS position
+                  FROM w WHERE event IN ('reversed', 'reinstated') GROUP BY ALL) w
+         ON w.decision_id = CASE WHEN s.event = 'separated' THEN s.event_id ELSE s.decision_id END
+            AND CASE s.event WHEN 'separated' THEN w.event = 'reversed'
+                             WHEN 'reversed' THEN w.event = 'reinstated'
+                             ELSE NOT s.separates AND w.withdraws END
        LEFT JOIN ({_STANDING_TEXTS}) x ON x.event_id = s.text
 """
 """What was said of pairs, that they are two or (not `separates`) one, and whether it holds.
 
-A word that was taken back does not, nor one that was said of a composed text which fell apart. Who
-reinstated a merge or an update said again what it said, and that is taken back with it.
+A word that was taken back does not, nor one that was said of a composed text which fell apart. So
+is what a reversal says of its pair by the reinstatement, and what that says by the next withdrawal.
 """
 
 SEPARATIONS = f"""

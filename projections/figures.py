@@ -165,7 +165,10 @@ def refused_since(folder: Path, since: datetime) -> tuple[int, datetime | None]:
 
 
 def latest_statements(folder: Path, limit: int) -> list[PairStatement]:
-    """The latest statements of each person about pairs, at most `limit` of each, in their order."""
+    """The latest statements of each person about pairs, at most `limit` of each, in their order.
+
+    A confirmation whose join anybody took out later is left out: it holds no more.
+    """
     [rows] = queries(folder, _query(_SPOKEN, place_of(folder), None, limit=limit))
     return [PairStatement(**row) for row in rows]
 
@@ -245,9 +248,13 @@ _BY_PERSON = "rank = 'person' AND actor IS NOT NULL"
 _SPOKEN = f"""
 FROM (SELECT DISTINCT position, owner_id, event, event_id, decision_id, candidate_id, other_id,
              actor, because
-      FROM {{words}}
+      FROM {{words}} said
       WHERE event IN ('reversed', 'separated', 'confirmed') AND consequence_of IS NULL
             AND {_BY_PERSON}
+            AND NOT (event = 'confirmed'
+                     AND EXISTS (FROM {{words}} out
+                                 WHERE out.event = 'reversed' AND out.position > said.position
+                                       AND out.decision_id = said.decision_id))
       UNION ALL
       SELECT DISTINCT position, owner_id, event, decision_id, decision_id, candidate_id, joined_to,
              actor, because

@@ -16,16 +16,10 @@ from palimpsest.web.waiting import Pair
 
 
 def by_name(statements: Iterable[PairStatement]) -> dict[str, list[PairStatement]]:
-    """What each person said, by the name that the log has for them.
-
-    A confirmation whose join anybody took out later holds no more, even if the join is back.
-    """
-    everything = [*statements]
-    out = {one.decision_id: one.position for one in everything if one.event == "reversed"}
+    """What each person said, by the name that the log has for them."""
     found: dict[str, list[PairStatement]] = defaultdict(list)
-    for one in everything:
-        if one.event != "confirmed" or out.get(one.decision_id, -1) < one.position:
-            found[one.actor].append(one)
+    for one in statements:
+        found[one.actor].append(one)
     return dict(found)
 
 

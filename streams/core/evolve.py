@@ -64,7 +64,7 @@ from palimpsest.streams.core.ledger import (
     Reversal,
     Statement,
 )
-from palimpsest.streams.core.separations import put_back, state, take_apart, withdraw
+from palimpsest.streams.core.separations import put_back, separation, state, take_apart, withdraw
 from palimpsest.streams.core.touched import Stated, Touched
 from palimpsest.streams.core.walk import (
     answered,
@@ -264,7 +264,7 @@ def _settled(ledger: Ledger, event: Settled, touched: Touched) -> None:
         edge = _edge(ledger, event, entry, data.join, entry.place, data.rank, composition)
         _connect(ledger, edge, touched)
     else:
-        if _closes(ledger, entry, data):
+        if _closes(ledger, entry, event):
             if data.cause is not None:
                 ledger.closed[entry.id] = Question(
                     _last_decision(entry), entry.asked, entry.asked_by, ledger.seen, data.cause
@@ -273,21 +273,24 @@ def _settled(ledger: Ledger, event: Settled, touched: Touched) -> None:
         touched.memory(entry.memory)
 
 
-def _closes(ledger: Ledger, entry: Entry, data: SettledData) -> bool:
+def _closes(ledger: Ledger, entry: Entry, event: Settled) -> bool:
     """Whether it was kept for want of an answer, or of a text; a person's word closes by itself.
 
-    A text is wanted of a neighbour to whom the walk comes: behind one who is the candidate's memory
-    already the answer waits, as it would had it been brought before the others were.
+    A text is wanted of a neighbour to whom the walk came: not behind one who is the candidate's
+    memory already, nor of one who is separated from it. There the answer waits, as it would had it
+    been brought before the two were.
     Older logs, which name no speakers, closed a question with every verdict that kept both.
     """
-    verdicts = data.evidence.verdicts
-    if data.decision == "fallback_keep":
+    verdicts = event.data.evidence.verdicts
+    if event.data.decision == "fallback_keep":
         return True
     composes = {one.neighbour_id for one in verdicts if one.answer == "compose"}
     for neighbour in entry.asked:
-        if ledger.entries[neighbour.candidate_id].memory is entry.memory:
+        other = ledger.entries[neighbour.candidate_id]
+        if other.memory is entry.memory:
             break
-        if neighbour.candidate_id in composes:
+        before = separation(ledger, entry, other, without=event.id)
+        if other.id in composes and before is None:
             return True
     return bool(verdicts) and all(one.speaker is None for one in verdicts)
 
@@ -445,6 +448,8 @@ def _reinstated(ledger: Ledger, event: Reinstated, touched: Touched) -> None:
     if reversal is not None and reversal.apart is not None:
         put_back(edge, reversal.apart)
         touched.stirred += (edge.newer, edge.older)
+    if reversal is not None:
+        withdraw(ledger, edge.newer.id, edge.older.id, reversal.event_id)
     edge.standing, edge.reversed_by = True, None
     keep_review(ledger, edge.id, None, touched)
     same = Statement(

@@ -31,7 +31,7 @@ from palimpsest.contracts.requests import (
     command_head,
 )
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory, Question, Reversal
-from palimpsest.streams.core.separations import separated_pairs, statement_on
+from palimpsest.streams.core.separations import agreed, separated_pairs
 
 EXACT = frozenset({"hash_exact", "recent_capture"})
 """Decisions that can never be taken out: the same text is one memory."""
@@ -153,7 +153,7 @@ def _torn(ledger: Ledger, edge: Edge) -> tuple[Memory, ...]:
 
 def _freed(ledger: Ledger, edge: Edge) -> bool:
     """Whether an answer made a join once nothing held it back, and no person agreed."""
-    return edge.freed and statement_on(ledger, edge.newer.id, edge.older.id) is None
+    return edge.freed and agreed(ledger, edge) is None
 
 
 def _about(ledger: Ledger, candidate_id: str, homes: tuple[Memory, ...]) -> bool:

@@ -34,7 +34,7 @@ from palimpsest.streams.core.faces import fold_face
 from palimpsest.streams.core.graph import joins_of_update, path, smaller_side
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Reversal, Statement
 from palimpsest.streams.core.refusal import Refusal, chain, unknown_candidate, unknown_decision
-from palimpsest.streams.core.separations import separated_pairs, separation, statement_on
+from palimpsest.streams.core.separations import agreed, separated_pairs, separation, statement_on
 
 TWO_HOMES = Refusal("same_text", "the same text would live in two memories: it can only be one")
 REPEATED_TEXT = Refusal(
@@ -102,9 +102,8 @@ def conflict(
     found: list[str] = []
     highest: Rank = rank
     for x, y in separated_pairs(ledger, older.memory, newer.memory):
-        statement = statement_on(ledger, x.id, y.id)
-        if statement is None and rank == "rule":  # what was taken apart whole, a person may unite
-            statement = separation(ledger, x, y)
+        # What was taken apart whole, a person may unite pair by pair.
+        statement = separation(ledger, x, y) if rank == "rule" else statement_on(ledger, x.id, y.id)
         if {x, y} in aside or statement is None or not statement.separated:
             continue
         if RANKS[statement.rank] < RANKS[rank]:
@@ -208,6 +207,7 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
         verdicts=command.verdicts,
         consequence_of=command.consequence_of,
         cause=command.cause,
+        withdraws=True if side is None and command.consequence_of is None else None,
     )
     return [Reversed(**head(command, edge.id, now), data=data)]
 
@@ -217,12 +217,11 @@ def _agreed(command: Unmerge, ledger: Ledger, edge: Edge) -> Statement | None:
 
     A consequence that was taken out by mistake, and brought back, is one as before.
     """
+    if command.consequence_of is not None:
+        since = agreed(ledger, edge)
+        return since if since is not None and since.order >= edge.order else None
     stated = statement_on(ledger, edge.newer.id, edge.older.id)
-    if stated is None or stated.separated:
-        return None
-    if command.consequence_of is None:
-        return stated
-    return stated if stated.order >= edge.order and not stated.only_takes_back else None
+    return None if stated is None or stated.separated else stated
 
 
 def _edge(ledger: Ledger, decision_id: str) -> Edge | Refusal:
@@ -266,7 +265,8 @@ def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
     if isinstance(pair, Refusal):
         return pair
     older, newer = pair
-    merged = next((e for e in newer.edges if _merged_by_person(e, older)), None)
+    joins = [edge for edge in newer.edges if _merged_by_person(edge, older)]
+    merged = min(joins, key=lambda one: one.over is not None, default=None)
     if merged is not None and merged.over is not None:
         return Refusal("not_a_statement", f"decision {merged.id} is an update: undo it")
     if merged is not None:

@@ -44,6 +44,14 @@ def statement_on(ledger: Ledger, a: str, b: str, *, without: str | None = None) 
     return holds
 
 
+def agreed(ledger: Ledger, edge: Edge) -> Statement | None:
+    """Who said that the two of a join are the same: not who only took a reversal back."""
+    stated = statement_on(ledger, edge.newer.id, edge.older.id)
+    if stated is None or stated.separated or stated.only_takes_back:
+        return None
+    return stated
+
+
 def separation(
     ledger: Ledger, a: Entry, b: Entry, *, without: str | None = None
 ) -> Statement | None:

@@ -36,6 +36,7 @@ from palimpsest.streams.core.moment import happened
 from palimpsest.streams.core.neighbour_lookup import similarity
 from palimpsest.streams.core.operate import TWO_HOMES, Result, conflict, same_text_on_both_sides
 from palimpsest.streams.core.refusal import Refusal, unknown_candidate, unknown_decision
+from palimpsest.streams.core.separations import statement_on
 from palimpsest.streams.core.version import version_of
 
 CHECK = "update"
@@ -201,8 +202,12 @@ def undo(command: Undo, ledger: Ledger, now: datetime) -> Result:
         return Refusal("no_update", f"decision {edge.id} is no update: un-merge takes it out")
     if not edge.standing:
         return Refusal("not_standing", f"decision {edge.id} is reversed already")
-    if RANKS[edge.rank] > RANKS[command.rank]:
-        return Refusal("outranked", f"a {edge.rank} made this update")
+    for join in joins_of_update(edge):
+        stated = statement_on(ledger, join.newer.id, join.older.id)
+        said = [join.rank] + ([] if stated is None or stated.separated else [stated.rank])
+        highest = max(said, key=lambda one: RANKS[one])
+        if RANKS[highest] > RANKS[command.rank]:
+            return Refusal("outranked", f"a {highest} made this update, or said so again")
     return _taken_back(command, edge, command.rank, command.cause, now)
 
 

@@ -87,6 +87,9 @@ def note(event: Event, owner: Owner) -> None:
             join = owner.joins[data["decision_id"]]
             for apart in owner.taken_apart:
                 apart.joins.pop(join.id, None)
+            for word in owner.words:
+                out = word.event.name == "reversed" and word.event.data["decision_id"] == join.id
+                word.taken_back = word.taken_back or out
             _say(event, owner, join.newer.id, join.older.id, separates=False)
         case _:
             pass

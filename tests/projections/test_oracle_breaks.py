@@ -175,7 +175,7 @@ def words_that_were_taken_back_hold(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def withdrawn_merges_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    replace_sql(monkeypatch, "SEPARATIONS", " OR w.withdraws", "")
+    replace_sql(monkeypatch, "SEPARATIONS", " AND w.withdraws", " AND false")
 
 
 def answered_questions_wait(monkeypatch: pytest.MonkeyPatch) -> None:

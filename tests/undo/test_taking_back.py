@@ -363,3 +363,104 @@ def test_a_bulk_reinstatement_names_what_did_not_come_back(tmp_path: Path) -> No
         assert [one["reason"] for one in back["refused"]][:1] == ["outranked"]
         assert plan["refused"] == back["refused"]
         assert back["reinstated"] == [joined]
+
+
+# -- a slip that was taken back, and then more is taken back ---------------------------------------
+
+
+@pytest.mark.parametrize("slip", [False, True])
+def test_an_unmerge_that_was_taken_back_stays_so_when_the_update_is_undone(
+    tmp_path: Path, *, slip: bool
+) -> None:
+    with opened(tmp_path) as told:
+        told.say(APART[0])
+        newer = told.say(APART[1]).candidate_id
+        change = told.store.update(newer, APART[0], merge=True)["decision_id"]
+        assert change is not None
+        if slip:
+            told.store.unmerge(decision_id=change)
+            told.store.reinstate(change)
+        told.store.undo(change)
+        assert told.store.sql("FROM separations WHERE standing") == []
+        assert told.waits() == (1, 1, 1)
+        assert told.store.verify()["differences"] == 0
+
+
+@pytest.mark.parametrize("slip", [False, True])
+def test_a_join_that_was_freed_and_out_for_a_moment_is_held_back_again(
+    tmp_path: Path, *, slip: bool
+) -> None:
+    with opened(tmp_path) as told:
+        a = told.say(DOGS[0]).candidate_id
+        joined = told.say(DOGS[1])
+        told.say(DOGS[2])
+        merged = told.store.merge(a, joined.candidate_id)["decision_id"]
+        names = {i: t for t, i in told.ids.items()}
+        first, second = told.store.show_candidate(told.ids[DOGS[2]])["evidence"]["asked"]
+        said = told.settle(DOGS[2], (names[first], "different"), (names[second], "same"))
+        assert said == "separated"
+        before = told.memories(), told.waits()
+        told.store.unmerge(decision_id=merged)
+        told.store.unmerge(decision_id=joined.decision_id)
+        [freed] = told.store.sql("FROM joins WHERE standing AND event = 'settled'")
+        if slip:
+            told.store.unmerge(decision_id=freed["decision_id"])
+            told.store.reinstate(freed["decision_id"])
+        told.store.reinstate(merged)
+        assert (told.memories(), told.waits()) == before
+
+
+@pytest.mark.parametrize("slip", [False, True])
+def test_a_merge_that_was_taken_out_is_no_word_against_taking_apart(
+    tmp_path: Path, *, slip: bool
+) -> None:
+    with opened(tmp_path) as told:
+        a, b, c = (told.say(text).candidate_id for text in (DOGS[0], WALKS[0], KEY))
+        told.store.merge(a, b)
+        told.store.merge(a, c)
+        if slip:
+            told.store.unmerge(decision_id=told.store.merge(b, c)["decision_id"])
+        told.store.unmerge(memory_id=a)
+        with pytest.raises(RefusedError, match="not the same"):
+            told.store.update(c, WALKS[0], merge=True)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_text_for_somebody_who_was_separated_meanwhile_is_not_lost(
+    tmp_path: Path, *, late: bool
+) -> None:
+    with opened(tmp_path) as told:
+        told.say(DOGS[0])
+        told.store.unmerge(decision_id=told.say(DOGS[1]).decision_id)
+        newer = told.say(DOGS[2]).candidate_id
+        names = {i: t for t, i in told.ids.items()}
+        first, second = told.store.show_candidate(newer)["evidence"]["asked"]
+        told.store.separate(first, newer)
+        if not late:
+            told.store.withdraw(first, newer)
+        answers: list[tuple[str, Answer]] = [
+            (names[second], "different"),
+            (names[first], "compose"),
+        ]
+        told.settle(DOGS[2], *answers, composed="Ada has had one, then two large dogs.")
+        if late:
+            told.store.withdraw(first, newer)
+        assert "Ada has had one, then two large dogs." in told.faces()
+
+
+def test_who_reinstated_an_update_outranks_an_agent(tmp_path: Path) -> None:
+    with opened(tmp_path) as told:
+        older = told.say(APART[0]).candidate_id
+        newer = told.say(APART[1]).candidate_id
+        change = told.store.update(newer, APART[0], merge=True, by="agent")["decision_id"]
+        assert change is not None
+        merged = told.store.merge(older, newer)["decision_id"]
+        told.store.withdraw(older, newer)
+        assert merged not in [
+            one["decision_id"] for one in told.store.sql("FROM joins WHERE standing")
+        ]
+        assert len(told.memories()) == 1
+        told.store.undo(change)
+        told.store.reinstate(change)
+        with pytest.raises(RefusedError, match="a person"):
+            told.store.undo(change, by="agent")

@@ -258,6 +258,9 @@ def test_a_confirmation_that_was_given_again_is_one_answer(store: Palimpsest) ->
         assert answer.word == "same"
         answer.take_back(store)
         assert remembered(store) == []
+    store.confirm(decision, actor="kim")
+    store.unmerge(decision_id=decision, because="nobody says who")
+    store.reinstate(decision)
     store.confirm(decision, actor="bob")
     assert remembered(store) == []
     assert [one.word for one in remembered(store, "bob")] == ["same"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TypeVar
 
 from msgspec import structs
@@ -96,11 +97,12 @@ class Without:
         """Replay the whole history, in order."""
         self._find_runs(events)
         out = {run for run, joins in self._recorded.items() if self._is_of_any(joins)}
+        goes_on = _going_on(events)
         for event in events:
             begins = isinstance(event, Joined) and self._run_of(event) in out
             self._parted = self._parted or event.id in self._out or begins
             if self._parted:
-                self._replay_other(event)
+                self._replay_other(event, more_follow=event.id in goes_on)
             else:
                 self._evolve(event)
             evolve(self.real, event)
@@ -116,12 +118,12 @@ class Without:
         elif isinstance(event, Decided | Redecided):
             self.made[event.subject] = event
 
-    def _replay_other(self, event: AnyEvent) -> None:
-        self._replay_changed(event)
-        if not isinstance(event, Decided):
+    def _replay_other(self, event: AnyEvent, *, more_follow: bool) -> None:
+        self._replay_changed(event, more_follow=more_follow)
+        if not (isinstance(event, Decided) or more_follow):
             self._settle_due(event)
 
-    def _replay_changed(self, event: AnyEvent) -> None:
+    def _replay_changed(self, event: AnyEvent, *, more_follow: bool) -> None:
         match event:
             case Joined() if (run := self._run_of(event)) is not None:
                 self._run_again(event, run)
@@ -141,7 +143,7 @@ class Without:
             case Joined() | Redecided():
                 self._join(event)
             case Reversed() | Reinstated() | Separated() | Composed() | Restored():
-                self._restate(event)
+                self._restate(event, more_follow=more_follow)
             case Confirmed() if event.data.decision_id not in self.other.decisions:
                 self.overtaken.append(event.id)
             case _:
@@ -417,7 +419,12 @@ class Without:
         edge = self.other.edges.get(command.decision_id)
         return edge is not None and edge.standing is isinstance(command, Reinstate)
 
-    def _restate(self, event: Reversed | Reinstated | Separated | Composed | Restored) -> None:
+    def _restate(
+        self,
+        event: Reversed | Reinstated | Separated | Composed | Restored,
+        *,
+        more_follow: bool,
+    ) -> None:
         """An operator's word in the other history, with what waited for it; or it is overtaken.
 
         A text that was composed anew is nobody's word: without the join no text was lost.
@@ -433,6 +440,7 @@ class Without:
             return
         if isinstance(event, Separated):
             self._called[event.id] = event_id(event.id, "0")
+        command = command.model_copy(update={"more_follow": more_follow})
         for outcome, _ in execute(command, self.other, self._in_force, event.time):
             self._note(outcome)
 
@@ -443,6 +451,20 @@ class Without:
         if newer.memory is not older.memory:
             outcome = structs.replace(event, subject=newer.id)
             self._separate(outcome, older.id)
+
+
+def _going_on(events: Sequence[AnyEvent]) -> set[str]:
+    """The events of reinstatements but the last of each: what they free waits for that one."""
+    back = [one for one in events if isinstance(one, Reinstated) and one.data.cause is not None]
+    of_request = {(one.data.cause, one.data.decision_id) for one in back}
+    found = {
+        one.id
+        for one in events
+        if isinstance(one, Reversed | Redecided)
+        and (one.data.cause, one.data.consequence_of) in of_request
+    }
+    same = (one.id for one, after in pairwise(back) if one.data.cause == after.data.cause)
+    return found.union(same)
 
 
 def _ignore_progress(_what: str, _share: float | None) -> None:

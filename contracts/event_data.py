@@ -206,8 +206,8 @@ class ReversedData(Light):
     `verdicts` are a model's, where a review says so. A `consequence_of` another reversal separates
     nothing: nobody said that the two differ, they would only not have been compared. `cause` is the
     request that it belongs to: reversals of one cause take one memory apart. One that `withdraws`
-    takes a person's merge or an update back as if it had never been said, or a merge of two whom
-    other joins hold together: what was said of the pair before it holds again.
+    takes a person's merge or an update back as if it had never been said: what was said of the
+    pair before it holds again.
     """
 
     decision_id: str

@@ -56,8 +56,7 @@ def did(event: AnyEvent, *, withdraws: bool = False) -> str:
         case Reversed() if withdraws:
             return "the separation was withdrawn"
         case Reversed(data=cut) if cut.withdraws:
-            taken_out = "the join was taken out, and what it said of the two"
-            return taken_out if cut.cause else "the merge was withdrawn"
+            return "the update was undone" if cut.cause else "the merge was withdrawn"
         case Reversed():
             still = "" if event.data.separates else "; other joins still hold the two together"
             again = " as a consequence of another reversal" if event.data.consequence_of else ""

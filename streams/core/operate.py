@@ -207,7 +207,6 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
         verdicts=command.verdicts,
         consequence_of=command.consequence_of,
         cause=command.cause,
-        withdraws=True if side is None and command.consequence_of is None else None,
     )
     return [Reversed(**head(command, edge.id, now), data=data)]
 

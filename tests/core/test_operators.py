@@ -90,7 +90,7 @@ def test_a_second_join_by_a_person_is_support() -> None:
     history.then("c manual_join a").shows({"Tea": "a b c"})
     history.when(unmerge("b")).then("refused supported")
     assert history.join("c", "a").id in history.detail()
-    history.when(unmerge("c", "a")).then("withdrawn c a")
+    history.when(unmerge("c", "a")).then("reversed (still together) c a")
     history.when(unmerge("b")).then("reversed b a").shows({"Tea": "a", "Chai": "b c"})
 
 

@@ -18,7 +18,7 @@ from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Speaker
 from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.contracts.policy import Policy
-from palimpsest.contracts.requests import ComposeRequest, JoinSelection, SettleRequest
+from palimpsest.contracts.requests import ComposeRequest, JoinSelection, Selection, SettleRequest
 from palimpsest.streams.core.questions import compose_question
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.owners import fold_owner
@@ -464,3 +464,28 @@ def test_who_reinstated_an_update_outranks_an_agent(tmp_path: Path) -> None:
         told.store.reinstate(change)
         with pytest.raises(RefusedError, match="a person"):
             told.store.undo(change, by="agent")
+
+
+def test_what_a_reinstatement_freed_for_a_moment_overtakes_nobody(tmp_path: Path) -> None:
+    """Its commands are one in the history without another join, too: nothing settles in between."""
+    searches = load_policy("standard").model_copy(update={"name": "m", "search": "memories"})
+    near = "Ada owns a big dog, she"
+    with opened(tmp_path, searches) as told:
+        older = told.say(APART[0], "1").candidate_id
+        again = told.say(APART[0], "2")
+        newer = told.say(APART[1]).candidate_id
+        last = told.say(near).candidate_id
+        asked = told.store.show_candidate(last)["evidence"]["asked"]
+        names = {i: t for t, i in told.ids.items()}
+        before = [names[one] for one in asked[: asked.index(newer)]]
+        answers: list[tuple[str, Answer]] = [(one, "different") for one in before]
+        assert told.settle(near, *answers, (APART[1], "same")) is None
+        [joined] = told.store.sql("FROM joins WHERE standing AND event = 'settled'")
+        told.store.separate(again.candidate_id, newer)
+        assert told.settle(APART[1], (APART[0], "same")) == "separated"
+        told.store.retract(Selection(candidate_id=older))
+        told.store.unmerge(decision_id=again.decision_id)
+        back = told.store.reinstate(again.decision_id)
+        assert len(back["taken_back"]) == 1
+        plan = told.store.unmerge(decision_id=joined["decision_id"], dry_run=True)
+        assert plan["overtaken"] == []

@@ -101,6 +101,7 @@ def _let_in_or_not(store: Palimpsest, pair: Pair, word: Choice, who: Attribution
         store.review_same(*about, **who)
 
     def take_back(again: Palimpsest) -> None:
+        """Forget the candidate again, if it is still alone."""
         if word == "same":
             raise RefusedError("confirmed", "that it stays out is confirmed: restore its memory")
         newer = _ledger(again, pair).entries[pair.candidate_id]
@@ -129,6 +130,7 @@ def together_again(pair: Pair, actor: str | None, said_by: str) -> TakeBack:
     """What takes *different* back, the event `said_by`: it is withdrawn, or the join put back."""
 
     def take_back(again: Palimpsest) -> None:
+        """Unite the two again, if this answer is what keeps them apart."""
         ledger = _ledger(again, pair)
         apart = separation(ledger, *_ends(ledger, pair))
         if apart is None or apart.event_id != said_by:
@@ -175,6 +177,7 @@ def undone(pair: Pair, actor: str | None, merged_by: str | None) -> TakeBack:
     """
 
     def take_back(again: Palimpsest) -> None:
+        """Take the merge and the confirmation back, if both still hold."""
         ledger = _ledger(again, pair)
         if merged_by is not None:
             said = statement_on(ledger, pair.candidate_id, pair.existing_id)

@@ -428,7 +428,7 @@ def _bars_reinstating(
     others = [one.id for one, _ in _reversed_between(ledger, edge) if one not in joins]
     if refusal is None or not others:
         return refusal
-    way = f"un-merging {', '.join(others)} said so: reinstate it, too, by options that mean both"
+    way = f"un-merging {', '.join(others)} said so: reinstate all of them by options"
     return replace(refusal, detail=f"{refusal.detail}; {way}")
 
 

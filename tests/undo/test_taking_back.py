@@ -278,7 +278,7 @@ def test_joins_that_bar_each_other_come_back_together(tmp_path: Path, requests: 
         told.store.merge(a, c)
         told.store.merge(b, d)
         if requests == 2:
-            named = f"separated.*{outcomes[3].decision_id}.*by options that mean both"
+            named = f"separated.*{outcomes[3].decision_id}.*reinstate all of them by options"
             with pytest.raises(RefusedError, match=named):
                 told.store.reinstate(outcomes[1].decision_id)
         plan = told.store.reinstate_many(selection, dry_run=True)
@@ -305,6 +305,7 @@ def test_an_update_that_was_undone_says_nothing_of_the_two_it_had_made_one(tmp_p
             assert len(told.memories()) == 2
             told.store.reinstate(change)
         told.store.undo(change)
+        assert told.store.history(newer)["events"][-1]["did"] == "the update was undone"
         assert told.settle(APART[1], (APART[0], "same")) is None
         [join] = told.store.sql("SELECT decision_id FROM joins WHERE standing")
         told.store.unmerge(decision_id=join["decision_id"], by="agent")

@@ -56,7 +56,7 @@ from tests.laws.common import (
     unmerged,
 )
 from tests.laws.histories import Act, Playback, play
-from tests.laws.undoing import overrules, start_without
+from tests.laws.undoing import overrules, run_alike, start_without
 from tests.laws.world import POINTS, Command, World, by_brute_force, content_at, content_of, picture
 
 RUNS = (EndSession, RecordRun)
@@ -70,8 +70,8 @@ def equals_without(policy: Policy, story: list[Act], which: int, late: list[Answ
     """
     told = play(policy, story)
     number, join = _chosen(told, which)
-    assume(_joined_once(told.world.ledger))
     real, other = _both(policy, [command for command, _ in told.steps], number, join)
+    assume(_joined_once(real.ledger) and _joined_once(other.ledger))
     assume(_composed_once(real, other))
     assume(_has_vectors(real, other))
     assume(not (isinstance(join, Joined) and _merged_since(real, join)))
@@ -245,7 +245,8 @@ def _both(
 ) -> tuple[World, World]:
     """The history as it was, and without; what people said of memories of one alone is left out."""
     start, rest = told[: number + 1], told[number + 1 :]
-    while True:
+
+    def both() -> tuple[World, World]:
         real, other = World(policy), World(policy)
         for command in start:
             real.run(command)
@@ -253,10 +254,9 @@ def _both(
             _run_without(other, start, join)
         else:
             start_without(other, start, join)
-        kept = [command for command in rest if _means_the_same(real, other, command)]
-        if len(kept) == len(rest):
-            return real, other
-        rest = kept
+        return real, other
+
+    return run_alike(both, rest, _means_the_same)
 
 
 def _run_without(world: World, start: list[Command], join: Joined) -> None:

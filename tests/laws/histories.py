@@ -526,7 +526,7 @@ class Playback:
             three = {"newcomer": newcomer, "neighbour": neighbour, "other": other}
             yield Retract(**self._head(), candidate_id=three[act.gone].id)
         if act.cut:
-            yield Unmerge(**self._head(), decision_id=join.id)
+            yield self._takes_out(join)
 
     def _settle_again(self, act: SettleAgain) -> Iterator[Command]:
         """The same; of who waits to be settled, or was."""
@@ -540,7 +540,7 @@ class Playback:
         join = _settled(entry)
         if join is None:
             return
-        yield Unmerge(**self._head(), decision_id=join.id)
+        yield self._takes_out(join)
         if entry.open:
             yield self._says(entry, entry.open[0], act.answer)
         if act.back:
@@ -694,8 +694,15 @@ class Playback:
         edges = self.edges(standing=act.standing)
         if not edges:
             return None
-        kind = Unmerge if act.standing else Reinstate
-        return kind(**self._head(), decision_id=edges[act.which % len(edges)].id)
+        edge = edges[act.which % len(edges)]
+        if act.standing:
+            return self._takes_out(edge)
+        return Reinstate(**self._head(), decision_id=edge.id)
+
+    def _takes_out(self, edge: Edge) -> Unmerge:
+        """An un-merge, which always belongs to a request."""
+        head = self._head()
+        return Unmerge(**head, decision_id=edge.id, cause=head["command_id"])
 
     def _on_candidate(self, act: OnCandidate) -> Command | None:
         entry = self._entry(act.which)

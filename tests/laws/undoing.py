@@ -270,17 +270,34 @@ def _run_both(
     in which they can.
     """
     start, rest = commands[: number + 1], commands[number + 1 :]
-    while True:
+
+    def both() -> tuple[World, World]:
         late, other = World(policy), World(policy)
         for command in start:
             late.run(command)
         begin(other, start)
-        tried = [(command, _runs_alike(late, other, command)) for command in rest]
-        unlike = {_request(command) for command, alike in tried if not alike}
+        return late, other
+
+    return run_alike(both, rest, _runs_alike)
+
+
+def run_alike(
+    both: Callable[[], tuple[World, World]],
+    rest: list[Command],
+    alike: Callable[[World, World, Command], bool],
+) -> tuple[World, World]:
+    """Carry out in two histories what means the same in both; else all that its request did goes.
+
+    What is left out changes what comes after it, so both begin anew until nothing has to go.
+    """
+    while True:
+        here, there = both()
+        unlike = [command for command in rest if not alike(here, there, command)]
         if not unlike:
-            return late, other
-        unlike.discard(None)
-        rest = [command for command, alike in tried if alike and _request(command) not in unlike]
+            return here, there
+        requests = {_request(command) for command in unlike} - {None}
+        gone = {id(command) for command in unlike}
+        rest = [c for c in rest if id(c) not in gone and _request(c) not in requests]
 
 
 def _request(command: Command) -> str | None:

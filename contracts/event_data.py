@@ -207,7 +207,7 @@ class ReversedData(Light):
     nothing: nobody said that the two differ, they would only not have been compared. `cause` is the
     request that it belongs to: reversals of one cause take one memory apart. One that `withdraws`
     takes a person's merge or an update back as if it had never been said: what was said of the
-    pair before it holds again.
+    pair before it holds again. So does an un-merge of two whom other joins hold together.
     """
 
     decision_id: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Literal, assert_never
 
 from palimpsest.contracts.events import (
     Accessed,
@@ -30,6 +30,8 @@ from palimpsest.contracts.events import (
     Settled,
 )
 
+TakenBack = Literal["separation", "update"]
+
 _SPEAKS: dict[FaceRule, str] = {
     "repeat": "as an exact repeat",
     "keep": "whose wording stays the face",
@@ -38,10 +40,10 @@ _SPEAKS: dict[FaceRule, str] = {
 }
 
 
-def did(event: AnyEvent, *, withdraws: bool = False) -> str:
+def did(event: AnyEvent, back: TakenBack | None = None) -> str:
     """What an event did to the candidate that it is about; the other one of a pair is `it`.
 
-    `withdraws`: the reversal takes back a word that two candidates are not the same.
+    `back`: what a reversal takes back, if it is no join of another kind.
     """
     match event:
         case Decided():
@@ -53,10 +55,12 @@ def did(event: AnyEvent, *, withdraws: bool = False) -> str:
             return f"{by} joined it to another candidate, {_speaks(event.data.join)}"
         case Redecided():
             return f"decided again without a join that was taken out: {_became(event.data.join)}"
-        case Reversed() if withdraws:
+        case Reversed() if back == "separation":
             return "the separation was withdrawn"
-        case Reversed(data=cut) if cut.withdraws:
-            return "the update was undone" if cut.cause else "the merge was withdrawn"
+        case Reversed(data=cut) if cut.withdraws and back == "update":
+            return "the update was undone"
+        case Reversed(data=cut) if cut.withdraws and cut.cause is None:
+            return "the merge was withdrawn"
         case Reversed():
             still = "" if event.data.separates else "; other joins still hold the two together"
             again = " as a consequence of another reversal" if event.data.consequence_of else ""

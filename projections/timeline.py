@@ -23,7 +23,7 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.evidence import Verdict, deciding
 from palimpsest.contracts.shown import Happened
 from palimpsest.contracts.wire import Recorded
-from palimpsest.projections.in_words import did
+from palimpsest.projections.in_words import TakenBack, did
 from palimpsest.projections.words import kind_of
 
 Pair = tuple[str | None, str | None]
@@ -61,7 +61,7 @@ class Timeline:
         self._questions: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._reversals: dict[str, str] = {}
         self._retractions: dict[str, str] = {}
-        self._separations: set[str] = set()
+        self._back: dict[str, TakenBack] = {}
 
     def note(self, recorded: Recorded) -> TimelineEntry:
         """Take in the next event, and tell it."""
@@ -89,7 +89,7 @@ class Timeline:
             "event": kind_of(event),
             "event_id": event.id,
             "decided_at": event.time.isoformat(),
-            "did": did(event, withdraws=self._withdraws(event)),
+            "did": did(event, self._back.get(getattr(event.data, "decision_id", None) or "")),
             "candidate_id": candidate_id,
             "other_id": other_id,
             "decision_id": getattr(event.data, "decision_id", None),
@@ -102,9 +102,6 @@ class Timeline:
         return TimelineEntry(
             cast("Happened", known), frozenset(one for one in about if one is not None)
         )
-
-    def _withdraws(self, event: AnyEvent) -> bool:
-        return isinstance(event, Reversed) and event.data.decision_id in self._separations
 
     def _about(self, event: AnyEvent) -> Pair:
         """The candidate that an event is about and, of a pair, the older one."""
@@ -164,11 +161,13 @@ class Timeline:
             case Retracted():
                 self._retractions[event.data.candidate_id] = event.id
             case Separated():
-                self._separations.add(event.id)
+                self._back[event.id] = "separation"
             case _:
                 pass
         if isinstance(event, Decided | Settled | Joined | Redecided):
             self._pairs[event.id] = _joined(event)
+            if event.data.join is not None and event.data.join.over is not None:
+                self._back[event.id] = "update"
 
 
 def _joined(event: Decided | Settled | Joined | Redecided) -> Pair:

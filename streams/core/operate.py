@@ -207,8 +207,25 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
         verdicts=command.verdicts,
         consequence_of=command.consequence_of,
         cause=command.cause,
+        withdraws=True if _only_withdraws(command, ledger, edge, side) else None,
     )
     return [Reversed(**head(command, edge.id, now), data=data)]
+
+
+def _only_withdraws(command: Unmerge, ledger: Ledger, edge: Edge, side: set[Entry] | None) -> bool:
+    """Whether an un-merge separates nobody, so that all it does is to take a person's word back."""
+    if side is not None or command.consequence_of is not None:
+        return False
+    return _apart_before(ledger, edge) is None
+
+
+def _apart_before(ledger: Ledger, edge: Edge) -> Statement | None:
+    """A person's word that the two of a merge differ, which would hold if the merge had not been.
+
+    Words of a lower rank are overruled where persons hold two together another way.
+    """
+    before = separation(ledger, edge.older, edge.newer, without=edge.id)
+    return before if before is not None and before.rank == "person" else None
 
 
 def _agreed(command: Unmerge, ledger: Ledger, edge: Edge) -> Statement | None:
@@ -325,7 +342,7 @@ def _withdraw_merge(command: Withdraw, ledger: Ledger, edge: Edge, now: datetime
     side = smaller_side(edge)
     if side is not None and same_text_on_both_sides(edge, side):
         return TWO_HOMES
-    before = separation(ledger, edge.older, edge.newer, without=edge.id)
+    before = _apart_before(ledger, edge)
     if side is None and before is not None:
         rest = ", ".join(e.id for e in path(edge.newer, edge.older, without=edge) or ())
         return Refusal(

@@ -247,7 +247,7 @@ def describe_event(history: History, event: AnyEvent) -> str:
             return f"{subject} {name(later.join.to)}" if later.join else subject
         case Reversed(data=cut):
             word = "reversed" if cut.separates else "reversed (still together)"
-            if cut.withdraws:
+            if cut.withdraws and cut.cause is None:
                 word = "withdrawn"
             return f"{word} {name(cut.candidate_id)} {name(cut.joined_to)}"
         case Separated(data=pair):
@@ -440,13 +440,19 @@ def unmerge(
     newer: str, older: str | None = None, *, rank: Rank = "person", after: str | None = None
 ) -> Step:
     """Take the latest join of this newer candidate out, as a consequence of the one of `after`."""
-    return lambda history: Unmerge(
-        command_id=history.fresh(),
-        owner_id=history.owner_id,
-        decision_id=history.join(newer, older).id,
-        rank=rank,
-        consequence_of=history.join(after).id if after else None,
-    )
+
+    def take_out(history: History) -> Unmerge:
+        command_id = history.fresh()
+        return Unmerge(
+            command_id=command_id,
+            owner_id=history.owner_id,
+            decision_id=history.join(newer, older).id,
+            rank=rank,
+            consequence_of=history.join(after).id if after else None,
+            cause=command_id,
+        )
+
+    return take_out
 
 
 def for_request(request_id: str, step: Step) -> Step:

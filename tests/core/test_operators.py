@@ -99,6 +99,20 @@ def test_taking_support_back_separates_nobody() -> None:
     assert not separated(history, "a", "b")
 
 
+def test_taking_support_back_brings_back_what_was_said_before_it() -> None:
+    reviewed = [*APART, separate("a", "b", rank="review"), say("c", "Mate"), merge("a", "c")]
+    history = given(*reviewed, merge("b", "c"), merge("a", "b")).shows({"Chai": "a b c"})
+    assert not separated(history, "a", "b")
+    history.when(unmerge("b", "a")).then("reversed (still together) b a")
+    assert separated(history.shows({"Chai": "a b c"}), "a", "b")
+
+
+def test_taking_support_back_leaves_no_person_overruled_by_what_came_since() -> None:
+    history = given(*APART, separate("a", "b"), merge("a", "b"), say("c", "Mate", {"b": KEEP}))
+    history.do(merge("a", "c")).when(unmerge("b", "a")).then("reversed (still together) b a")
+    assert not separated(history.shows({"Tea": "a b c"}), "a", "b")
+
+
 def test_a_withdrawn_merge_separates_nobody_and_can_be_said_again() -> None:
     history = given(*APART, merge("a", "b", face="b")).shows({"Chai": "a b"})
     history.when(withdraw("b", "a")).then("withdrawn b a").shows({"Tea": "a", "Chai": "b"})
@@ -125,6 +139,9 @@ def test_a_merge_is_not_withdrawn_where_other_joins_hold_a_separated_pair_togeth
     assert history.join("c", "a").id in history.detail()
     history = given(*JOINED, merge("a", "b"))
     history.when(withdraw("a", "b")).then("withdrawn b a").shows({"Tea": "a b"})
+    history = given(*APART, separate("a", "b", rank="review"), say("c", "Mate"), merge("a", "b"))
+    history.do(merge("a", "c"), merge("b", "c")).when(withdraw("a", "b")).then("withdrawn b a")
+    assert separated(history.shows({"Chai": "a b c"}), "a", "b"), "overruled by persons, as before"
 
 
 def test_a_person_cannot_say_the_same_twice() -> None:

@@ -292,7 +292,7 @@ def test_a_resumed_verdict_names_the_request_that_freed_it(named: bool) -> None:
         separate("x", "c"),
         judge("c", a="same"),
     )
-    history.when(for_request("the request", unmerge("x")) if named else unmerge("x"))
+    history.when(for_request("the request", unmerge("x")) if named else withdraw("x", "c"))
     freed_by, settled = history.new
     assert isinstance(settled, Settled)
     assert settled.data.cause == ("the request" if named else freed_by.id)

@@ -88,14 +88,9 @@ def everything(ledger: Ledger) -> Everything:
 
 def same(ours: Ledger, theirs: Ledger) -> None:
     """Both have the same memories and separations, and the same is asked, held and answered."""
-    same_but_for_separations(ours, theirs)
-    assert apart_in(ours) == apart_in(theirs)
-
-
-def same_but_for_separations(ours: Ledger, theirs: Ledger) -> None:
-    """Both have the same memories, and the same is asked, held and answered."""
     assert picture(ours) == picture(theirs)
     assert questions(ours) == questions(theirs)
+    assert apart_in(ours) == apart_in(theirs)
 
 
 def copied(world: World) -> World:

@@ -65,6 +65,14 @@ GUARDED = comparing(
 patient = settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 
 
+SUPPORTED: list[Act] = [
+    *(Say(0), Say(1), OnJoin(which=0), Say(0, "!")),
+    *(Pair(same=False, a=0, b=0, rank="review"), SettleAgain(which=0), Pair(same=True, a=0, b=0)),
+]
+"""A person merges two whom a review has separated, and whom other joins hold together."""
+
+
+@example(ASKING, SUPPORTED)
 @given(any_policy, stories)
 def test_L1_unmerging_with_nothing_after_it_restores_what_was_before(
     policy: Policy, story: list[Act]

@@ -209,7 +209,8 @@ class Unmerged(TypedDict):
 class PutBack(TypedDict):
     """What taking a reversal back did: joins that are back, and those made because of it, out.
 
-    `confirmed` are those of `taken_back` that a review had confirmed.
+    `confirmed` are those of `taken_back` that a review had confirmed, and `events` the ids of what
+    was recorded, save of a dry run.
     """
 
     decision_id: str
@@ -218,6 +219,7 @@ class PutBack(TypedDict):
     confirmed: list[str]
     refused: list[NotDone]
     memories: list[MemoryPicture]
+    events: NotRequired[list[str]]
 
 
 class JoinTold(TypedDict):
@@ -266,9 +268,10 @@ class Reversals(InBulk):
 
 
 class Reinstatements(InBulk):
-    """The joins that are back; a dry run describes each (`joins`)."""
+    """The joins that are back, and the ids of what was recorded; a dry run describes each join."""
 
     reinstated: list[str]
+    events: NotRequired[list[str]]
     joins: NotRequired[list[JoinTold]]
 
 

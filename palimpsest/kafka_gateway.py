@@ -35,7 +35,6 @@ from palimpsest.interrupts import between_windows
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.core.expand import reinstate_one
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.inbox import gathered_uses
 from palimpsest.streams.embedded.pipeline import Rows
@@ -56,7 +55,7 @@ _log = logging.getLogger(__name__)
 FOLLOWING_SECONDS = 10.0
 """Wait for the store to show what the cluster has done."""
 POLL_SECONDS = 0.05
-IN_BULK = ("reversed", "reinstated", "taken_back", "retracted", "restored")
+IN_BULK = ("reversed", "retracted", "restored")
 """Keys of answers whose entries were one command each, with an id of the request's and theirs."""
 
 
@@ -287,14 +286,12 @@ def events_of(request: AnyRequest, answer: JsonObject) -> list[str]:
     """The ids of the events that executed a request: they follow from its own."""
     if isinstance(request, PolicyRequest):
         return [event_id(request.request_id, "0")]
-    if isinstance(request, ReinstateManyRequest):
-        each = (reinstate_one(request, one) for one in answer["reinstated"])
-        return [event for one in each for event in events_of(one, {})]
+    if isinstance(request, ReinstateRequest | ReinstateManyRequest):
+        recorded: list[str] = answer["events"]
+        return recorded
     if isinstance(request, RunRequest):
         return [answer["ran"]] if "ran" in answer else []
     targets = [one for name in IN_BULK for one in answer.get(name, ())]
-    if isinstance(request, ReinstateRequest):
-        targets.insert(0, request.decision_id)
     if isinstance(request, OneCommand):
         targets.insert(0, target_of(request))
     causes = [event_id(request.request_id, target) for target in dict.fromkeys(targets)]

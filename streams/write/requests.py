@@ -346,6 +346,7 @@ def _in_bulk(executor: Executor, request: BulkRequest) -> JsonObject:
     """
     done: list[str] = []
     refused: list[dict[str, str]] = []
+    recorded: list[str] = []
     described: list[dict[str, Any]] = []
     owners = 0
     asks = 0
@@ -362,15 +363,18 @@ def _in_bulk(executor: Executor, request: BulkRequest) -> JsonObject:
             target = _target(command)
             if request.dry_run:
                 described.append(_describe_target(ledger, target))
-            carried_out, why = _run_step(executor, ledger, command, meant)
+            events, why = _run_step(executor, ledger, command, meant)
             refused += why
-            if carried_out:
+            if events is not None:
                 done.append(target)
+                recorded += events
             steps = _committed(executor, steps + 1)
         asks += len(_asking(ledger) - before) if request.dry_run else 0
     answer: JsonObject = {DONE[request.request]: done, "refused": refused, "owners": owners}
     if isinstance(request, ReverseRequest | RetractRequest) and not request.dry_run:
         answer["cause"] = request.request_id
+    if isinstance(request, ReinstateManyRequest) and not request.dry_run:
+        answer["events"] = recorded
     what = "joins" if isinstance(request.selection, JoinSelection) else "candidates"
     return answer | ({what: described, "asks": asks} if request.dry_run else {})
 
@@ -387,20 +391,22 @@ def _target(command: Step) -> str:
 
 def _run_step(
     executor: Executor, ledger: Ledger, step: Step, meant: tuple[str, ...]
-) -> tuple[bool, list[dict[str, str]]]:
-    """Whether a step could be, and what could not: it, or what should come back with its join.
+) -> tuple[list[str] | None, list[dict[str, str]]]:
+    """The events of a step, or None, and what could not be: it, or what comes back with its join.
 
     Of joins that are `meant` together, one may have come back with an earlier one.
     """
     if not isinstance(step, ReinstateRequest):
-        why = run_one(executor, step, _target(step))[1]
-        return not why, why
+        events, why = run_one(executor, step, _target(step))
+        return None if why else [event.id for event in events], why
     if ledger.edges[step.decision_id].standing:
-        return True, []
+        own = event_id(event_id(step.request_id, step.decision_id), "0")
+        return [own] if own in ledger.events else [], []
     try:
-        return True, reinstated(executor, step, meant)["refused"]
+        answer = reinstated(executor, step, meant)
     except RefusedError as error:
-        return False, [not_done(step.decision_id, error)]
+        return None, [not_done(step.decision_id, error)]
+    return answer.get("events", []), answer["refused"]
 
 
 def _describe_target(ledger: Ledger, target: str) -> dict[str, Any]:

@@ -88,9 +88,10 @@ def reinstated(
     """What taking a reversal back did: the join, and all that its request did because of it.
 
     `taken_back` are the joins that were made because of the reversal, `confirmed` those of them
-    that a review had confirmed, `reinstated` those that are back, and `refused` what later words
-    prevent. RefusedError where the join itself cannot come back: then nothing happens. Asked again
-    it answers as it did. `also` may come back with it, where none could come back alone.
+    that a review had confirmed, `reinstated` those that are back, `refused` what later words
+    prevent, and `events` the ids of what was recorded. RefusedError where the join itself cannot
+    come back: then nothing happens. Asked again it answers as it did. `also` may come back with it,
+    where none could come back alone.
     """
     owner_id = owner_of_decision(executor, request.decision_id)
     first = executor.log.find(event_id(event_id(request.request_id, request.decision_id), "0"))
@@ -119,6 +120,7 @@ def _put_back(
     confirmed: list[str] = []
     refused: list[dict[str, str]] = []
     touched: list[Entry] = []
+    recorded: list[str] = []
     for command in reinstate_commands(ledger, request, executor.policy):
         target = _target(command)
         if target in back:  # it came back with an earlier one
@@ -129,6 +131,7 @@ def _put_back(
         if why and target == request.decision_id:
             raise RefusedError(why[0]["reason"], why[0]["detail"])
         refused += why
+        recorded += [event.id for event in events]
         if not isinstance(command, Redecide):
             joins = [one.data.decision_id for one in events if isinstance(one, Reinstated)]
             for edge in (ledger.edges[one] for one in joins or [command.decision_id]):
@@ -137,7 +140,7 @@ def _put_back(
             if not why:
                 taken += [target] if isinstance(command, Unmerge) else []
                 confirmed += [target] if review == "confirmed" else []
-    return {
+    answer: JsonObject = {
         "decision_id": request.decision_id,
         "reinstated": back,
         "taken_back": taken,
@@ -145,6 +148,7 @@ def _put_back(
         "refused": refused,
         "memories": memories(touched),
     }
+    return answer if request.dry_run else {**answer, "events": recorded}
 
 
 def _target(command: Unmerge | Redecide | Reinstate | Combine) -> str:

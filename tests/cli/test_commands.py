@@ -304,7 +304,10 @@ def test_reversals_are_taken_back_in_bulk(stocked: CommandLine) -> None:
     assert all(text in told.out for text in (PARIS, TEA, decision))
     assert stocked.json("status")["memories"] == 2
     done = stocked.json("reinstate", *selection)
+    [event] = done.pop("events")
     assert done == {"reinstated": [decision], "refused": [], "owners": 1}
+    rows = stocked.json("sql", f"SELECT event FROM events WHERE event_id = '{event}'")
+    assert rows == [{"event": "reinstated"}]
     assert stocked.json("status")["memories"] == 1
     assert stocked("reinstate", *selection).status == 1
     assert stocked("reinstate", decision, *selection).status == 2

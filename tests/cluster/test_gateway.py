@@ -22,7 +22,6 @@ from palimpsest.contracts.commands import Access
 from palimpsest.contracts.errors import RefusedError, StoreError, TransientError
 from palimpsest.contracts.events import Ran, SessionEnded
 from palimpsest.contracts.evidence import Evidence, Verdict
-from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.requests import (
     AccessRequest,
     AnyRequest,
@@ -204,12 +203,21 @@ def test_a_dry_run_asks_no_worker(opened: Palimpsest, ask: Asking) -> None:
     assert ask.workers.asked == []
 
 
-def test_a_reinstatement_is_shown_with_the_consequences_that_it_took_back() -> None:
-    request = ReinstateRequest(request_id=str(uuid4()), decision_id="the join")
-    answer = {"reinstated": ["the join", "another"], "taken_back": ["a consequence"]}
-    each = ("the join", "another", "a consequence")
-    wanted = [event_id(event_id(request.request_id, one), "0") for one in each]
-    assert events_of(request, answer) == wanted
+def test_joins_that_come_back_together_are_shown(opened: Palimpsest, ask: Asking) -> None:
+    """Neither of the two comes back alone: each end was merged with one of the other's since."""
+    rows = [{"owner_id": "ada", "text": text} for text in TEXTS]
+    a, _, c, d, e = (str(outcome.candidate_id) for outcome in opened.submit(rows))
+    for x, y in ((a, d), (c, e)):
+        ask(UnmergeRequest, decision_id=ask(MergeRequest, a=x, b=y)["decision_id"])
+    for x, y in ((a, c), (d, e)):
+        ask(MergeRequest, a=x, b=y)
+    request = ReinstateManyRequest(request_id=str(uuid4()), selection=JoinSelection(owner_id="ada"))
+    first = ask.gateway.ask(request)
+    assert len(first["reinstated"]) == 2
+    assert all(opened.gateway.log.find(one) for one in first["events"])
+    assert ask.gateway.ask(request)["events"] == first["events"][:1], (
+        "what has the request's own id"
+    )
 
 
 GRIPS = [

@@ -46,7 +46,8 @@ def counts_as_of(
     policy, counts = policy_as_of(gateway, position), Counts()
     for owner_id in gateway.log.owners_since(0, upto=position):
         with folded(gateway, owner_id, position) as ledger:
-            pending = [entry for entry in ledger.entries.values() if entry.pending]
+            living = [entry for entry in ledger.entries.values() if entry.living]
+            pending = [entry for entry in living if entry.pending]
             asked = (settle_question(ledger, entry.id, policy) for entry in pending)
             counts.candidates += len(ledger.entries)
             counts.memories += sum(memory.living for memory in ledger.memories())

@@ -75,7 +75,7 @@ SELECT (SELECT count(*) FROM candidates) AS candidates,
        (SELECT count(*) FROM joins WHERE standing) AS joins
 """
 _BY_KIND = "SELECT decision, count(*) AS n FROM decisions GROUP BY decision ORDER BY decision"
-_PENDING = "SELECT count(*) AS n FROM candidates WHERE pending"
+_PENDING = "SELECT count(*) AS n FROM candidates WHERE pending AND living"
 _JUDGED = """
 SELECT coalesce(sum(verdicts), 0)::BIGINT AS verdicts, coalesce(sum(calls), 0) AS calls,
        coalesce(sum(cost_usd), 0) AS usd

@@ -44,12 +44,15 @@ def test_status_as_of_each_position_is_what_it_was_then(palimpsest: CommandLine,
         said.append(palimpsest.json("status"))
     assert [one["pending"] for one in said] == [0, 0, 0, 0, 1]
     assert said[-1]["judge"]["waiting"] == 1
-    a, b, *_ = palimpsest.ids()
+    a, b, *_, waits = palimpsest.ids()
     joined = palimpsest.json("merge", a, b)["decision_id"]
     said.append(palimpsest.json("status"))
     palimpsest.json("unmerge", "--decision", joined)
     palimpsest.json("retract", "--candidate", b)
     said.append(palimpsest.json("status"))
+    palimpsest.json("retract", "--candidate", waits)
+    said.append(palimpsest.json("status"))
+    assert [one["pending"] for one in said[-2:]] == [1, 0], "whoever is retracted waits for nobody"
     palimpsest.json("restore", "--candidate", b)
     for then in said:
         now = palimpsest.json("status", "--as-of", str(then["position"]))

@@ -285,12 +285,15 @@ def run_alike(
     """
     while True:
         here, there = both()
-        unlike = [command for command in rest if not alike(here, there, command)]
-        if not unlike:
+        unlike = next((n for n, one in enumerate(rest) if not alike(here, there, one)), None)
+        if unlike is None:
             return here, there
-        requests = {_request(command) for command in unlike} - {None}
-        gone = {id(command) for command in unlike}
-        rest = [c for c in rest if id(c) not in gone and _request(c) not in requests]
+        request = _request(rest[unlike])
+        rest = [
+            one
+            for n, one in enumerate(rest)
+            if n != unlike and (request is None or _request(one) != request)
+        ]
 
 
 def _request(command: Command) -> str | None:

@@ -283,7 +283,7 @@ def nothing_follows(folder: Path) -> str:
 
 
 def events_of(request: AnyRequest, answer: JsonObject) -> list[str]:
-    """The ids of the events that executed a request: they follow from its own."""
+    """The ids of the events that executed a request: from its own, or as its answer has them."""
     if isinstance(request, PolicyRequest):
         return [event_id(request.request_id, "0")]
     if isinstance(request, ReinstateRequest | ReinstateManyRequest):

@@ -17,6 +17,7 @@ from palimpsest.contracts.events import (
     Decided,
     Invalid,
     PolicySet,
+    Rank,
     Refused,
     Reversed,
     Settled,
@@ -349,6 +350,52 @@ def test_a_merge_is_withdrawn_as_if_nobody_had_said_it(shared: Runtime, name: st
     with pytest.raises(RefusedError) as refused:
         shared.ask(WithdrawRequest(request_id=fresh(), a=a, b=b))
     assert refused.value.reason == "not_a_statement"
+
+
+def test_an_unmerge_of_two_whom_others_hold_together_takes_the_word_back(
+    shared: Runtime, name: str
+) -> None:
+    """What the person said of the two is no more in an agent's way."""
+    rows = [row("a red boat", 1, name), row("tea at five", 2, name)]
+    a, b = (str(one["candidate_id"]) for one in shared.submit(rows))
+    evidence = Evidence(policy=load_policy("standard").hash, check="dedupe")
+    batch = CombineRequest(
+        request_id=fresh(), a=a, b=b, face="keep", decision="llm_merge", evidence=evidence
+    )
+    joined = shared.ask(batch)["decision_id"]
+
+    def take_out(decision_id: str, rank: Rank) -> Mapping[str, Any]:
+        return shared.ask(UnmergeRequest(request_id=fresh(), decision_id=decision_id, rank=rank))
+
+    merged = shared.ask(MergeRequest(request_id=fresh(), a=a, b=b))["decision_id"]
+    with pytest.raises(RefusedError) as refused:
+        take_out(joined, "agent")
+    assert refused.value.reason == "outranked"
+    assert [len(memory["members"]) for memory in take_out(merged, "person")["memories"]] == [2]
+    taken = take_out(joined, "agent")
+    assert sorted(len(memory["members"]) for memory in taken["memories"]) == [1, 1]
+
+
+def test_joins_that_bar_each_other_come_back_together(shared: Runtime, name: str) -> None:
+    """Each end was merged with one of the other's since; the answer names what was recorded."""
+    texts = ("a red boat", "tea at five", "an old violin", "the blue kettle")
+    told = shared.submit([row(text, number, name) for number, text in enumerate(texts)])
+    a, b, c, d = (str(one["candidate_id"]) for one in told)
+
+    def merge(one: str, other: str) -> str:
+        answer = shared.ask(MergeRequest(request_id=fresh(), a=one, b=other))
+        return str(answer["decision_id"])
+
+    for one, other in ((a, c), (b, d)):
+        shared.ask(UnmergeRequest(request_id=fresh(), decision_id=merge(one, other)))
+    merge(a, b)
+    merge(c, d)
+    before = {event.id for event in events(shared)}
+    back = ReinstateManyRequest(request_id=fresh(), selection=JoinSelection(owner_id=name))
+    answer = shared.ask(back)
+    assert [memory["members"] for memory in shared.memories(name)] == [4]
+    assert len(answer["reinstated"]) == 2
+    assert {event.id for event in events(shared)} - before == set(answer["events"])
 
 
 def test_a_reinstatement_takes_the_consequences_back(runtime: Runtime) -> None:

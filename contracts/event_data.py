@@ -207,7 +207,7 @@ class ReversedData(Light):
     nothing: nobody said that the two differ, they would only not have been compared. `cause` is the
     request that it belongs to: reversals of one cause take one memory apart. One that `withdraws`
     takes a person's merge or an update back as if it had never been said: what was said of the
-    pair before it holds again. So does an un-merge of two whom other joins hold together.
+    pair before it holds again. So may an un-merge, where other joins hold the two together.
     """
 
     decision_id: str
@@ -221,6 +221,11 @@ class ReversedData(Light):
     consequence_of: str | None = None
     cause: str | None = None
     withdraws: bool | None = None
+
+    @property
+    def is_withdrawal(self) -> bool:
+        """Whether a person withdrew a merge: un-merging and undoing belong to a request."""
+        return bool(self.withdraws) and self.cause is None
 
 
 class OnDecisionData(Light):

@@ -59,7 +59,7 @@ def did(event: AnyEvent, back: TakenBack | None = None) -> str:
             return "the separation was withdrawn"
         case Reversed(data=cut) if cut.withdraws and back == "update":
             return "the update was undone"
-        case Reversed(data=cut) if cut.withdraws and cut.cause is None:
+        case Reversed(data=cut) if cut.is_withdrawal:
             return "the merge was withdrawn"
         case Reversed():
             still = "" if event.data.separates else "; other joins still hold the two together"

@@ -213,19 +213,21 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
 
 
 def _only_withdraws(command: Unmerge, ledger: Ledger, edge: Edge, side: set[Entry] | None) -> bool:
-    """Whether an un-merge separates nobody, so that all it does is to take a person's word back."""
-    if side is not None or command.consequence_of is not None:
+    """Whether an un-merge separates nobody, so that all it does is to take a merge's word back."""
+    if side is not None or command.consequence_of is not None or edge.over is not None:
         return False
-    return _apart_before(ledger, edge) is None
+    return edge.decision == "manual_join" and _apart_before(ledger, edge) is None
 
 
 def _apart_before(ledger: Ledger, edge: Edge) -> Statement | None:
     """A person's word that the two of a merge differ, which would hold if the merge had not been.
 
-    Words of a lower rank are overruled where persons hold two together another way.
+    Words of a lower rank, and a memory taken apart whole, a person may overrule by other pairs.
     """
-    before = separation(ledger, edge.older, edge.newer, without=edge.id)
-    return before if before is not None and before.rank == "person" else None
+    before = statement_on(ledger, edge.older.id, edge.newer.id, without=edge.id)
+    if before is None or not before.separated or before.rank != "person":
+        return None
+    return before
 
 
 def _agreed(command: Unmerge, ledger: Ledger, edge: Edge) -> Statement | None:

@@ -31,11 +31,11 @@ def withdraw(ledger: Ledger, a: str, b: str, event_id: str) -> None:
 def statement_on(ledger: Ledger, a: str, b: str, *, without: str | None = None) -> Statement | None:
     """The statement about a pair that holds, explicit ones only; None if there is none.
 
-    `without` the statements of one event.
+    `without` what one event said, and who brought back its join said again.
     """
     holds: Statement | None = None
     for one in ledger.statements.get(a, {}).get(b, ()):
-        if one.withdrawn or one.event_id == without:
+        if one.withdrawn or (without is not None and without in (one.event_id, one.back)):
             continue
         if one.text is not None and not text_stands(ledger, one.text):
             continue

@@ -114,7 +114,7 @@ def _reversed_again(
         return Undo(
             command_id=own, owner_id=owner, decision_id=decision_id, rank=rank, cause=cut.cause
         )
-    if cut.withdraws and cut.cause is None:
+    if cut.is_withdrawal:
         return Withdraw(command_id=own, owner_id=owner, a=edge.older.id, b=edge.newer.id)
     return Unmerge(
         command_id=own,

@@ -247,7 +247,7 @@ def describe_event(history: History, event: AnyEvent) -> str:
             return f"{subject} {name(later.join.to)}" if later.join else subject
         case Reversed(data=cut):
             word = "reversed" if cut.separates else "reversed (still together)"
-            if cut.withdraws and cut.cause is None:
+            if cut.is_withdrawal:
                 word = "withdrawn"
             return f"{word} {name(cut.candidate_id)} {name(cut.joined_to)}"
         case Separated(data=pair):

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from palimpsest.contracts.commands import Reinstate, Unmerge
-from palimpsest.contracts.events import Rank
+from palimpsest.contracts.events import Rank, Reversed
 from tests.core.spec import (
     ASK,
     KEEP,
@@ -30,6 +30,7 @@ from tests.core.spec import (
     separate,
     separated,
     unmerge,
+    update,
     withdraw,
 )
 
@@ -111,6 +112,28 @@ def test_taking_support_back_leaves_no_person_overruled_by_what_came_since() -> 
     history = given(*APART, separate("a", "b"), merge("a", "b"), say("c", "Mate", {"b": KEEP}))
     history.do(merge("a", "c")).when(unmerge("b", "a")).then("reversed (still together) b a")
     assert not separated(history.shows({"Tea": "a b c"}), "a", "b")
+    history.do(reinstate("b", "a"), unmerge("b", "a")).then("reversed (still together) b a")
+    assert not separated(history, "a", "b"), "who brought it back only said it again"
+
+
+def test_taking_support_back_brings_back_that_a_memory_was_taken_apart() -> None:
+    apart_whole = [for_request("one", unmerge(name)) for name in "cb"]
+    joined = [*JOINED, say("c", "Mate", {"b": KEEP})]
+    history = given(*joined, *apart_whole, say("x", "Milk"))
+    history.do(merge("a", "x"), merge("c", "x"))
+    assert separated(history, "a", "c")
+    history.do(merge("a", "c")).when(unmerge("c", "a")).then("reversed (still together) c a")
+    assert separated(history, "a", "c")
+    history.do(merge("a", "c")).when(withdraw("a", "c")).then("withdrawn c a")
+    assert separated(history, "a", "c")
+
+
+def test_an_update_that_is_unmerged_is_no_word_taken_back() -> None:
+    history = given(*APART, update("a", "u", "Herbal tea"), merge("a", "b"), merge("u", "b"))
+    history.when(unmerge("u", "a")).then("reversed (still together) u a")
+    [cut] = history.new
+    assert isinstance(cut, Reversed)
+    assert cut.data.withdraws is None
 
 
 def test_a_withdrawn_merge_separates_nobody_and_can_be_said_again() -> None:

@@ -268,7 +268,10 @@ class Reversals(InBulk):
 
 
 class Reinstatements(InBulk):
-    """The joins that are back, and the ids of what was recorded; a dry run describes each join."""
+    """The joins that are back, and the ids of what was recorded (`events`).
+
+    A dry run records nothing, and describes each join (`joins`).
+    """
 
     reinstated: list[str]
     events: NotRequired[list[str]]

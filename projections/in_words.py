@@ -43,7 +43,7 @@ _SPEAKS: dict[FaceRule, str] = {
 def did(event: AnyEvent, back: TakenBack | None = None) -> str:
     """What an event did to the candidate that it is about; the other one of a pair is `it`.
 
-    `back`: what a reversal takes back, if it is no join of another kind.
+    `back`: what a reversal takes back, if that is not an ordinary join.
     """
     match event:
         case Decided():

@@ -406,7 +406,7 @@ def _run_step(
         answer = reinstated(executor, step, meant)
     except RefusedError as error:
         return None, [not_done(step.decision_id, error)]
-    return answer.get("events", []), answer["refused"]
+    return answer["events"], answer["refused"]
 
 
 def _describe_target(ledger: Ledger, target: str) -> dict[str, Any]:

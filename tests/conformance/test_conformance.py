@@ -425,6 +425,8 @@ def test_a_reinstatement_takes_the_consequences_back(runtime: Runtime) -> None:
     assert plain(answer) == plain(shown)
     assert (answer["reinstated"], answer["refused"]) == ([decision_id], [])
     assert answer["taken_back"] == gone["carried_out"]
+    recorded = runtime.log()[len(log) :]
+    assert [decode(line).id for line in recorded] == answer["events"]
     assert runtime.memories("ann") == before == folded(runtime, "ann")
     unmerge = UnmergeRequest(request_id=fresh(), decision_id=decision_id, with_consequences=True)
     [made] = runtime.ask(unmerge)["carried_out"]

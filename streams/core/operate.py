@@ -214,7 +214,7 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
 
 def _only_withdraws(command: Unmerge, ledger: Ledger, edge: Edge, side: set[Entry] | None) -> bool:
     """Whether an un-merge separates nobody, so that all it does is to take a merge's word back."""
-    if side is not None or command.consequence_of is not None or edge.over is not None:
+    if side is not None or command.consequence_of is not None:
         return False
     return edge.decision == "manual_join" and _apart_before(ledger, edge) is None
 

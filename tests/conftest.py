@@ -74,6 +74,8 @@ IN_ONE_PLACE = frozenset(
     "cli core facade judge langgraph_store migration projections streams undo".split()
 )
 """Folders of tests that close what they open, and end each process that they start."""
+IN_TURNS = 6
+"""The tests of other folders have so many places by turns."""
 
 
 @pytest.fixture
@@ -84,13 +86,12 @@ def tmp_path(
 
     In a store are views that name the place where it is, and writing them costs more than all else
     of a new store: see `tests.light`. Elsewhere a process that was killed, or a store that a page
-    leaves open, may end late, so that nothing else may come to its place.
+    leaves open, may end late, so that nothing else may come to its place for some tests.
     """
-    if request.path.relative_to(Path(__file__).parent).parts[0] not in IN_ONE_PLACE:
-        yield tmp_path_factory.mktemp("alone")
-        return
-    here = tmp_path_factory.getbasetemp() / "here"
+    number = next(_numbers)
+    alone = request.path.relative_to(Path(__file__).parent).parts[0] in IN_ONE_PLACE
+    here = tmp_path_factory.getbasetemp() / ("here" if alone else f"here-{number % IN_TURNS}")
     here.mkdir()
     yield here
     name = re.sub(r"\W", "_", request.node.name)[:30]
-    here.rename(here.with_name(f"{name}-{next(_numbers)}"))
+    here.rename(here.with_name(f"{name}-{number}"))

@@ -20,8 +20,8 @@ comment_on_columns = vars(analysts)["_comment_on_columns"]
 """The real one, for the test that reads the comments."""
 write_views = vars(analysts)["_write_views"]
 _load: Callable[..., Measurable] = vars(load)["_load"]
-PLACES = 8
-"""For so many places of stores the views are kept; each test's folder is in the same place."""
+PLACES = 24
+"""For so many places of stores the views are kept; the folders of tests are in the same places."""
 
 
 def lighten() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from starlette.requests import Request
@@ -19,10 +20,10 @@ from palimpsest.serve.operations import OWNER, Call, Operation, json_response
 def routes(store: AsyncPalimpsest, feeds: Feeds) -> list[BaseRoute]:
     """The routes of this door."""
     operations = all_operations(feeds)
-    described = document(operations)
+    described = cache(lambda: document(operations))  # not at a start, which waits for it
 
     async def openapi(_request: Request) -> Response:
-        return json_response(described)
+        return json_response(described())
 
     return [
         *(operation.route(store) for operation in operations),

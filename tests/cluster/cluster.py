@@ -120,7 +120,18 @@ class Cluster:
 
     def decided(self, patience: float = PATIENCE) -> None:
         """Wait until the workers have acknowledged everything that was published."""
-        self.run(self._decided(patience))
+        try:
+            self.run(self._decided(patience))
+        except AssertionError as late:
+            late.add_note(self._told())
+            raise
+
+    def _told(self) -> str:
+        """The end of what each child has told, with what its threads are doing now."""
+        for child in self.children:
+            child.kill(signal.SIGUSR1)
+        time.sleep(1)
+        return "\n".join(f"{child.out}:\n{stderr_of(child)[-6_000:]}" for child in self.children)
 
     async def _decided(self, patience: float) -> None:
         async with self._asking() as (consumer, asked):

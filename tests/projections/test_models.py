@@ -210,7 +210,7 @@ STEPS = st.lists(
 
 
 @given(seed=st.integers(0, 99), steps=STEPS, data=st.data())
-@settings(max_examples=settings().max_examples // 5)
+@settings(max_examples=settings().max_examples // 10)
 def test_no_split_into_batches_changes_a_row(
     tmp_path_factory: pytest.TempPathFactory, seed: int, steps: list[tuple[str, str]], data: Any
 ) -> None:

@@ -74,23 +74,27 @@ IN_ONE_PLACE = frozenset(
     "cli core facade judge langgraph_store migration projections streams undo".split()
 )
 """Folders of tests that close what they open, and end each process that they start."""
-IN_TURNS = 6
-"""The tests of other folders have so many places by turns."""
+BY_TURNS = frozenset("batches bench designs serve web".split())
+"""Folders of tests whose processes, when they are killed, may be there for some tests more."""
+TURNS = 6
 
 
 @pytest.fixture
 def tmp_path(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Path]:
-    """An empty folder; in some folders of tests it is in the same place for every test.
+    """An empty folder; in some folders of tests it is in one place for all of them, or by turns.
 
     In a store are views that name the place where it is, and writing them costs more than all else
     of a new store: see `tests.light`. Elsewhere a process that was killed, or a store that a page
-    leaves open, may end late, so that nothing else may come to its place for some tests.
+    leaves open, may end late, so that nothing else may come to its place.
     """
-    number = next(_numbers)
-    alone = request.path.relative_to(Path(__file__).parent).parts[0] in IN_ONE_PLACE
-    here = tmp_path_factory.getbasetemp() / ("here" if alone else f"here-{number % IN_TURNS}")
+    number, folder = next(_numbers), request.path.relative_to(Path(__file__).parent).parts[0]
+    if folder not in IN_ONE_PLACE | BY_TURNS:
+        yield tmp_path_factory.mktemp("alone")
+        return
+    place = "here" if folder in IN_ONE_PLACE else f"here-{number % TURNS}"
+    here = tmp_path_factory.getbasetemp() / place
     here.mkdir()
     yield here
     name = re.sub(r"\W", "_", request.node.name)[:30]

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import time
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -91,22 +91,24 @@ class Cluster:
         self.run(self._publish(offered))
 
     async def _publish(self, offered: Sequence[Input]) -> None:
-        client = Client(self.connection, self.topics)
-        await client.start()
-        try:
+        async with self.client() as client:
             await client.publish(offered)
-        finally:
-            await client.stop()
 
     def ask(self, request: AnyRequest) -> Mapping[str, Any]:
         """Have a request carried out, and return the answer as it came."""
         return self.run(self._ask(request))
 
     async def _ask(self, request: AnyRequest) -> Mapping[str, Any]:
+        async with self.client() as client:
+            return (await client.ask_each([(request, None)]))[0].to_json()
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[Client]:
+        """What publishes candidates and requests."""
         client = Client(self.connection, self.topics)
         await client.start()
         try:
-            return (await client.ask_each([(request, None)]))[0].to_json()
+            yield client
         finally:
             await client.stop()
 
@@ -115,13 +117,26 @@ class Cluster:
         return self.run(self._is_decided())
 
     async def _is_decided(self) -> bool:
-        async with self._asking() as (consumer, asked):
+        async with reader(self.connection) as consumer, self.administration() as asked:
             return await self._is_acknowledged(consumer, asked)
 
     def decided(self, patience: float = PATIENCE) -> None:
         """Wait until the workers have acknowledged everything that was published."""
+        self.run(self._decided(patience))
+
+    async def _decided(self, patience: float) -> None:
+        async with reader(self.connection) as consumer, self.administration() as asked:
+            await self.await_decided(consumer, asked, patience)
+
+    async def await_decided(
+        self, consumer: AIOKafkaConsumer, asked: AIOKafkaAdminClient, patience: float = PATIENCE
+    ) -> None:
+        """The same, with clients that are there."""
         try:
-            self.run(self._decided(patience))
+            for pause in pauses("all is decided", patience):
+                if await self._is_acknowledged(consumer, asked):
+                    return
+                await asyncio.sleep(pause)
         except AssertionError as late:
             late.add_note(self._told())
             raise
@@ -133,23 +148,15 @@ class Cluster:
         time.sleep(1)
         return "\n".join(f"{child.out}:\n{stderr_of(child)[-6_000:]}" for child in self.children)
 
-    async def _decided(self, patience: float) -> None:
-        async with self._asking() as (consumer, asked):
-            for pause in pauses("all is decided", patience):
-                if await self._is_acknowledged(consumer, asked):
-                    return
-                await asyncio.sleep(pause)
-
     @asynccontextmanager
-    async def _asking(self) -> AsyncIterator[tuple[AIOKafkaConsumer, AIOKafkaAdminClient]]:
-        """Clients for as long as is needed; those of commands give up after seconds."""
+    async def administration(self) -> AsyncIterator[AIOKafkaAdminClient]:
+        """A client for as long as is needed; those of commands give up after seconds."""
         asked = AIOKafkaAdminClient(**self.connection.arguments())
-        async with reader(self.connection) as consumer:
-            await asked.start()
-            try:
-                yield consumer, asked
-            finally:
-                await asked.close()
+        await asked.start()
+        try:
+            yield asked
+        finally:
+            await asked.close()
 
     async def _is_acknowledged(
         self, consumer: AIOKafkaConsumer, asked: AIOKafkaAdminClient
@@ -171,21 +178,19 @@ class Cluster:
         async with reader(self.connection) as consumer:
             return await self._ends(consumer)
 
-    async def ends_of_all(self) -> dict[tuple[str, int], int]:
-        """The same, once no transaction is open any more.
+    async def await_ends(
+        self, committed: AIOKafkaConsumer, written: AIOKafkaConsumer
+    ) -> dict[tuple[str, int], int]:
+        """The same, once no transaction is open any more; `written` reads what is in one, too.
 
         A broker may write the marker on decisions after that on the offsets, by which they are
         acknowledged: until then the end is where it was.
         """
-        async with (
-            reader(self.connection) as committed,
-            reader(self.connection, "read_uncommitted") as written,
-        ):
-            for pause in pauses("all transactions have ended", PATIENCE):
-                ends = await self._ends(committed)
-                if ends == await self._ends(written):
-                    return ends
-                await asyncio.sleep(pause)
+        for pause in pauses("all transactions have ended", PATIENCE):
+            ends = await self._ends(committed)
+            if ends == await self._ends(written):
+                return ends
+            await asyncio.sleep(pause)
         raise AssertionError("pauses end by an error")
 
     async def _ends(self, consumer: AIOKafkaConsumer) -> dict[tuple[str, int], int]:
@@ -207,6 +212,44 @@ class Cluster:
         """Kill whatever runs still."""
         for child in self.children:
             child.kill()
+
+
+class Lasting:
+    """A cluster's clients that stay: to connect anew costs more than most of what tests ask."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._runner = asyncio.Runner()
+        self._open = AsyncExitStack()
+        self._runner.run(self._start())
+
+    async def _start(self) -> None:
+        cluster, enter = self._cluster, self._open.enter_async_context
+        self._client = await enter(cluster.client())
+        self._asked = await enter(cluster.administration())
+        self._committed = await enter(reader(cluster.connection))
+        self._written = await enter(reader(cluster.connection, "read_uncommitted"))
+
+    def publish(self, offered: Sequence[Input]) -> None:
+        """Publish inputs as a producer would."""
+        self._runner.run(self._client.publish(offered))
+
+    def ask(self, request: AnyRequest) -> Mapping[str, Any]:
+        """Have a request carried out, and return the answer as it came."""
+        return self._runner.run(self._client.ask_each([(request, None)]))[0].to_json()
+
+    def ends(self) -> dict[tuple[str, int], int]:
+        """Where the topics that a store follows end, once all that was published is decided."""
+        return self._runner.run(self._ends())
+
+    async def _ends(self) -> dict[tuple[str, int], int]:
+        await self._cluster.await_decided(self._committed, self._asked)
+        return await self._cluster.await_ends(self._committed, self._written)
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._runner.run(self._open.aclose())
+        self._runner.close()
 
 
 def is_ready(child: Child) -> bool:

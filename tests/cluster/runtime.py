@@ -22,7 +22,7 @@ from palimpsest.streams.log.dead_letters import DeadLetters
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.inputs import Input
 from palimpsest.streams.write.owners import fold_owner
-from tests.cluster.cluster import Cluster, eventually, has_followed, is_shown, stderr_of
+from tests.cluster.cluster import Cluster, Lasting, eventually, has_followed, is_shown, stderr_of
 from tests.conformance.runtime import verified
 from tests.reliability.processes import Forge
 from tests.streams.write.runtime import inputs
@@ -47,6 +47,7 @@ class ClusterRuntime:
             cluster.run(told)
         self._worker = self.cluster.worker()
         self._projector = self.cluster.projector()
+        self._clients = Lasting(cluster)
         self._store = folder / "store"
         self._is_settled = False
 
@@ -55,7 +56,7 @@ class ClusterRuntime:
         offered = inputs(rows)
         before = self._known()
         self._is_settled = False
-        self.cluster.publish(offered)
+        self._clients.publish(offered)
         self._settle()
         with self._log() as log:
             outcomes = []
@@ -106,7 +107,7 @@ class ClusterRuntime:
 
     def ask(self, request: AnyRequest) -> Mapping[str, Any]:
         self._is_settled = False
-        answer = self.cluster.ask(request)
+        answer = self._clients.ask(request)
         self._settle()
         if "refused" in answer:
             raise RefusedError(answer["refused"]["reason"], answer["refused"]["detail"])
@@ -175,6 +176,7 @@ class ClusterRuntime:
         return self._worker.wait()
 
     def close(self) -> None:
+        self._clients.close()
         self.cluster.close()
 
     def _log(self) -> Log:
@@ -187,7 +189,6 @@ class ClusterRuntime:
         """
         if self._is_settled:
             return
-        self.cluster.decided()
-        ends = self.cluster.run(self.cluster.ends_of_all())
+        ends = self._clients.ends()
         eventually(lambda: has_followed(self._store, ends), "the store has followed")
         self._is_settled = True

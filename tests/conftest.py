@@ -42,8 +42,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the tests of a store that follows a cluster: one process of pytest-xdist has them.
 
     Each further one would run a worker and a follower of its own until the end.
+
+    Each process begins with those of its share that wait for other processes: else all would come
+    to the last of them together, and wait.
     """
     items.sort(key=lambda item: not _follows(item))
+    share = -(-len(items) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+    place = {item: number // share for number, item in enumerate(items)}
+    items.sort(key=lambda item: (place[item], not _follows(item), not _waits(item)))
+
+
+def _waits(item: pytest.Item) -> bool:
+    return "cluster" in item.nodeid or "tests/reliability" in item.nodeid
 
 
 def _follows(item: pytest.Item) -> bool:

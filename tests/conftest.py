@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from itertools import count
+from itertools import chain, count, groupby, islice
 from pathlib import Path
 from unittest.mock import patch
 
@@ -43,13 +43,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Each further one would run a worker and a follower of its own until the end.
 
-    Each process begins with those of its share that wait for other processes: else all would come
-    to the last of them together, and wait.
+    Each process begins with modules that wait for other processes, then come those that only
+    reckon: of these the last are shared out best when some process has no more to do.
     """
-    items.sort(key=lambda item: not _follows(item))
-    share = -(-len(items) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
-    place = {item: number // share for number, item in enumerate(items)}
-    items.sort(key=lambda item: (place[item], not _follows(item), not _waits(item)))
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    waiting = sorted(filter(_waits, items), key=lambda item: not _follows(item))
+    others = iter([item for item in items if not _waits(item)])
+    parts: list[list[pytest.Item]] = [[] for _ in range(processes)]
+    for number, (_, module) in enumerate(groupby(waiting, _module)):
+        parts[number % processes] += module
+    for number, part in enumerate(parts):  # as pytest-xdist deals them out
+        size = (len(items) - sum(map(len, parts[:number]))) // (processes - number)
+        part.extend(islice(others, max(size - len(part), 0)))
+    items[:] = [*chain(*parts), *others]
+
+
+def _module(item: pytest.Item) -> object:
+    return _follows(item) or item.path
 
 
 def _waits(item: pytest.Item) -> bool:

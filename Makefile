@@ -6,7 +6,7 @@
 #   make bench-quality DATA=DIR         where the labelled pairs are
 
 PYTHON ?= python3
-JOBS ?= 5
+JOBS ?= 4
 MINUTES ?= 60
 ARGS ?=
 DATA ?=
@@ -43,7 +43,7 @@ demo: .venv/installed ## Deduplicate a real stream of memories, un-merge one joi
 cluster-demo: .venv/installed ## The same stream through Kafka, a worker killed half-way; needs Java 17 and, once, Maven.
 	@$(BIN)/python -m examples.cluster_demo
 
-test: .venv/installed ## Run the tests on JOBS processes (5, as many only wait), without engines, outages and campaigns.
+test: .venv/installed ## Run the tests on JOBS processes (4, as many only wait), without engines, outages and campaigns.
 	$(if $(MEMORY),PYTEST_DEBUG_TEMPROOT=$(MEMORY)) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
 		$(if $(MEMORY),-o tmp_path_retention_policy=failed) $(ARGS)
 

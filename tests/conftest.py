@@ -43,15 +43,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Each further one would run a worker and a follower of its own until the end.
 
-    Each process begins with modules that wait for other processes, then come those that only
-    reckon: of these the last are shared out best when some process has no more to do.
+    Half of the processes begin with modules that wait for other processes, while the others only
+    reckon; what is shared out at the end does not wait.
     """
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     waiting = sorted(filter(_waits, items), key=lambda item: not _follows(item))
     others = iter([item for item in items if not _waits(item)])
     parts: list[list[pytest.Item]] = [[] for _ in range(processes)]
     for number, (_, module) in enumerate(groupby(waiting, _module)):
-        parts[number % processes] += module
+        parts[number % ((processes + 1) // 2)] += module
     for number, part in enumerate(parts):  # as pytest-xdist deals them out
         size = (len(items) - sum(map(len, parts[:number]))) // (processes - number)
         part.extend(islice(others, max(size - len(part), 0)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from itertools import chain, count, groupby, islice
+from itertools import count
 from pathlib import Path
 from unittest.mock import patch
 
@@ -35,40 +35,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests of a store that follows a cluster: one process of pytest-xdist has them.
-
-    Each further one would run a worker and a follower of its own until the end.
-
-    Half of the processes begin with modules that wait for other processes, while the others only
-    reckon; what is shared out at the end does not wait.
-    """
-    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    waiting = sorted(filter(_waits, items), key=lambda item: not _follows(item))
-    others = iter([item for item in items if not _waits(item)])
-    parts: list[list[pytest.Item]] = [[] for _ in range(processes)]
-    for number, (_, module) in enumerate(groupby(waiting, _module)):
-        parts[number % ((processes + 1) // 2)] += module
-    for number, part in enumerate(parts):  # as pytest-xdist deals them out
-        size = (len(items) - sum(map(len, parts[:number]))) // (processes - number)
-        part.extend(islice(others, max(size - len(part), 0)))
-    items[:] = [*chain(*parts), *others]
-
-
-def _module(item: pytest.Item) -> object:
-    return _follows(item) or item.path
-
-
-def _waits(item: pytest.Item) -> bool:
-    return "cluster" in item.nodeid or "tests/reliability" in item.nodeid
-
-
-def _follows(item: pytest.Item) -> bool:
-    called = getattr(item, "callspec", None)
-    return called is not None and called.params.get("installation") == "cluster"
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,5 +1,7 @@
 """What tests share, wherever they are: a real broker, a forge of processes, a store that follows.
 
+And the order in which they come, so that few processes do it for many tests.
+
 A plugin (tests/conftest.py), because each conftest that imports a fixture has one of its own.
 
 All processes of pytest-xdist share one broker, which takes a twentieth of a core while idle;
@@ -11,8 +13,9 @@ wherever they run.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from itertools import chain, groupby, islice
 
 import pytest
 
@@ -81,19 +84,67 @@ def forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forge]:
     made.close()
 
 
-@pytest.fixture(scope="session")
-def followed(
-    broker: str, forge: Forge, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Cluster]:
+@pytest.fixture
+def followed(broker: str, forge: Forge, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     """A worker, and a store that follows it: whoever uses it has owners of one's own.
 
     The policy is one for all: a test begins by setting the one that it wants.
     """
-    cluster = Cluster(tmp_path_factory.mktemp("followed"), broker, forge)
-    cluster.worker()
-    cluster.projector(idle=0.01)
-    views = views_file(cluster.folder / "store" / PROJECTIONS_FOLDER)
-    eventually(views.is_file, "the store is there")
-    cluster.followed()
-    yield cluster
-    cluster.close()
+    if not _followed:
+        cluster = Cluster(tmp_path_factory.mktemp("followed"), broker, forge)
+        cluster.worker()
+        cluster.projector(idle=0.01)
+        views = views_file(cluster.folder / "store" / PROJECTIONS_FOLDER)
+        eventually(views.is_file, "the store is there")
+        cluster.followed()
+        _followed.append(cluster)
+    return _followed[0]
+
+
+_followed: list[Cluster] = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    """End the worker and its follower after the last test in a row that uses them.
+
+    While they wait they take a fortieth of a core, and the broker as much for them.
+    """
+    result = yield
+    if _followed and not (nextitem and _follows(nextitem)):
+        _followed.pop().close()
+    return result
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests of a store that follows a cluster: one process of pytest-xdist has them.
+
+    Each further one would run a worker and a follower of its own.
+
+    Half of the processes begin with modules that wait for other processes, while the others only
+    reckon; what is shared out at the end does not wait.
+    """
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    waiting = sorted(filter(_waits, items), key=lambda item: not _follows(item))
+    others = iter([item for item in items if not _waits(item)])
+    parts: list[list[pytest.Item]] = [[] for _ in range(processes)]
+    for number, (_, module) in enumerate(groupby(waiting, _module)):
+        parts[number % ((processes + 1) // 2)] += module
+    for number, part in enumerate(parts):  # as pytest-xdist deals them out
+        size = (len(items) - sum(map(len, parts[:number]))) // (processes - number)
+        part.extend(islice(others, max(size - len(part), 0)))
+    items[:] = [*chain(*parts), *others]
+
+
+def _module(item: pytest.Item) -> object:
+    return _follows(item) or item.path
+
+
+def _waits(item: pytest.Item) -> bool:
+    return "cluster" in item.nodeid or "tests/reliability" in item.nodeid
+
+
+def _follows(item: pytest.Item) -> bool:
+    called = getattr(item, "callspec", None)
+    return called is not None and called.params.get("installation") == "cluster"

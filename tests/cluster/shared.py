@@ -142,6 +142,7 @@ def _module(item: pytest.Item) -> object:
 
 
 def _waits(item: pytest.Item) -> bool:
+    """Whether it does so, or has such a name."""
     return "cluster" in item.nodeid or "tests/reliability" in item.nodeid
 
 

@@ -25,6 +25,7 @@ from aiokafka.errors import (
     IllegalSaslStateError,
     KafkaConnectionError,
     KafkaError,
+    NodeNotReadyError,
     SaslAuthenticationFailed,
     UnsupportedSaslMechanismError,
     for_code,
@@ -169,6 +170,23 @@ async def _connect(client: AIOKafkaClient, connection: Connection) -> None:
         raise kind(
             f"no Kafka broker lets us in at {connection.bootstrap}: {found.reason}"
         ) from None
+
+
+def expect_no_broker(client: AIOKafkaClient) -> None:
+    """Have a client look for a coordinator again where brokers have named none that lives.
+
+    They do so while their controller has just taken the partitions from all of them: aiokafka fails
+    by an assertion then, of which a worker would end.
+    """
+    look_up = client.coordinator_lookup
+
+    async def coordinator_lookup(kind: int, key: str) -> int:
+        if client.get_random_node() is None:
+            raise NodeNotReadyError("the brokers name none that lives")
+        found: int = await look_up(kind, key)
+        return found
+
+    vars(client)["coordinator_lookup"] = coordinator_lookup
 
 
 @asynccontextmanager

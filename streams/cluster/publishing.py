@@ -12,6 +12,7 @@ from aiokafka.errors import IllegalOperation, ProducerFenced
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.metadata import expect_no_broker
 from palimpsest.streams.cluster.records import Outgoing, decision_record, done_with
 from palimpsest.streams.cluster.topics import LARGEST, Kind, Topics
 from palimpsest.streams.log.log import Lines
@@ -58,6 +59,7 @@ class PartitionProducer:
             max_request_size=REQUEST_BYTES,
             transaction_timeout_ms=TRANSACTION_SECONDS * 1000,
         )
+        expect_no_broker(self._producer.client)
 
     async def start(self) -> Self:
         """Fence the former writer, and end what it left open."""

@@ -34,6 +34,9 @@ ssl.keystore.location={{data}}/../server.pem
 ssl.truststore.type=PEM
 ssl.truststore.location={{data}}/../client.crt
 """
+PATIENT = "broker.session.timeout.ms=60000\n"
+"""Nobody kills the broker that tests share. On a busy machine it may stand still for two seconds,
+for which its controller would take all its partitions away."""
 KEYS = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -days 2".split()
 
 
@@ -54,7 +57,7 @@ class Listeners:
 def broker_with_listeners(folder: Path) -> tuple[Broker, dict[str, str]]:
     """A broker to be started, and its `Listeners` as data; without openssl the plain one alone."""
     if shutil.which("openssl") is None:
-        broker = Broker(folder)
+        broker = Broker(folder, more_settings=PATIENT)
         return broker, {"bootstrap": broker.bootstrap}
     ports = [free_port()]
     while len(ports) < 4:
@@ -63,7 +66,7 @@ def broker_with_listeners(folder: Path) -> tuple[Broker, dict[str, str]]:
     told = f"PLAINTEXT://{plain},SASL_SSL://{sasl_ssl},SSL://{ssl}"
     settings = (
         f"listeners={told},CONTROLLER://{controller}\nadvertised.listeners={told}\n"
-        f"controller.quorum.voters=1@{controller}\n{LISTENERS}"
+        f"controller.quorum.voters=1@{controller}\n{LISTENERS}{PATIENT}"
     )
     folder.mkdir(exist_ok=True)
     _make_certificates(folder)

@@ -33,6 +33,30 @@ SHORT = 1.5
 SENT = "transaction:sent"
 
 
+def test_a_writer_waits_while_the_brokers_name_none_that_lives(
+    connection: Connection, topics: Topics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A controller that took the partitions from all of them names none for a moment."""
+    asked: list[str] = []
+
+    async def begin() -> None:
+        producer = PartitionProducer(connection, topics, 1)
+        client = vars(producer)["_producer"].client
+        known = client.get_random_node
+
+        def none_at_first() -> int | None:
+            asked.append("a broker")
+            found: int | None = known() if len(asked) > 2 else None
+            return found
+
+        monkeypatch.setattr(client, "get_random_node", none_at_first)
+        await producer.start()
+        await producer.stop()
+
+    asyncio.run(begin())
+    assert len(asked) > 2
+
+
 def test_a_second_producer_of_a_partition_fences_the_first(
     connection: Connection, topics: Topics, caplog: pytest.LogCaptureFixture
 ) -> None:

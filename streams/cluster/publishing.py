@@ -59,10 +59,10 @@ class PartitionProducer:
             max_request_size=REQUEST_BYTES,
             transaction_timeout_ms=TRANSACTION_SECONDS * 1000,
         )
-        expect_no_broker(self._producer.client)
 
     async def start(self) -> Self:
         """Fence the former writer, and end what it left open."""
+        expect_no_broker(self._producer.client)
         await self._producer.start()
         await self._end_what_is_open()
         return self

@@ -12,7 +12,7 @@ import faust.transport.drivers.aiokafka as driver
 from faust.types import TP
 
 from palimpsest.streams.cluster.following import WAIT_MILLISECONDS, stopping
-from palimpsest.streams.cluster.metadata import expect_no_broker
+from palimpsest.streams.cluster.metadata import retry_without_brokers
 
 FAUST = logging.getLogger("faust")
 """For Faust's messages about our subclasses' steps, which it logs to their modules' loggers."""
@@ -31,7 +31,7 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         consumer = super()._create_worker_consumer(transport)
         vars(consumer)["_isolation_level"] = "read_committed"
         vars(consumer)["_fetch_max_wait_ms"] = WAIT_MILLISECONDS
-        expect_no_broker(vars(consumer)["_client"])
+        retry_without_brokers(vars(consumer)["_client"])
         return consumer
 
     async def seek_to_committed(self) -> Any:

@@ -172,17 +172,17 @@ async def _connect(client: AIOKafkaClient, connection: Connection) -> None:
         ) from None
 
 
-def expect_no_broker(client: AIOKafkaClient) -> None:
-    """Have a client look for a coordinator again where brokers have named none that lives.
+def retry_without_brokers(client: AIOKafkaClient) -> None:
+    """Have a client retry the lookup of a coordinator while it knows of no broker.
 
-    They do so while their controller has just taken the partitions from all of them: aiokafka fails
-    by an assertion then, of which a worker would end.
+    A cluster whose brokers have all been fenced lists none. A client that starts then would fail by
+    an assertion of aiokafka, and the worker with it.
     """
     look_up = client.coordinator_lookup
 
     async def coordinator_lookup(kind: int, key: str) -> int:
         if client.get_random_node() is None:
-            raise NodeNotReadyError("the brokers name none that lives")
+            raise NodeNotReadyError("the cluster lists no brokers")
         found: int = await look_up(kind, key)
         return found
 

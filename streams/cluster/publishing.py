@@ -12,7 +12,7 @@ from aiokafka.errors import IllegalOperation, ProducerFenced
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.metadata import expect_no_broker
+from palimpsest.streams.cluster.metadata import retry_without_brokers
 from palimpsest.streams.cluster.records import Outgoing, decision_record, done_with
 from palimpsest.streams.cluster.topics import LARGEST, Kind, Topics
 from palimpsest.streams.log.log import Lines
@@ -62,7 +62,7 @@ class PartitionProducer:
 
     async def start(self) -> Self:
         """Fence the former writer, and end what it left open."""
-        expect_no_broker(self._producer.client)
+        retry_without_brokers(self._producer.client)
         await self._producer.start()
         await self._end_what_is_open()
         return self

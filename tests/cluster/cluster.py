@@ -214,7 +214,7 @@ class Cluster:
             child.kill()
 
 
-class Lasting:
+class Clients:
     """A cluster's clients that stay: to connect anew costs more than most of what tests ask."""
 
     def __init__(self, cluster: Cluster) -> None:

@@ -22,7 +22,7 @@ from palimpsest.streams.log.dead_letters import DeadLetters
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.inputs import Input
 from palimpsest.streams.write.owners import fold_owner
-from tests.cluster.cluster import Cluster, Lasting, eventually, has_followed, is_shown, stderr_of
+from tests.cluster.cluster import Clients, Cluster, eventually, has_followed, is_shown, stderr_of
 from tests.conformance.runtime import verified
 from tests.reliability.processes import Forge
 from tests.streams.write.runtime import inputs
@@ -47,7 +47,7 @@ class ClusterRuntime:
             cluster.run(told)
         self._worker = self.cluster.worker()
         self._projector = self.cluster.projector()
-        self._clients = Lasting(cluster)
+        self._clients = Clients(cluster)
         self._store = folder / "store"
         self._is_settled = False
 

@@ -35,8 +35,8 @@ ssl.truststore.type=PEM
 ssl.truststore.location={{data}}/../client.crt
 """
 PATIENT = "broker.session.timeout.ms=60000\n"
-"""Nobody kills the broker that tests share. On a busy machine it may stand still for two seconds,
-for which its controller would take all its partitions away."""
+"""Nobody kills the broker that tests share. On a busy machine it may stall for two seconds, after
+which its controller would fence it."""
 KEYS = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -days 2".split()
 
 

@@ -84,6 +84,9 @@ def forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forge]:
     made.close()
 
 
+_followed: list[Cluster] = []
+
+
 @pytest.fixture
 def followed(broker: str, forge: Forge, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     """A worker, and a store that follows it: whoever uses it has owners of one's own.
@@ -99,9 +102,6 @@ def followed(broker: str, forge: Forge, tmp_path_factory: pytest.TempPathFactory
         cluster.followed()
         _followed.append(cluster)
     return _followed[0]
-
-
-_followed: list[Cluster] = []
 
 
 @pytest.hookimpl(wrapper=True)
@@ -122,8 +122,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Each further one would run a worker and a follower of its own.
 
-    Half of the processes begin with modules that wait for other processes, while the others only
-    reckon; what is shared out at the end does not wait.
+    Half of the processes begin with modules that wait for other processes, while the others keep
+    the cores busy; what is stolen at the end does not wait.
     """
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     waiting = sorted(filter(_waits, items), key=lambda item: not _follows(item))
@@ -142,7 +142,7 @@ def _module(item: pytest.Item) -> object:
 
 
 def _waits(item: pytest.Item) -> bool:
-    """Whether it does so, or has such a name."""
+    """Whether it waits for other processes, told by its name alone."""
     return "cluster" in item.nodeid or "tests/reliability" in item.nodeid
 
 

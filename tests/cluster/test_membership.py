@@ -33,10 +33,10 @@ SHORT = 1.5
 SENT = "transaction:sent"
 
 
-def test_a_writer_waits_while_the_brokers_name_none_that_lives(
+def test_a_writer_waits_while_no_broker_is_known(
     connection: Connection, topics: Topics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A controller that took the partitions from all of them names none for a moment."""
+    """As when all have been fenced for a moment."""
     asked: list[str] = []
 
     async def begin() -> None:

@@ -8,9 +8,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from aiokafka.client import AIOKafkaClient
+import pytest
+from aiokafka.client import AIOKafkaClient, CoordinationType
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.consumer.subscription_state import SubscriptionState
+from aiokafka.errors import NodeNotReadyError
 
 from palimpsest.streams.cluster import worker
 from palimpsest.streams.cluster.connection import Connection
@@ -22,16 +24,41 @@ from tests.stub_engine import StubEngine
 NOWHERE = "nowhere:1"
 
 
+def without_brokers(folder: Path, embedder: Embedder) -> worker.WorkerSettings:
+    nowhere = Connection(bootstrap=NOWHERE)
+    return worker.WorkerSettings(
+        nowhere, Topics(), folder, load_policy("standard"), lambda: embedder
+    )
+
+
+def test_its_group_is_looked_up_again_while_no_broker_is_known(tmp_path: Path) -> None:
+    """aiokafka's own error, which it retries; its assertion ended the worker."""
+    embedder = Embedder(StubEngine())
+    settings = without_brokers(tmp_path, embedder)
+
+    async def look_up() -> None:
+        app = worker.build_app(settings)
+        thread: Any = vars(app.consumer)["_thread"]
+        consumer = thread._create_worker_consumer(app.transport)
+        try:
+            await vars(consumer)["_client"].coordinator_lookup(CoordinationType.GROUP, "workers")
+        finally:
+            await consumer.stop()
+            thread.thread_loop.close()
+
+    with pytest.raises(NodeNotReadyError):
+        asyncio.run(look_up())
+    embedder.close()
+
+
 def test_a_rebalance_while_it_ends_closes_nothing_from_another_thread(tmp_path: Path) -> None:
     """A connection closed beneath the thread that reads from it ended the process by SIGSEGV.
 
     What is left to do there is not to join the group again, and to close when it is told to.
     """
     closed_on: list[threading.Thread] = []
-    embedder, nowhere = Embedder(StubEngine()), Connection(bootstrap=NOWHERE)
-    settings = worker.WorkerSettings(
-        nowhere, Topics(), tmp_path, load_policy("standard"), lambda: embedder
-    )
+    embedder = Embedder(StubEngine())
+    settings = without_brokers(tmp_path, embedder)
 
     async def close() -> None:
         closed_on.append(threading.current_thread())

@@ -122,16 +122,17 @@ def _record(owner_id: str, due: datetime, figures: Figures) -> RunRequest:
 
 
 def unreviewed(ledger: Ledger) -> Iterator[Edge]:
-    """Standing automatic joins of living texts without a review, in the order of their events.
+    """Standing automatic joins without a review, in the order of their events.
 
     A reinstated join counts as confirmed by its person; a review of lower rank is refused.
-    A retracted text is sent to no model: its join is reviewed once it is restored.
+    A retracted text is sent to no model: unless a repeat of it is living, its joins are reviewed
+    once it is restored. An exact repeat is confirmed without a model, living or not.
     """
     for edge in ledger.edges.values():
         automatic = edge.standing and edge.rank in ("rule", "judge")
-        living = edge.older.living and edge.newer.living
+        reviewable = edge.decision in EXACT or (edge.older.text_lives and edge.newer.text_lives)
         reviewed = edge.id in ledger.reviews or _is_reinstated(ledger, edge)
-        if automatic and living and not reviewed:
+        if automatic and reviewable and not reviewed:
             yield edge
 
 

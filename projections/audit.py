@@ -204,6 +204,10 @@ FROM (SELECT x.* REPLACE (coalesce(x.existing_id, k.asked[1]) AS existing_id)
 WHERE x.existing_id IS NOT NULL
 """
 
+_SAID = """
+(FROM c SEMI JOIN (SELECT DISTINCT hash, memory_id FROM c WHERE living) USING (hash, memory_id))"""
+"""Candidates whose text is living in their memory: as themselves, or as a repeat of them."""
+
 REVIEW_QUEUE = f"""
 SELECT 'pending' AS waits_as, n.text AS new_text, o.candidate_id AS existing_id,
        coalesce(t.text, o.text) AS existing_text,
@@ -228,8 +232,8 @@ SELECT CASE WHEN k.decision_id IS NULL THEN 'unreviewed' ELSE 'contradicts' END,
 FROM (SELECT *, event = 'settled' AS answers FROM d) d
      ASOF LEFT JOIN {_ASKED} q
        ON q.candidate_id = d.candidate_id AND q.other = d.joined_to AND q.position <= d.position
-     JOIN c n ON n.candidate_id = d.candidate_id AND n.living
-     JOIN c o ON o.candidate_id = d.joined_to AND o.living
+     JOIN {_SAID} n ON n.candidate_id = d.candidate_id
+     JOIN {_SAID} o ON o.candidate_id = d.joined_to
      LEFT JOIN ({_TEXTS}) tx ON tx.position = d.position AND tx.candidate_id = d.joined_to
      LEFT JOIN ({_TEXTS}) tn ON tn.position = d.position AND tn.candidate_id = d.candidate_id
      LEFT JOIN r ON r.decision_id = d.decision_id

@@ -65,10 +65,13 @@ def _waits(ledger: Ledger, pair: Pair, newer: Entry, older: Entry) -> bool:
     if pair.waits_as == "forgotten":
         waits = newer.forgotten is not None and newer.forgotten.waits
         return waits and pair.decision_id not in ledger.reviews
-    if not (newer.living and older.living) or separation(ledger, newer, older) is not None:
+    if separation(ledger, newer, older) is not None:
         return False
     if pair.waits_as == "pending":
-        return older.id in newer.open or newer.held == older.id
+        waits = older.id in newer.open or newer.held == older.id
+        return waits and newer.living and older.living
+    if not (newer.text_lives and older.text_lives):
+        return False
     edge = ledger.edges.get(pair.decision_id)
     return edge is not None and edge.standing and pair.decision_id not in ledger.reviews
 

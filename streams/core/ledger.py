@@ -194,6 +194,12 @@ class Entry(Struct, eq=False):
     last_accessed: datetime | None = None
     text_number: int = 0
 
+    @property
+    def text_lives(self) -> bool:
+        """Whether its text is living in its memory: as itself, or as a repeat of it."""
+        living = self.distinct.representative
+        return living is not None and living.memory is self.memory
+
 
 @dataclass(slots=True, eq=False)
 class Edge:

@@ -23,7 +23,7 @@ from palimpsest.streams.judge.pairs import Pair
 from palimpsest.streams.judge.settings import JudgeSettings
 from tests.batches.conftest import STORE_TIME, embedded_alone
 from tests.batches.speaker import Installation, Speaker
-from tests.core.spec import ASK, given, judge, say
+from tests.core.spec import ASK, KEEP, given, judge, retract, say
 
 SAME = (
     "Cleo paints small wooden boats in the shed behind the house daily",
@@ -106,6 +106,35 @@ def test_a_retracted_text_is_sent_to_no_model(
     assert (answer["asked"], answer["left"], server.calls) == ({}, 0, 0)
     ada.store.restore(selection)
     assert review(ada, asking)["asked"] == {"different": 1}
+
+
+def test_a_join_is_reviewed_as_long_as_both_its_texts_are_living() -> None:
+    """A retracted text that came again lives in the same memory, by its repeat."""
+    joined = (say("a", "Tea"), say("b", "Chai", {"a": KEEP}))
+    retracted = given(*joined, retract("b"))
+    assert [*unreviewed(retracted.ledger)] == []
+    again = given(*joined, retract("b"), say("c", "Chai"))
+    assert [edge.decision for edge in unreviewed(again.ledger)] == ["auto_reject", "hash_exact"]
+
+
+def test_an_exact_repeat_is_confirmed_although_it_is_retracted() -> None:
+    history = given(say("a", "Tea"), say("b", "Tea"), retract("b"))
+    assert [edge.decision for edge in unreviewed(history.ledger)] == ["hash_exact"]
+
+
+@embedded_alone
+def test_a_retracted_text_that_came_again_waits_for_a_person_and_for_the_review(
+    ada: Speaker, server: JudgeServer, asking: JudgeSettings
+) -> None:
+    ada.under(STORE_TIME)
+    older, newer = ada.say(*SAME)
+    settle(ada, newer, older, "unavailable")
+    ada.store.retract(Selection(candidate_id=newer))
+    ada.say(SAME[1], source="again")
+    assert next_question(ada)["candidate_id"] == newer
+    answer = review(ada, asking)
+    assert (answer["exact"], answer["confirmed"]) == (1, 1)
+    assert reviews(ada)["fallback_reject"] == reviews(ada)["hash_exact"] == "confirmed"
 
 
 @embedded_alone

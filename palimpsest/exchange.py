@@ -12,6 +12,7 @@ from typing import IO, Any
 from palimpsest.contracts.errors import RefusedError, StoreError, UsageError
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.paths import LOG_FILE
+from palimpsest.streams.log.acknowledged import ACKNOWLEDGED_FILE
 from palimpsest.streams.log.dead_letters import DeadLetters, DeadLetterState
 from palimpsest.streams.log.importing import import_lines
 from palimpsest.streams.log.log import Log
@@ -55,12 +56,14 @@ def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None)
     make_folder(folder)
     try:
         with file.open("rb") as lines, Log.create(folder / LOG_FILE) as log:
+            log.require_acknowledged()
             count = import_lines(log, _lines(lines), progress)
             require_events(count, file)
             return count
     except BaseException as error:
         if new:  # or a store would be left that has nothing in it
             (folder / LOG_FILE).unlink(missing_ok=True)
+            (folder / ACKNOWLEDGED_FILE).unlink(missing_ok=True)
             if first:
                 _remove(folder)
         if isinstance(error, OSError):

@@ -20,6 +20,7 @@ from palimpsest.contracts.answers import JsonObject, from_json, result, result_o
 from palimpsest.contracts.errors import (
     PalimpsestError,
     RefusedError,
+    StoreError,
     TransientError,
     UsageError,
 )
@@ -48,9 +49,11 @@ from palimpsest.streams.intake import RawRow, understand
 from palimpsest.streams.intake.parsing import NO_RENAMES
 from palimpsest.streams.log.checking import check_log
 from palimpsest.streams.log.log import Log
+from palimpsest.streams.log.pages import check_pages
 from palimpsest.streams.write.executor import DryRun
 from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.streams.write.requests import PendingRequest, execute, serve, serve_all
+from palimpsest.verification import keep_verification
 
 _log = logging.getLogger(__name__)
 
@@ -113,6 +116,7 @@ class LocalGateway:
         self._live = LiveProjections(self.projections, log)
         self._visible = wait == "visible"
         self._beside = False
+        self._checked = False
         self._calls = 0
         self._releasing = Lock()
         self.recollections = Recollections()
@@ -195,6 +199,9 @@ class LocalGateway:
             return
         try:
             session = self._opened()
+            if not self._checked:
+                check_pages(self.log)
+                self._checked = True
             session.begin()
             yield session
             if serves:
@@ -413,9 +420,16 @@ class LocalGateway:
         StoreError where the log itself is damaged: nothing can be compared with it.
         """
         with self._alone():
-            check_log(self.log, progress)
-            self._live.show()
-            return verify(self.log, self.projections, progress, self._start_helper)
+            head = self.log.head()
+            try:
+                check_log(self.log, progress)
+                self._live.show()
+                found = verify(self.log, self.projections, progress, self._start_helper)
+            except StoreError as damage:
+                keep_verification(self.folder, self.clock(), head, str(damage))
+                raise
+            keep_verification(self.folder, self.clock(), head, found)
+            return found
 
     def _start_helper(self, end: int) -> Helper | None:
         """A second process that folds a long log with this one."""

@@ -226,6 +226,7 @@ class Palimpsest:
         progress: Progress | None = None,
         cluster: Connection | None = None,
         wait: Wait = "durable",
+        accept_loss: bool = False,
     ) -> Self:
         """Open the store in the folder `path`, created first unless `create` is False.
 
@@ -238,8 +239,9 @@ class Palimpsest:
         and other readers a moment later (`wait_for`). With `wait="visible"` it returns when they
         do; `close` and the end of the process wait for that in any case.
 
-        Raises StoreError if there is no readable store; UsageError in a process that was forked
-        after a store was opened.
+        Raises StoreError if there is no readable store, or if its log lacks events that were
+        acknowledged, unless `accept_loss`; UsageError in a process that was forked after a store
+        was opened.
         """
         require_no_inheritance()
         folder = Path(path)
@@ -254,6 +256,11 @@ class Palimpsest:
         if create:
             exchange.make_folder(folder)
         log = (Log.create if create else Log.open)(folder / LOG_FILE, shared=True)
+        try:
+            log.require_acknowledged(accept_loss=accept_loss)
+        except BaseException:
+            log.close()
+            raise
         return cls(folder, LocalGateway(folder, log, wanted, embedder, wait))
 
     def __init__(self, folder: Path, gateway: LocalGateway) -> None:

@@ -30,6 +30,7 @@ from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.skips import named_namespaces
 from palimpsest.streams.core.worth import worth
 from palimpsest.streams.log.as_of import AsOf, in_utc, position_as_of, time_at
+from palimpsest.verification import last_verification
 
 
 def rules_at(gateway: LocalGateway, as_of: AsOf | None) -> tuple[Policy, datetime]:
@@ -104,6 +105,7 @@ def status(gateway: LocalGateway, as_of: AsOf | None = None) -> dict[str, Any]:
         "policy": {"name": policy.name, "hash": policy.hash},
         "lag": {name: position - at for name, at in gateway.positions().items()},
         "behind": gateway.behind(),
+        "verified": last_verification(gateway.folder),
     }
 
 
@@ -124,6 +126,7 @@ def status_as_of(gateway: LocalGateway, position: int) -> dict[str, Any]:
         "policy": {"name": policy.name, "hash": policy.hash},
         "lag": dict.fromkeys(gateway.positions(), 0),
         "behind": None,
+        "verified": None,
     }
 
 

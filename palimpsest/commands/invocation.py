@@ -49,8 +49,11 @@ class Invocation:
         return read_settings(store=self.store_option, kafka=kafka or None)
 
     @contextmanager
-    def store(self, *, create: bool = False) -> Iterator[Palimpsest]:
-        """The store, open; StoreError where there is none, unless it may be made."""
+    def store(self, *, create: bool = False, accept_loss: bool = False) -> Iterator[Palimpsest]:
+        """Open the store; StoreError if there is none, unless `create`.
+
+        `accept_loss` opens one that lacks acknowledged events, too.
+        """
         from palimpsest.store import Palimpsest
 
         settings = self.settings
@@ -61,6 +64,7 @@ class Invocation:
                 create=create,
                 progress=report,
                 cluster=settings.kafka,
+                accept_loss=accept_loss,
                 **settings.opening(),
             ) as store,
         ):

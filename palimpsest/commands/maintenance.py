@@ -42,13 +42,21 @@ def rebuild(
         list[str] | None,
         typer.Argument(metavar="PROJECTION…", help="lancedb or duckdb; else both."),
     ] = None,
+    accept_loss: Annotated[
+        bool,
+        typer.Option("--accept-loss", help="Continue with a log that lacks acknowledged events."),
+    ] = False,
 ) -> None:
-    """Recreate projections from the log beside the live ones, then swap them in."""
+    """Recreate projections from the log beside the live ones, then swap them in.
+
+    If the log lost events that were acknowledged, every command refuses the store until
+    its log is restored from a copy, or `--accept-loss` continues without them.
+    """
     call = invocation(context)
     wanted = projections or list(PROJECTIONS)
     if unknown := sorted(set(wanted) - set(PROJECTIONS)):
         raise typer.BadParameter(f"no projection {', '.join(unknown)}: {', '.join(PROJECTIONS)}")
-    with call.store() as store, call.output.progress() as report:
+    with call.store(accept_loss=accept_loss) as store, call.output.progress() as report:
         made = store.rebuild(wanted, progress=report)
     call.output.answer(made, lambda: rendering.fields(made))
 

@@ -187,7 +187,7 @@ def vectors_sentence(vectors: Mapping[str, Any]) -> str:
 
 def status_table(status: Mapping[str, Any]) -> RenderableType:
     """Counts, then the decisions by kind, then where the log and the projections are."""
-    shown_apart = ("behind", "decisions", "judge", "lag", "policy", "position")
+    shown_apart = ("behind", "decisions", "judge", "lag", "policy", "position", "verified")
     counts = [(name, status[name]) for name in status if name not in shown_apart]
     if not status["unembedded"]:
         counts.remove(("unembedded", 0))
@@ -201,7 +201,19 @@ def status_table(status: Mapping[str, Any]) -> RenderableType:
         shown(_judged(status["judge"]), "dim"),
         shown(f"log at position {status['position']}; {lag}", "dim"),
         shown(f"policy {policy.get('name')} {policy.get('hash')}", "dim"),
+        shown(*_last_verification(status["verified"])),
     )
+
+
+def _last_verification(verified: Mapping[str, Any] | None) -> tuple[str, str]:
+    """What `verify` last found and when, with a style."""
+    if verified is None:
+        return "never verified", "dim"
+    when = f"verified {verified['at']} at position {verified['position']:,}"
+    if verified["damage"]:
+        return f"{when}: {verified['damage']}", "red"
+    style = "red" if verified["differences"] else "dim"
+    return f"{when}: {verified['differences']:,} differences", style
 
 
 def _judged(judge: Mapping[str, Any]) -> str:

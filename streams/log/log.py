@@ -13,6 +13,7 @@ from palimpsest.contracts.events import AnyEvent, Compacted, PolicySet
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.wire import Envelope, Recorded, decode, encode
 from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.log.acknowledged import Acknowledged
 from palimpsest.streams.log.damage import in_order
 from palimpsest.streams.log.database import DamagedError, Database, Row
 from palimpsest.streams.log.verifications import MARKS, Verifications, touched_by
@@ -41,6 +42,7 @@ class Log(Database):
     ) -> None:
         self._numbers: dict[str, int] = {}
         self.verifications = Verifications(self)
+        self._acknowledged: Acknowledged | None = None
         super().__init__(path, create=create, read_only=read_only, shared=shared)
 
     def append(self, events: Sequence[AnyEvent]) -> list[int]:
@@ -104,6 +106,22 @@ class Log(Database):
         except BaseException:
             self._numbers.clear()
             raise
+        if self._acknowledged is not None:
+            self._acknowledged.record()
+
+    def require_acknowledged(self, *, accept_loss: bool = False) -> None:
+        """Raise StoreError if acknowledged events are missing, unless `accept_loss`.
+
+        From then on every commit is recorded as acknowledged.
+        """
+        self._acknowledged = Acknowledged(self)
+        self._acknowledged.require(accept_loss=accept_loss)
+
+    def close(self) -> None:
+        """As `Database.close`."""
+        if self._acknowledged is not None:
+            self._acknowledged.close()
+        super().close()
 
     def _number_of(self, owner_id: str) -> int:
         """The owner's number, given now if it has none."""

@@ -165,6 +165,7 @@ STATUS: dict[str, Any] = {
     "decisions": {"stored": 600, "hash_exact": 400},
     "judge": {"waiting": 1, "verdicts": 2, "calls": 3.0, "usd": 0.5},
     "lag": {"lancedb": 0, "duckdb": 7},
+    "verified": None,
     "behind": None,
     "policy": {"name": "standard", "hash": "abc"},
     "position": 12,
@@ -180,10 +181,25 @@ def test_a_status_has_all_its_counts() -> None:
         "1 waiting for the judge; 2 verdicts, 3 calls, $0.5000",
         "log at position 12; lancedb 0 behind, duckdb 7 behind",
         "policy standard abc",
+        "never verified",
     ]
     found = lines(rendering.status_table(STATUS | {"behind": 1_234, "unembedded": 5}))
     assert found[1] == "5 unembedded"
-    assert found[-2].endswith("duckdb 7 behind; 1,234 records behind the cluster")
+    assert found[-3].endswith("duckdb 7 behind; 1,234 records behind the cluster")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "sentence"),
+    [
+        ({"differences": 0, "damage": None}, "0 differences"),
+        ({"differences": 1_234, "damage": None}, "1,234 differences"),
+        ({"differences": 0, "damage": "page 2 is damaged"}, "page 2 is damaged"),
+    ],
+)
+def test_a_status_says_what_verify_found_last(outcome: dict[str, Any], sentence: str) -> None:
+    verified = {"at": "2026-11-26T20:00:00+00:00", "position": 12, "checked": 40, **outcome}
+    drawn = " ".join(lines(rendering.status_table(STATUS | {"verified": verified})))
+    assert f"verified 2026-11-26T20:00:00+00:00 at position 12: {sentence}" in drawn
 
 
 def member(text: str, **also: Any) -> dict[str, Any]:

@@ -138,6 +138,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "progress": nothing,
         "cluster": None,
         "wait": "visible",
+        "accept_loss": False,
     },
     "owners_of_session": {"session_id": "s"},
     "rebuild": {"which": ["duckdb"], "progress": nothing},

@@ -242,3 +242,56 @@ def test_a_store_works_where_it_was_moved(forge: Forge, copied: Path, tmp_path: 
     assert child.answer(0) == [{"n": ROWS}]
     assert child.answer(1) == before
     assert child.answer(2)["differences"] == 0
+
+
+# -- a log that lost something -------------------------------------------------------------------
+
+
+def test_a_log_that_lost_what_was_acknowledged_is_refused_until_the_loss_is_accepted(
+    forge: Forge, file: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    killed = forge.run(store, ["ingest", str(file)], crash=["log:append", 4])
+    assert killed.statuses() == []
+    wal = store / "log.sqlite-wal"
+    wal.write_bytes(wal.read_bytes()[: wal.stat().st_size // 2])
+    child = forge.run(store, ["status"], ["ingest", str(file)], ["doctor"])
+    assert child.statuses() == [NO_STORE, NO_STORE, 1]
+    assert "--accept-loss" in stderr_of(child)
+    going_on = ["rebuild", "--accept-loss"], ["status", "--json"], ["verify", "--json"]
+    accepted = forge.run(store, *going_on, ["ingest", str(file)], ["verify", "--json"])
+    assert accepted.statuses() == [0, 0, 0, 1, 0], stderr_of(accepted)
+    assert accepted.answer(1)["candidates"] < ROWS
+    assert accepted.answer(2)["differences"] == 0
+    assert accepted.answer()["differences"] == 0
+
+
+def test_an_older_log_beside_newer_projections_is_refused(
+    forge: Forge, copied: Path, tmp_path: Path
+) -> None:
+    older = Path(shutil.copy(copied / "log.sqlite", tmp_path / "older"))
+    more = tmp_path / "more.jsonl"
+    more.write_text('{"owner_id": "zoe", "text": "Zoe plays the cello."}\n')
+    assert forge.run(copied, ["ingest", str(more)]).statuses() == [0]
+    shutil.copy(older, copied / "log.sqlite")
+    child = forge.run(copied, ["recall", "zoe", "music"], ["rebuild", "--accept-loss"])
+    assert child.statuses() == [NO_STORE, 0], stderr_of(child)
+    assert forge.run(copied, ["verify", "--json"]).answer()["differences"] == 0
+
+
+def test_a_damaged_root_stops_every_writer_and_status_says_what_verify_found(
+    forge: Forge, copied: Path, file: Path, tmp_path: Path
+) -> None:
+    more = tmp_path / "more.jsonl"
+    more.write_text('{"owner_id": "zoe", "text": "Zoe plays the cello."}\n')
+    verified = forge.run(copied, ["verify"], ["status", "--json"]).answer()["verified"]
+    assert verified["differences"] == 0
+    assert verified["checked"] > 0
+    with (copied / "log.sqlite").open("r+b") as log:
+        log.seek(4096)
+        log.write(b"x" * 4096)
+    before = (copied / "log.sqlite").read_bytes()
+    child = forge.run(copied, ["ingest", str(file)], ["ingest", str(more)], ["status"])
+    assert child.statuses() == [NO_STORE] * 3
+    assert "damaged" in stderr_of(child)
+    assert (copied / "log.sqlite").read_bytes() == before

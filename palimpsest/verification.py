@@ -1,0 +1,46 @@
+"""What `verify` last found in a store: kept in its folder, shown by `status`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypedDict
+
+import orjson
+
+VERIFIED_FILE = "verified.json"
+
+
+class Verification(TypedDict):
+    """`position` is the log's head then; `damage` describes a log that could not be compared."""
+
+    at: str
+    position: int
+    differences: int
+    checked: int
+    damage: str | None
+
+
+def keep_verification(
+    folder: Path, at: datetime, position: int, outcome: Mapping[str, Any] | str
+) -> None:
+    """Keep the outcome: the counts of a comparison, or the damage to the log."""
+    counts = {"differences": 0, "checked": 0} if isinstance(outcome, str) else outcome
+    verification = Verification(
+        at=at.isoformat(timespec="seconds"),
+        position=position,
+        differences=counts["differences"],
+        checked=counts["checked"],
+        damage=outcome if isinstance(outcome, str) else None,
+    )
+    (folder / VERIFIED_FILE).write_bytes(orjson.dumps(verification))
+
+
+def last_verification(folder: Path) -> Verification | None:
+    """What was found last; None if `verify` has not run, or its record cannot be read."""
+    try:
+        verification: Verification = orjson.loads((folder / VERIFIED_FILE).read_bytes())
+    except (FileNotFoundError, orjson.JSONDecodeError):
+        return None
+    return verification

@@ -266,13 +266,19 @@ def _repeated(face: Face, newcomer: Face, by_id: Mapping[str, Entry]) -> Face:
 def _lacking(edge: Edge, by_id: Mapping[str, Entry], a: Face, b: Face) -> Lacking | None:
     """What a lost text is recomposed of: the faces of the two parts at this place.
 
-    In older logs, what is left of its sources; a single one speaks for itself.
+    For a part that lacks its text itself, what that is recomposed of. In older logs, what is left
+    of its sources; a single one speaks for itself.
     """
-    sources = (*a.sources, *b.sources) if edge.ranked else next(iter(edge.texts.values())).sources
+    parts = (*_to_compose(a), *_to_compose(b))
+    sources = parts if edge.ranked else next(iter(edge.texts.values())).sources
     left = {one: by_id[one] for one in sources if one in by_id and by_id[one].living}
     if len({entry.distinct.hash for entry in left.values()}) < 2:
         return None
     return Lacking(edge, tuple(left))
+
+
+def _to_compose(face: Face) -> tuple[str, ...]:
+    return face.lacking.sources if face.lacking else face.sources
 
 
 def _moves_forward(edge: Edge, a: Face, b: Face) -> bool:

@@ -150,10 +150,10 @@ def _composed(
         _log.warning("DEDUP_FAIL: nothing usable was composed, all stay: %s", ids)
         return []
     proposals = _joins(cluster, "llm_merge", policy, run, verdict)
-    last = proposals[-1]
     run.joins[-1]["composed"] = made.text
+    # On each join, so that without some of them what is left is composed anew, and none replaced.
     text = {"face": "text", "composed": made.text, "sources": sources}
-    return [*proposals[:-1], last.model_copy(update=text)]
+    return [join.model_copy(update=text) for join in proposals]
 
 
 def _sources(face: Face) -> tuple[str, ...]:

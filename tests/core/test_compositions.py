@@ -15,6 +15,7 @@ from tests.core.spec import (
     ASK,
     KEEP,
     TAKE,
+    History,
     Step,
     combine,
     compose,
@@ -116,6 +117,37 @@ def test_the_original_stands_again_after_a_reinstatement() -> None:
     history = given(*OF_THREE, unmerge("b"), compose("c", "Likes it hot and green", "b c"))
     history.when(reinstate("b")).shows({"Likes hot green tea": "a b c"})
     history.when(unmerge("b")).shows({"Likes tea": "a", "Likes it hot and green": "b c"})
+
+
+def to_compose(history: History) -> list[str]:
+    """The candidates of which one text is to be composed anew."""
+    (lost,) = history.ledger.composing.values()
+    return [history.name(source) for source in lost.sources]
+
+
+def test_where_two_texts_in_a_row_are_lost_one_is_composed_of_everything_left() -> None:
+    history = given(
+        *OF_THREE,
+        say("d", "Likes it strong", {"c": ASK}),
+        judge("d", c="compose", text="Likes hot, strong green tea", sources="a b c d"),
+        retract("c"),
+    )
+    history.shows({"Likes it strong*": "a b d"})
+    assert to_compose(history) == ["a", "b", "d"]
+
+
+@pytest.mark.parametrize("gone", ["a", "b", "c", "d"])
+def test_whoever_leaves_a_cluster_a_text_is_composed_of_everything_left(gone: str) -> None:
+    texts = {"a": "Tea", "b": "Tea, green", "c": "Tea, hot", "d": "Tea, strong"}
+    whole = "Hot, strong green tea"
+    history = given(
+        *(say(name, text) for name, text in texts.items()),
+        *(combine(a, b, "llm_merge", text=whole, sources="a b c d") for a, b in ("ab", "bc", "cd")),
+    )
+    history.shows({whole: "a b c d"})
+    left = [name for name in texts if name != gone]
+    history.when(retract(gone)).shows({f"{texts[left[-1]]}*": " ".join(left)})
+    assert to_compose(history) == left
 
 
 def test_composing_is_refused_where_nothing_is_needed() -> None:

@@ -12,9 +12,13 @@ from typer.testing import CliRunner
 
 from palimpsest import Palimpsest
 from palimpsest.cli import app
+from palimpsest.contracts.requests import Selection
 from palimpsest.demo_judge import Fault, JudgeServer
+from palimpsest.streams.core.questions import compose_question
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write.owners import fold_owner
+from tests.batches.conftest import embedded_alone
 from tests.batches.speaker import Installation, Speaker
 from tests.cluster.cluster import eventually
 from tests.designs.test_replace_or_merge import AT_90, AT_95, BASE, BELOW, OLD
@@ -40,6 +44,15 @@ def old_memories(ada: Speaker, *texts: str) -> list[str]:
 
 def run(ada: Speaker, asking: JudgeSettings, **how: Any) -> dict[str, Any]:
     return ada.store.dedupe(owner_id=ada.name, judge=asking, **how)
+
+
+def sources_to_compose(ada: Speaker) -> set[str]:
+    """The texts that the verifier is given to compose one text of."""
+    [waiting] = ada.waiting()
+    ledger = fold_owner(ada.store.gateway.log, ada.name)
+    question = compose_question(ledger, waiting.subject, PRESET)
+    assert question is not None
+    return {source.text for source in question.sources}
 
 
 def test_batch_cleans_existing_duplicates(
@@ -184,6 +197,29 @@ def test_a_composed_text_whose_source_left_is_recomposed_by_the_verifier(
     again = ada.store.show(memory["memory_id"])
     assert again["needs_composition"] is False
     assert again["face"] == " ".join(f"{member['text']}." for member in again["members"])
+
+
+@embedded_alone
+@pytest.mark.parametrize("gone", range(len(CHAIN)), ids=["oldest", "middle", "newest"])
+def test_whichever_source_is_retracted_a_text_is_composed_of_the_others(
+    ada: Speaker, asking: JudgeSettings, gone: int
+) -> None:
+    ids = old_memories(ada, *CHAIN)
+    run(ada, asking)
+    ada.store.retract(Selection(candidate_id=ids[gone]))
+    assert [memory["needs_composition"] for memory in ada.memories()] == [True]
+    assert sources_to_compose(ada) == {text for text in CHAIN if text != CHAIN[gone]}
+
+
+@embedded_alone
+def test_a_text_is_composed_of_what_is_left_where_the_newest_source_was_unmerged(
+    ada: Speaker, asking: JudgeSettings
+) -> None:
+    ids = old_memories(ada, *CHAIN)
+    run(ada, asking)
+    ada.store.unmerge(candidate_id=ids[-1])
+    assert sorted(memory["needs_composition"] for memory in ada.memories()) == [False, True]
+    assert sources_to_compose(ada) == set(CHAIN[:2])
 
 
 def test_what_is_put_back_needs_no_other_text(ada: Speaker, asking: JudgeSettings) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import shutil
 import zlib
 from collections.abc import Iterator
@@ -53,10 +55,27 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_FULL_WORDS = os.strerror(errno.ENOSPC).lower()
+"""LanceDB and Arrow pass on what the operating system says, and not its number."""
+_LIBRARY_PLACE = re.compile(r",? ?/\S+\.(?:rs|cc|cpp):\d+(?::\d+)?")
+
+
 @contextmanager
 def store_errors() -> Iterator[None]:
     """Raise errors of the disk, or of a library that writes to it, as StoreError."""
     try:
         yield
     except (OSError, RuntimeError, duckdb.Error, pa.ArrowException) as failure:
-        raise StoreError(f"the projections could not be written: {failure}") from failure
+        raise not_written(failure) from failure
+
+
+def not_written(failure: BaseException) -> StoreError:
+    """What a failure to write projections means and what to do, without places in a library."""
+    said = _LIBRARY_PLACE.sub("", str(failure))
+    if (isinstance(failure, OSError) and failure.errno in _FULL) or _FULL_WORDS in said.lower():
+        return StoreError(
+            "the disk is full: the projections could not be written. The log has everything that"
+            " was acknowledged; free some space, and the next command writes them"
+        )
+    return StoreError(f"the projections could not be written: {said}")

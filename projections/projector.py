@@ -15,7 +15,7 @@ from palimpsest.contracts.errors import PalimpsestError, StoreError
 from palimpsest.projections.analysts import ensure_views
 from palimpsest.projections.batch import Batch, batches
 from palimpsest.projections.duck import DuckStore
-from palimpsest.projections.files import store_errors
+from palimpsest.projections.files import not_written, store_errors
 from palimpsest.projections.lance import FOLDER as LANCE_FOLDER
 from palimpsest.projections.lance import LanceStore
 from palimpsest.projections.lance_files import finish_swap
@@ -203,7 +203,7 @@ class Projector:
             self._seen, self._pending, self._failed = None, None, True
             if isinstance(failure, PalimpsestError):
                 raise failure
-            raise StoreError(f"the projections could not be written: {failure}") from failure
+            raise not_written(failure) from failure
 
     def close(self) -> None:
         """Write what waits, and end the thread."""

@@ -58,7 +58,7 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
     subprocess.run(["umount", "--lazy", str(folder)], check=False, capture_output=True)
 
 
-@pytest.mark.parametrize("size", ["700k", "1500k"])
+@pytest.mark.parametrize("size", ["700k", "1100k", "1500k"])
 def test_a_full_disk_ends_an_ingest_that_goes_on_when_there_is_room(
     forge: Forge,
     file: Path,
@@ -70,6 +70,8 @@ def test_a_full_disk_ends_an_ingest_that_goes_on_when_there_is_room(
     full = forge.run(disk / "store", ["ingest", str(file)])
     assert full.statuses() == [NO_STORE], stderr_of(full)
     assert "Traceback" not in stderr_of(full), stderr_of(full)[-6000:]
+    assert "full" in stderr_of(full)
+    assert ".rs:" not in stderr_of(full)
     resized = ["mount", "-o", "remount,size=200m", str(disk)]
     subprocess.run(resized, check=True)
     again = forge.run(disk / "store", ["ingest", str(file)], ["verify", "--json"])

@@ -83,6 +83,15 @@ def require_events(count: int, file: Path) -> None:
         raise StoreError(f"{file} is empty: it is no log that could be imported")
 
 
+def read_lines(file: Path) -> Iterator[bytes]:
+    """The lines of an export. UsageError if the file cannot be read."""
+    try:
+        with file.open("rb") as lines:
+            yield from _lines(lines)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+
+
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
     return (line.rstrip(b"\n") for line in file)
 

@@ -22,8 +22,11 @@ from palimpsest.streams.cluster.following import (
     Records,
     TopicPartition,
     follow,
+    reader,
     recreated_error,
+    require_kept,
 )
+from palimpsest.streams.cluster.metadata import answering
 from palimpsest.streams.cluster.records import dead_letter_of
 from palimpsest.streams.cluster.replica import Followed, Replica
 from palimpsest.streams.cluster.tasks import StoppedError, unless
@@ -240,6 +243,7 @@ class Follower:
     async def _follow(self, replica: ProjectedReplica, stop: asyncio.Event) -> None:
         identities = await unless(stop, self._identities())
         starts = await self._off_loop(replica.starts, identities)
+        await unless(stop, self._require_kept(starts))
         self._on_progress(0, starts)
         decisions = self._topics.name("decisions")
         begins = (f"{at.partition}: {n:,}" for at, n in starts.items() if at.topic == decisions)
@@ -253,6 +257,16 @@ class Follower:
             self._on_progress(len(records), at)
 
         await follow(self._connection, starts, take, stop)
+
+    async def _require_kept(self, starts: dict[TopicPartition, int]) -> None:
+        """Raise DecisionsDeletedError if decisions are gone; skip dead letters that are gone."""
+        async with answering(self._connection), reader(self._connection) as consumer:
+            begins = await consumer.beginning_offsets(list(starts))
+        decisions = self._topics.name("decisions")
+        require_kept({at: n for at, n in starts.items() if at.topic == decisions}, begins)
+        for at in [at for at, start in starts.items() if begins[at] > start]:
+            _log.warning("%s/%d: deleted before offset %d: skipped", *at, begins[at])
+            starts[at] = begins[at]
 
     async def _identities(self) -> dict[str, str]:
         names = [self._topics.name(kind) for kind in FOLLOWED]

@@ -61,10 +61,12 @@ class PrivateFormatter(logging.Formatter):
         return super().format(shown)
 
     def formatException(self, ei: ErrorInfo) -> str:  # noqa: N802 - logging's own name
-        """The traceback, and the error as it may be logged."""
+        """The error as it may be logged, after its traceback unless it is an error of ours."""
         kind, error, trace = ei
         if kind is None or error is None:
             return ""
+        if isinstance(error, PalimpsestError):
+            return loggable(error)
         return "".join(traceback.format_tb(trace)) + loggable(error)
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from palimpsest.settings import Settings
     from palimpsest.streams.cluster.connection import Connection
     from palimpsest.streams.cluster.following import Offsets
+    from palimpsest.streams.cluster.restoring import Copy, RestoredPartition
     from palimpsest.streams.cluster.setup import Finding
     from palimpsest.streams.cluster.topics import Topics
     from palimpsest.streams.embedder import Embedder
@@ -310,7 +311,7 @@ def _create_folder(folder: Path) -> Path:
 
 topics_app = typer.Typer(
     no_args_is_help=True,
-    help="Create and check the topics of a Kafka cluster.",
+    help="Create, check and restore the topics of a Kafka cluster.",
     epilog="Example: palimpsest topics create --bootstrap 127.0.0.1:9092",
 )
 
@@ -363,12 +364,93 @@ def check(
     _report(call, asyncio.run(setup.check(connection, partitions)))
 
 
+@topics_app.command(epilog="Example: palimpsest --store memories topics restore --dry-run")
+def restore(
+    context: typer.Context,
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="An output of `log export`; default: the store."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what each partition would have.")
+    ] = False,
+) -> None:
+    """Restore decisions that the brokers deleted, from the store or an export.
+
+    Stop all workers first. The decisions topic is deleted and created
+    anew: with what was deleted, then with what it still had. Refused if
+    a decision would be missing between the two. Replicas are filled
+    again; every store that follows has to be replaced by a new one.
+    """
+    import asyncio
+
+    call = invocation(context)
+    connection = require_cluster(call)
+    from palimpsest.streams.cluster.restoring import restore as restore_topic
+    from palimpsest.streams.cluster.topics import Topics
+
+    topic = Topics(connection.prefix).name("decisions")
+    with call.output.progress() as report, _copy(call.settings.store, file, topic) as copy:
+
+        def progress(done: str, count: int, total: int | None) -> None:
+            of = "" if total is None else f" of {total:,}"
+            report(f"{count:,}{of} decisions {done}", None if total is None else count / total)
+
+        restored = asyncio.run(restore_topic(connection, copy, progress, dry_run=dry_run))
+    document = {
+        "topic": topic,
+        "dry_run": dry_run,
+        "partitions": [asdict(partition) for partition in restored],
+    }
+    call.output.answer(document, lambda: Group(*_restored_lines(topic, restored, dry_run)))
+
+
+@contextmanager
+def _copy(store: Path, file: Path | None, topic: str) -> Iterator[Copy]:
+    """An export, or the store's own log with how far it follows the topic."""
+    from palimpsest.exchange import read_lines
+    from palimpsest.paths import LOG_FILE
+    from palimpsest.streams.cluster.replica import Replica
+    from palimpsest.streams.cluster.restoring import Copy
+
+    kept = f"{topic}.restoring"
+    if file is not None:
+        yield Copy(lambda: read_lines(file), {}, file.with_name(f"{file.name}.{kept}"))
+        return
+    with Replica.open(store / LOG_FILE, read_only=True) as log:
+        reached = log.rows(
+            "SELECT topic_id, partition, next_offset FROM followed WHERE topic = ?", (topic,)
+        )
+        yield Copy(
+            lambda: (line for _, line in log.lines()),
+            {(topic_id, partition): offset for topic_id, partition, offset in reached},
+            store / kept,
+        )
+
+
 def _report(call: Invocation, findings: Sequence[Finding]) -> None:
     fine = all(finding.fine for finding in findings)
     document = {"fine": fine, "topics": [asdict(finding) for finding in findings]}
     call.output.answer(document, lambda: Group(*map(_finding_line, findings)))
     if not fine:
         raise typer.Exit(FAILED)
+
+
+def _restored_lines(
+    topic: str, restored: Sequence[RestoredPartition], dry_run: bool
+) -> Iterator[Text]:
+    if not restored:
+        yield shown(f"{topic}: nothing was deleted, and nothing is to be restored")
+        return
+    for one in restored:
+        yield shown(
+            f"{topic}, partition {one.partition}: {one.from_copy:,} decisions from the copy, before"
+            f" {one.from_topic:,} that the topic has"
+        )
+    if dry_run:
+        yield shown("nothing was changed (--dry-run)")
+    else:
+        yield shown("restored: start the workers, and follow the topic with new stores")
 
 
 def _finding_line(finding: Finding) -> Text:

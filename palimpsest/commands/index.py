@@ -164,7 +164,10 @@ LISTED = {
         "dead_letters", "Unreadable input, with its original bytes.", group=True
     ),
     "topics": Listed(
-        "cluster", "Create and check the topics of a Kafka cluster.", "topics_app", group=True
+        "cluster",
+        "Create, check and restore the topics of a Kafka cluster.",
+        "topics_app",
+        group=True,
     ),
     "worker": Listed(
         "cluster", "Decide on the records of the topics, as one of any number of workers."

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeAlias
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
-from aiokafka.errors import KafkaConnectionError, KafkaError
+from aiokafka.errors import KafkaConnectionError, KafkaError, OffsetOutOfRangeError
 
 from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.streams.cluster.connection import Connection
@@ -32,6 +32,7 @@ Records = list[Record]
 Offsets: TypeAlias = Mapping[TopicPartition, int]
 """The first offset of each partition that is not read yet."""
 __all__ = [
+    "DecisionsDeletedError",
     "Offsets",
     "Record",
     "Records",
@@ -43,23 +44,44 @@ __all__ = [
     "read_to_end",
     "reader",
     "recreated_error",
+    "require_kept",
     "stopping",
 ]
 
 
+class DecisionsDeletedError(StoreError):
+    """The brokers deleted decisions that a replica or a store has not read."""
+
+
+def require_kept(starts: Offsets, begins: Offsets) -> None:
+    """Raise DecisionsDeletedError if a partition begins after where it is to be read from."""
+    gaps = [(at, start) for at, start in sorted(starts.items()) if begins[at] > start]
+    if not gaps:
+        return
+    at, start = gaps[0]
+    others = f", and records of {len(gaps) - 1} more partitions" if len(gaps) > 1 else ""
+    raise DecisionsDeletedError(
+        f"the brokers deleted records of {at.topic} that were not read here: partition"
+        f" {at.partition} from offset {start:,} to {begins[at]:,}{others}. Nothing is decided or"
+        " stored without them. Stop the workers, and restore the topic from a store or an export"
+        " that has them: palimpsest topics restore"
+    )
+
+
 @asynccontextmanager
 async def reader(
-    connection: Connection, isolation_level: str = "read_committed"
+    connection: Connection, isolation_level: str = "read_committed", *, skips_deleted: bool = False
 ) -> AsyncIterator[AIOKafkaConsumer]:
-    """A consumer outside any group; it sees committed records only where nothing else is said.
+    """A consumer outside any group; by default it sees committed records only.
 
+    It raises OffsetOutOfRangeError at records that were deleted, unless it `skips_deleted`, and
     KafkaConnectionError where aiokafka cancels what waits for a connection that breaks.
     """
     consumer = AIOKafkaConsumer(
         **connection.arguments(),
         isolation_level=isolation_level,
         enable_auto_commit=False,
-        auto_offset_reset="earliest",
+        auto_offset_reset="earliest" if skips_deleted else "none",
         max_partition_fetch_bytes=FETCH_BYTES,
         fetch_max_wait_ms=WAIT_MILLISECONDS,
     )
@@ -137,9 +159,9 @@ async def read_range(
 ) -> AsyncIterator[Records]:
     """Yield the records of a partition from one offset to before another, which must be there.
 
-    Raises TransientError where the brokers stop answering.
+    Records that were deleted are skipped. TransientError where the brokers stop answering.
     """
-    async with reader(connection) as consumer:
+    async with reader(connection, skips_deleted=True) as consumer:
         begin_at(consumer, {at: start})
         patience = _Patience()
         while (position := await consumer.position(at)) < end:
@@ -158,8 +180,8 @@ async def follow(
 
     With it come the offsets of partitions that have moved: past what no reader gets,
     too, such as the markers of transactions. Raises StoppedError while it connects, StoreError
-    where a partition goes back, handing over nothing of it, and TransientError where the client
-    gives up; nothing of that once `stop` is set.
+    where a partition goes back or lost records that were not read, handing over nothing of it, and
+    TransientError where the client gives up; nothing of that once `stop` is set.
     """
     try:
         await _follow(connection, starts, take, stop)
@@ -213,7 +235,12 @@ def recreated_error(topic: str) -> str:
 
 
 async def _read(consumer: AIOKafkaConsumer) -> Records:
-    found = await consumer.getmany(timeout_ms=int(POLL_SECONDS * 1000), max_records=AT_ONCE)
+    try:
+        found = await consumer.getmany(timeout_ms=int(POLL_SECONDS * 1000), max_records=AT_ONCE)
+    except OffsetOutOfRangeError as error:
+        positions: Offsets = error.args[0]
+        require_kept(positions, await consumer.beginning_offsets(list(positions)))
+        raise StoreError(recreated_error(next(iter(positions)).topic)) from None
     return [record for some in found.values() for record in some]
 
 

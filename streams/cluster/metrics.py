@@ -109,6 +109,20 @@ FIGURES = (
         ("topic", "partition"),
     ),
     Figure(
+        "palimpsest_decisions_begin",
+        "gauge",
+        "The offset at which a partition of the decisions begins: what came before it was deleted.",
+        "Alert above 0: a worker or store without the deleted records stops. Keep every replica and"
+        " store, and run `palimpsest topics restore`.",
+        ("partition",),
+    ),
+    Figure(
+        "palimpsest_decisions_expire",
+        "gauge",
+        "1 if the settings of the decisions topic let brokers delete decisions, else 0.",
+        "Alert on 1: `palimpsest topics check` names the setting, and the command that changes it.",
+    ),
+    Figure(
         "palimpsest_records_held",
         "gauge",
         "Records received from the brokers and not acknowledged yet.",

@@ -19,7 +19,14 @@ from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.wire import Envelope, decode, envelope_of
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.following import Records, ends_of, read_to_end, reader
+from palimpsest.streams.cluster.following import (
+    DecisionsDeletedError,
+    Records,
+    ends_of,
+    read_to_end,
+    reader,
+    require_kept,
+)
 from palimpsest.streams.cluster.records import inputs_done
 from palimpsest.streams.cluster.tasks import OneThread, is_cancelled
 from palimpsest.streams.cluster.topics import Topics, topic_id
@@ -169,7 +176,7 @@ def take_over(logs: dict[int, PartitionReplica], records: Records, identity: str
 def close_replica(log: PartitionReplica, because: BaseException | None) -> None:
     """Close a replica, and remove one that is damaged."""
     log.close()
-    if isinstance(because, StoreError):
+    if isinstance(because, StoreError) and not isinstance(because, DecisionsDeletedError):
         discard(log.path)
 
 
@@ -212,6 +219,7 @@ class ReplicaFolder:
                     open_replica, self._folder, self._topics, at.partition, identity, end
                 )
                 logs[at.partition], starts[at] = log, followed.next_offset
+            require_kept(starts, await consumer.beginning_offsets(list(starts)))
             async for records, done, todo in read_to_end(consumer, starts, ends):
                 await thread.run(take_over, logs, records, identity)
                 report(done, todo)
@@ -244,7 +252,7 @@ class Standby:
             self._filling = None
 
     async def _keep_filled(self, partitions: list[int]) -> None:
-        is_filled = False
+        is_filled, told = False, ""
         while partitions and not is_cancelled():  # clients may swallow what cancels them
             try:
                 await self._fill(partitions)
@@ -252,7 +260,9 @@ class Standby:
                     _log.info("standing by for partitions %s", ", ".join(map(str, partitions)))
                 is_filled = True
             except (StoreError, TransientError, KafkaError) as error:
-                _log.warning("replicas of other workers' partitions fall behind: %s", error)
+                if told != str(error):
+                    _log.warning("replicas of other workers' partitions fall behind: %s", error)
+                told = str(error)
             except asyncio.CancelledError:
                 if is_cancelled():
                     raise

@@ -14,6 +14,7 @@ from aiokafka.errors import TopicAlreadyExistsError, for_code
 
 from palimpsest.contracts.errors import TransientError
 from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.following import reader
 from palimpsest.streams.cluster.metadata import Found, Metadata, answering, read_metadata
 from palimpsest.streams.cluster.topics import (
     FOR_EVER,
@@ -35,6 +36,11 @@ ALTER = (
 )
 MORE_COPIES = (
     "kafka-reassign-partitions.sh gives it more: what is on one broker is lost with its disk"
+)
+
+RESTORE = (
+    "stop the workers, keep their replicas and every store; palimpsest topics restore fills a new"
+    " topic from a store or an export"
 )
 
 State = Literal["made", "there", "missing", "differs"]
@@ -76,6 +82,12 @@ async def create(
     ]
 
 
+async def create_one(connection: Connection, topics: Topics, name: str, replication: int) -> None:
+    """Create one topic with its settings, and wait until a broker shows it."""
+    await _make(connection, [_new(topics, name, replication)])
+    await _appeared(connection, [name])
+
+
 async def check(connection: Connection, partitions: int | None = None) -> list[Finding]:
     """Compare the topics with what they have to be; at least one finding for each.
 
@@ -86,11 +98,40 @@ async def check(connection: Connection, partitions: int | None = None) -> list[F
     wanted = partitions or count_there(connection, found) or PARTITIONS
     topics = Topics(connection.prefix, wanted)
     settings = await _settings(connection, list(found.topics))
-    return [
+    findings = [
         finding
         for name in topics.names
         for finding in compare(name, topics, found, settings.get(name, {}))
     ]
+    return findings + await _deleted(connection, topics, found)
+
+
+async def _deleted(connection: Connection, topics: Topics, metadata: Metadata) -> list[Finding]:
+    """The partitions of the decisions whose first records were deleted."""
+    name = topics.name("decisions")
+    if (there := metadata.topics.get(name)) is None:
+        return []
+    at = [topics.at("decisions", partition) for partition in range(there.partitions)]
+    async with answering(connection), reader(connection) as consumer:
+        begins = await consumer.beginning_offsets(at)
+    return [
+        Finding(
+            name,
+            "differs",
+            f"partition {one.partition} begins at offset {begins[one]:,}: what came before was"
+            " deleted",
+            RESTORE,
+        )
+        for one in at
+        if begins[one]
+    ]
+
+
+async def expiring(connection: Connection, topics: Topics) -> list[str]:
+    """The settings by which brokers delete decisions. TransientError if they do not tell them."""
+    name = topics.name("decisions")
+    settings = (await _settings(connection, [name]))[name]
+    return [detail for detail, _ in _wrong_settings(name, topics.names[name], settings)]
 
 
 def compare(

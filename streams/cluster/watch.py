@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from aiokafka import TopicPartition
@@ -19,6 +19,7 @@ from palimpsest.streams.cluster.following import reader
 from palimpsest.streams.cluster.manager import PartitionManager
 from palimpsest.streams.cluster.metadata import answering, read_metadata
 from palimpsest.streams.cluster.metrics import Metrics
+from palimpsest.streams.cluster.setup import RESTORE, expiring
 from palimpsest.streams.cluster.tasks import is_cancelled
 from palimpsest.streams.cluster.topics import Kind, Topics
 
@@ -31,12 +32,15 @@ class Waiting:
     """Where each partition of the input topics ends, and how much of it is not acknowledged.
 
     `identities` are the topics' ids by name, the decisions' too; a topic that is not there has
-    none.
+    none. `decisions_begin` has the first offset of each partition of the decisions, and `expiring`
+    the settings by which brokers delete decisions; None if they do not tell.
     """
 
     ends: Mapping[TopicPartition, int]
     lag: Mapping[TopicPartition, int]
     identities: Mapping[str, str]
+    decisions_begin: Mapping[int, int] = field(default_factory=dict)
+    expiring: Sequence[str] | None = None
 
 
 async def ask_waiting(connection: Connection, topics: Topics) -> Waiting:
@@ -51,12 +55,29 @@ async def ask_waiting(connection: Connection, topics: Topics) -> Waiting:
         if topics.name(kind) in found
         for partition in range(topics.partitions)
     ]
+    there = topics.name("decisions") in found
+    decisions = [topics.at("decisions", number) for number in range(topics.partitions) if there]
     async with answering(connection), reader(connection) as consumer:
         ends = await consumer.end_offsets(inputs)
-        begins = await consumer.beginning_offsets(inputs)
+        begins = await consumer.beginning_offsets([*inputs, *decisions])
     done = await acknowledged(connection, topics)
     lag = {at: max(end - max(begins[at], done.get(at, 0)), 0) for at, end in ends.items()}
-    return Waiting(ends, lag, {name: topic.topic_id for name, topic in found.items()})
+    return Waiting(
+        ends,
+        lag,
+        {name: topic.topic_id for name, topic in found.items()},
+        {at.partition: begins[at] for at in decisions},
+        await _expiring(connection, topics) if there else None,
+    )
+
+
+async def _expiring(connection: Connection, topics: Topics) -> Sequence[str] | None:
+    """The settings by which brokers delete decisions; None if we may not read settings."""
+    try:
+        return await expiring(connection, topics)
+    except TransientError as error:
+        _log.debug("the brokers do not tell the settings of the decisions: %s", error)
+        return None
 
 
 _log = logging.getLogger(__name__)
@@ -95,6 +116,7 @@ class Watch:
         self._identities: dict[str, str] = {}
         self._steps = 0
         self._still = 0
+        self._told: tuple[Sequence[int], Sequence[str]] = ((), ())
 
     def acknowledging(self, event: Any) -> Callable[[], object]:
         """What acknowledges an event, and notes it."""
@@ -136,6 +158,7 @@ class Watch:
             self._still = 0
             return
         self._compare(waiting.identities)
+        self._tell_deletions(waiting)
         self._lag = waiting.lag
         done, self._steps = self._steps != self.metrics.steps, self.metrics.steps
         self._still = 0 if done or not self._waits(waiting) else self._still + 1
@@ -157,6 +180,23 @@ class Watch:
         for name, identity in identities.items():
             if self._identities.setdefault(name, identity) != identity:
                 raise StoreError(f"{name} was deleted and recreated: restart the worker")
+
+    def _tell_deletions(self, waiting: Waiting) -> None:
+        """Report decisions that brokers deleted or will delete: in the log if that is new."""
+        for partition, begin in waiting.decisions_begin.items():
+            self.metrics.set("palimpsest_decisions_begin", begin, str(partition))
+        if waiting.expiring is not None:
+            self.metrics.set("palimpsest_decisions_expire", bool(waiting.expiring))
+        deleted = [number for number, begin in waiting.decisions_begin.items() if begin]
+        told = (tuple(deleted), tuple(waiting.expiring or ()))
+        if told == self._told:
+            return
+        self._told = told
+        if deleted:
+            names = ", ".join(map(str, deleted))
+            _log.error("the brokers deleted decisions of the partitions %s: %s", names, RESTORE)
+        for setting in waiting.expiring or ():
+            _log.error("the brokers will delete decisions: %s: palimpsest topics check", setting)
 
     def _waits(self, waiting: Waiting) -> bool:
         """Whether something waits for this worker.

@@ -33,6 +33,7 @@ from palimpsest.streams.cluster.assigned import (  # noqa: E402
 )
 from palimpsest.streams.cluster.connection import Connection  # noqa: E402
 from palimpsest.streams.cluster.consuming import FAUST, CommittedConsumerThread, Member  # noqa: E402
+from palimpsest.streams.cluster.following import DecisionsDeletedError  # noqa: E402
 from palimpsest.streams.cluster.manager import AGAIN_SECONDS, PartitionManager  # noqa: E402
 from palimpsest.streams.cluster.metrics import (  # noqa: E402
     LETTERS_PER_MINUTE,
@@ -89,7 +90,8 @@ class WorkerSettings:
 def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
     """Run as a worker until SIGTERM or Ctrl-C; ends the process, with 0 only if stopped.
 
-    `log_level` None leaves logging as the process has set it up.
+    `log_level` None leaves logging as the process has set it up. Raises DecisionsDeletedError
+    instead, because a restart does not help.
     """
     app = build_app(settings)
     process = _Process(
@@ -108,6 +110,8 @@ def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
         pass  # Faust raises again what it crashed of, and that may be a wait that was cancelled
     except KafkaError:
         pass  # in the log: brokers, or another writer of a partition, and no bug of ours
+    if isinstance(app.crash_reason, DecisionsDeletedError):
+        raise app.crash_reason
     raise SystemExit(0 if app.was_asked_to_stop else status)
 
 

@@ -43,6 +43,7 @@ class Group:
         self.lag = 7
         self.identities = {AT.topic: "first"}
         self.away: BaseException | None = None
+        self.waiting: dict[str, Any] = {}
 
     def assignment(self) -> set[TP]:
         return self.assigned
@@ -59,7 +60,7 @@ class Group:
     async def ask(self) -> Waiting:
         if self.away is not None:
             raise self.away
-        return Waiting({AT: 10}, {AT: self.lag}, self.identities)
+        return Waiting({AT: 10}, {AT: self.lag}, self.identities, **self.waiting)
 
 
 async def end(error: BaseException) -> None:
@@ -119,6 +120,21 @@ def test_what_another_has_acknowledged_does_not_wait_though_it_was_not_fetched()
     group = Group()
     group.fetched, group.lag = {}, 0
     assert not look(watch(group)).stuck()
+
+
+def test_deleted_decisions_and_settings_that_delete_are_told_once_and_counted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    group = Group()
+    watching = watch(group)
+    group.waiting = {"decisions_begin": {0: 0, 1: 9}, "expiring": ["retention.ms is 1"]}
+    look(watching, 2)
+    assert figure(watching, 'palimpsest_decisions_begin{partition="1"}') == 9
+    assert figure(watching, "palimpsest_decisions_expire") == 1
+    assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR"]
+    assert "partitions 1: stop the workers" in caplog.text
+    group.waiting = {"decisions_begin": {0: 0}, "expiring": []}
+    assert figure(look(watching, 1), "palimpsest_decisions_expire") == 0
 
 
 def test_of_a_topic_that_is_gone_no_lag_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

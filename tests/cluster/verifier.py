@@ -40,10 +40,10 @@ async def read_topic(connection: Connection, topic: str, partitions: int) -> lis
     await consumer.start()
     try:
         at = [TopicPartition(topic, partition) for partition in range(partitions)]
-        ends = await consumer.end_offsets(at)
+        begins, ends = await consumer.beginning_offsets(at), await consumer.end_offsets(at)
         consumer.assign(at)
         for one in at:
-            consumer.seek(one, 0)
+            consumer.seek(one, begins[one])
         found: list[list[Record]] = [[] for _ in at]
         for _ in range(600):
             if not [one for one in at if await consumer.position(one) < ends[one]]:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,18 +21,20 @@ from tests.streams.write.runtime import memories
 
 PATIENCE = 100.0
 """Seconds after which a child is held to hang: the test fails then, whatever it tested."""
+FORGE = (sys.executable, "-m", "tests.cluster.child")
+"""The program that starts children."""
 
 
 class Forge:
     """Starts children; one for a whole test session."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, program: Sequence[str] = FORGE) -> None:
         self._folder = folder
         self._count = 0
         self._ended: dict[int, int] = {}
         paths = os.pathsep.join(path for path in sys.path if path)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.cluster.child"],
+            program,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=Path(__file__).parents[2],
@@ -50,6 +53,7 @@ class Forge:
         word, pid = self._line().split()
         while word != "started":
             word, pid = self._line().split()
+        self._ended.pop(int(pid), None)  # of an earlier child: systems use their ids again
         return Child(self, int(pid), out, len(commands))
 
     def run(self, store: Path, *commands: list[str], **plan: Any) -> Child:
@@ -107,7 +111,9 @@ class Child:
         return self.status
 
     def kill(self, number: int = signal.SIGKILL) -> None:
-        """Send a signal; nothing where it has ended already."""
+        """Send a signal; nothing where it has ended already: its id may be another's by then."""
+        if self.status is not None:
+            return
         try:
             os.kill(self.pid, number)
         except ProcessLookupError:

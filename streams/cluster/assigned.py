@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from aiokafka import TopicPartition
 from aiokafka.errors import GroupCoordinatorNotAvailableError
+from aiokafka.structs import OffsetAndMetadata
 
 from palimpsest.contracts.errors import TransientError
 from palimpsest.streams.cluster.connection import Connection
@@ -38,14 +39,19 @@ def worker_group(topics: Topics) -> str:
     return f"{topics.prefix}palimpsest-worker"
 
 
-async def acknowledged(connection: Connection, topics: Topics) -> dict[TopicPartition, int]:
-    """What the workers have acknowledged: the next offset of each partition that has one."""
+async def acknowledged(
+    connection: Connection, topics: Topics
+) -> dict[TopicPartition, OffsetAndMetadata]:
+    """The group's offset of each partition that has one: the next to be read.
+
+    Workers add the topic's id; an operator's tool that sets offsets adds nothing.
+    """
     async with admin(connection) as asked:
         try:
             found = await asked.list_consumer_group_offsets(worker_group(topics))
         except GroupCoordinatorNotAvailableError:  # there never was a group
             return {}
-    return {at: committed.offset for at, committed in found.items() if committed.offset >= 0}
+    return {at: committed for at, committed in found.items() if committed.offset >= 0}
 
 
 def _record(read: Read) -> Record:
@@ -78,22 +84,23 @@ class Missed:
 
 
 def starts(
-    log: Replica, partition: int, inputs: Mapping[str, str], done: Mapping[TopicPartition, int]
+    log: Replica,
+    partition: int,
+    inputs: Mapping[str, str],
+    done: Mapping[TopicPartition, OffsetAndMetadata],
 ) -> dict[str, int]:
-    """Where each input topic continues: after what is decided on, or what was acknowledged.
+    """Where each input topic continues: after what is decided on.
 
-    `inputs` are the topics' ids by their names. An input without an effect is only acknowledged. A
-    topic that was recreated since then continues at its start: a worker that did not know it yet
-    may have acknowledged records there without deciding on them.
+    `inputs` are the topics' ids by their names. An input without an effect is only acknowledged, so
+    `done` counts as well, but only what workers acknowledged of this very topic: an operator's tool
+    may have set offsets beyond inputs that wait, and those of a recreated topic mean other records.
     """
     found: dict[str, int] = {}
     for topic, identity in inputs.items():
-        followed = log.followed(topic, partition)
-        if followed is not None and followed.topic_id != identity:
-            found[topic] = 0
-            continue
-        decided = 0 if followed is None else followed.next_offset
-        found[topic] = max(decided, done.get(TopicPartition(topic, partition), 0))
+        committed = done.get(TopicPartition(topic, partition))
+        is_ours = committed is not None and committed.metadata == identity
+        decided = log.first_undone(topic, identity, partition)
+        found[topic] = max(decided, committed.offset if committed and is_ours else 0)
     return found
 
 

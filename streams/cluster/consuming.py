@@ -4,46 +4,77 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import faust
 import faust.transport.drivers.aiokafka as driver
+from aiokafka.structs import OffsetAndMetadata
 from faust.types import TP
 
-from palimpsest.streams.cluster.following import WAIT_MILLISECONDS, stopping
+from palimpsest.streams.cluster.following import WAIT_MILLISECONDS, Offsets, stopping
 from palimpsest.streams.cluster.metadata import retry_without_brokers
 
 FAUST = logging.getLogger("faust")
 """For Faust's messages about our subclasses' steps, which it logs to their modules' loggers."""
 
 
+class Inputs(Protocol):
+    """What an assignment knows of the input topics."""
+
+    starts: Offsets
+    """Where its partitions continue."""
+    input_ids: Mapping[str, str]
+    """The topics' ids by their names."""
+
+
 class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
     """Faust's consumer, which reads only what producers have committed, and goes back to the start.
 
     After a rebalance Faust leaves a partition without an acknowledged offset where it was, and what
-    it had fetched by then would be lost.
+    it had fetched by then would be lost. An offset beyond what is decided is not this group's.
     """
 
     logger = FAUST
+
+    def _inputs(self) -> Inputs:
+        inputs: Inputs = vars(self.app)["manager"]
+        return inputs
 
     def _create_worker_consumer(self, transport: Any) -> Any:
         consumer = super()._create_worker_consumer(transport)
         vars(consumer)["_isolation_level"] = "read_committed"
         vars(consumer)["_fetch_max_wait_ms"] = WAIT_MILLISECONDS
         retry_without_brokers(vars(consumer)["_client"])
+        commit = consumer.commit
+
+        async def commit_with_ids(offsets: Mapping[Any, OffsetAndMetadata]) -> None:
+            """Add the topics' ids, by which the next assignment knows the offsets as ours."""
+            ids = self._inputs().input_ids
+            await commit(
+                {
+                    at: OffsetAndMetadata(committed.offset, ids.get(at.topic, ""))
+                    for at, committed in offsets.items()
+                }
+            )
+
+        vars(consumer)["commit"] = commit_with_ids
         return consumer
 
     async def seek_to_committed(self) -> Any:
         """Called by Faust before records flow, and where it fetched some before they may."""
-        found = await super().seek_to_committed()
-        await self.call_thread(self._begin, [at for at, offset in found.items() if not offset])
-        return found
+        found = {at: offset or 0 for at, offset in (await super().seek_to_committed()).items()}
+        starts = self._inputs().starts
+        begin = {at: min(offset, starts.get(at, offset)) for at, offset in found.items()}
+        await self.call_thread(
+            self._seek_back, {at: n for at, n in begin.items() if not n or n < found[at]}
+        )
+        return begin
 
-    async def _begin(self, partitions: Sequence[Any]) -> None:
+    async def _seek_back(self, offsets: Offsets) -> None:
         consumer = self._ensure_consumer()
-        for at in consumer.assignment() & set(partitions):
-            consumer.seek(at, 0)
+        for at in consumer.assignment() & set(offsets):
+            consumer.seek(at, offsets[at])
 
     def close(self) -> None:
         """Called by Faust in a rebalance while the worker ends: it does not join the group again.

@@ -19,6 +19,7 @@ Name = Literal[
     "palimpsest_stage_seconds",
     "palimpsest_event_loop_lag_seconds",
     "palimpsest_lag",
+    "palimpsest_inputs_deleted",
     "palimpsest_decisions_begin",
     "palimpsest_decisions_expire",
     "palimpsest_records_held",

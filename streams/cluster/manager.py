@@ -22,6 +22,7 @@ from palimpsest.streams.cluster.assigned import (
     starts,
 )
 from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.following import Offsets, TopicPartition, reader
 from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.partition import PartitionWriter
 from palimpsest.streams.cluster.publishing import PartitionProducer
@@ -76,6 +77,9 @@ class PartitionManager:
         self._effect = effect
         self._decider = OneThread("decider")
         self._assigned: dict[int, AssignedPartition] = {}
+        self.starts: Offsets = {}
+        """Where the inputs of the latest assignment continue."""
+        self.input_ids: Mapping[str, str] = {}
         self._assigning: asyncio.Task[None] | None = None
         self._revoking = asyncio.Lock()
         self._closed = False
@@ -215,12 +219,43 @@ class PartitionManager:
     async def _all_missed(
         self, logs: Mapping[int, PartitionReplica], inputs: Mapping[str, str]
     ) -> dict[int, Missed]:
-        done = await acknowledged(self._connection, self._topics) if logs else {}
+        """What continues where; from then on, `starts` and `input_ids` say the same."""
+        if not logs:
+            return {}
+        done = await acknowledged(self._connection, self._topics)
+        begins = await self._begins(logs)
+        continued: dict[TopicPartition, int] = {}
         found: dict[int, Missed] = {}
         for partition, log in logs.items():
             begin = await self._decider.run(starts, log, partition, inputs, done)
+            for topic, start in begin.items():
+                at = TopicPartition(topic, partition)
+                read = max(start, done[at].offset if at in done else 0)
+                self._tell_deleted(at, max(begins[at] - read, 0))
+                begin[topic] = continued[at] = max(start, begins[at])
             found[partition] = Missed(self._connection, begin)
+        self.starts, self.input_ids = continued, inputs
         return found
+
+    async def _begins(self, partitions: Iterable[int]) -> Offsets:
+        async with reader(self._connection) as consumer:
+            begins: Offsets = await consumer.beginning_offsets(
+                [self._topics.at(kind, partition) for kind in INPUTS for partition in partitions]
+            )
+        return begins
+
+    def _tell_deleted(self, at: TopicPartition, deleted: int) -> None:
+        """Report inputs that the brokers deleted before they were decided."""
+        labels = (at.topic, str(at.partition))
+        self._metrics.set("palimpsest_inputs_deleted", deleted, *labels)
+        if deleted:
+            _log.error(
+                "%s/%d: the brokers deleted %d offsets before any worker had read them: their"
+                " inputs were never decided. Publish them again, and keep inputs for longer"
+                " (retention.ms)",
+                *at,
+                deleted,
+            )
 
     async def _writer(
         self,

@@ -109,6 +109,15 @@ FIGURES = (
         ("topic", "partition"),
     ),
     Figure(
+        "palimpsest_inputs_deleted",
+        "gauge",
+        "Offsets of an input topic that brokers had deleted, at the last assignment, before any"
+        " worker read them.",
+        "Alert above 0: these inputs were never decided. Publish them again, and keep inputs for"
+        " longer (`retention.ms`).",
+        ("topic", "partition"),
+    ),
+    Figure(
         "palimpsest_decisions_begin",
         "gauge",
         "The offset at which a partition of the decisions begins: what came before it was deleted.",

@@ -61,7 +61,8 @@ async def ask_waiting(connection: Connection, topics: Topics) -> Waiting:
         ends = await consumer.end_offsets(inputs)
         begins = await consumer.beginning_offsets([*inputs, *decisions])
     done = await acknowledged(connection, topics)
-    lag = {at: max(end - max(begins[at], done.get(at, 0)), 0) for at, end in ends.items()}
+    read = {at: committed.offset for at, committed in done.items()}
+    lag = {at: max(end - max(begins[at], read.get(at, 0)), 0) for at, end in ends.items()}
     return Waiting(
         ends,
         lag,

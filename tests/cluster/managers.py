@@ -50,6 +50,7 @@ def new_manager(
     failed: Callable[[BaseException], Awaitable[None]] = raise_it,
     *,
     standing_by: bool = False,
+    metrics: Metrics | None = None,
 ) -> PartitionManager:
     """A manager that has no partitions yet, with the stub embedder."""
     embedder = Embedder(StubEngine())
@@ -61,7 +62,7 @@ def new_manager(
         lambda: embedder,
         lambda: datetime.now(UTC),
         failed,
-        Metrics(),
+        metrics or Metrics(),
         standing_by=standing_by,
     )
 

@@ -9,13 +9,16 @@ from typing import Any
 
 import orjson
 import pytest
-from aiokafka import AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 from aiokafka.errors import KafkaConnectionError
 
 from palimpsest.streams.cluster import manager as manager_module
 from palimpsest.streams.cluster import topics as topics_module
+from palimpsest.streams.cluster.assigned import acknowledged, worker_group
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.topics import Topics, partition_of
+from palimpsest.streams.cluster.metrics import Metrics
+from palimpsest.streams.cluster.topics import Topics, partition_of, topic_id
 from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, stderr_of
 from tests.cluster.load import publish
 from tests.cluster.managers import HOME, bring, decided, new_manager, row
@@ -114,6 +117,57 @@ def test_what_a_producer_gave_up_is_never_decided_on(cluster: Cluster) -> None:
     eventually(lambda: len(decided(where(cluster))) == 3, "the others are decided on")
     assert decided(where(cluster)) == ["0", "1", "4"]
     assert ended([worker]) == [0], stderr_of(worker)
+
+
+def test_inputs_that_an_operator_s_tool_passed_over_are_decided_at_once(cluster: Cluster) -> None:
+    """Nothing comes after them: a worker does not wait for a record to notice."""
+    publish(*where(cluster), [(HOME, b"ann", row(number), []) for number in range(9)])
+    asyncio.run(set_to_end(cluster))
+    worker = cluster.worker()
+    eventually(lambda: len(decided(where(cluster))) == 9, "what was passed over is decided on")
+    publish(*where(cluster), [(HOME, b"ann", row(9), [])])
+    eventually(lambda: len(decided(where(cluster))) == 10, "what came later is decided on")
+    cluster.decided()
+    assert ended([worker]) == [0], stderr_of(worker)
+    committed = asyncio.run(acknowledged(*where(cluster)))[cluster.topics.at("candidates", HOME)]
+    identity = asyncio.run(topic_id(cluster.connection, cluster.topics.name("candidates")))
+    assert (committed.offset, committed.metadata) == (10, identity)
+
+
+async def set_to_end(cluster: Cluster) -> None:
+    """As `kafka-consumer-groups.sh --reset-offsets --to-latest` does."""
+    at = [cluster.topics.at("candidates", partition) for partition in range(PARTITIONS)]
+    group = worker_group(cluster.topics)
+    arguments = cluster.connection.arguments()
+    async with AIOKafkaConsumer(**arguments, group_id=group, enable_auto_commit=False) as consumer:
+        ends = await consumer.end_offsets(at)
+        consumer.assign(at)
+        await consumer.commit(ends)
+
+
+def test_inputs_deleted_before_they_were_decided_are_reported(
+    tmp_path: Path, connection: Connection, topics: Topics, caplog: pytest.LogCaptureFixture
+) -> None:
+    publish(connection, topics, [(HOME, b"ann", row(number), []) for number in range(9)])
+    assert asyncio.run(bring_anew(tmp_path, connection, topics, range(4))) == [*range(4)]
+    at = topics.at("candidates", HOME)
+
+    async def run() -> float:
+        client = AIOKafkaAdminClient(**connection.arguments())
+        await client.start()
+        await client.delete_records({at: RecordsToDelete(before_offset=7)})
+        await client.close()
+        metrics = Metrics()
+        manager = new_manager(tmp_path, connection, topics, metrics=metrics)
+        assert await manager.assign(range(PARTITIONS))
+        assert manager.starts[at] == 7
+        await manager.close()
+        told = metrics.text().decode().splitlines()
+        [line] = [one for one in told if "inputs_deleted{" in one and not one.endswith(" 0.0")]
+        return float(line.rpartition(" ")[2])
+
+    assert asyncio.run(run()) == 3
+    assert "deleted 3 offsets before any worker had read them" in caplog.text
 
 
 def where(cluster: Cluster) -> tuple[Connection, Topics]:

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from aiokafka.structs import OffsetAndMetadata
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.wire import decode
@@ -72,7 +73,10 @@ def test_an_input_that_was_recreated_continues_at_its_start(tmp_path: Path) -> N
             replica.follow(Followed("memory.decisions", 0, "decisions", 9))
             replica.follow_input(InputOffset("memory.candidates", "former", 6), 0)
         inputs_now = {"memory.candidates": "new", "memory.commands": "commands"}
-        done = {TopicPartition(topic, 0): 4 for topic in inputs_now}
+        done = {
+            TopicPartition("memory.candidates", 0): OffsetAndMetadata(4, "former"),
+            TopicPartition("memory.commands", 0): OffsetAndMetadata(4, "commands"),
+        }
         assert starts(replica, 0, inputs_now, done) == {
             "memory.candidates": 0,
             "memory.commands": 4,

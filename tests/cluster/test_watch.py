@@ -12,6 +12,7 @@ from unittest.mock import AsyncMock
 import pytest
 from aiokafka.consumer.subscription_state import SubscriptionState
 from aiokafka.errors import GroupAuthorizationFailedError
+from aiokafka.structs import OffsetAndMetadata
 from faust.types import TP
 
 from palimpsest.contracts.errors import PalimpsestError, StoreError, TransientError
@@ -285,7 +286,9 @@ def asked(
 ) -> Waiting:
     """What waits where only the first partition of the topic of candidates has been worked on."""
     topics = Topics("", 2)
-    done = {} if acknowledged is None else {topics.at("candidates", 0): acknowledged}
+    done = {}
+    if acknowledged is not None:
+        done = {topics.at("candidates", 0): OffsetAndMetadata(acknowledged, "first")}
     brokers = SimpleNamespace(
         end_offsets=AsyncMock(side_effect=lambda asked: dict.fromkeys(asked, end)),
         beginning_offsets=AsyncMock(side_effect=lambda asked: dict.fromkeys(asked, begin)),

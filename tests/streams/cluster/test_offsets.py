@@ -12,6 +12,7 @@ from pathlib import Path
 import orjson
 import pytest
 from aiokafka import ConsumerRecord, TopicPartition
+from aiokafka.structs import OffsetAndMetadata
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import Decided
@@ -178,15 +179,21 @@ def test_a_replica_that_is_ahead_of_the_topic_is_recreated(
 
 
 def test_an_input_goes_on_behind_what_is_decided_on_or_acknowledged(tmp_path: Path) -> None:
-    """What had no effect is acknowledged alone."""
+    """What had no effect is acknowledged alone; what a tool has set is not acknowledged."""
     candidates, commands = (TopicPartition(topic, 0) for topic in INPUTS)
     with PartitionReplica.create(tmp_path / "replica.sqlite") as log:
         with log.transaction():
             log.follow_input(InputOffset(CANDIDATES, "candidates-id", 7), 0)
         assert starts(log, 0, INPUTS, {}) == {CANDIDATES: 8, commands.topic: 0}
-        done = {candidates: 5, commands: 4}
+        ids = INPUTS[candidates.topic], INPUTS[commands.topic]
+        done = {
+            candidates: OffsetAndMetadata(5, ids[0]),
+            commands: OffsetAndMetadata(4, ids[1]),
+        }
         assert starts(log, 0, INPUTS, done) == {CANDIDATES: 8, commands.topic: 4}
-        assert starts(log, 0, INPUTS, {candidates: 9})[CANDIDATES] == 9
+        for metadata, start in ((ids[0], 9), ("", 8)):
+            done = {candidates: OffsetAndMetadata(9, metadata)}
+            assert starts(log, 0, INPUTS, done)[CANDIDATES] == start
 
 
 def read_back(offset: int, line: bytes, headers: Headers = ()) -> ConsumerRecord[bytes, bytes]:

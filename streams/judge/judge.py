@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from uuid import uuid4
 
 from palimpsest.contracts import policy
-from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.errors import PalimpsestError, UsageError
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.streams.judge.messages import (
     composition_entries,
@@ -32,7 +33,7 @@ from palimpsest.streams.judge.models import NOTHING, Cost, model
 from palimpsest.streams.judge.pairs import Composed, JudgeAnswer, Pair, Side
 from palimpsest.streams.judge.prompts import ANSWERS, Name, Prompt, prompt
 from palimpsest.streams.judge.settings import JudgeSettings
-from palimpsest.streams.judge.storage import FILE, Budget, Key, VerdictCache
+from palimpsest.streams.judge.storage import FILE, LEASE_SECONDS, Budget, Key, VerdictCache
 
 if TYPE_CHECKING:
     from palimpsest.streams.judge.service import Reply, Service
@@ -41,6 +42,8 @@ __all__ = ["Composed", "Judge", "Pair", "PairJudge", "Side"]
 
 SWAPPED = "~swapped"
 """Suffix of a prompt's id in the cache: the pair was shown in the other order."""
+WAIT_SECONDS = 0.1
+"""Interval at which an answer is looked for that somebody else has asked for."""
 Result = TypeVar("Result")
 
 
@@ -192,7 +195,14 @@ class Judge:
         """One text of several, given oldest first; the verdict's `neighbour_id` is the oldest's."""
         asked, name = prompt("compose"), self.rules.model
         key = Key(sources[0].hash, _hash(sources[1:]), asked.id, name)
-        answer = self._cached(key) or await self._composed(key, sources, asked)
+        answer = self._cached(key)
+        while answer is None:
+            async with self._leased([key]) as leased:
+                if leased:
+                    answer = self._cached(key) or await self._composed(key, sources, asked)
+            if answer is None:
+                await asyncio.sleep(WAIT_SECONDS)
+                answer = self._cached(key)
         return Composed(answer.text, _verdict(sources[0], answer, asked, name))
 
     async def _composed(self, key: Key, sources: Sequence[Side], asked: Prompt) -> JudgeAnswer:
@@ -228,15 +238,44 @@ class Judge:
         Pairs of equal texts are requested once, and the first of them carries the cost.
         """
         keys = [how.key(pair) for pair in pairs]
-        found = {key: one for key in dict.fromkeys(keys) if (one := self._cached(key))}
-        missing = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in found}
-        requested = await self._ask_all(how, list(missing.values()))
-        found |= zip(missing, requested, strict=True)
+        found: dict[Key, JudgeAnswer] = {}
+        while missing := self._missing(dict(zip(keys, pairs, strict=True)), found):
+            async with self._leased(missing) as leased:
+                unanswered = self._missing({key: missing[key] for key in leased}, found)
+                requested = await self._ask_all(how, list(unanswered.values()))
+                found |= zip(unanswered, requested, strict=True)
+            if not leased:
+                await asyncio.sleep(WAIT_SECONDS)
         answers = []
         for key in keys:
             answers.append(found[key])
             found[key] = replace(found[key], cost=NOTHING)
         return answers
+
+    def _missing(self, pairs: dict[Key, Pair], found: dict[Key, JudgeAnswer]) -> dict[Key, Pair]:
+        """The pairs that have no answer; those that are cached are added to `found`."""
+        for key in pairs.keys() - found.keys():
+            if answer := self._cached(key):
+                found[key] = answer
+        return {key: pair for key, pair in pairs.items() if key not in found}
+
+    @asynccontextmanager
+    async def _leased(self, keys: Iterable[Key]) -> AsyncIterator[list[Key]]:
+        """Lease the keys that nobody else, in any process, is asking about."""
+        lease = uuid4().hex
+        leased = self._cache.lease(keys, lease)
+        renewing = asyncio.create_task(self._renew(lease))
+        try:
+            yield leased
+        finally:
+            renewing.cancel()
+            self._cache.release(lease)
+
+    async def _renew(self, lease: str) -> None:
+        while True:
+            await asyncio.sleep(LEASE_SECONDS / 3)
+            with suppress(PalimpsestError):  # a lease that ends too early costs a request
+                self._cache.renew(lease)
 
     async def _ask_all(self, how: _Comparison, pairs: Sequence[Pair]) -> list[JudgeAnswer]:
         """Send all pairs in few concurrent requests."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -22,6 +23,9 @@ from palimpsest.streams.judge.settings import JudgeSettings
 FILE = "judge.sqlite"
 """The file's name, beside a store's log."""
 BUSY_SECONDS = 30.0
+LEASE_SECONDS = 30.0
+"""For how long a request in progress keeps others from the same pair, unless it is renewed: after a
+crash they wait no longer."""
 SPENT = "the budget of this day is spent"
 """The reason of an `unavailable` verdict if the budget left no room for the request."""
 
@@ -31,6 +35,9 @@ _ANSWERS = """CREATE TABLE IF NOT EXISTS answers (
     PRIMARY KEY (older, newer, prompt, model)) WITHOUT ROWID"""
 _OWED = """CREATE TABLE IF NOT EXISTS owed (
     older BLOB, newer BLOB, prompt TEXT, model TEXT, cost TEXT NOT NULL,
+    PRIMARY KEY (older, newer, prompt, model)) WITHOUT ROWID"""
+_ASKED = """CREATE TABLE IF NOT EXISTS asked (
+    older BLOB, newer BLOB, prompt TEXT, model TEXT, lease TEXT NOT NULL, expires REAL NOT NULL,
     PRIMARY KEY (older, newer, prompt, model)) WITHOUT ROWID"""
 _SPENDING = """CREATE TABLE IF NOT EXISTS spending (
     day TEXT PRIMARY KEY, calls INTEGER, usd REAL) WITHOUT ROWID"""
@@ -59,7 +66,7 @@ def connect(file: Path) -> sqlite3.Connection:
     with file_errors(file):
         connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
         try:
-            for statement in (*_SETTINGS, _ANSWERS, _OWED, _SPENDING):
+            for statement in (*_SETTINGS, _ANSWERS, _OWED, _ASKED, _SPENDING):
                 connection.execute(statement)
         except BaseException:
             connection.close()
@@ -115,6 +122,33 @@ class VerdictCache:
         values = (*key.row, answer.answer, answer.reason, answer.text)
         with file_errors(self._file):
             self._connection.execute(sql, values)
+
+    def lease(self, keys: Iterable[Key], lease: str) -> list[Key]:
+        """Lease keys, so that others wait for their answers; returns those that nobody else has."""
+        sql = (
+            "INSERT INTO asked VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
+            " SET lease = excluded.lease, expires = excluded.expires WHERE expires < ? RETURNING 1"
+        )
+        now = time.time()
+        with file_errors(self._file):
+            return [
+                key
+                for key in keys
+                if self._connection.execute(
+                    sql, (*key.row, lease, now + LEASE_SECONDS, now)
+                ).fetchall()
+            ]
+
+    def renew(self, lease: str) -> None:
+        """Keep a lease for LEASE_SECONDS from now."""
+        sql = "UPDATE asked SET expires = ? WHERE lease = ?"
+        with file_errors(self._file):
+            self._connection.execute(sql, (time.time() + LEASE_SECONDS, lease))
+
+    def release(self, lease: str) -> None:
+        """End a lease: its answers are cached, or others may ask."""
+        with file_errors(self._file):
+            self._connection.execute("DELETE FROM asked WHERE lease = ?", (lease,))
 
     def owe(self, key: Key, cost: Cost) -> None:
         """Store the cost of an answer that no verdict has recorded yet."""

@@ -28,7 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo cluster-demo test test-crash test-cluster-chaos test-campaign test-engines test-mem0 check format \
+.PHONY: help install demo cluster-demo test test-crash test-cluster-chaos test-campaign test-engines test-mem0 test-mutants check format \
 	test-pythons test-wheel bench bench-quality schemas constraints clean
 
 help: ## Print this list.
@@ -69,6 +69,9 @@ test-engines: .venv-engines/installed ## Prove that the engines give the same ve
 
 test-mem0: .venv/installed .venv-mem0/installed ## Test the server with mem0's own client, and import stores that mem0 and Chroma wrote (in .venv-mem0).
 	$(BIN)/python -m pytest -m mem0 tests/mem0 $(ARGS)
+
+test-mutants: .venv/installed ## Break the code in 60 drawn places and count the breaks that tests notice (hours); ARGS="--seed 1 --count 6" for a part.
+	$(BIN)/python -m infra.mutants $(ARGS)
 
 check: .venv/installed ## Check format, lint and types.
 	$(BIN)/ruff format --check .

@@ -1,0 +1,140 @@
+"""Mutation testing: breaks the code in one place at a time, and reports what no test notices.
+
+`python -m infra.mutants [--count 60] [--seed N] [--folders streams/core …] [pytest's arguments]`.
+The seed is printed, and chooses the same breaks of the same code again. Each break is tried in a
+copy of the repository, with pytest's first failure; a survivor costs the time of a whole run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = (
+    "streams/core",
+    "streams/replay",
+    "streams/write",
+    "streams/log",
+    "streams/cluster",
+    "projections",
+)
+OPERATORS: dict[type[ast.AST], str] = {
+    ast.Lt: "<=",
+    ast.LtE: "<",
+    ast.Gt: ">=",
+    ast.GtE: ">",
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.Is: "is not",
+    ast.IsNot: "is",
+    ast.In: "not in",
+    ast.NotIn: "in",
+}
+COPIED = shutil.ignore_patterns(".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__")
+TIMEOUT_SECONDS = 1800
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One break: the bytes of a file from `start` to `end` become `code`."""
+
+    file: Path
+    line: int
+    start: int
+    end: int
+    code: str
+
+    def describe(self, source: bytes) -> str:
+        """Where it is, and what becomes of what."""
+        was = " ".join(source[self.start : self.end].decode().split())
+        return f"{self.file.relative_to(ROOT)}:{self.line}: {was} -> {self.code}"
+
+
+def mutants(file: Path) -> Iterator[Mutant]:
+    """Every break of a file: comparisons, conditions, numbers, and calls that are left out."""
+    source = file.read_bytes()
+    starts = [0]
+    for row in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(row))
+
+    def mutant(node: ast.expr | ast.stmt, code: str) -> Mutant:
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        start = starts[node.lineno - 1] + node.col_offset
+        end = starts[node.end_lineno - 1] + node.end_col_offset
+        return Mutant(file, node.lineno, start, end, code)
+
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Compare(ops=[operator]):
+                left, right = ast.unparse(node.left), ast.unparse(node.comparators[0])
+                yield mutant(node, f"({left} {OPERATORS[type(operator)]} {right})")
+            case ast.BoolOp():
+                other = " or " if isinstance(node.op, ast.And) else " and "
+                yield mutant(node, f"({other.join(f'({ast.unparse(v)})' for v in node.values)})")
+            case ast.If() | ast.While() | ast.IfExp():
+                yield mutant(node.test, f"(not ({ast.unparse(node.test)}))")
+            case ast.Constant(value=int() as number) if not isinstance(number, bool):
+                yield mutant(node, str(number + 1))
+            case ast.Expr(value=ast.Call(func=function)) if "log" not in ast.unparse(function):
+                yield mutant(node, "pass")
+
+
+def is_noticed(mutant: Mutant, copy: Path, arguments: list[str]) -> bool:
+    """Whether a test fails in a copy of the repository that has the break."""
+    place = copy / mutant.file.relative_to(ROOT)
+    source = place.read_bytes()
+    place.write_bytes(source[: mutant.start] + mutant.code.encode() + source[mutant.end :])
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "4", "--dist", "worksteal"]
+    environment = os.environ | {"PYTHONPATH": str(copy)}
+    try:
+        ended = subprocess.run(
+            [*command, *arguments],
+            cwd=copy,
+            env=environment,
+            capture_output=True,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return True  # it hangs: nobody would miss that
+    finally:
+        place.write_bytes(source)
+    return ended.returncode != 0
+
+
+def main() -> int:
+    """Draw breaks, try each, and print the share that was noticed; exit status 1 under 97 %."""
+    parser = argparse.ArgumentParser(description=__doc__, prog="python -m infra.mutants")
+    parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "big"))
+    parser.add_argument("--folders", nargs="+", default=FOLDERS)
+    given, arguments = parser.parse_known_args()
+    print(f"--seed {given.seed}", flush=True)
+    files = sorted(file for folder in given.folders for file in (ROOT / folder).rglob("*.py"))
+    every = [mutant for file in files for mutant in mutants(file)]
+    chosen = random.Random(given.seed).sample(every, given.count)
+    survivors = 0
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(shutil.copytree(ROOT, Path(folder) / "copy", symlinks=True, ignore=COPIED))
+        for number, mutant in enumerate(chosen, 1):
+            noticed = is_noticed(mutant, copy, arguments)
+            survivors += not noticed
+            verdict = "noticed " if noticed else "SURVIVED"
+            print(f"{number:>3} {verdict} {mutant.describe(mutant.file.read_bytes())}", flush=True)
+    print(f"{given.count - survivors} of {given.count} breaks were noticed, of {len(every):,}")
+    return int(survivors > 0.03 * given.count)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

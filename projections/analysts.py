@@ -5,12 +5,13 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Self
 
 import duckdb
 import orjson
@@ -19,14 +20,13 @@ from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.contracts.identity import digest
 from palimpsest.projections import comments
 from palimpsest.projections.files import checksum, remove, sync
-from palimpsest.projections.segments import SegmentWriter, listed
+from palimpsest.projections.segments import FOLDER, SegmentWriter, listed
 from palimpsest.projections.source import Effect, no_effect
-from palimpsest.projections.views import FILE, MOVED, place_of, quoted, views
+from palimpsest.projections.statements import views_read
+from palimpsest.projections.views import FILE, Place, literal_glob, place_of, quoted, views
 
 STORAGE = "v1.2.0"
 """The oldest DuckDB that opens the file; a file of 2.0's own format is closed to 1.5 (MEASURED)."""
-STAMPED = "; version "
-"""Before the stamp, at the end of the comment on `log_position`."""
 RECORD = "views.json"
 """What was last written as `palimpsest.duckdb`, for starts to come."""
 MEMORY = "1GB"
@@ -38,26 +38,19 @@ LEFT = "Cannot open file"
 KEPT = 2
 """How many instances of DuckDB wait for the next query: most take less time than making one."""
 
-_READING = frozenset(
-    {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN, duckdb.StatementType.PRAGMA}
-)
-
 Row = dict[str, Any]
 Parameters = Sequence[object] | Mapping[str, object]
 """Values for a query's `?` in their order, or for its `$name` by name."""
 Query = tuple[str, Parameters]
 
-_REPEATABLE = _READING - {duckdb.StatementType.PRAGMA}
-"""What leaves an instance as it was: a PRAGMA may set an option."""
-
-_waiting: list[duckdb.DuckDBPyConnection] = []
+_waiting: list[_Instance] = []
 
 
 @atexit.register
 def _close_waiting() -> None:
     """Close what waits, before the process ends or forks: a child has none of its threads."""
     while _waiting:
-        _waiting.pop().close()
+        _waiting.pop().database.close()
 
 
 os.register_at_fork(before=_close_waiting)
@@ -66,6 +59,9 @@ _LIMITS: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": MEMORY,
     "threads": THREADS,
     "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "python_enable_replacements": False,
 }
 
 
@@ -84,22 +80,35 @@ def ensure_views(folder: Path, effect: Effect = no_effect) -> bool:
     first = [s for s in listed(folder) if s.end == 0]
     if not first or first[-1].damage() is not None:
         _write_empty_tables(folder, effect)
-    wanted = views(place_of(folder))
+    wanted = _views_in(views_file(folder), folder)
     stamp = _stamp(wanted)
     if _recorded(folder) == stamp:
         return False
-    missing = _written(folder) != stamp
-    if missing:
-        _write(folder, wanted, effect)
+    _write(views_file(folder), wanted, effect)
     _record(folder, stamp)
-    return missing
+    return True
+
+
+def _views_in(file: Path, folder: Path) -> dict[str, str]:
+    """The views over a folder's segments that a file has; they tell if it was moved."""
+    return views(Place(place_of(folder).segments, file.resolve().as_posix()))
+
+
+def write_views(folder: Path, file: Path) -> None:
+    """Write a file of views over these segments elsewhere, for those who cannot write beside them.
+
+    UsageError if a file is there already.
+    """
+    if file.exists():
+        raise UsageError(f"{file} is there already: name a file to be made")
+    _write(file, _views_in(file, folder), no_effect)
 
 
 def _record(folder: Path, stamp: str) -> None:
     """Keep the stamp beside the views, with the checksum of the file that has it.
 
-    For the next start, because DuckDB takes longer to open than everything else there together.
-    Nothing rests on it: where it is missing, torn or not of this file, DuckDB is asked.
+    If the record is missing, torn or not of this file, such as one that an analyst wrote into, the
+    views are written again.
     """
     known = {"stamp": stamp, "crc32": checksum(views_file(folder))}
     (folder / RECORD).write_bytes(orjson.dumps(known))
@@ -128,22 +137,8 @@ def _stamp(wanted: dict[str, str]) -> str:
     return digest(repr([sorted(wanted.items()), comments.known()]).encode())
 
 
-def _written(folder: Path) -> str | None:
-    """The stamp of the views that are there; None where the file cannot be read."""
-    if not views_file(folder).is_file():
-        return None
-    try:
-        with duckdb.connect(str(views_file(folder)), read_only=True, config=_LIMITS) as database:
-            found = database.execute(
-                "SELECT comment FROM duckdb_views() WHERE view_name = 'log_position'"
-            ).fetchone()
-    except duckdb.Error:
-        return None
-    return str(found[0]).rpartition(STAMPED)[2] if found else None
-
-
-def _write(folder: Path, wanted: dict[str, str], effect: Effect) -> None:
-    beside = folder / f"{FILE}.new"
+def _write(file: Path, wanted: dict[str, str], effect: Effect) -> None:
+    beside = file.with_name(f"{file.name}.new")
     remove(beside)
     if "?" in str(beside):  # DuckDB would look for its write-ahead log in another folder
         with TemporaryDirectory() as elsewhere:
@@ -153,8 +148,9 @@ def _write(folder: Path, wanted: dict[str, str], effect: Effect) -> None:
         _write_views(beside, wanted)
     sync(beside)
     effect("views:written")
-    beside.replace(views_file(folder))
-    sync(folder)
+    remove(file.with_name(f"{file.name}.wal"))  # of an analyst who wrote into the former file
+    beside.replace(file)
+    sync(file.parent)
 
 
 def _write_views(file: Path, wanted: dict[str, str]) -> None:
@@ -162,39 +158,27 @@ def _write_views(file: Path, wanted: dict[str, str]) -> None:
         options = f"(STORAGE_VERSION {quoted(STORAGE)})"
         # In one transaction: comments one by one took four times as long.
         database.execute(f"ATTACH {quoted(str(file))} AS store {options}; USE store; BEGIN")
-        for name, select in wanted.items():
-            database.execute(f"CREATE VIEW {name} AS {select}")
-        for name in wanted:
-            database.execute(f"COMMENT ON VIEW {name} IS {quoted(comments.VIEWS[name])}")
-        stamped = f"{comments.VIEWS['log_position']}{STAMPED}{_stamp(wanted)}"
-        database.execute(f"COMMENT ON VIEW log_position IS {quoted(stamped)}")
-        _comment_on_columns(database)
+        _create_views(database, wanted)
         database.execute("COMMIT; USE memory; CHECKPOINT store; DETACH store")
 
 
+def _create_views(database: duckdb.DuckDBPyConnection, wanted: dict[str, str]) -> None:
+    for name, select in wanted.items():
+        database.execute(f"CREATE OR REPLACE VIEW {name} AS {select}")
+        database.execute(f"COMMENT ON VIEW {name} IS {quoted(comments.VIEWS[name])}")
+    _comment_on_columns(database)
+
+
 def _comment_on_columns(database: duckdb.DuckDBPyConnection) -> None:
-    columns = "SELECT table_name, column_name FROM duckdb_columns() WHERE database_name = 'store'"
+    columns = (
+        "SELECT table_name, column_name FROM duckdb_columns()"
+        " WHERE database_name = current_database()"
+    )
     said = (
         f'COMMENT ON COLUMN {view}."{column}" IS {quoted(comments.comment_of(view, column))}'
         for view, column in database.execute(columns).fetchall()
     )
     database.execute("; ".join(said))
-
-
-def _kinds(text: str) -> set[duckdb.StatementType]:
-    """The kinds of its statements; UsageError for what is no query: the views are for reading."""
-    instance = _taken()
-    try:
-        kinds = {statement.type for statement in instance.extract_statements(text)}
-    except duckdb.Error as error:
-        raise UsageError(str(error)) from error
-    finally:
-        _give_back(instance)
-    if not kinds:
-        raise UsageError("there is no query")
-    if not kinds <= _READING:
-        raise UsageError("only queries are allowed: the views follow from the log alone")
-    return kinds
 
 
 def query(folder: Path, text: str, parameters: Parameters = ()) -> list[Row]:
@@ -211,74 +195,91 @@ def queries(folder: Path, *asked: Query) -> list[list[Row]]:
     A segment that was merged into another may leave after a query has listed it and before it is
     opened: then all of them are run again. Errors as `query` has them.
     """
-    kinds = {kind for text, _ in asked for kind in _kinds(text)}
-    file = views_file(folder)
-    if not file.is_file():
-        raise StoreError(f"there are no views at {file}: run `palimpsest rebuild duckdb`")
+    if not (folder / FOLDER).is_dir():
+        raise StoreError(f"there are no views at {folder}: run `palimpsest rebuild duckdb`")
     try:
-        return _rows(file, asked, kinds <= _REPEATABLE)
+        return _rows(folder, asked)
     except duckdb.Error as error:
-        if isinstance(error, duckdb.IOException) or MOVED in str(error):
+        if isinstance(error, duckdb.IOException):
             raise StoreError(f"the projections at {folder} cannot be read: {error}") from error
         raise UsageError(str(error)) from error
 
 
-def _rows(
-    file: Path, asked: Sequence[Query], keep: bool, listings: int = LISTINGS
-) -> list[list[Row]]:
+def _rows(folder: Path, asked: Sequence[Query], listings: int = LISTINGS) -> list[list[Row]]:
     try:
-        return _listed_once(file, asked, keep)
+        return _listed_once(folder, asked)
     except duckdb.IOException as error:
         if LEFT not in str(error) or listings == 1:
             raise
-    return _rows(file, asked, keep, listings - 1)
+    return _rows(folder, asked, listings - 1)
 
 
-def _listed_once(file: Path, asked: Sequence[Query], keep: bool) -> list[list[Row]]:
-    path = str(file.resolve())
-    with _instance(Path(f"{path}.tmp"), keep) as instance, instance.cursor() as database:
-        database.execute(f"ATTACH {quoted(path)} AS {file.stem} (READ_ONLY); USE {file.stem}")
-        rows = [_objects(database.execute(text, _bound(given))) for text, given in asked]
-        database.execute(f"USE memory; DETACH {file.stem}")
-        return rows
+def _listed_once(folder: Path, asked: Sequence[Query]) -> list[list[Row]]:
+    with _instance(folder) as instance, instance.database.cursor() as database:
+        for text, _ in asked:
+            instance.create(views_read(database, text))
+        return [_objects(database.execute(text, _bound(given))) for text, given in asked]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Instance:
+    """An in-memory DuckDB that may read one store's segments, and nothing else.
+
+    It has views of its own: an analyst may lock or change the file of views.
+    """
+
+    folder: Path
+    database: duckdb.DuckDBPyConnection
+    views: dict[str, str]
+    """Those that no query has needed yet: creating all takes longer than most queries."""
+
+    @classmethod
+    def of(cls, folder: Path) -> Self:
+        place = place_of(folder)
+        database = duckdb.connect(config=_LIMITS)
+        # A pattern names the folder otherwise if a character of its path stands for others.
+        readable = [f"{place.segments}/", f"{literal_glob(place.segments)}/"]
+        database.execute(
+            f"SET temp_directory = {quoted(f'{folder / FILE}.tmp')};"
+            f" SET enable_external_file_cache = false;"
+            f" SET allowed_directories = [{', '.join(map(quoted, readable))}];"
+            " SET enable_external_access = false; SET lock_configuration = true"
+        )
+        return cls(folder, database, views(place))
+
+    def create(self, names: Iterable[str] | None) -> None:
+        """Create the views of these names; all, with their comments, if a query may see any."""
+        if names is None and self.views:
+            self.database.execute("BEGIN")
+            _create_views(self.database, views(place_of(self.folder)))
+            self.database.execute("COMMIT")
+            self.views.clear()
+        for name in self.views.keys() & set(names or ()):
+            self.database.execute(f"CREATE VIEW {name} AS {self.views.pop(name)}")
 
 
 @contextmanager
-def _instance(spill: Path, keep: bool) -> Iterator[duckdb.DuckDBPyConnection]:
-    """An instance of DuckDB for one caller, which spills to this folder.
-
-    Unless something fails, it waits for the next caller. While it waits it keeps nothing of the
-    files that it read; one that has spilled could not, and cannot spill to another folder.
-    """
-    instance = _taken()
+def _instance(folder: Path) -> Iterator[_Instance]:
+    """An instance for one caller. Unless a query fails, it waits for the next one."""
+    instance = _taken(folder.resolve())
     try:
-        instance.execute(
-            f"SET temp_directory = {quoted(str(spill))}; SET enable_external_file_cache = true"
-        )
         yield instance
-        if keep:
-            instance.execute("SET enable_external_file_cache = false")
     except BaseException:
-        instance.close()
+        instance.database.close()
         raise
-    if keep and not spill.exists():
-        _give_back(instance)
-    else:
-        instance.close()
+    _waiting.append(instance)
+    with suppress(IndexError):  # another thread has taken one
+        while len(_waiting) > KEPT:
+            _waiting.pop(0).database.close()
 
 
-def _taken() -> duckdb.DuckDBPyConnection:
-    try:
-        return _waiting.pop()
-    except IndexError:
-        return duckdb.connect(config=_LIMITS)
-
-
-def _give_back(instance: duckdb.DuckDBPyConnection) -> None:
-    if len(_waiting) < KEPT:
-        _waiting.append(instance)
-    else:
-        instance.close()
+def _taken(folder: Path) -> _Instance:
+    for instance in [*_waiting]:
+        if instance.folder == folder:
+            with suppress(ValueError):  # another thread was quicker
+                _waiting.remove(instance)
+                return instance
+    return _Instance.of(folder)
 
 
 def _bound(parameters: Parameters) -> list[object] | dict[str, object]:

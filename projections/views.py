@@ -30,8 +30,9 @@ from palimpsest.projections.tables import (
 
 FILE = "palimpsest.duckdb"
 MOVED = (
-    "this store was moved or copied since its views were written:"
-    " run `palimpsest sql` here once, then open the file again"
+    "this store was moved or copied since its views were written: run `palimpsest sql` here once,"
+    " then open the file again; on a read-only disk, write views elsewhere with `palimpsest sql"
+    " --views FILE`"
 )
 
 
@@ -47,10 +48,10 @@ def literal_glob(path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a store's segments are, and the file of views that may read them."""
+    """Where a store's segments are, and the file that the views are in, if they are in one."""
 
     segments: str
-    file: str
+    file: str | None = None
 
     def scan(self, table: str) -> str:
         """Every row of a table, of whatever segment."""
@@ -59,17 +60,16 @@ class Place:
 
     def horizon(self) -> str:
         """The position that all segments together reach; an error at any other place than here."""
+        position = f"SELECT max(position) AS position FROM {self.scan(POSITION)}"
+        if self.file is None:
+            return position
         here = f"EXISTS (FROM duckdb_databases() WHERE path = {quoted(self.file)})"
-        return (
-            f"SELECT max(position) AS position FROM {self.scan(POSITION)}"
-            f" WHERE CASE WHEN {here} THEN true ELSE error({quoted(MOVED)}) END"
-        )
+        return f"{position} WHERE CASE WHEN {here} THEN true ELSE error({quoted(MOVED)}) END"
 
 
 def place_of(folder: Path) -> Place:
-    """The folder as DuckDB will see it, links resolved."""
-    here = folder.resolve()
-    return Place((here / FOLDER).as_posix(), (here / FILE).as_posix())
+    """The segments of a folder as DuckDB will see them, links resolved."""
+    return Place((folder.resolve() / FOLDER).as_posix())
 
 
 def current(place: Place, table: Table) -> str:

@@ -296,18 +296,30 @@ def sql(
     context: typer.Context,
     query: Annotated[
         str | None,
-        typer.Argument(help="One read-only query of DuckDB.", autocompletion=complete_columns),
+        typer.Argument(help="One SELECT of DuckDB.", autocompletion=complete_columns),
     ] = None,
     params: Annotated[
         list[str] | None,
         typer.Option("--param", metavar="NAME=VALUE", help="The value of $NAME in the query."),
     ] = None,
+    views: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the DuckDB file of the views here."),
+    ] = None,
 ) -> None:
-    """Query the analysts' views; without a query, print their file and how to open it."""
+    """Query the analysts' views; without a query, print their file and how to open it.
+
+    A query is one SELECT, which reads the views and nothing else. With --views, the file of the
+    views is written elsewhere, for a store that you may only read.
+    """
+    from palimpsest.projections.analysts import write_views
+
     call = invocation(context)
     with call.store() as store:
+        if views is not None:
+            write_views(store.sql_file.parent, views)
         if query is None:
-            file = store.sql_file.resolve()
+            file = (views or store.sql_file).resolve()
             ways = rendering.ways_to_open(file)
             call.output.answer(
                 {"file": str(file), "open": ways}, lambda: rendering.views(file, ways)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
 from palimpsest.projections import analysts
-from palimpsest.projections.analysts import STAMPED, ensure_views, query
+from palimpsest.projections.analysts import ensure_views, query
 from palimpsest.projections.projector import Projector
 from tests.light import comment_on_columns
 from tests.projections.histories import History
@@ -19,14 +20,14 @@ QUERIES = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("projections")
     with patch.object(analysts, "_comment_on_columns", comment_on_columns):
         ensure_views(folder)
-    projector = Projector(folder, History(1).steps(300).log)
-    projector.start()
-    projector.close()
-    return folder
+        projector = Projector(folder, History(1).steps(300).log)
+        projector.start()
+        projector.close()
+        yield folder
 
 
 @pytest.mark.parametrize("text", QUERIES)
@@ -38,7 +39,7 @@ def test_every_view_and_column_is_on_the_page_and_has_its_comment(folder: Path) 
     views = query(folder, "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal")
     assert len(views) == len(re.findall(r"^\| `", PAGE, re.MULTILINE))
     for view in views:
-        name, said = view["view_name"], view["comment"].partition(STAMPED)[0]
+        name, said = view["view_name"], view["comment"]
         assert f"\n| `{name}` | {said} |\n" in PAGE
         columns = query(
             folder,

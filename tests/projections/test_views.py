@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.contracts.events import Composition
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.projections import analysts
-from palimpsest.projections.analysts import ensure_views, query, views_file
+from palimpsest.projections.analysts import ensure_views, query, views_file, write_views
 from palimpsest.projections.projector import Projector
 from palimpsest.projections.segments import FOLDER, listed
 from palimpsest.projections.views import Place, views
@@ -246,7 +248,7 @@ def test_the_views_are_not_opened_to_know_that_they_are_well(
         patch.setattr(duckdb, "connect", None)
         assert not ensure_views(tmp_path)
     record.write_bytes(record.read_bytes()[:-3])
-    assert not ensure_views(tmp_path)
+    assert ensure_views(tmp_path)
     views.write_bytes(views.read_bytes()[:-7])
     assert ensure_views(tmp_path)
     assert query(tmp_path, "FROM log_position") == [{"position": 0}]
@@ -256,11 +258,62 @@ def test_a_moved_store_works_after_any_command(tmp_path: Path) -> None:
     history = History()
     history.admit("ada", "The compass points to the door.")
     show(tmp_path / "a" / "projections", history)
-    (tmp_path / "a").rename(tmp_path / "b")
-    with pytest.raises(StoreError):
-        query(tmp_path / "b" / "projections", "FROM memories")
-    show(tmp_path / "b" / "projections", history)
-    assert len(query(tmp_path / "b" / "projections", "FROM memories")) == 1
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    moved = tmp_path / "b" / "projections"
+    assert len(query(moved, "FROM memories")) == 1
+    with (
+        duckdb.connect(str(views_file(moved)), read_only=True) as database,
+        pytest.raises(duckdb.Error, match="palimpsest sql"),
+    ):
+        database.execute("FROM memories")
+    elsewhere = tmp_path / "views.duckdb"
+    write_views(moved, elsewhere)  # as somebody does who reads another's disk
+    show(moved, history)
+    for file in (views_file(moved), elsewhere):
+        with duckdb.connect(str(file), read_only=True) as database:
+            assert database.execute("SELECT count(*) FROM memories").fetchone() == (1,)
+    with pytest.raises(UsageError, match="is there already"):
+        write_views(moved, elsewhere)
+
+
+def test_an_analyst_who_opens_the_file_for_writing_is_in_nobodys_way(tmp_path: Path) -> None:
+    history = History()
+    history.admit("ada", "The lantern hangs by the gate.")
+    show(tmp_path, history)
+    with held(views_file(tmp_path)):
+        analysts._waiting.clear()
+        assert len(query(tmp_path, "FROM memories")) == 1
+        history.admit("ada", "The well is behind the barn.")
+        show(tmp_path, history)
+        assert len(query(tmp_path, "FROM memories")) == 2
+    show(tmp_path, history)
+    with duckdb.connect(str(views_file(tmp_path)), read_only=True) as database:
+        assert database.execute("SELECT count(*) FROM memories").fetchone() == (2,)
+        assert database.execute("FROM duckdb_tables()").fetchall() == []
+
+
+HOLDS = """
+import sys, duckdb
+database = duckdb.connect(sys.argv[1])
+database.execute("CREATE TABLE mine AS SELECT 1; DROP VIEW memories")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def held(file: Path) -> Iterator[None]:
+    """Have another process keep the file open for writing, and change it, while the block runs."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDS, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as analyst:
+        assert analyst.stdout is not None
+        assert analyst.stdin is not None
+        assert analyst.stdout.readline() == b"held\n"
+        try:
+            yield
+        finally:
+            analyst.stdin.close()
 
 
 def test_it_is_reached_through_a_link_and_attached(tmp_path: Path) -> None:
@@ -306,29 +359,40 @@ def test_errors_say_whose_they_are(tmp_path: Path) -> None:
     assert query(tmp_path, "SELECT ? AS x", [1]) == [{"x": 1}]
 
 
-def test_a_query_leaves_nothing_for_the_next_one(tmp_path: Path) -> None:
-    """They share an instance of DuckDB, one after the other, whatever store they are for."""
-    here, there = tmp_path / "here", tmp_path / "there"
-    for folder, text in ((here, "A kettle is hers."), (there, "The ferry leaves at noon.")):
-        history = History()
-        history.admit("ada", text)
-        show(folder, history)
+def test_an_instance_of_duckdb_waits_for_the_next_query_of_its_store(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("here", "there", "elsewhere")]
+    here, there, elsewhere = folders
+    for folder in folders:
+        ensure_views(folder)
     analysts._waiting.clear()
-    assert one(here, "SELECT face FROM memories") == {"face": "A kettle is hers."}
+    query(here, "FROM log_position")
     [instance] = analysts._waiting
-    assert one(there, "SELECT face FROM memories") == {"face": "The ferry leaves at noon."}
-    assert analysts._waiting == [instance]
-    databases = "SELECT database_name FROM duckdb_databases() WHERE NOT internal ORDER BY ALL"
-    assert [row["database_name"] for row in query(here, databases)] == ["memory", "palimpsest"]
+    query(there, "FROM log_position")
+    query(here, "FROM memories")
+    assert instance in analysts._waiting
     spilling = "SELECT current_setting('temp_directory') AS folder"
     for folder in (here, there):
         assert one(folder, spilling) == {"folder": f"{views_file(folder).resolve()}.tmp"}
-    query(here, "PRAGMA version")  # others of its kind set options
-    assert analysts._waiting == []
-    query(here, "SELECT 1")
     with pytest.raises(UsageError):
         query(here, "FROM nowhere")
-    assert analysts._waiting == []
+    assert instance not in analysts._waiting
+    query(here, "SELECT 1")
+    query(elsewhere, "SELECT 1")
+    assert [kept.folder for kept in analysts._waiting] == [here.resolve(), elsewhere.resolve()]
+
+
+def test_a_query_of_the_catalog_sees_every_view(tmp_path: Path) -> None:
+    ensure_views(tmp_path)
+    everything = {(name,) for name in views(Place(""))}
+    for text in (
+        "SELECT view_name AS name FROM duckdb_views() WHERE NOT internal",
+        "SELECT table_name AS name FROM information_schema.tables",
+        "SHOW TABLES",
+    ):
+        analysts._waiting.clear()
+        query(tmp_path, "FROM memories")
+        assert {(row["name"],) for row in query(tmp_path, text)} == everything
+        assert query(tmp_path, "FROM MEMORIES") == []
 
 
 def test_queries_at_once_have_an_instance_each(tmp_path: Path) -> None:
@@ -361,20 +425,15 @@ def test_a_child_of_a_fork_ends_well(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", FORKS, tmp_path], timeout=60, check=True)
 
 
-def test_an_instance_that_has_spilled_is_not_used_again(tmp_path: Path) -> None:
-    """It keeps its folder for as long as it is there, and cannot spill to another store's."""
-    here, there = tmp_path / "here", tmp_path / "there"
-    ensure_views(here)
-    ensure_views(there)
+def test_a_query_spills_beside_its_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ensure_views(tmp_path)
     analysts._waiting.clear()
-    query(here, "SELECT 1")
-    [instance] = analysts._waiting
-    instance.execute("SET memory_limit = '24MB'; SET threads = 1")
+    monkeypatch.setitem(analysts._LIMITS, "memory_limit", "24MB")
+    monkeypatch.setitem(analysts._LIMITS, "threads", 1)
     count = "SELECT count(*) AS n FROM (SELECT random() AS r FROM range(2_000_000) ORDER BY r)"
-    assert one(here, count) == {"n": 2_000_000}
-    assert [*here.glob("*.tmp")] == []
-    assert one(there, "SELECT 1 AS n") == {"n": 1}
-    assert instance not in analysts._waiting
+    assert one(tmp_path, count) == {"n": 2_000_000}
+    analysts._waiting.pop().database.close()
+    assert [*tmp_path.glob("*.tmp")] == []
 
 
 def test_a_segment_that_leaves_while_a_query_begins_is_not_missed(

@@ -26,7 +26,7 @@ from palimpsest.streams.cluster.following import (
     recreated_error,
     require_kept,
 )
-from palimpsest.streams.cluster.metadata import answering
+from palimpsest.streams.cluster.metadata import BrokersAwayError, answering
 from palimpsest.streams.cluster.records import dead_letter_of
 from palimpsest.streams.cluster.replica import Followed, Replica
 from palimpsest.streams.cluster.tasks import StoppedError, unless
@@ -44,6 +44,7 @@ Result = TypeVar("Result")
 
 LOCK_SECONDS = 5.0
 LOCK_POLL_SECONDS = 0.05
+RETRY_SECONDS = 0.5
 CHECK_SECONDS = 10.0
 """How often to check whether topics were recreated, while records arrive: of one that has outgrown
 what was followed, offsets alone do not tell."""
@@ -241,9 +242,7 @@ class Follower:
             await self._off_loop(replica.close)
 
     async def _follow(self, replica: ProjectedReplica, stop: asyncio.Event) -> None:
-        identities = await unless(stop, self._identities())
-        starts = await self._off_loop(replica.starts, identities)
-        await unless(stop, self._require_kept(starts))
+        identities, starts = await unless(stop, self._begin(replica))
         self._on_progress(0, starts)
         decisions = self._topics.name("decisions")
         begins = (f"{at.partition}: {n:,}" for at, n in starts.items() if at.topic == decisions)
@@ -257,6 +256,24 @@ class Follower:
             self._on_progress(len(records), at)
 
         await follow(self._connection, starts, take, stop)
+
+    async def _begin(
+        self, replica: ProjectedReplica
+    ) -> tuple[dict[str, str], dict[TopicPartition, int]]:
+        """The topics' ids, and where each partition continues; waits while no broker answers."""
+        is_told = False
+        while True:
+            try:
+                identities = await self._identities()
+                starts = await self._off_loop(replica.starts, identities)
+                await self._require_kept(starts)
+            except BrokersAwayError as error:
+                if not is_told:
+                    _log.warning("%s; waiting for one", error)
+                is_told = True
+                await asyncio.sleep(RETRY_SECONDS)
+            else:
+                return identities, starts
 
     async def _require_kept(self, starts: dict[TopicPartition, int]) -> None:
         """Raise DecisionsDeletedError if decisions are gone; skip dead letters that are gone."""

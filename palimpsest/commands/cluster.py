@@ -201,11 +201,13 @@ def _require_free(port: int | None) -> None:
 
 
 async def _checked_topics(connection: Connection) -> Topics:
-    """The topics, after checking their partition counts."""
+    """The topics, after checking their partition counts and our permissions."""
+    from palimpsest.streams.cluster.access import WORKER, require_access
     from palimpsest.streams.cluster.topics import compare_counts
 
     topics = await wait_for_topics(connection)
     await compare_counts(connection, topics)
+    await require_access(connection, topics, WORKER)
     return topics
 
 
@@ -285,6 +287,7 @@ async def _follow(
     folder: Path, connection: Connection, count: _RecordCount, web_port: int | None
 ) -> None:
     from palimpsest.following import Follower
+    from palimpsest.streams.cluster.access import PROJECTOR, require_access
     from palimpsest.streams.cluster.pages import FollowerWatch, watching
     from palimpsest.streams.cluster.tasks import StoppedError, unless
 
@@ -297,6 +300,7 @@ async def _follow(
     async with watching(watch, web_port):
         with suppress(StoppedError):
             topics = await unless(stop, wait_for_topics(connection))
+            await unless(stop, require_access(connection, topics, PROJECTOR))
             await Follower(_create_folder(folder), connection, topics, report_position).run(stop)
 
 

@@ -198,9 +198,11 @@ async def _store_questions(call: Invocation, stack: AsyncExitStack) -> Questions
 
 async def _topic_questions(call: Invocation, stack: AsyncExitStack) -> Questions:
     connection = require_cluster(call)
+    from palimpsest.streams.cluster.access import VERIFIER, require_access
     from palimpsest.streams.cluster.questions import TopicQuestions
 
     topics = await wait_for_topics(connection)
+    await require_access(connection, topics, VERIFIER)
     return await stack.enter_async_context(TopicQuestions(connection, topics))
 
 

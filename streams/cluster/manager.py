@@ -23,6 +23,7 @@ from palimpsest.streams.cluster.assigned import (
 )
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.following import Offsets, TopicPartition, reader
+from palimpsest.streams.cluster.metadata import NotPermittedError
 from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.partition import PartitionWriter
 from palimpsest.streams.cluster.publishing import PartitionProducer
@@ -163,6 +164,8 @@ class PartitionManager:
             except asyncio.CancelledError:
                 if is_cancelled():
                     raise
+            except NotPermittedError:
+                raise
             except TransientError:
                 pass
             except KafkaError as error:

@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from ssl import SSLCertVerificationError, SSLError
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from aiokafka.client import AIOKafkaClient
@@ -117,6 +117,8 @@ def meaning(error: BaseException | None, connection: Connection) -> Refusal | No
 PATIENCE_SECONDS = 10.0
 """How long brokers may take to answer."""
 UNKNOWN_TOPIC = 3
+NO_TOPIC_PERMISSION = 29
+ALL_OPERATIONS = 0xFFFF
 NO_ID = UUID(int=0)
 
 
@@ -124,13 +126,27 @@ class BrokersAwayError(TransientError):
     """No broker answers: it is not there yet, or not any more."""
 
 
+class NotPermittedError(TransientError):
+    """The brokers' access control denies us something; it says what to grant."""
+
+    def __init__(self, *missing: str) -> None:
+        super().__init__(
+            f"the brokers do not permit {', '.join(missing)}: grant it (docs/cluster.md,"
+            " Permissions), and start again"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A topic that is there; `topic_id` is another one when it was deleted and recreated."""
+    """A topic that is there; `topic_id` is another one when it was deleted and recreated.
+
+    `operations` are those that we may perform, a bit for each of Kafka's codes (access.py).
+    """
 
     topic_id: str
     partitions: int
     replication: int
+    operations: int = ALL_OPERATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +161,8 @@ async def read_metadata(connection: Connection, names: Sequence[str]) -> Metadat
     """Ask a broker for topics. TransientError where none answers within ten seconds.
 
     That is a BrokersAwayError where waiting may help; else it names the settings to check.
-    StoreError where one may not or cannot tell of a topic; one that is not there is left out.
+    NotPermittedError or StoreError where one may not or cannot tell of a topic; one that is not
+    there is left out.
     """
     async with answering(connection):
         client = AIOKafkaClient(**connection.arguments())
@@ -201,11 +218,19 @@ async def answering(connection: Connection) -> AsyncIterator[None]:
         ) from error
 
 
-def _found(topic: tuple[int, str, UUID, bool, list[tuple[int, int, int, int, list[int]]]]) -> Found:
-    error, name, topic_id, _internal, partitions, *_ = topic
+_TopicAnswer: TypeAlias = tuple[
+    int, str, UUID, bool, list[tuple[int, int, int, int, list[int]]], int
+]
+
+
+def _found(topic: _TopicAnswer) -> Found:
+    error, name, topic_id, _internal, partitions, operations, *_ = topic
+    if error == NO_TOPIC_PERMISSION:
+        raise NotPermittedError(f"Describe on the topic {name}")
     if error != 0:
         raise StoreError(f"the brokers do not show the topic {name}: {for_code(error).__name__}")
-    return Found(str(topic_id), len(partitions), min(len(found[4]) for found in partitions))
+    copies = min(len(found[4]) for found in partitions)
+    return Found(str(topic_id), len(partitions), copies, operations)
 
 
 class _Uuid(AbstractType[UUID]):
@@ -285,4 +310,4 @@ class _Ask(Request[_MetadataRequest]):
         wanted: list[tuple[UUID, str, dict[int, bytes]]] = [
             (NO_ID, name, {}) for name in self._names
         ]
-        return request_struct_class(wanted, False, False, {})
+        return request_struct_class(wanted, False, True, {})

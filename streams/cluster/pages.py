@@ -138,15 +138,19 @@ class FollowerWatch:
 
     async def look_loop(self) -> None:
         """Ask where the topics end, for ever; while no broker answers, the last answer counts."""
+        is_told = False
         while True:
             try:
                 async with reader(self._connection) as consumer:
                     while True:
                         if self._at:
                             self.saw(await consumer.end_offsets(list(self._at)))
+                            is_told = False
                         await asyncio.sleep(LOOK_SECONDS)
             except KafkaError as error:
-                _log.warning("the brokers do not say where the topics end: %s", error)
+                if not is_told:
+                    _log.warning("the brokers do not say where the topics end: %s", error)
+                is_told = True
                 await asyncio.sleep(LOOK_SECONDS)
 
     def figures(self) -> bytes:

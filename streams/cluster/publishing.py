@@ -8,11 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.errors import IllegalOperation, ProducerFenced
+from aiokafka.errors import (
+    IllegalOperation,
+    ProducerFenced,
+    TransactionalIdAuthorizationFailed,
+)
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.metadata import retry_without_brokers
+from palimpsest.streams.cluster.metadata import NotPermittedError, retry_without_brokers
 from palimpsest.streams.cluster.records import Outgoing, decision_record, done_with
 from palimpsest.streams.cluster.topics import LARGEST, Kind, Topics
 from palimpsest.streams.log.log import Lines
@@ -51,9 +55,10 @@ class PartitionProducer:
         self._loop = asyncio.get_running_loop()
         self._effect = effect
         self._next_offset = 0
+        self._transactional_id = f"{topics.prefix}palimpsest-writer-{partition}"
         self._producer = AIOKafkaProducer(
             **connection.arguments(),
-            transactional_id=f"{topics.prefix}palimpsest-writer-{partition}",
+            transactional_id=self._transactional_id,
             acks="all",
             max_batch_size=BATCH_BYTES,
             max_request_size=REQUEST_BYTES,
@@ -63,7 +68,12 @@ class PartitionProducer:
     async def start(self) -> Self:
         """Fence the former writer, and end what it left open."""
         retry_without_brokers(self._producer.client)
-        await self._producer.start()
+        try:
+            await self._producer.start()
+        except TransactionalIdAuthorizationFailed:
+            raise NotPermittedError(
+                f"Write on the transactional id {self._transactional_id}"
+            ) from None
         await self._end_what_is_open()
         return self
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from infra.broker import Broker, free_port
 
 USER = "ada"
+GUEST = "grace"
+"""May do nothing but what a test lets her; by PLAIN alone. All others may do everything."""
 PASSWORD = "correct-horse"
 KEY_PASSWORD = "battery-staple"
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -23,9 +25,12 @@ MODULES = "org.apache.kafka.common.security"
 LISTENERS = f"""
 listener.security.protocol.map=\\
     PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,SSL:SSL,CONTROLLER:PLAINTEXT
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS;User:{USER};User:CN=client
 sasl.enabled.mechanisms=PLAIN,{",".join(SCRAM)}
 listener.name.sasl_ssl.plain.sasl.jaas.config={MODULES}.plain.PlainLoginModule required \\
-    user_{USER}="{PASSWORD}";
+    user_{USER}="{PASSWORD}" \\
+    user_{GUEST}="{PASSWORD}";
 listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config={MODULES}.scram.ScramLoginModule required;
 listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config={MODULES}.scram.ScramLoginModule required;
 listener.name.ssl.ssl.client.auth=required

@@ -10,11 +10,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
 
 from palimpsest import Palimpsest, store
+from palimpsest import following as following_store
 from palimpsest.calls import request_id
 from palimpsest.contracts.errors import RefusedError, StoreError, TransientError
 from palimpsest.contracts.evidence import Verdict
@@ -27,8 +29,10 @@ from palimpsest.projections.files import remove
 from palimpsest.projections.verify import verify
 from palimpsest.streams.cluster import following as following_topics
 from palimpsest.streams.cluster import pages
+from palimpsest.streams.cluster import topics as topics_module
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.following import Offsets, Records, TopicPartition, follow, reader
+from palimpsest.streams.cluster.metadata import BrokersAwayError
 from palimpsest.streams.cluster.pages import FollowerWatch
 from palimpsest.streams.cluster.tasks import StoppedError
 from palimpsest.streams.cluster.topics import Topics, partition_of
@@ -416,3 +420,31 @@ def shown_by(store: Path) -> dict[str, list[str]]:
         )
         for view in SHOWN
     }
+
+
+def test_one_whose_brokers_go_away_as_it_begins_waits_for_them(
+    tmp_path: Path,
+    connection: Connection,
+    topics: Topics,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    failures: list[Exception] = [BrokersAwayError("no Kafka broker answers")] * 2
+    asked = topics_module.topic_id
+
+    async def failing(*arguments: Any) -> str:
+        if failures:
+            raise failures.pop()
+        return await asked(*arguments)
+
+    monkeypatch.setattr(following_store, "topic_id", failing)
+    monkeypatch.setattr(following_store, "RETRY_SECONDS", 0)
+
+    async def run() -> None:
+        stop = asyncio.Event()
+        async with asyncio.timeout(PATIENCE):
+            begun = Follower(tmp_path, connection, topics, lambda *_: stop.set())
+            await begun.run(stop)
+
+    asyncio.run(run())
+    assert caplog.text.count("no Kafka broker answers; waiting for one") == 1

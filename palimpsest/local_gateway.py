@@ -24,6 +24,7 @@ from palimpsest.contracts.errors import (
     TransientError,
     UsageError,
 )
+from palimpsest.contracts.events import Use
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AnyRequest, is_dry_run
 from palimpsest.folding_process import start_helper
@@ -40,7 +41,7 @@ from palimpsest.projections.segments import reached
 from palimpsest.projections.sharing import Helper
 from palimpsest.projections.verify import verify
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.embedded.inbox import Inbox, ItemKind, outcomes_of, pack
+from palimpsest.streams.embedded.inbox import Inbox, ItemKind, gathered_uses, outcomes_of, pack
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedded.pipeline import WINDOW, Rows, decide_all, run
 from palimpsest.streams.embedded.session import Session
@@ -53,6 +54,7 @@ from palimpsest.streams.log.pages import check_pages
 from palimpsest.streams.write.executor import DryRun
 from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.streams.write.requests import PendingRequest, execute, serve, serve_all
+from palimpsest.streams.write.uses import summed
 from palimpsest.verification import keep_verification
 
 _log = logging.getLogger(__name__)
@@ -254,8 +256,9 @@ class LocalGateway:
             return
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
-            with self.writing() as session:
+            with self.writing(serves=False) as session:
                 if session is not None:
+                    session.serve()
                     self._live.show()
                     return
             if views_file(self.projections).is_file():
@@ -373,6 +376,14 @@ class LocalGateway:
     def leave_uses(self, owner_id: str, event: bytes) -> None:
         """Leave an owner's gathered uses, as an event, for the next writer."""
         self._inbox.put("uses", owner_id, event)
+
+    def uses_left(self, owner_id: str) -> tuple[Use, ...]:
+        """An owner's uses that were left and are not recorded yet."""
+        return summed(gathered_uses(item.body for item in self._inbox.uses(owner_id)))
+
+    def uses_are_overdue(self) -> bool:
+        """Whether uses were left over a minute ago, and no writer has recorded them since."""
+        return self._inbox.uses_are_overdue()
 
     def serve_left(self) -> None:
         """Serve the inbox, unless another process is writing, which will do so."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from palimpsest.projections.recall_words import ranked_by_words
 from palimpsest.projections.sessions import own_memories
 from palimpsest.projections.wordings import Weighing
 from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.worth import NONE_UNRECORDED
 from palimpsest.streams.log.as_of import AsOf, position_as_of
 from palimpsest.streams.write.owners import fold_owner
 from palimpsest.viewing import rules_at
@@ -34,19 +37,22 @@ def recall(
     as_of: AsOf | None = None,
     min_confidence: float | None = None,
     fold: bool = True,
+    unrecorded: Mapping[str, datetime] = NONE_UNRECORDED,
 ) -> list[Recalled]:
     """The nearest memories now, or by folding the log up to a position or time.
 
     They come from the owner's ledger, or from LanceDB for a large owner who is not in memory and of
     whose memories it knows enough. While the model is down, they are found by words; so are, at any
     time, texts that have no vector yet. `fold`: indistinguishable memories are shown once.
+    `unrecorded` uses, by memory id, count against decay; as of a time only recorded ones do.
     """
     policy, at = rules_at(gateway, as_of)
+    unrecorded = unrecorded if as_of is None else NONE_UNRECORDED
     least = policy.recall.min_confidence if min_confidence is None else min_confidence
     weighs = policy.decay is not None or least is not None
     wanted = replace(
         wanted,
-        weighing=Weighing(policy, at, least) if weighs else None,
+        weighing=Weighing(policy, at, least, unrecorded) if weighs else None,
         folding=Folding(policy) if fold else None,
     )
     vector = _vector_of(gateway, question)

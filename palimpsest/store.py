@@ -899,6 +899,7 @@ class Palimpsest:
             as_of=as_of,
             min_confidence=min_confidence,
             fold=fold,
+            unrecorded=self._uses.unrecorded(owner_id),
         )
         if as_of is None:
             self._uses.note(owner_id, [memory["memory_id"] for memory in found])

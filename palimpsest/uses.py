@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from datetime import datetime
 from threading import RLock, Timer
 from uuid import uuid4
 
@@ -25,7 +26,8 @@ class Uses:
     """Gathers uses where the policy asks for it; an answer waits neither for a lock nor the disk.
 
     `turn` is the lock of the store's calls. What is gathered is left a minute after the first of
-    it, or when the store is closed; a process that is killed loses it.
+    it, or when the store is closed; a process that is killed loses it. What no writer has recorded
+    a minute after it was left, the next process that recalls does when it is closed.
     """
 
     def __init__(self, gateway: LocalGateway, turn: RLock) -> None:
@@ -49,6 +51,19 @@ class Uses:
             self._timer.daemon = True
             self._timer.start()
 
+    def unrecorded(self, owner_id: str) -> dict[str, datetime]:
+        """When an owner's memories were last used, by id, of all uses that are not in the log.
+
+        None if the policy does not record uses.
+        """
+        if not self._gateway.policy_in_force().recall.accessed:
+            return {}
+        gathered = self._gathered.get(owner_id, {}).values()
+        latest: dict[str, datetime] = {}
+        for use in (*self._gateway.uses_left(owner_id), *gathered):
+            latest[use.candidate_id] = max(use.at, latest.get(use.candidate_id, use.at))
+        return latest
+
     def record(self) -> None:
         """Leave the gathered uses, and record them unless another process is writing."""
         with self._turn:
@@ -63,11 +78,14 @@ class Uses:
 
     def close(self) -> None:
         """Leave what is gathered; the next to write records it. A reader never fails for it."""
+        recalled = self._timer is not None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         try:
             self._leave()
+            if recalled and self._gateway.uses_are_overdue():
+                self._gateway.serve_left()
         except PalimpsestError as error:
             _log.warning("accesses are not recorded: %s", error)
 

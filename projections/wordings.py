@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import Policy, Worth
 from palimpsest.contracts.shown import Shown, State, Wording
 from palimpsest.contracts.urn import Urn
 from palimpsest.projections.totals import Total
@@ -18,17 +18,25 @@ from palimpsest.streams.core.worth import worth
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """How memories are weighed as they are read: by which policy, when, and from what on."""
+    """How memories are weighed as they are read: by which policy, when, and from what on.
+
+    `unrecorded` are the latest uses that are not in the log yet, by memory id.
+    """
 
     policy: Policy
     at: datetime
     min_confidence: float | None
+    unrecorded: Mapping[str, datetime] = field(default_factory=dict)
+
+    def worth(self, memory: Memory, name: Worth) -> float | None:
+        """A memory's confidence or importance; None if it has none."""
+        return worth(memory, name, self.policy, self.at, self.unrecorded)
 
     def keeps(self, memory: Memory) -> bool:
         """Whether it is confident enough; a memory without a confidence always is."""
         if self.min_confidence is None:
             return True
-        confidence = worth(memory, "confidence", self.policy, self.at)
+        confidence = self.worth(memory, "confidence")
         return confidence is None or confidence >= self.min_confidence
 
 
@@ -50,8 +58,8 @@ def shown_memory(
         occurred_at=iso_time(total.occurred_at) if total.occurred_at else None,
     )
     if weighing is not None:
-        shown["confidence"] = worth(memory, "confidence", weighing.policy, weighing.at)
-        shown["importance"] = worth(memory, "importance", weighing.policy, weighing.at)
+        shown["confidence"] = weighing.worth(memory, "confidence")
+        shown["importance"] = weighing.worth(memory, "importance")
     return shown
 
 

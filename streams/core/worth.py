@@ -6,7 +6,9 @@ again changes nothing and an answer as of a time stays as it was (law L12).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Final
 
 from palimpsest.contracts.policy import Decay, Policy, Worth
@@ -15,6 +17,7 @@ from palimpsest.streams.core.ledger import Memory
 DECIMALS: Final = 4
 """As scores: rounded before it is compared."""
 DAY: Final = timedelta(days=1)
+NONE_UNRECORDED: Final[Mapping[str, datetime]] = MappingProxyType({})
 
 
 def recorded_worth(memory: Memory, field: Worth, policy: Policy) -> float | None:
@@ -28,12 +31,23 @@ def recorded_worth(memory: Memory, field: Worth, policy: Policy) -> float | None
     return max((one for one in known if one is not None), default=None)
 
 
-def worth(memory: Memory, field: Worth, policy: Policy, at: datetime) -> float | None:
-    """The same, decayed up to the moment `at`, to four decimals."""
+def worth(
+    memory: Memory,
+    field: Worth,
+    policy: Policy,
+    at: datetime,
+    unrecorded: Mapping[str, datetime] = NONE_UNRECORDED,
+) -> float | None:
+    """The same, decayed up to the moment `at`, to four decimals.
+
+    `unrecorded` are the latest uses that are not in the log yet, by candidate.
+    """
     value, decay = recorded_worth(memory, field, policy), policy.decay
     if value is None or decay is None or decay.field != field:
         return value
-    since = last_use(memory) if decay.since == "access" else memory.members[0].decided_at
+    since = (
+        last_use(memory, unrecorded) if decay.since == "access" else memory.members[0].decided_at
+    )
     return decayed(value, decay, at - since)
 
 
@@ -46,9 +60,10 @@ def decayed(value: float, decay: Decay, elapsed: timedelta) -> float:
     return round(max(faded, min(value, decay.floor)), DECIMALS)
 
 
-def last_use(memory: Memory) -> datetime:
+def last_use(memory: Memory, unrecorded: Mapping[str, datetime] = NONE_UNRECORDED) -> datetime:
     """When it was last used, said again or joined; else when it began."""
     used = [entry.last_accessed for entry in memory.members if entry.last_accessed is not None]
+    used += [unrecorded[entry.id] for entry in memory.members if entry.id in unrecorded]
     joined = [edge.decided_at for edge in memory.edges()]
     return max([memory.members[0].decided_at, *used, *joined])
 

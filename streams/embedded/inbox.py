@@ -74,13 +74,21 @@ class Inbox:
         )
         return [Item(*row) for row in rows]
 
-    def uses(self) -> list[Item]:
-        """The gathered uses that are not recorded yet, the oldest first."""
+    def uses(self, owner_id: str | None = None) -> list[Item]:
+        """The gathered uses that are not recorded yet, of all or one owner, the oldest first."""
         rows = self._database.rows(
             "SELECT id, kind, origin, body FROM inbox"
-            " WHERE answered_at IS NULL AND kind = 'uses' ORDER BY id"
+            " WHERE answered_at IS NULL AND kind = 'uses' AND origin = coalesce(?, origin)"
+            " ORDER BY id",
+            (owner_id,),
         )
         return [Item(*row) for row in rows]
+
+    def uses_are_overdue(self) -> bool:
+        """Whether gathered uses have waited for a minute to be recorded."""
+        a_minute_ago = ((datetime.now(UTC) - APART).timestamp(),)
+        sql = "SELECT 1 FROM inbox WHERE answered_at IS NULL AND kind = 'uses' AND put_at <= ?"
+        return self._database.row(f"{sql} LIMIT 1", a_minute_ago) is not None
 
     def take_uses(self) -> dict[str, list[bytes]]:
         """Take out, by owner, the gathered uses of owners whose last were taken a minute ago.

@@ -16,6 +16,7 @@ from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.contracts.events import Accessed
 from palimpsest.contracts.policy import Decay, Policy, Recall
 from palimpsest.projections import recall as recalling
+from palimpsest.streams.embedded import inbox
 from palimpsest.streams.embedded.inbox import Inbox
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.log import database
@@ -25,6 +26,8 @@ FADING = Decay(field="confidence", rate=0.01, after_days=1, floor=0.05, since="a
 RULES = load_policy("standard").model_copy(
     update={"decay": FADING, "recall": Recall(min_confidence=0.3, accessed=True)}
 )
+UNTOUCHED = RULES.model_copy(update={"recall": Recall(min_confidence=0.3)})
+"""Recalling keeps nothing fresh."""
 DAY = timedelta(days=1)
 
 
@@ -86,6 +89,7 @@ def test_all_that_shows_a_memory_has_the_decayed_confidence(
 def test_recall_leaves_out_what_is_under_the_least_confidence(
     faded: Palimpsest, clock: Clock
 ) -> None:
+    faded.set_policy(UNTOUCHED)
     say(faded, "green tea", confidence=0.9)
     say(faded, "tea in the shed", confidence=0.5)
     say(faded, "tea by the boat")
@@ -113,6 +117,7 @@ def test_a_large_owner_is_weighed_too(
 ) -> None:
     monkeypatch.setattr(recalling, "MOST_IN_MEMORY", 0)
     monkeypatch.setattr(local_gateway, "FOLDED_EVENTS", 0)
+    faded.set_policy(UNTOUCHED)
     say(faded, "green tea", confidence=0.9)
     clock.now += 110 * DAY
     with opened(tmp_path, clock) as reader:
@@ -254,6 +259,55 @@ def test_what_is_recalled_stays_fresh(faded: Palimpsest, clock: Clock) -> None:
     faded._uses.record()
     clock.now += 100 * DAY
     assert faces(faded) == ["green tea"]
+
+
+def test_a_use_counts_before_it_is_recorded(faded: Palimpsest, clock: Clock) -> None:
+    say(faded, "green tea", confidence=0.9)
+    for _ in range(3):
+        clock.now += 100 * DAY
+        assert faces(faded) == ["green tea"]
+    assert recorded(faded) == []
+
+
+def test_what_processes_recall_that_end_at_once_stays_fresh(tmp_path: Path, clock: Clock) -> None:
+    with opened(tmp_path, clock) as store:
+        say(store, "green tea", confidence=0.9)
+    for _ in range(3):
+        clock.now += 100 * DAY
+        with opened(tmp_path, clock) as reader:
+            assert faces(reader) == ["green tea"]
+    with opened(tmp_path, clock) as reader:
+        assert recorded(reader) == []
+        before = clock.now - 150 * DAY
+        assert faces(reader, as_of=before) == [], "as of a time, what is recorded counts"
+
+
+def test_a_process_that_recalls_takes_over_what_another_left_a_minute_ago(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path, clock) as store:
+        say(store, "green tea")
+    with opened(tmp_path, clock) as reader:
+        reader.recall("ann", "tea")
+    with opened(tmp_path, clock) as reader:
+        reader.recall("ann", "tea")
+    with opened(tmp_path, clock) as reader:
+        assert recorded(reader) == [], "a minute has not passed"
+        monkeypatch.setattr(inbox, "APART", timedelta(0))
+        reader.recall("ann", "tea")
+    with opened(tmp_path, clock) as reader:
+        [event] = recorded(reader)
+        assert [use.count for use in event.data.uses or ()] == [3]
+        assert Inbox(reader.gateway.log).uses() == []
+
+
+def test_the_first_query_after_a_recall_shows_the_access(tmp_path: Path, clock: Clock) -> None:
+    with opened(tmp_path, clock) as store:
+        say(store, "green tea")
+    with opened(tmp_path, clock) as reader:
+        reader.recall("ann", "tea")
+    with opened(tmp_path, clock) as analyst:
+        assert analyst.sql("SELECT accesses FROM memories") == [{"accesses": 1}]
 
 
 def test_what_was_recalled_as_of_a_time_was_not_used(faded: Palimpsest, clock: Clock) -> None:

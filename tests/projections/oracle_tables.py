@@ -706,6 +706,13 @@ def _waits_for(said: Oracle, one: Candidate, neighbour_id: str) -> bool:
     return held or neighbour_id in one.waits_for
 
 
+def _lives(said: Oracle, one: Candidate) -> bool:
+    """Whether somebody living in its memory has its text."""
+    owner = said.owners[one.fields["owner_id"]]
+    members = owner.members(owner.memory_of[one.id])
+    return any(member.living and member.hash == one.hash for member in members)
+
+
 def _to_review(said: Oracle, decisions: Sequence[Row], memories: Sequence[Row]) -> list[Row]:
     """Automatic joins that nobody saw, and those that contradict a face that a person chose.
 
@@ -718,7 +725,8 @@ def _to_review(said: Oracle, decisions: Sequence[Row], memories: Sequence[Row]) 
             continue
         one, other = said.candidates[row["candidate_id"]], said.candidates[row["joined_to"]]
         automatic = row["rank"] in ("rule", "judge") and row["decision"] not in EXACT
-        if not (automatic or row["decision_id"] in contradict) or not (one.living and other.living):
+        said_still = _lives(said, one) and _lives(said, other)
+        if not (automatic or row["decision_id"] in contradict) or not said_still:
             continue
         copied = ("decision", "owner_id", "namespace", "decided_at",
                   "decision_id", "candidate_id", "position")  # fmt: skip

@@ -20,12 +20,13 @@ class MemberPicture(TypedDict):
 
 
 class MemoryPicture(TypedDict):
-    """A memory, its face and its members by arrival."""
+    """A memory, its face, its version and its members by arrival."""
 
     memory_id: str
     owner_id: str
     namespace: str
     face: str
+    version: str
     needs_composition: bool
     living: bool
     members: list[MemberPicture]

@@ -219,6 +219,7 @@ class Forget(OwnerCommand):
     expect: str | None = None
     again: Again = "ask"
     earlier: Literal["refuse"] | None = None
+    rank: Speaker = "person"
     cause: str
 
 

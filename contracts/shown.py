@@ -32,6 +32,7 @@ class Shown(TypedDict):
     """A memory with its face and its distinct wordings.
 
     `intensity` is the highest of its living members, `metadata` that of the one that happened last.
+    `version` identifies its current state: writes with `expect` are refused if it has another.
     `confidence` and `importance`, decayed, are there where the policy decays one of them, or where
     memories of little confidence are left out.
     """
@@ -46,6 +47,7 @@ class Shown(TypedDict):
     created_at: str
     updated_at: str
     occurred_at: str | None
+    version: str
     confidence: NotRequired[float | None]
     importance: NotRequired[float | None]
 
@@ -125,6 +127,7 @@ class History(TypedDict):
     owner_id: str
     namespace: str
     face: str
+    version: str
     events: list[Happened]
 
 
@@ -165,6 +168,7 @@ class ShownMemory(TypedDict):
     owner_id: str
     namespace: str
     face: str
+    version: str
     living: bool
     needs_composition: bool
     metadata: dict[str, Any]
@@ -212,6 +216,7 @@ class ShownCandidate(TypedDict):
     text: str
     memory_id: str
     face: str
+    version: str
     decision: str
     decision_id: str
     decided_at: str

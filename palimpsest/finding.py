@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
 from palimpsest.contracts.errors import UsageError
@@ -14,7 +14,7 @@ from palimpsest.projections.hits import RecallOptions
 from palimpsest.projections.mentioned import Mentioned
 from palimpsest.recalling import recall
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.core.version import versions_of
+from palimpsest.streams.core.version import token_of_each, version_of
 
 By = Literal["words", "meaning"]
 
@@ -23,7 +23,8 @@ class Hit(TypedDict):
     """A memory that may be meant, and why.
 
     `word`: its face mentions the query; `alias`: another of its wordings does, which is `text`;
-    `cosine`: it is near in meaning, with its `score`.
+    `cosine`: it is near in meaning, with its `score`, and perhaps not meant. `version` identifies
+    its current state.
     """
 
     memory_id: str
@@ -34,14 +35,15 @@ class Hit(TypedDict):
     text: str
     candidate_id: str | None
     members: list[str]
+    version: str
     score: NotRequired[float]
 
 
 class Plan(TypedDict):
     """What was found, first what mentions the query. `position` is the log's when it was asked.
 
-    The `token` stands for these memories as they are: another member, or another face, is another
-    token, whatever else the log got meanwhile.
+    The `token` stands for these memories as they are, for all and for any of them: it no longer
+    covers one that has another member or another face, whatever else the log got meanwhile.
     """
 
     owner_id: str
@@ -74,17 +76,25 @@ def find(
         near = recall(gateway, owner_id, query, wanted, fold=False)
         hits += [_near(ledger, one) for one in near]
     return Plan(
-        owner_id=owner_id, query=query, position=position, token=_token(ledger, hits), hits=hits
+        owner_id=owner_id,
+        query=query,
+        position=position,
+        token=token_of_each(hit["version"] for hit in hits),
+        hits=hits,
     )
 
 
 NO_PLAN = "a plan is what `find` returns: with its `hits` and its `token`"
+NO_WORDS = (
+    "nothing in the plan matched by words: pass the ids of the memories that you mean, and the"
+    " plan's token as `expect`"
+)
 
 
 def meant(what: Mapping[str, Any] | str | Sequence[str]) -> tuple[tuple[str, ...], str | None]:
-    """The ids of memories that a plan has, and its token; or the ids that are named.
+    """The ids of a plan's memories that matched by words, and its token; or the ids that are named.
 
-    UsageError for what is no plan, and where nothing is named.
+    UsageError for what is no plan, and if nothing is named.
     """
     token = None
     match what:
@@ -94,10 +104,9 @@ def meant(what: Mapping[str, Any] | str | Sequence[str]) -> tuple[tuple[str, ...
             token, hits = what.get("token"), what.get("hits")
             if not isinstance(token, str) or not isinstance(hits, list):
                 raise UsageError(NO_PLAN)
-            named = [hit.get("memory_id") if isinstance(hit, Mapping) else None for hit in hits]
-            ids = tuple(one for one in named if isinstance(one, str))
-            if len(ids) != len(hits):
-                raise UsageError(NO_PLAN)
+            ids = tuple(_matched_by_words(hits))
+            if hits and not ids:
+                raise UsageError(NO_WORDS)
         case _:
             ids = tuple(what)
     if not ids:
@@ -105,9 +114,15 @@ def meant(what: Mapping[str, Any] | str | Sequence[str]) -> tuple[tuple[str, ...
     return ids, token
 
 
-def _token(ledger: Ledger, hits: Iterable[Hit]) -> str:
-    """The version of all the memories of a plan together."""
-    return versions_of(ledger.entries[hit["memory_id"]].memory for hit in hits)
+def _matched_by_words(hits: Iterable[Any]) -> Iterator[str]:
+    for hit in hits:
+        match hit:
+            case {"why": "cosine", "memory_id": str()}:
+                continue
+            case {"memory_id": str(memory_id)}:
+                yield memory_id
+            case _:
+                raise UsageError(NO_PLAN)
 
 
 def _mentioning(owner_id: str, found: Mentioned) -> Hit:
@@ -121,6 +136,7 @@ def _mentioning(owner_id: str, found: Mentioned) -> Hit:
         text=found.text,
         candidate_id=found.candidate_id,
         members=[entry.id for entry in memory.members],
+        version=version_of(memory),
     )
 
 
@@ -136,5 +152,6 @@ def _near(ledger: Ledger, found: Recalled) -> Hit:
         text=memory.face.text,
         candidate_id=speaker,
         members=[entry.id for entry in memory.members],
+        version=version_of(memory),
         score=found["score"],
     )

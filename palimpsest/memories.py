@@ -14,6 +14,7 @@ from palimpsest.projections.timeline import Timeline, TimelineEntry
 from palimpsest.projections.wordings import Weighing, shown_memory, state_of
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.version import version_of
 from palimpsest.viewing import owner_of
 
 
@@ -188,5 +189,6 @@ def history_of(gateway: LocalGateway, some_id: str) -> History:
         owner_id=owner_id,
         namespace=memory.namespace,
         face=memory.face.text,
+        version=version_of(memory),
         events=story.of(memory),
     )

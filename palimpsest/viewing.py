@@ -28,6 +28,7 @@ from palimpsest.streams.core.admit import FORGOTTEN
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.skips import named_namespaces
+from palimpsest.streams.core.version import version_of
 from palimpsest.streams.core.worth import worth
 from palimpsest.streams.log.as_of import AsOf, in_utc, position_as_of, time_at
 from palimpsest.verification import last_verification
@@ -188,6 +189,7 @@ def show(gateway: LocalGateway, member_id: str, as_of: AsOf | None = None) -> Sh
         "owner_id": entry.fields.owner_id,
         "namespace": memory.namespace,
         "face": memory.face.text,
+        "version": version_of(memory),
         "living": memory.living,
         "needs_composition": memory.face.needs_composition,
         "metadata": dict(total.metadata),
@@ -324,6 +326,7 @@ def show_candidate(
         "text": entry.text,
         "memory_id": entry.memory.id,
         "face": entry.memory.face.text,
+        "version": version_of(entry.memory),
         "decision": entry.decision,
         "decision_id": entry.decision_id,
         "decided_at": entry.decided_at.isoformat(),

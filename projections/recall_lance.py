@@ -25,6 +25,7 @@ from palimpsest.projections.lance import FOLDER, read_state
 from palimpsest.projections.recall import DECIMALS, NEARLY, Query
 from palimpsest.projections.source import EventFinder
 from palimpsest.projections.wordings import displaced, iso_time
+from palimpsest.streams.core.version import version_of_parts
 
 if TYPE_CHECKING:
     from lancedb.table import Table
@@ -302,6 +303,12 @@ class _StoredMemories:
         for row in sorted(joins, key=lambda row: row["position"]):
             self.brought.setdefault(row["candidate_id"], row)
 
+    def version(self, memory_id: str, face: str) -> str:
+        """The version of a memory that has this face."""
+        members = self._members.get(memory_id, ())
+        living = (one for one in members if self.candidates[one]["living"])
+        return version_of_parts(memory_id, face, living)
+
     def former(self, memory_id: str, speaks: str) -> set[str]:
         """The members that say what the face has displaced."""
         members, joins = self._members.get(memory_id, [speaks]), self._joins.get(memory_id, [])
@@ -393,6 +400,7 @@ def _hit(
         created_at=iso_time(row["created_at"]),
         updated_at=iso_time(row["updated_at"]),
         occurred_at=iso_time(row["occurred_at"]) if row["occurred_at"] else None,
+        version=about.version(row["memory_id"], row["face"]),
         folded=[],
         unsettled=about.unsettled(row["memory_id"]),
     )

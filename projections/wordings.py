@@ -13,6 +13,7 @@ from palimpsest.contracts.urn import Urn
 from palimpsest.projections.totals import Total
 from palimpsest.streams.core.faces import standing_text
 from palimpsest.streams.core.ledger import Edge, Entry, Memory
+from palimpsest.streams.core.version import version_of
 from palimpsest.streams.core.worth import worth
 
 
@@ -56,6 +57,7 @@ def shown_memory(
         created_at=iso_time(memory.members[0].decided_at),
         updated_at=iso_time(memory.updated),
         occurred_at=iso_time(total.occurred_at) if total.occurred_at else None,
+        version=version_of(memory),
     )
     if weighing is not None:
         shown["confidence"] = weighing.worth(memory, "confidence")

@@ -17,6 +17,8 @@ MOST_AT_ONCE = 100
 MOST_PAGE = 200
 MOST_NAMED = 10_000
 """So many ids are under the bound of a body."""
+LONGEST_TOKEN = 9 * MOST_NAMED
+"""Characters of a token that covers each of so many memories."""
 LONGEST_WAIT = 30.0
 
 Some = Annotated[int, Field(ge=1, le=MOST_FOUND)]
@@ -28,21 +30,45 @@ When = Annotated[Position | Timestamp | None, Field(union_mode="left_to_right")]
 """A position of the log, which has digits alone, or a time."""
 
 
+NAMESPACE = "Only memories of this compartment; all if it is left out."
+CATEGORY = "Only memories of this category."
+METADATA = "Only memories whose metadata have all of these values."
+SINCE = "Only what happened at this time or later: ISO 8601 with a zone."
+UNTIL = "Only what happened before this time: ISO 8601 with a zone."
+BECAUSE = "Why, in the user's words: it is recorded and shown in the history."
+EXPECT = "The `version` that you have seen: refused (`moved_on`) if the memory has changed since."
+DRY_RUN = "Only show what would be; nothing is written."
+
+
 class NewMemory(Strict):
     """A memory as it is offered. `id` is the producer's own: offered again with it, it is known."""
 
-    text: Text
-    namespace: Name | None = None
-    id: Name | None = None
-    session_id: Name | None = None
-    occurred_at: Timestamp | None = None
-    category: Name | None = None
-    kind: Kind | None = None
-    confidence: Share | None = None
-    importance: Share | None = None
-    intensity: Share | None = None
-    topics: Annotated[tuple[Name, ...], Field(max_length=100)] | None = None
-    metadata: Metadata | None = None
+    text: Text = Field(
+        description="One fact, in a sentence that is understood without the conversation."
+    )
+    namespace: Name | None = Field(
+        None, description="A compartment of the owner's memories: nothing joins across two."
+    )
+    id: Name | None = Field(
+        None, description="Your own id of this memory: added again with it, nothing happens."
+    )
+    session_id: Name | None = Field(None, description="The conversation in which it was said.")
+    occurred_at: Timestamp | None = Field(
+        None, description="When it happened or was said, if not now: ISO 8601 with a zone."
+    )
+    category: Name | None = Field(None, description="One word for its kind; searches filter by it.")
+    kind: Kind | None = Field(
+        None, description="`fact`, which is the default, or `perception`: how somebody felt."
+    )
+    confidence: Share | None = Field(None, description="How sure it is, from 0 to 1.")
+    importance: Share | None = Field(None, description="How much it matters, from 0 to 1.")
+    intensity: Share | None = Field(None, description="How strongly it was felt, from 0 to 1.")
+    topics: Annotated[tuple[Name, ...], Field(max_length=100)] | None = Field(
+        None, description="What it is about, in a word each."
+    )
+    metadata: Metadata | None = Field(
+        None, description="Further fields of your own; searches filter by their values."
+    )
 
     def fields(self) -> dict[str, Any]:
         """What was said, as a candidate has it."""
@@ -58,19 +84,37 @@ class NewMemories(Strict):
 class SearchQuery(Strict):
     """What to look for, in any words."""
 
-    query: Text
-    k: Some = 5
-    namespace: Name | None = None
-    category: Name | None = None
-    metadata: Metadata | None = None
-    since: Timestamp | None = None
-    until: Timestamp | None = None
-    session_id: Name | None = None
-    min_confidence: Share | None = None
+    query: Text = Field(description="A question or a description, in any words.")
+    k: Some = Field(5, description="How many memories to return at most.")
+    namespace: Name | None = Field(None, description=NAMESPACE)
+    category: Name | None = Field(None, description=CATEGORY)
+    metadata: Metadata | None = Field(None, description=METADATA)
+    since: Timestamp | None = Field(None, description=SINCE)
+    until: Timestamp | None = Field(None, description=UNTIL)
+    session_id: Name | None = Field(
+        None,
+        description="The conversation that asks. It hides nothing, unless `exclude_session` is"
+        " true.",
+    )
+    exclude_session: bool = Field(
+        False,
+        description="Leave out memories that only the conversation `session_id` has stated, since"
+        " it still has them before its eyes.",
+    )
+    min_confidence: Share | None = Field(
+        None, description="Leave out memories that are less sure by now, from 0 to 1."
+    )
+
+    @model_validator(mode="after")
+    def _session_to_exclude(self) -> Self:
+        if self.exclude_session and self.session_id is None:
+            raise ValueError("exclude_session needs the session_id of the conversation")
+        return self
 
     def fields(self) -> dict[str, Any]:
-        """The question's keywords."""
-        return self.model_dump(exclude={"query"})
+        """The question's keywords; recall leaves out what its `session_id` has stated."""
+        fields = self.model_dump(exclude={"query", "exclude_session"})
+        return fields if self.exclude_session else {**fields, "session_id": None}
 
 
 class Search(SearchQuery):
@@ -83,22 +127,31 @@ class Search(SearchQuery):
 class Find(Strict):
     """What is meant, by whole words or by meaning."""
 
-    query: Text
-    by: Annotated[tuple[By, ...], Field(min_length=1, max_length=2)] = ("words", "meaning")
-    k: Some = 5
-    namespace: Name | None = None
+    query: Text = Field(
+        description="Words that the meant memories contain, such as a name: all must match whole."
+    )
+    by: Annotated[tuple[By, ...], Field(min_length=1, max_length=2)] = Field(
+        ("words", "meaning"),
+        description="`words`: all that contain the query; `meaning`: the `k` nearest others.",
+    )
+    k: Some = Field(5, description="How many to show by meaning; by words all are shown.")
+    namespace: Name | None = Field(None, description=NAMESPACE)
 
 
 class ListQuery(Strict):
     """Which memories, and where the page begins: `after` is the `next` of the page before it."""
 
-    limit: Annotated[int, Field(ge=1, le=MOST_PAGE)] = 50
-    after: SomeId | None = None
-    former: bool = False
-    namespace: Name | None = None
-    category: Name | None = None
-    since: Timestamp | None = None
-    until: Timestamp | None = None
+    limit: Annotated[int, Field(ge=1, le=MOST_PAGE)] = Field(
+        50, description="How many memories a page has at most."
+    )
+    after: SomeId | None = Field(None, description="The `next` of the page before; none at first.")
+    former: bool = Field(
+        False, description="Show wordings, too, that an update has replaced and no longer hold."
+    )
+    namespace: Name | None = Field(None, description=NAMESPACE)
+    category: Name | None = Field(None, description=CATEGORY)
+    since: Timestamp | None = Field(None, description=SINCE)
+    until: Timestamp | None = Field(None, description=UNTIL)
 
     def fields(self) -> dict[str, Any]:
         """What is asked for, without what is not."""
@@ -108,20 +161,26 @@ class ListQuery(Strict):
 class ListBody(ListQuery):
     """As the query of a list, and values that a memory's metadata has to have."""
 
-    metadata: Metadata | None = None
+    metadata: Metadata | None = Field(None, description=METADATA)
 
 
 class Update(Strict):
     """What a memory says from now on. `expect` is the version that the change is meant for."""
 
-    text: Text
-    expect: SomeId | None = None
-    merge: bool = False
-    session_id: Name | None = None
-    occurred_at: Timestamp | None = None
-    metadata: Metadata | None = None
-    because: Because | None = None
-    dry_run: bool = False
+    text: Text = Field(description="What the memory says from now on, whole.")
+    expect: SomeId | None = Field(None, description=EXPECT)
+    merge: bool = Field(
+        False, description="If another memory has this text already, make the two one memory."
+    )
+    session_id: Name | None = Field(None, description="The conversation in which it was said.")
+    occurred_at: Timestamp | None = Field(
+        None, description="Since when it is so, if not from now on: ISO 8601 with a zone."
+    )
+    metadata: Metadata | None = Field(
+        None, description="The fields from now on; if left out, those of the former text."
+    )
+    because: Because | None = Field(None, description=BECAUSE)
+    dry_run: bool = Field(False, description=DRY_RUN)
 
     def fields(self) -> dict[str, Any]:
         """The keywords of an update."""
@@ -136,19 +195,32 @@ class TakeBack(Strict):
     dry_run: bool = False
 
 
-class Why(Strict):
-    """Why."""
+class Forget(Strict):
+    """Why a memory is forgotten, and in which state: as a version, or a token that covers it."""
 
-    because: Because | None = None
+    expect: Annotated[str, Field(min_length=1, max_length=LONGEST_TOKEN)] | None = Field(
+        None, description=EXPECT
+    )
+    because: Because | None = Field(None, description=BECAUSE)
+    dry_run: bool = Field(False, description=DRY_RUN)
 
 
 class ForgetFound(Strict):
-    """Memories that `find` showed, with the token of its plan: another memory by now is refused."""
+    """Memories that `find` showed, some or all, with the token of its plan."""
 
-    memory_ids: Annotated[tuple[SomeId, ...], Field(min_length=1, max_length=MOST_NAMED)]
-    token: SomeId
-    again: Again | None = None
-    because: Because | None = None
+    memory_ids: Annotated[tuple[SomeId, ...], Field(min_length=1, max_length=MOST_NAMED)] = Field(
+        description="The memories that are meant: all that were found, or some of them."
+    )
+    token: Annotated[str, Field(min_length=1, max_length=LONGEST_TOKEN)] = Field(
+        description="The token of `find_memories`, which showed these memories."
+    )
+    again: Again | None = Field(
+        None,
+        description="If the text is said again: `allow` stores it as new, `refuse` refuses it,"
+        " `ask` lets it wait for a person.",
+    )
+    because: Because | None = Field(None, description=BECAUSE)
+    dry_run: bool = Field(False, description=DRY_RUN)
 
     def fields(self) -> dict[str, Any]:
         """The keywords of a forgetting."""
@@ -158,8 +230,10 @@ class ForgetFound(Strict):
 class ForgetAll(Strict):
     """Without the `token` of what would be forgotten, only shows that."""
 
-    token: SomeId | None = None
-    because: Because | None = None
+    token: SomeId | None = Field(
+        None, description="The token of a first call without one, which shows what would be."
+    )
+    because: Because | None = Field(None, description=BECAUSE)
 
 
 class Restore(Strict):

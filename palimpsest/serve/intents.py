@@ -6,6 +6,7 @@ An id of another owner is unknown here, whatever it is an id of.
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypeVar, cast
@@ -26,15 +27,15 @@ from palimpsest.contracts.answers import (
     Unmerged,
     Updated,
 )
-from palimpsest.contracts.errors import RefusedError
-from palimpsest.contracts.events import Again, Speaker
+from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.events import Again, Retracted, Speaker
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.shown import Found, Happened, History, Page, ShownMemory
 from palimpsest.finding import By, Plan
-from palimpsest.naming import bare
+from palimpsest.naming import SHORTEST, bare
 from palimpsest.serve.callers import Caller
 from palimpsest.serve.hiding import forgotten_texts, without
-from palimpsest.serve.problems import not_found
+from palimpsest.serve.problems import ProblemError, not_found
 from palimpsest.store import Palimpsest
 from palimpsest.streams.log.as_of import AsOf
 from palimpsest.streams.write.forgetting import FORGET
@@ -52,7 +53,8 @@ class Intents:
     It cannot be made where the caller's token is not for this owner: that is a problem.
 
     `key` is the client's own name for what it asks: asked again with it, also after a crash, a
-    write is done once. The log knows it, not this process.
+    write is done once. The log knows it, not this process. `shows_forgotten`: a person sees what
+    was forgotten, too.
     """
 
     def __init__(
@@ -63,8 +65,10 @@ class Intents:
         *,
         source: str,
         key: str | None = None,
+        shows_forgotten: bool = True,
     ) -> None:
         caller.require_owner(owner_id)
+        self._shows_forgotten = shows_forgotten and caller.may_act_as("reviewer")
         self._store = store
         self._caller = caller
         self.owner_id = owner_id
@@ -111,14 +115,14 @@ class Intents:
     async def get(self, memory_id: str) -> Found:
         """Today's memory of any id; what was forgotten is nothing to an agent."""
         found = await self._with(memory_id, lambda store, own: store.get(own))
-        if found["state"] == "retracted" and not self._caller.may_act_as("reviewer"):
+        if found["state"] == "retracted" and not self._shows_forgotten:
             raise not_found()
         return found
 
     async def history(self, memory_id: str) -> History:
         """Every event of a memory; of one that was forgotten, an agent sees no texts."""
         found = await self._with(memory_id, lambda store, own: store.history(own))
-        if found["state"] == "retracted" and not self._caller.may_act_as("reviewer"):
+        if found["state"] == "retracted" and not self._shows_forgotten:
             return _without_texts(found)
         return found
 
@@ -166,8 +170,12 @@ class Intents:
     async def undo_any(self, some_id: str, *, dry_run: bool, because: str | None) -> JsonObject:
         """Take back what an id names: a join by its decision, with its consequences; or an update.
 
-        A memory's id, or a candidate's, means the memory's last update.
+        A memory's id, or a candidate's, means the memory's last update. The name of a forgetting
+        brings back what it took.
         """
+        if await self._store.call(_is_forgetting, some_id):
+            back = await self.restore(some_id, dry_run=dry_run, because=because)
+            return cast("JsonObject", back)
         try:
             shown = await self.undo(some_id, dry_run=True, because=because)
         except RefusedError as refused:
@@ -180,12 +188,18 @@ class Intents:
             shown = await self.undo(some_id, dry_run=False, because=because)
         return cast("JsonObject", shown)
 
-    async def forget(self, memory_id: str, *, because: str | None) -> Forgotten:
+    async def forget(
+        self,
+        memory_id: str,
+        *,
+        because: str | None,
+        expect: str | None = None,
+        dry_run: bool = False,
+    ) -> Forgotten:
         """Forget a memory with all its wordings; `restore` of what it says brings that back."""
+        how = {**self._forgetting(because), "expect": expect, "dry_run": dry_run}
         return await self._with(
-            memory_id,
-            lambda store, own: store.forget(own, **self._forgetting(because)),
-            write="forget",
+            memory_id, lambda store, own: store.forget(own, **how), write="forget"
         )
 
     async def forget_found(
@@ -195,12 +209,14 @@ class Intents:
         token: str | None,
         again: Again | None,
         because: str | None,
+        dry_run: bool = False,
     ) -> Forgotten:
-        """Forget memories at once: RefusedError (`moved_on`) where they are not the `token`'s."""
+        """Forget memories at once: RefusedError (`moved_on`) if the `token` does not cover them."""
 
         def forgotten(store: Palimpsest) -> Forgotten:
             ids = [own_id(store, self.owner_id, one) for one in memory_ids]
-            return store.forget(ids, expect=token, again=again, **self._forgetting(because))
+            how = self._forgetting(because)
+            return store.forget(ids, expect=token, again=again, dry_run=dry_run, **how)
 
         return await self._asked(forgotten, write="forget_found")
 
@@ -224,14 +240,28 @@ class Intents:
             "because": because,
         }
 
-    async def restore(self, forgotten: str, *, because: str | None) -> Restorations:
-        """Bring back all that was forgotten at once, by the name that `forget` gave."""
+    async def restore(
+        self, forgotten: str, *, because: str | None, dry_run: bool = False
+    ) -> Restorations:
+        """Bring back all that was forgotten at once, by the name that `forget` gave.
+
+        An agent may do so with what it has forgotten itself: else RefusedError (`outranked`).
+        """
 
         def restored(store: Palimpsest) -> Restorations:
-            require_own_forgetting(store, self.owner_id, forgotten)
-            return store.restore(forgotten=forgotten, actor=self._caller.name, because=because)
+            forgetting = require_own_forgetting(store, self.owner_id, forgotten)
+            if not self._caller.may_act_as("reviewer"):
+                self._require_mine(forgetting)
+            return store.restore(
+                forgotten=forgotten, actor=self._caller.name, because=because, dry_run=dry_run
+            )
 
         return await self._asked(restored, write="restore")
+
+    def _require_mine(self, forgetting: Retracted) -> None:
+        data = forgetting.data
+        if (data.rank, data.actor) != ("agent", self._caller.name):
+            raise RefusedError("outranked", "somebody else forgot it: a person can bring it back")
 
     @property
     def _speaker(self) -> Speaker:
@@ -335,7 +365,7 @@ class Intents:
     def _as_seen(self, store: Palimpsest, ask: Callable[[Palimpsest], Answer]) -> Answer:
         """An answer as the caller may see it: an agent sees no text that was forgotten."""
         answer = ask(store)
-        if self._caller.may_act_as("reviewer"):
+        if self._shows_forgotten:
             return answer
         ledger = store.gateway.ledger(self.owner_id, however_large=True)
         assert ledger is not None, "asked for however large"
@@ -343,8 +373,10 @@ class Intents:
 
 
 def own_id(store: Palimpsest, owner_id: str, some_id: str) -> str:
-    """An id of this owner's, also by its URN; a problem for any other."""
+    """An id of this owner's, also by its URN or its beginning; a problem for any other."""
     found: str = bare(store.gateway, some_id)
+    if _BEGINNING.fullmatch(found):
+        found = _full_id(store, owner_id, found)
     log = store.gateway.log
     owners = {log.owner_of(one) for one in (decision_id_of_or_none(found), found)}
     if owners - {None} != {owner_id}:
@@ -352,10 +384,33 @@ def own_id(store: Palimpsest, owner_id: str, some_id: str) -> str:
     return found
 
 
-def require_own_forgetting(store: Palimpsest, owner_id: str, forgotten: str) -> None:
-    """A problem where this is no name of a forgetting of this owner's."""
-    if store.gateway.log.owner_of(_first_event_of(forgotten)) != owner_id:
+_BEGINNING = re.compile(rf"[0-9a-f][0-9a-f-]{{{SHORTEST - 1},34}}")
+
+
+def _full_id(store: Palimpsest, owner_id: str, beginning: str) -> str:
+    """The owner's only candidate or decision whose id begins so; a problem if there is none."""
+    ledger = store.gateway.ledger(owner_id, however_large=True)
+    assert ledger is not None, "asked for however large"
+    found = [
+        one
+        for ids in (ledger.entries, ledger.decisions, ledger.edges)
+        for one in ids
+        if one.startswith(beginning)
+    ]
+    if not found:
         raise not_found()
+    if len({*found}) > 1:
+        raise UsageError("several ids of this owner begin so: give more of it")
+    return found[0]
+
+
+def require_own_forgetting(store: Palimpsest, owner_id: str, forgotten: str) -> Retracted:
+    """The first event of a forgetting of this owner's; a problem if this is no name of one."""
+    recorded = store.gateway.log.find(_first_event_of(forgotten))
+    event = recorded.event if recorded else None
+    if not isinstance(event, Retracted) or event.owner_id != owner_id:
+        raise not_found()
+    return event
 
 
 def _first_event_of(forgotten: str) -> str:
@@ -364,6 +419,13 @@ def _first_event_of(forgotten: str) -> str:
         return event_id(event_id(forgotten, FORGET), "0")
     except ValueError:
         raise not_found() from None
+
+
+def _is_forgetting(store: Palimpsest, some_id: str) -> bool:
+    try:
+        return store.gateway.log.owner_of(_first_event_of(some_id)) is not None
+    except ProblemError:
+        return False
 
 
 MOST_LISTED = 1_000

@@ -60,9 +60,15 @@ class _Call:
         return kind.model_validate_json(orjson.dumps(document))
 
     def of(self, owner_id: str) -> Intents:
-        """A user's memories; a problem where the token is not for this user."""
-        key = self.request.headers.get(KEY_HEADER)
-        return Intents(self.store, self.caller, owner_id, source=SOURCE, key=key)
+        """A user's memories but forgotten ones; a problem if the token is not for this user."""
+        return Intents(
+            self.store,
+            self.caller,
+            owner_id,
+            source=SOURCE,
+            key=self.request.headers.get(KEY_HEADER),
+            shows_forgotten=False,
+        )
 
     async def one(self) -> tuple[Intents, str]:
         """The memory that the path names, and whose it is; not found where that is no business."""
@@ -123,7 +129,7 @@ async def _add(asked: _Call) -> Row:
 
 async def _added(intents: Intents, outcome: Row) -> Row:
     """What became of a message, in mem0's words; `NONE` where it was known, or was forgotten."""
-    if outcome["decision"] == FORGOTTEN:
+    if outcome["reason"] == FORGOTTEN:
         return {"id": outcome["candidate_id"], "memory": None, "event": "NONE"}
     if outcome["memory_id"] is None:  # a cluster decides later
         return {"id": outcome["candidate_id"], "memory": None, "event": "ADD"}

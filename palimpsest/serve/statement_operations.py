@@ -24,7 +24,7 @@ async def _update(asked: Call) -> Updated:
 
 
 async def _forget(asked: Call) -> Forgotten:
-    return await asked.intents().forget(asked.ids["memory"], because=asked.query.because)
+    return await asked.intents().forget(asked.ids["memory"], **asked.query.model_dump())
 
 
 async def _forget_found(asked: Call) -> Forgotten:
@@ -92,7 +92,7 @@ OPERATIONS = [
         "Forget a memory with all its wordings, reversibly.",
         Forgotten,
         _forget,
-        query=bodies.Why,
+        query=bodies.Forget,
         writes=True,
     ),
     Operation(

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter
 
 from palimpsest.contracts.answers import Forgotten, Updated
 from palimpsest.contracts.model import Strict
 from palimpsest.contracts.shown import Found, History, Page
 from palimpsest.finding import Plan
+from palimpsest.serve import prose
 from palimpsest.serve.bodies import (
+    BECAUSE,
     Added,
     Because,
     Find,
+    Forget,
     ForgetAll,
     ForgetFound,
     ForgottenAll,
@@ -29,6 +32,7 @@ from palimpsest.serve.bodies import (
 )
 from palimpsest.serve.intents import Intents
 from palimpsest.serve.problems import ProblemError
+from palimpsest.serve.prose import DEFAULT_BYTES, LEAST_BYTES, MOST_BYTES, Line
 from palimpsest.serve.shown_first import forget_all, require_token, token_of
 from palimpsest.serve.typed_dicts import readable
 
@@ -44,6 +48,7 @@ class Tool:
     takes: type[BaseModel]
     gives: Any
     run: Callable[[Intents, Any], Awaitable[Any]]
+    tells: Callable[[Any, Any], list[Line]]
     reads: bool = False
     destroys: bool = False
 
@@ -58,37 +63,80 @@ class Tool:
         return TypeAdapter(readable(self.gives)).json_schema(mode="serialization")
 
 
+class Content(Strict):
+    """How much text an answer may have."""
+
+    content_bytes: Annotated[int, Field(ge=LEAST_BYTES, le=MOST_BYTES)] = Field(
+        DEFAULT_BYTES, description="Bytes of the answer's text; longer memories are previews."
+    )
+
+
+class SearchArguments(SearchQuery, Content):
+    """What to look for."""
+
+    def fields(self) -> dict[str, Any]:
+        """The question's keywords."""
+        fields = super().fields()
+        del fields["content_bytes"]
+        return fields
+
+
+class ListArguments(ListBody, Content):
+    """Which memories."""
+
+    def fields(self) -> dict[str, Any]:
+        """The list's keywords."""
+        fields = super().fields()
+        del fields["content_bytes"]
+        return fields
+
+
+class FindArguments(Find, Content):
+    """Which memories are meant."""
+
+
 class OneMemory(Strict):
     """A memory, by any id that was ever its or its candidates'."""
 
-    memory_id: SomeId
+    memory_id: SomeId = Field(
+        description="The id that an answer shows, whole or its beginning; ids of before work, too."
+    )
 
 
-class UpdateArguments(Update):
+class ReadArguments(OneMemory, Content):
+    """A memory to read."""
+
+
+class UpdateArguments(OneMemory, Update):
     """A memory, and what it says from now on."""
-
-    memory_id: SomeId
 
     def fields(self) -> dict[str, Any]:
         """The keywords of an update."""
         return self.model_dump(exclude={"text", "memory_id"})
 
 
-class ForgetArguments(OneMemory):
+class ForgetArguments(OneMemory, Forget):
     """A memory, and why."""
 
-    because: Because | None = None
+    def fields(self) -> dict[str, Any]:
+        """The keywords of a forgetting."""
+        return self.model_dump(exclude={"memory_id"})
 
 
 class UndoArguments(Strict):
-    """What to take back: the `decision_id` of a join or an update; of a memory, its last update.
+    """What to take back: a join or an update by its `decision_id`; a forgetting by its name.
 
-    Without the `token` of a dry run it only shows what would be.
+    A memory means its last update. Without the `token` of a dry run it only shows what would be.
     """
 
-    id: SomeId
-    token: SomeId | None = None
-    because: Because | None = None
+    id: SomeId = Field(
+        description="The `decision_id` of a join or a change, the `forgotten` of a forgetting, or"
+        " a memory's id for its last change."
+    )
+    token: SomeId | None = Field(
+        None, description="The token of a first call without one, which shows what would be."
+    )
+    because: Because | None = Field(None, description=BECAUSE)
 
 
 class Undone(TypedDict):
@@ -141,7 +189,7 @@ async def _update(intents: Intents, arguments: UpdateArguments) -> Updated:
 
 
 async def _forget(intents: Intents, arguments: ForgetArguments) -> Forgotten:
-    return await intents.forget(arguments.memory_id, because=arguments.because)
+    return await intents.forget(arguments.memory_id, **arguments.fields())
 
 
 async def _find(intents: Intents, arguments: Find) -> Plan:
@@ -165,37 +213,42 @@ TOOLS = (
         NewMemory,
         Added,
         _add,
+        lambda _, answer: prose.added(answer),
     ),
     Tool(
         "search_memories",
         "Find memories by meaning, best first.",
-        SearchQuery,
+        SearchArguments,
         FoundMemories,
         _search,
+        lambda _, answer: prose.searched(answer),
         reads=True,
     ),
     Tool(
         "get_memories",
         "List memories page by page, the latest first; `next` of one page is `after` of the next.",
-        ListBody,
+        ListArguments,
         Page,
         _list,
+        lambda _, answer: prose.listed(answer),
         reads=True,
     ),
     Tool(
         "get_memory",
         "Show a memory with all its wordings.",
-        OneMemory,
+        ReadArguments,
         Found,
         _get,
+        lambda _, answer: prose.got(answer),
         reads=True,
     ),
     Tool(
         "memory_history",
         "Show everything that happened to a memory, in order, with who did it and why.",
-        OneMemory,
+        ReadArguments,
         History,
         _history,
+        lambda _, answer: prose.told(answer),
         reads=True,
     ),
     Tool(
@@ -205,32 +258,38 @@ TOOLS = (
         UpdateArguments,
         Updated,
         _update,
+        lambda said, answer: prose.updated(answer, dry_run=said.dry_run),
         destroys=True,
     ),
     Tool(
         "delete_memory",
-        "Forget a memory with all its wordings. A person can bring it back.",
+        "Forget a memory with all its wordings; `undo` brings it back.",
         ForgetArguments,
         Forgotten,
         _forget,
+        lambda said, answer: prose.forgotten(answer, dry_run=said.dry_run),
         destroys=True,
     ),
     Tool(
         "find_memories",
-        "Find which memories are meant: all that mention these words, and the nearest by meaning."
-        " `token` stands for them as they are now.",
-        Find,
+        "Find which memories are meant: all that contain these words (`why`: word or alias), and"
+        " the nearest by meaning (`cosine`), which are perhaps not meant. `token` covers each of"
+        " them as it is now.",
+        FindArguments,
         Plan,
         _find,
+        lambda _, answer: prose.found(answer),
         reads=True,
     ),
     Tool(
         "delete_found_memories",
-        "Forget memories that `find_memories` showed, with its token: all of them at once, and"
-        " nothing where one of them has changed since. A person can bring them back.",
+        "Forget memories that `find_memories` showed, those that you name, with its token: nothing"
+        " if one of them has changed since. Name those that contain the words; others only if the"
+        " user means them. `undo` brings them back.",
         ForgetFound,
         Forgotten,
         _forget_found,
+        lambda said, answer: prose.forgotten(answer, dry_run=said.dry_run),
         destroys=True,
     ),
     Tool(
@@ -240,16 +299,18 @@ TOOLS = (
         ForgetAll,
         ForgottenAll,
         _forget_all,
+        lambda _, answer: prose.forgotten_all(answer),
         destroys=True,
     ),
     Tool(
         "undo",
-        "Take back a wrong join of two memories, or a change. Call it without `token` first: it"
-        " shows what would be, and which later decisions rested on it. Then call it with the token"
-        " that this gave.",
+        "Take back a wrong join of two memories, a change, or a forgetting of your own. Call it"
+        " without `token` first: it shows what would be, and which later decisions rested on it."
+        " Then call it with the token that this gave.",
         UndoArguments,
         Undone,
         _undo,
+        lambda _, answer: prose.undone(answer),
         destroys=True,
     ),
 )

@@ -10,7 +10,10 @@ from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.ledger import Ledger, Memory
 from palimpsest.streams.core.operate import Result
 from palimpsest.streams.core.refusal import Refusal, unknown_candidate
-from palimpsest.streams.core.version import versions_of
+from palimpsest.streams.core.version import uncovered
+
+NAMED = 5
+"""How many ids a refusal names."""
 
 
 def forget(command: Forget, ledger: Ledger, now: datetime) -> Result:
@@ -21,8 +24,13 @@ def forget(command: Forget, ledger: Ledger, now: datetime) -> Result:
         if entry is None:
             return unknown_candidate(one)
         found[entry.memory.id] = entry.memory
-    if command.expect not in (None, versions_of(found.values())):
-        return Refusal("moved_on", "the memories are others by now: look at them again")
+    if command.expect is not None and (moved := uncovered(command.expect, [*found.values()])):
+        ids = ", ".join(memory.id for memory in moved[:NAMED])
+        more = f" and {len(moved) - NAMED:,} more" if len(moved) > NAMED else ""
+        return Refusal(
+            "moved_on",
+            f"changed since the token was made, or not covered by it: {ids}{more}; look again",
+        )
     members = [entry for memory in found.values() for entry in memory.members if entry.living]
     if not members:
         return Refusal("retracted_already", "none of the memories has a living member")
@@ -36,6 +44,7 @@ def forget(command: Forget, ledger: Ledger, now: datetime) -> Result:
                 cause=command.cause,
                 again=command.again,
                 earlier=command.earlier,
+                rank="agent" if command.rank == "agent" else None,
             ),
         )
         for step, entry in enumerate(sorted(members, key=lambda entry: entry.place))

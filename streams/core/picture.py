@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from palimpsest.contracts.answers import MemoryPicture
 from palimpsest.streams.core.ledger import Memory
+from palimpsest.streams.core.version import version_of
 
 
 def picture(memory: Memory) -> MemoryPicture:
@@ -13,6 +14,7 @@ def picture(memory: Memory) -> MemoryPicture:
         "owner_id": memory.members[0].fields.owner_id,
         "namespace": memory.namespace,
         "face": memory.face.text,
+        "version": version_of(memory),
         "needs_composition": memory.face.needs_composition,
         "living": memory.living,
         "members": [

@@ -49,6 +49,7 @@ def forgotten(executor: Executor, request: ForgetRequest) -> JsonObject:
         expect=request.expect,
         again=again,
         earlier="refuse" if by_agent and request.again is None else None,
+        rank=request.rank,
         cause=request.request_id,
     )
     events = executor.run(command)

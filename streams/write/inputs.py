@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from palimpsest.contracts.answers import SimilarFact
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import digest, forgotten_id, invalid_id
+from palimpsest.streams.core.admit import FORGOTTEN
 from palimpsest.streams.core.ledger import Entry
 from palimpsest.streams.core.neighbour_lookup import similarity
 from palimpsest.streams.intake import Meaning, Notice, RawRow
@@ -36,6 +37,7 @@ class Outcome:
     that was settled at once, because no judge is asked, it is the settlement. Of an invalid input
     `reason` and `detail` say why. `published` ones are decided on by a cluster, later.
     `similar_facts` are memories that a newcomer resembles and did not join, where the policy asks.
+    One that was admitted and is not recalled because of a forgetting has the reason `forgotten`.
     """
 
     result: Result
@@ -59,13 +61,23 @@ def similar_facts(evidence: Evidence, entries: Mapping[str, Entry]) -> list[Simi
     ] or None
 
 
+def withheld(entry: Entry) -> dict[str, Any]:
+    """Why a candidate is not recalled, as fields of its outcome; nothing if it is recalled."""
+    if entry.living or entry.forgotten is None:
+        return {}
+    return {
+        "reason": FORGOTTEN,
+        "detail": "its text was forgotten: it is not recalled unless a person brings it back",
+    }
+
+
 def forgotten_again(candidate_id: str) -> Outcome:
     """The outcome of a candidate that is refused because its text was forgotten."""
     return Outcome(
         "decided",
         decision="forgotten",
         decision_id=forgotten_id(candidate_id),
-        reason="forgotten",
+        reason=FORGOTTEN,
         detail="its text was forgotten, and is refused when it comes again",
     )
 

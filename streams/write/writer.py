@@ -75,6 +75,7 @@ from palimpsest.streams.write.inputs import (
     rejected,
     similar_facts,
     why_invalid,
+    withheld,
 )
 from palimpsest.streams.write.owners import Loaded, Owners, fold_owner
 from palimpsest.streams.write.recompose import recompose
@@ -401,6 +402,7 @@ class Writer:
                 last.id,
                 joined_to,
                 entry.memory.id,
+                **withheld(entry),
                 similar_facts=similar_facts(first.evidence, entries)
                 if isinstance(first, DecidedData) and first.evidence.similar
                 else None,
@@ -573,4 +575,12 @@ def _is_known(one: Input, prepared: Prepared, known: Entry) -> bool:
 
 
 def _known(known: Entry) -> Outcome:
-    return Outcome("known", known.id, known.decision, known.decision_id, None, known.memory.id)
+    return Outcome(
+        "known",
+        known.id,
+        known.decision,
+        known.decision_id,
+        None,
+        known.memory.id,
+        **withheld(known),
+    )

@@ -76,3 +76,22 @@ def test_the_twin_answers_with_the_same_types(memories: Palimpsest) -> None:
         assert restored["restored"] == [b]
 
     asyncio.run(used())
+
+
+def test_an_outcome_says_that_a_forgotten_text_is_not_recalled(memories: Palimpsest) -> None:
+    said = {"owner_id": "ada", "text": "Ada lives at 5 Elm Street"}
+    [first] = memories.submit({**said, "id": "first"})
+    assert first.memory_id is not None
+    assert first.reason is None
+    memories.forget(first.memory_id, again="ask", by="person")
+    again = {**said, "id": "again"}
+    waits = [memories.submit(again)[0], memories.submit(again)[0]]
+    assert [(one.result, one.decision, one.reason) for one in waits] == [
+        ("decided", "pending", "forgotten"),
+        ("known", "pending", "forgotten"),
+    ]
+    [sent_again] = memories.submit({**said, "id": "first"})
+    assert (sent_again.result, sent_again.reason) == ("known", "forgotten")
+    memories.restore(Selection(candidate_id=str(waits[0].candidate_id)))
+    [let_in] = memories.submit(again)
+    assert (let_in.result, let_in.reason) == ("known", None)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from palimpsest import Palimpsest, UsageError
+from palimpsest import Palimpsest, RefusedError, UsageError
 from palimpsest.calls import request_id
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import Selection, SettleRequest
@@ -118,3 +120,47 @@ def test_of_nobody_nothing_is_found(memories: Palimpsest) -> None:
     assert memories.find("nobody", "dog")["hits"] == []
     with pytest.raises(UsageError, match="by"):
         memories.find("ada", "dog", by=["magic"])  # type: ignore[list-item]
+
+
+def test_forgetting_a_plan_takes_what_matched_by_words(memories: Palimpsest) -> None:
+    goat, farm = submit(memories, "Ada keeps a goat called Gus", "Ada owns a farm in Wales")
+    plan = memories.find("ada", "goat")
+    assert [hit["why"] for hit in plan["hits"]] == ["word", "cosine"]
+    assert memories.forget(plan)["candidates"] == [goat]
+    near = memories.find("ada", "goat")
+    with pytest.raises(UsageError, match="matched by words"):
+        memories.forget(near)
+    assert memories.forget([farm], expect=near["token"])["candidates"] == [farm]
+
+
+def test_a_token_covers_any_of_the_memories_that_were_shown(memories: Palimpsest) -> None:
+    a, b, c = submit(memories, "a goat called Gus", "the goat shed", "tea at five")
+    plan = memories.find("ada", "goat", by=["words"])
+    for ids in ([a], [b], [a, b]):
+        dry = memories.forget(ids, expect=plan["token"], dry_run=True)
+        assert dry["candidates"] == ids
+    memories.update(b, "the goat barn")
+    for ids in ([b], [a, b], [c], [a, c]):
+        with pytest.raises(RefusedError, match="moved_on"):
+            memories.forget(ids, expect=plan["token"])
+    one = {**plan, "hits": [hit for hit in plan["hits"] if hit["memory_id"] == a]}
+    assert memories.forget(one)["candidates"] == [a]
+
+
+def test_a_version_of_any_read_is_what_a_write_may_expect(memories: Palimpsest) -> None:
+    [a] = submit(memories, "a goat called Gus")
+    reads: tuple[Mapping[str, Any], ...] = (
+        memories.get(a),
+        memories.recall("ada", "goat")[0],
+        memories.list("ada")["memories"][0],
+        memories.show(a),
+        memories.history(a),
+        memories.show_candidate(a),
+        memories.find("ada", "goat")["hits"][0],
+    )
+    assert len({read["version"] for read in reads}) == 1
+    changed = memories.update(a, "a goat called Gustav", expect=reads[0]["version"])
+    assert memories.get(a)["version"] == changed["version"]
+    with pytest.raises(RefusedError, match="moved_on"):
+        memories.forget(a, expect=reads[0]["version"])
+    memories.forget(a, expect=changed["version"])

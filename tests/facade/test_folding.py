@@ -51,7 +51,7 @@ def test_a_plan_to_forget_names_all_that_recall_folds(unchecked: Palimpsest) -> 
     ids = submit(unchecked, CATS, SAME, MORE)
     plan = unchecked.find("ada", CATS, by=["meaning"])
     assert [one["memory_id"] for one in plan["hits"]] == ids
-    unchecked.forget(plan)
+    unchecked.forget(ids, expect=plan["token"])
     assert unchecked.recall("ada", CATS) == []
 
 

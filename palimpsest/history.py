@@ -20,7 +20,8 @@ GROUP BY decision ORDER BY decision
 """
 _JUDGED = """
 SELECT count(*)::BIGINT AS verdicts, coalesce(sum(calls), 0) AS calls,
-       coalesce(sum(cost_usd), 0) AS usd
+       CASE WHEN bool_or(calls > 0 AND cost_usd IS NULL) THEN NULL
+            ELSE coalesce(sum(cost_usd), 0) END AS usd
 FROM verdicts WHERE position <= ?
 """
 _REINSTATED = "SELECT decision_id FROM events WHERE event = 'reinstated' AND position <= ?"

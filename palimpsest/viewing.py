@@ -79,9 +79,10 @@ SELECT (SELECT count(*) FROM candidates) AS candidates,
 _BY_KIND = "SELECT decision, count(*) AS n FROM decisions GROUP BY decision ORDER BY decision"
 _PENDING = "SELECT count(*) AS n FROM candidates WHERE pending AND living"
 _JUDGED = """
-SELECT coalesce(sum(verdicts), 0)::BIGINT AS verdicts, coalesce(sum(calls), 0) AS calls,
-       coalesce(sum(cost_usd), 0) AS usd
-FROM judge_cost
+SELECT count(*)::BIGINT AS verdicts, coalesce(sum(calls), 0) AS calls,
+       CASE WHEN bool_or(calls > 0 AND cost_usd IS NULL) THEN NULL
+            ELSE coalesce(sum(cost_usd), 0) END AS usd
+FROM verdicts
 """
 
 
@@ -133,7 +134,12 @@ def status_as_of(gateway: LocalGateway, position: int) -> dict[str, Any]:
 
 def _rounded(judged: Mapping[str, Any]) -> dict[str, Any]:
     """Without what adding up shares of a call leaves behind the point."""
-    return {**judged, "calls": round(judged["calls"], 2), "usd": round(judged["usd"], 6)}
+    usd = judged["usd"]
+    return {
+        **judged,
+        "calls": round(judged["calls"], 2),
+        "usd": None if usd is None else round(usd, 6),
+    }
 
 
 def decisions(

@@ -22,7 +22,7 @@ from rich.text import Text
 from palimpsest.commands import rendering
 from palimpsest.commands.cluster import require_cluster, wait_for_topics
 from palimpsest.commands.invocation import Because, Invocation, OneOwner, invocation
-from palimpsest.commands.rendering import fields, shown
+from palimpsest.commands.rendering import dollars, fields, shown
 from palimpsest.contracts.errors import UsageError
 from palimpsest.interrupts import stop_event
 from palimpsest.output import visible
@@ -118,7 +118,7 @@ def _document(tally: Tally, waiting: int | None) -> dict[str, Any]:
         "outcomes": dict(tally.outcomes),
         "known": tally.known,
         "calls": round(tally.calls, 2),
-        "usd": round(tally.usd, 6),
+        "usd": None if tally.usd is None else round(tally.usd, 6),
         "waiting": waiting,
     }
 
@@ -174,7 +174,7 @@ def _progress(
 ) -> Callable[[Tally], None]:
     def report_tally(tally: Tally) -> None:
         away = ", the service does not answer" if batcher.outage else ""
-        done = f"{tally.questions:,} questions, {tally.calls:,.0f} calls, ${tally.usd:.4f}"
+        done = f"{tally.questions:,} questions, {tally.calls:,.0f} calls, {dollars(tally.usd)}"
         report(f"{done}{away}", None)
 
     return report_tally
@@ -356,8 +356,7 @@ def _dry_run_cost(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
     """The cost of a dry run; the log records it once a run uses the answers."""
     cost = answer["cost"]
     if answer["dry_run"] and cost["calls"]:
-        usd = "unknown" if cost["usd"] is None else f"${cost['usd']:.6f}"
-        yield shown(f"calls for this dry run: {cost['calls']:,} ({usd})")
+        yield shown(f"calls for this dry run: {cost['calls']:,} ({dollars(cost['usd'])})")
 
 
 # -- review --------------------------------------------------------------------------------------

@@ -216,8 +216,13 @@ def _last_verification(verified: Mapping[str, Any] | None) -> tuple[str, str]:
     return f"{when}: {verified['differences']:,} differences", style
 
 
+def dollars(usd: float | None) -> str:
+    """A cost, if the prices of all models that were asked are known."""
+    return "price unknown" if usd is None else f"${usd:.4f}"
+
+
 def _judged(judge: Mapping[str, Any]) -> str:
-    spent = f"{judge['verdicts']:,} verdicts, {judge['calls']:,.0f} calls, ${judge['usd']:.4f}"
+    spent = f"{judge['verdicts']:,} verdicts, {judge['calls']:,.0f} calls, {dollars(judge['usd'])}"
     return f"{judge['waiting']:,} waiting for the judge; {spent}"
 
 

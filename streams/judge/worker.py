@@ -63,7 +63,7 @@ class Questions(Protocol):
 class Tally:
     """A worker's totals: verdicts by answer, requests by outcome, and their cost.
 
-    `known` counts cached verdicts, which cost nothing.
+    `known` counts cached verdicts, which cost nothing. `usd` is None if a price is not known.
     """
 
     questions: int = 0
@@ -71,7 +71,7 @@ class Tally:
     outcomes: Counter[str] = field(default_factory=Counter)
     known: int = 0
     calls: float = 0.0
-    usd: float = 0.0
+    usd: float | None = 0.0
 
     def count(self, answered: AnsweredQuestion) -> None:
         """Count an answered question."""
@@ -86,7 +86,10 @@ class Tally:
         self.answers[verdict.answer] += 1
         self.known += verdict.calls == 0 and verdict.answer != "unavailable"
         self.calls += verdict.calls or 0.0
-        self.usd += verdict.cost_usd or 0.0
+        if verdict.cost_usd is not None:
+            self.usd = None if self.usd is None else self.usd + verdict.cost_usd
+        elif verdict.calls:
+            self.usd = None
 
 
 @dataclass(slots=True)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 
 from palimpsest import Palimpsest, UsageError
-from palimpsest.contracts.requests import Selection
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requests import Selection, SettleRequest
+from tests.facade.test_evidence import asking_about_all
 
 SAID = [{"owner_id": owner, "text": f"She lives in {owner}."} for owner in ("ada", "it's")]
 
@@ -39,3 +43,22 @@ def test_what_was_forgotten_shows_what_it_said_of_itself(memories: Palimpsest) -
         {"seen": "today"},
         0.5,
     )
+
+
+def test_a_status_has_no_cost_if_a_price_is_not_known(memories: Palimpsest) -> None:
+    memories.set_policy(asking_about_all("candidates"))
+    texts = ("two cats sleep", "two cats sleep a lot", "two cats sleep long")
+    ids = [
+        str(one.candidate_id)
+        for one in memories.submit([{"owner_id": "ada", "text": text} for text in texts])
+    ]
+    assert memories.status()["judge"]["usd"] == 0.0
+    for newer, cost, total in ((ids[1], 0.5, 0.5), (ids[2], None, None)):
+        verdicts = tuple(
+            Verdict(neighbour_id=one, answer="different", calls=1.0, cost_usd=cost)
+            for one in memories.show_candidate(newer)["evidence"]["asked"]
+        )
+        request = SettleRequest(request_id=str(uuid4()), candidate_id=newer, verdicts=verdicts[:1])
+        memories.settle([request])
+        for status in (memories.status(), memories.status(as_of=memories.position)):
+            assert status["judge"]["usd"] == total

@@ -426,3 +426,20 @@ def test_only_what_was_answered_is_known() -> None:
         )
         tally.count(AnsweredQuestion(PendingQuestion(about("a", "b"), None), request))
     assert (tally.questions, tally.known) == (2, 1)
+
+
+def test_a_cost_is_unknown_once_a_price_is() -> None:
+    tally = Tally()
+
+    def count(calls: float, cost_usd: float | None = None) -> float | None:
+        verdict = Verdict(neighbour_id=str(uuid4()), answer="same", calls=calls, cost_usd=cost_usd)
+        request = SettleRequest(
+            request_id=str(uuid4()), candidate_id=str(uuid4()), verdicts=(verdict,)
+        )
+        tally.count(AnsweredQuestion(PendingQuestion(about("a", "b"), None), request))
+        return tally.usd
+
+    assert count(calls=1.0, cost_usd=0.25) == 0.25
+    assert count(calls=0.0) == 0.25, "it was cached"
+    assert count(calls=1.0) is None
+    assert count(calls=1.0, cost_usd=0.25) is None

@@ -63,7 +63,9 @@ RANKS: dict[Rank, int] = {"rule": 0, "judge": 1, "agent": 2, "review": 3, "perso
 class Vector(Light):
     """A text's embedding: `data` is base64 of little-endian float16, unit length.
 
-    `truncated`: the model saw only the beginning; `unknown`: words it has no token for.
+    `truncated`: in `data` the model saw only the beginning; `unknown`: words it has no token for.
+    `windows`: of such a text, what the model made of the rest, window by window, encoded as `data`.
+    Older events have none.
     """
 
     model: str
@@ -72,6 +74,21 @@ class Vector(Light):
     data: str
     truncated: bool = False
     unknown: tuple[str, ...] = ()
+    windows: tuple[str, ...] | None = None
+
+    @property
+    def covers_text(self) -> bool:
+        """Whether the vector and its windows are of the whole text."""
+        return self.windows is not None or not self.truncated
+
+    def each(self) -> tuple[Vector, ...]:
+        """The vector of each window alone, the first one's first."""
+        if self.windows is None:
+            return (self,)
+        return tuple(
+            Vector(model=self.model, engine=self.engine, dimension=self.dimension, data=data)
+            for data in (self.data, *self.windows)
+        )
 
 
 class Content(Light):

@@ -59,7 +59,7 @@ def recall(
     if as_of is not None:
         position = position_as_of(gateway.log, as_of, owner_id)
         ledger = fold_owner(gateway.log, owner_id, position)
-        then = None if vector is None else Recollection(ledger, len(vector))
+        then = None if vector is None else Recollection(ledger, vector.shape[-1])
         return _of_ledger(ledger, then, question, vector, wanted)
     if vector is None:
         return _of_ledger(_ledger(gateway, owner_id), None, question, None, wanted)
@@ -69,7 +69,8 @@ def recall(
         return found
     ledger = _ledger(gateway, owner_id)
     kept = gateway.recollections.of(ledger, vector, however_large=True)
-    return _of_ledger(ledger, kept or Recollection(ledger, len(vector)), question, vector, wanted)
+    kept = kept or Recollection(ledger, vector.shape[-1])
+    return _of_ledger(ledger, kept, question, vector, wanted)
 
 
 def _ledger(gateway: LocalGateway, owner_id: str) -> Ledger:
@@ -113,9 +114,11 @@ def _of_ledger(
 def _vector_of(gateway: LocalGateway, question: str) -> Query | None:
     """None if the model is down, and the policy continues without one."""
     try:
-        return gateway.embedder().embed_now(question).vector.astype(np.float32)
+        made = gateway.embedder().embed_now(question)
     except Exception as error:
         if gateway.policy_in_force().embedder_fails == "stop" or isinstance(error, UsageError):
             raise
         _log.warning("the embedder is down, memories are recalled by words: %s", error)
         return None
+    windows = () if made.windows is None else made.windows
+    return np.vstack([made.vector, *windows]).astype(np.float32)

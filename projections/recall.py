@@ -21,6 +21,7 @@ from palimpsest.projections.vectors import decoded
 from palimpsest.streams.core.ledger import Ledger, Memory
 
 Query = NDArray[np.float32]
+"""What is looked for, (dimension,); of a text beyond the model's input (windows, dimension)."""
 Scores = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 DECIMALS = 4
@@ -52,8 +53,9 @@ class Recollection:
         self.dimension = dimension
         self._seen = -1
         self._known: dict[str, _Known] = {}
-        self._rows: dict[int, int] = {}
+        self._rows: dict[int, range] = {}
         self._vectors: list[Vector] = []
+        self._waiting: list[Vector] = []
         self._units = np.empty((0, dimension), np.float32)
         self._memories: list[Memory] = []
         self._statement_of = np.empty(0, np.intp)
@@ -105,7 +107,8 @@ class Recollection:
             self._follow()
             self._seen = self.ledger.seen
         # Not by `@`: it shares the work with threads that it has to wait for.
-        cosines = np.vecdot(self._units, query / (np.linalg.norm(query) or 1.0))
+        asked = [one / (np.linalg.norm(one) or 1.0) for one in np.atleast_2d(query)]
+        cosines = np.max([np.vecdot(self._units, one) for one in asked], axis=0)
         best = np.full(len(self._memories), -1.0)
         np.maximum.at(best, self._by, cosines[self._statement_of].astype(np.float64))
         return best.round(DECIMALS)
@@ -133,7 +136,8 @@ class Recollection:
         if not memory.living:
             return _Known(memory, memory.seen, [], None)
         vectors = [e.distinct.vector for e in memory.members if e.distinct.representative is e]
-        rows = [self._row(one) for one in (memory.face.vector, *vectors) if self._fits(one)]
+        fitting = [one for one in (memory.face.vector, *vectors) if self._fits(one)]
+        rows = [row for one in fitting for row in self._rows_of(one)]
         return _Known(
             memory, memory.seen, rows, rows[0] if self._fits(memory.face.vector) else None
         )
@@ -141,16 +145,21 @@ class Recollection:
     def _fits(self, vector: Vector | None) -> TypeGuard[Vector]:
         return vector is not None and vector.dimension == self.dimension
 
-    def _row(self, vector: Vector) -> int:
-        """Where a vector's numbers are; they are distinguished by identity, as in `Decoded`."""
-        row = self._rows.get(id(vector))
-        if row is None:
-            row = self._rows[id(vector)] = len(self._vectors)
+    def _rows_of(self, vector: Vector) -> range:
+        """Where a vector's numbers are, and those of its windows after them.
+
+        Vectors are distinguished by identity, as in `Packed`, so each is kept.
+        """
+        rows = self._rows.get(id(vector))
+        if rows is None:
             self._vectors.append(vector)
-        return row
+            start = len(self._units) + len(self._waiting)
+            self._waiting += vector.each()
+            rows = self._rows[id(vector)] = range(start, len(self._units) + len(self._waiting))
+        return rows
 
     def _decode(self) -> None:
-        new = self._vectors[len(self._units) :]
+        new, self._waiting = self._waiting, []
         if not new:
             return
         numbers = decoded(new, self.dimension).astype(np.float32)
@@ -173,12 +182,12 @@ class Recollections:
         None, too, where LanceDB is quicker, unless `however_large`.
         """
         vectors = (row.vector for scope in ledger.scopes.values() for row in scope.rows[:1])
-        fits = all(one is None or one.dimension == len(query) for one in vectors)
+        fits = all(one is None or one.dimension == query.shape[-1] for one in vectors)
         if not fits or (len(ledger.entries) > MOST_IN_MEMORY and not however_large):
             return None
         found = self._kept.pop(ledger.owner_id, None)
-        if found is None or found.ledger is not ledger or found.dimension != len(query):
-            found = Recollection(ledger, len(query))
+        if found is None or found.ledger is not ledger or found.dimension != query.shape[-1]:
+            found = Recollection(ledger, query.shape[-1])
         self._kept[ledger.owner_id] = found
         if len(self._kept) > MOST_RECOLLECTED:
             self._kept.popitem(last=False)

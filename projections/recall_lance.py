@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import orjson
 
 from palimpsest.contracts.errors import StoreError, TransientError
@@ -138,14 +140,16 @@ def _recalled(
 ) -> list[Recalled] | None:
     candidates, memories = tables
     dimension = memories.schema.field("vector").type.list_size
-    if dimension != len(vector):
+    made = vector.shape[-1]
+    if dimension != made:
         raise StoreError(
-            f"LanceDB has vectors of {dimension} numbers, the model makes {len(vector)} numbers:"
+            f"LanceDB has vectors of {dimension} numbers, the model makes {made} numbers:"
             " name the model with which the memories were embedded"
         )
-    best = _reached(memories, vector, wanted.k, where)
-    for memory_id, score in _reached(candidates, vector, wanted.k, where).items():
-        best[memory_id] = max(score, best.get(memory_id, -1.0))
+    best: dict[str, float] = {}
+    for table, one in product(tables, np.atleast_2d(vector)):
+        for memory_id, score in _reached(table, one, wanted.k, where).items():
+            best[memory_id] = max(score, best.get(memory_id, -1.0))
     faces = _faces(memories, best, wanted.k)
     if not faces:
         return []

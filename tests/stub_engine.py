@@ -13,6 +13,8 @@ from palimpsest.streams.embedder import DEFAULT_MODEL, Embedding, ModelUnusable
 from palimpsest.streams.embedder.tokens import Tokens
 
 DIMENSION = 384
+LONGEST = 64
+"""Words that the engine sees of a text; the rest is in windows of a quarter as many."""
 NO_TOKEN = ("🍕", "🍣")
 """Words that the engine cannot read, as the real model cannot."""
 UNPLUGGED = "unplugged"
@@ -44,11 +46,26 @@ class StubEngine:
 
     def read(self, texts: Sequence[str]) -> list[Tokens]:
         """What the model would be told of the texts."""
-        return [Tokens([], truncated=False, unknown=_unknown(text)) for text in texts]
+        return [
+            Tokens([], bool(windows := windows_of(text)), _unknown(text), windows) for text in texts
+        ]
 
 
 def _embedding(text: str) -> Embedding:
-    return Embedding(vector_of(text), truncated=False, unknown=_unknown(text))
+    windows = windows_of(text)
+    return Embedding(
+        vector_of(" ".join(text.split()[:LONGEST]) if windows else text),
+        truncated=bool(windows),
+        unknown=_unknown(text),
+        windows=np.stack([vector_of(window) for window in windows]) if windows else None,
+    )
+
+
+def windows_of(text: str) -> tuple[str, ...]:
+    """The text after its first words, in parts that overlap by a quarter."""
+    words, size = text.split(), LONGEST // 4
+    starts = range(LONGEST - size // 4, len(words) - size // 4, size - size // 4)
+    return tuple(" ".join(words[start : start + size]) for start in starts)
 
 
 def _unknown(text: str) -> tuple[str, ...]:

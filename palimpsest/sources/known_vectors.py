@@ -55,6 +55,8 @@ class KnownVectors:
         with self._lock:
             known = {text: self._waiting[text] for text in texts if text in self._waiting}
         read = dict(zip(known, self._engine.read([*known]), strict=True))
+        for text in [text for text, tokens in read.items() if tokens.truncated]:
+            del known[text], read[text]  # a source has one vector of a text, not its windows
         new = [text for text in dict.fromkeys(texts) if text not in known]
         made = dict(zip(new, self._engine.embed(new) if new else (), strict=True))
         for (text, tokens), vector in zip(read.items(), _of_unit_length(known), strict=True):

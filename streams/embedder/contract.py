@@ -23,7 +23,8 @@ class Embedding:
     """What a model makes of one text, as it is recorded in the log.
 
     `vector` is L2-normalised, then rounded to float16, of shape (dimension,). `truncated` says
-    that the model saw only the first tokens of the text (256 of all-MiniLM-L6-v2). `unknown` holds
+    that in it the model saw only the first tokens of the text (256 of all-MiniLM-L6-v2); `windows`,
+    of shape (windows, dimension), are then the vectors of the rest. `unknown` holds
     the distinct words that the model cannot tell apart, casefolded, in order of appearance: to the
     model all of them are one token, so texts that differ only there get the same vector. `origin`
     is recorded as the engine's name where the vector is of another one.
@@ -33,6 +34,7 @@ class Embedding:
     truncated: bool
     unknown: tuple[str, ...]
     origin: str | None = None
+    windows: NDArray[np.float16] | None = None
 
 
 class Engine(Protocol):

@@ -17,7 +17,7 @@ from palimpsest.streams.embedder.batches import batches_by_length, padded
 from palimpsest.streams.embedder.contract import Embedding, ModelUnusable
 from palimpsest.streams.embedder.graph_run import Vectors, open_graph
 from palimpsest.streams.embedder.model_folder import ModelFolder
-from palimpsest.streams.embedder.tokens import Reader, Tokens
+from palimpsest.streams.embedder.tokens import Reader, Tokens, embeddings
 
 
 class OnnxEngine:
@@ -37,11 +37,8 @@ class OnnxEngine:
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         """Embed all texts, in their order; see `Engine`."""
         read = self._reader.read(texts)
-        rows = self._run(read).astype(np.float16)
-        return [
-            Embedding(row, tokens.truncated, tokens.unknown)
-            for row, tokens in zip(rows, read, strict=True)
-        ]
+        windows = self._reader.read([window for tokens in read for window in tokens.windows])
+        return embeddings(read, self._run([*read, *windows]).astype(np.float16))
 
     def read(self, texts: Sequence[str]) -> list[Tokens]:
         """The texts as the model reads them; nothing is embedded."""

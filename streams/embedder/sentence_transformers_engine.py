@@ -18,7 +18,7 @@ from palimpsest.streams.embedder.contract import (
     Progress,
 )
 from palimpsest.streams.embedder.resolve import locate
-from palimpsest.streams.embedder.tokens import Reader, Tokens
+from palimpsest.streams.embedder.tokens import Reader, Tokens, embeddings
 
 
 class SentenceTransformersEngine:
@@ -38,11 +38,8 @@ class SentenceTransformersEngine:
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         """Embed all texts, in their order; see `Engine`."""
         read = self._reader.read(texts)
-        rows = self.vectors(texts).astype(np.float16)
-        return [
-            Embedding(row, tokens.truncated, tokens.unknown)
-            for row, tokens in zip(rows, read, strict=True)
-        ]
+        windows = [window for tokens in read for window in tokens.windows]
+        return embeddings(read, self.vectors([*texts, *windows]).astype(np.float16))
 
     def read(self, texts: Sequence[str]) -> list[Tokens]:
         """The texts as the model reads them; nothing is embedded."""

@@ -1,12 +1,17 @@
-"""Texts as the model reads them: token ids, what was cut off, and words it cannot tell apart."""
+"""Texts as the model reads them: tokens, windows of long texts, and words it cannot tell apart."""
 
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
+
+from palimpsest.streams.embedder.contract import Embedding
 
 MAX_UNKNOWN = 16
 """So many unknown words of a text are kept at most; the last of them then stands for the rest."""
@@ -15,13 +20,32 @@ MAX_WORD = 48
 """Letters of an unknown word that is kept as it is."""
 
 
+WINDOW_SHARES = (4, 2)
+"""A window after the first is a quarter of the model's input: in more, one sentence drowns.
+
+Measured on 84 texts, each with a fact at its end that is asked for among 50 memories: windows of 64
+tokens have it in the first three of 79 %, of 128 in those of 57 %, of 256 in those of 43 %.
+"""
+
+MOST_WINDOWS = 192
+"""Where a text would have more, its windows are larger: half of the input, or all of it."""
+
+OVERLAP_SHARE = 4
+"""Two windows share a quarter of one, so that what the end of one cuts is whole in the next."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """One text as the model reads it; `ids` are not more than the reader's `max_length`."""
+    """One text as the model reads it; `ids` are not more than the reader's `max_length`.
+
+    `windows` are parts of the text that the model reads as texts of their own: they begin a little
+    before the end of `ids`, overlap, and reach to the end of the text. None of one that fits.
+    """
 
     ids: list[int]
     truncated: bool
     unknown: tuple[str, ...]
+    windows: tuple[str, ...] = ()
 
 
 class Reader:
@@ -43,14 +67,70 @@ class Reader:
     def _tokens(self, text: str, encoding: Encoding) -> Tokens:
         ids = encoding.ids
         truncated = len(ids) == self._max_length and bool(encoding.overflowing)
-        return Tokens(ids, truncated, self._words(text) if self._unknown in ids else ())
-
-    def _words(self, text: str) -> tuple[str, ...]:
+        if not truncated and self._unknown not in ids:
+            return Tokens(ids, truncated, ())
         # Read once more, because the fast way does not say where in the text a token stands.
         encoding = self._tokenizer.encode(text)
-        tokens = zip(encoding.ids, encoding.offsets, strict=True)
-        words = [text[start:end] for token, (start, end) in tokens if token == self._unknown]
+        windows = self._windows(text, encoding) if truncated else ()
+        return Tokens(ids, truncated, self._words(text, encoding), windows)
+
+    def _words(self, text: str, encoding: Encoding) -> tuple[str, ...]:
+        words = [
+            text[start:end]
+            for part in (encoding, *encoding.overflowing)
+            for token, (start, end) in zip(part.ids, part.offsets, strict=True)
+            if token == self._unknown
+        ]
         return _bounded(list(dict.fromkeys(word.casefold() for word in words)))
+
+    def _windows(self, text: str, encoding: Encoding) -> tuple[str, ...]:
+        """The text after the first window, in parts that begin and end between words."""
+        tokens = [
+            (*span, word)
+            for part in (encoding, *encoding.overflowing)
+            for span, word in zip(part.offsets, part.word_ids, strict=True)
+            if word is not None  # one that only marks the beginning or the end
+        ]
+        words = [at for at, one in enumerate(tokens) if at == 0 or one[2] != tokens[at - 1][2]]
+        words.append(len(tokens))
+        end = sum(word is not None for word in encoding.word_ids)
+        marks = len(encoding.ids) - end
+        size, room = self._window_of(len(tokens) - end, marks)
+        windows: list[str] = []
+        while end < len(tokens):
+            begin = _last(words, end - size // OVERLAP_SHARE)
+            if begin + room <= end:  # within one very long word
+                begin = end
+            before, end = end, _last(words, begin + room)
+            if end <= before:
+                end = min(begin + room, len(tokens))
+            windows.append(text[tokens[begin][0] : tokens[end - 1][1]])
+        return tuple(windows)
+
+    def _window_of(self, tokens: int, marks: int) -> tuple[int, int]:
+        """How large windows of so many tokens are, and how many of the text's each has room for."""
+        for share in WINDOW_SHARES:
+            size = self._max_length // share
+            if tokens <= MOST_WINDOWS * (size - marks - size // OVERLAP_SHARE):
+                return size, size - marks
+        return self._max_length, self._max_length - marks
+
+
+def embeddings(read: Sequence[Tokens], rows: NDArray[np.float16]) -> list[Embedding]:
+    """What was made of some texts; `rows` are their vectors, then those of all their windows."""
+    found: list[Embedding] = []
+    after = len(read)
+    for row, tokens in zip(rows, read, strict=False):
+        end = after + len(tokens.windows)
+        windows = rows[after:end] if tokens.truncated else None
+        found.append(Embedding(row, tokens.truncated, tokens.unknown, windows=windows))
+        after = end
+    return found
+
+
+def _last(words: Sequence[int], at: int) -> int:
+    """The last start of a word that is not after a token."""
+    return words[bisect_right(words, at) - 1]
 
 
 def _bounded(words: list[str]) -> tuple[str, ...]:

@@ -8,6 +8,9 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
+import numpy as np
+from numpy.typing import NDArray
+
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import Vector
 from palimpsest.contracts.policy import Policy
@@ -81,13 +84,15 @@ class Vectors:
                 f"the policy {policy.name} has thresholds for {policy.model},"
                 f" not for {engine.model}: set a policy for that model in a new store"
             )
+        windows = None if embedding.windows is None else (*map(_encoded, embedding.windows),)
         return Vector(
             model=engine.model,
             engine=embedding.origin or engine.name,
             dimension=engine.dimension,
-            data=base64.b64encode(embedding.vector.astype("<f2").tobytes()).decode(),
+            data=_encoded(embedding.vector),
             truncated=embedding.truncated,
             unknown=embedding.unknown,
+            windows=windows,
         )
 
     def _continue_without(self, error: Exception, policy: Policy) -> None:
@@ -97,3 +102,7 @@ class Vectors:
         if self._down_until is None:
             _log.warning("DEDUP_FAIL: the embedder is down, no meanings are compared: %s", error)
         self._down_until = time.monotonic() + RETRY_SECONDS
+
+
+def _encoded(numbers: NDArray[np.float16]) -> str:
+    return base64.b64encode(numbers.astype("<f2").tobytes()).decode()

@@ -90,6 +90,19 @@ def test_only_a_text_of_more_than_256_tokens_is_truncated(engine: OnnxEngine) ->
     assert np.array_equal(fits.vector, longer.vector)
 
 
+def test_the_windows_of_a_long_text_are_embedded_as_texts_of_their_own(engine: OnnxEngine) -> None:
+    """Whatever is beside them: a short text before and after, and the same text alone."""
+    text = " ".join(f"word{n}" for n in range(200))
+    before, long, after = engine.embed(["tea", text, BERLIN])
+    assert before.windows is None
+    assert after.windows is None
+    assert long.windows is not None
+    [tokens] = engine.read([text])
+    alone = np.stack([one.vector for one in engine.embed(tokens.windows)])
+    assert np.abs(long.windows.astype(np.float32) - alone.astype(np.float32)).max() <= 1e-3
+    assert np.abs(after.vector - engine.embed([BERLIN])[0].vector).max() <= 1e-3
+
+
 def test_words_that_the_model_cannot_tell_apart_are_named(engine: OnnxEngine) -> None:
     pizza, sushi, known = engine.embed(["I love 🍕", "I love 🍣", "I love both"])
     assert np.array_equal(pizza.vector, sushi.vector)

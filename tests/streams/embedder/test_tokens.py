@@ -6,7 +6,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from palimpsest.streams.embedder.model_folder import ModelFolder
-from palimpsest.streams.embedder.tokens import MAX_UNKNOWN, MAX_WORD, Reader
+from palimpsest.streams.embedder.tokens import MAX_UNKNOWN, MAX_WORD, MOST_WINDOWS, Reader
 
 
 @pytest.fixture(scope="module")
@@ -53,4 +53,39 @@ def test_a_cut_text_is_marked(reader: Reader) -> None:
     (tokens,) = reader.read(["tea " * 1000 + "🦀"])
     assert tokens.truncated
     assert len(tokens.ids) == 256
-    assert tokens.unknown == ()
+
+
+def test_windows_overlap_and_reach_from_the_first_to_the_end(reader: Reader) -> None:
+    words = [f"word{n}" for n in range(700)]
+    [tokens] = reader.read([" ".join(words)])
+    runs = [window.split() for window in tokens.windows]
+    seen = next(n for n in range(700) if reader.read([" ".join(words[: n + 1])])[0].truncated)
+    end = seen
+    for run in runs:
+        begin = words.index(run[0])
+        assert run == words[begin : begin + len(run)], "cut between words"
+        assert begin < end < begin + len(run), "each begins before the end of what was seen"
+        end = begin + len(run)
+    assert end == len(words)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["!" * 32_768, "ab " * 10_900, "语言" * 3_000, "tea " * 255, "naïve café, 50 €\n" * 1_800],
+    ids=["signs", "short words", "no spaces", "just beyond", "accents"],
+)
+def test_every_window_fits_and_there_are_not_too_many(reader: Reader, text: str) -> None:
+    [tokens] = reader.read([text])
+    assert 0 < len(tokens.windows) <= MOST_WINDOWS
+    assert not any(one.truncated for one in reader.read(tokens.windows))
+    assert text.rstrip().endswith(tokens.windows[-1])
+    assert all(window in text for window in tokens.windows)
+
+
+def test_a_text_that_fits_has_no_windows(reader: Reader) -> None:
+    assert reader.read(["tea " * 254])[0].windows == ()
+
+
+def test_what_the_model_cannot_tell_is_named_in_the_tail_too(reader: Reader) -> None:
+    [tokens] = reader.read(["tea " * 1000 + "🦀"])
+    assert tokens.unknown == ("🦀",)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.streams.core.mentions import mentions
+from palimpsest.streams.core.mentions import Words, mentions, words_of
 
 SAME = [
     ("ABC123", "Her order is ABC123."),
@@ -25,6 +25,7 @@ SAME = [
     ("O'Brien", "Mr. O’Brien called"),
     ("ada@example.com", "her address is Ada@Example.COM."),
     ("ada+news@example.com", "her address is ada@example.com"),
+    ("example.com", "see münchen.example.com"),
     ("ada@example.com", "subscribed as <ada+shop@example.com>"),
     ("mailto:ada@example.com", "ada@example.com bounced"),
     ("https://example.com/a", "see http://www.example.com/a/ for it"),
@@ -120,3 +121,49 @@ def test_an_identifier_that_goes_on_is_another(a: str, n: str, more: str, sign: 
 @given(st.text(max_size=40))
 def test_a_text_mentions_itself_or_has_no_words(text: str) -> None:
     assert mentions(text, text) or not any(c.isalnum() for c in text)
+
+
+REPEATED = (
+    *("x.y.", "a-", "a_", "w+", "%a", "a@", "@a.", "a@a.", "x.1.", "12345 ", "1/", "1((((((("),
+    *("a'", "a://", "mailto:", "www.", "1,", "1,111", "a.b/"),
+)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("part", REPEATED)
+def test_a_long_text_of_anything_is_read_once(part: str) -> None:
+    """A pattern that is tried to the end at each character would take minutes for such a text."""
+    size = 128 * 1024
+    text = (part * (size // len(part))) + " oat"
+    assert words_of.__wrapped__(text).parts[-1] == "oat"
+
+
+class Part:
+    """A word that counts how often it is compared."""
+
+    compared = 0
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        Part.compared += 1
+        return isinstance(other, Part) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+def test_a_text_of_one_word_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for a query that differs from it in the last word alone."""
+    text = [Part("a") for _ in range(4_000)]
+    query = [*(Part("a") for _ in range(1_999)), Part("b")]
+    whole = (True,) * len(text)
+    known = {
+        "text": Words(tuple(text), whole, whole),  # type: ignore[arg-type]
+        "query": Words(tuple(query), whole, whole),  # type: ignore[arg-type]
+    }
+    monkeypatch.setattr("palimpsest.streams.core.mentions.words_of", known.__getitem__)
+    before = Part.compared
+    assert not mentions("query", "text")
+    assert Part.compared - before < 6 * (len(text) + len(query))

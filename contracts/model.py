@@ -36,6 +36,18 @@ def deeper_than(value: Any, levels: int) -> bool:
     return True
 
 
+def more_than(value: Any, most: int) -> bool:
+    """Whether lists and objects have more than so many values, those of inner ones included."""
+    unread = [value]
+    count = 0
+    while unread and count <= most:
+        inner = unread.pop()
+        if isinstance(inner, dict | list):
+            count += len(inner)
+            unread.extend(inner.values() if isinstance(inner, dict) else inner)
+    return count > most
+
+
 def _only_text_or_time(value: Any) -> Any:
     """Refuse numbers: 1700000000 may be seconds or milliseconds, and a guess would be wrong."""
     if isinstance(value, datetime):

@@ -78,8 +78,40 @@ class ServeSettings(BaseModel):
     tokens: tuple[Token, ...] = ()
 
     def all_tokens(self) -> tuple[Token, ...]:
-        """Those of the file and of the environment; UsageError where two have one name."""
+        """Those of the file and of the environment; UsageError if two share a name or a secret."""
         found = (*self.tokens, *(read_tokens(self.tokens_file) if self.tokens_file else ()))
-        if len({one.name for one in found}) < len(found):
-            raise UsageError("two tokens have the same name")
+        names: dict[str, str] = {}
+        for token in found:
+            if token.name in names.values():
+                raise UsageError("two tokens have the same name")
+            other = names.setdefault(token.secret.get_secret_value().strip(), token.name)
+            if other != token.name:
+                raise UsageError(f"the tokens {other!r} and {token.name!r} have the same secret")
         return found
+
+
+class TokenWatch:
+    """Notices that the file of tokens has changed."""
+
+    def __init__(self, settings: ServeSettings) -> None:
+        self._settings = settings
+        self._seen = self._stamp()
+
+    def changed(self) -> tuple[Token, ...] | None:
+        """All tokens if the file has changed since the last call, else None.
+
+        UsageError, once for each change, if the file can no longer be used.
+        """
+        stamp = self._stamp()
+        if stamp == self._seen:
+            return None
+        self._seen = stamp
+        return self._settings.all_tokens()
+
+    def _stamp(self) -> tuple[int, int, int] | None:
+        file = self._settings.tokens_file
+        try:
+            status = file.stat() if file else None
+        except OSError:
+            return None
+        return status and (status.st_ino, status.st_size, status.st_mtime_ns)

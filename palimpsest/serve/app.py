@@ -14,7 +14,7 @@ from palimpsest.serve.feed import Feeds
 from palimpsest.serve.gate import Gate, Limits
 from palimpsest.serve.hosts import Hosts
 from palimpsest.serve.mcp_door import McpDoor
-from palimpsest.serve_settings import Token
+from palimpsest.serve_settings import Token, TokenWatch
 from palimpsest.web import app as web
 from palimpsest.web.board import ReviewBoard
 from palimpsest.web.sessions import Sessions
@@ -32,13 +32,14 @@ class App:
         tokens: Iterable[Token],
         hosts: Iterable[str],
         limits: Limits | None = None,
+        watch: TokenWatch | None = None,
     ) -> None:
         self.ready = False
         self._feeds = Feeds(store)
         self._mcp = McpDoor(store)
         self.sessions = Sessions()
         self.board = ReviewBoard(store)
-        authenticator = Authenticator(tokens)
+        self.authenticator = authenticator = Authenticator(tokens, watch=watch)
         figures = pages.RequestFigures()
         routes: list[BaseRoute] = [
             *pages.routes(store, figures, lambda: self.gate.running, lambda: self.ready),

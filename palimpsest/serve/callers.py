@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from palimpsest.contracts.errors import UsageError
 from palimpsest.serve.problems import ProblemError
-from palimpsest.serve_settings import Role, Token
+from palimpsest.serve_settings import Role, Token, TokenWatch
+
+_log = logging.getLogger(__name__)
 
 ROLES: tuple[Role, ...] = ("agent", "reviewer", "operator")
 """Each may what the one before it may. A reviewer and an operator are persons."""
@@ -50,11 +54,28 @@ class Authenticator:
         self,
         tokens: Iterable[Token],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        watch: TokenWatch | None = None,
     ) -> None:
-        self._known = [
-            (_hash(one.secret.get_secret_value()), one.expires, _caller(one)) for one in tokens
-        ]
         self._now = now
+        self._watch = watch
+        self._known = _known_by(tokens)
+
+    def refresh(self) -> set[str]:
+        """Read the file of tokens again if it has changed; the names of tokens that were revoked.
+
+        Also of those that are other than before. A file that cannot be used changes nothing, and
+        the log says why.
+        """
+        try:
+            tokens = self._watch.changed() if self._watch else None
+        except UsageError as error:
+            _log.error("the tokens stay as they were: %s", error)
+            return set()
+        if tokens is None:
+            return set()
+        before, self._known = self._known, _known_by(tokens)
+        _log.info("the file of tokens has changed: %d tokens are known", len(self._known))
+        return {known[2].name for known in before if known not in self._known}
 
     def caller(self, authorization: str | None) -> Caller:
         """Whose token the header `Authorization` shows; a problem for none, or one that is over.
@@ -78,6 +99,12 @@ class Authenticator:
         if left is not None and left <= 0:
             raise _unauthorized("the token has expired")
         return caller, left
+
+
+def _known_by(tokens: Iterable[Token]) -> list[tuple[bytes, datetime | None, Caller]]:
+    return [
+        (_hash(token.secret.get_secret_value()), token.expires, _caller(token)) for token in tokens
+    ]
 
 
 def _caller(token: Token) -> Caller:

@@ -6,7 +6,8 @@ the store knows. The user is the owner, and has to match the caller's token.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -243,11 +244,15 @@ async def _rows(intents: Intents, filters: Filters, *, former: bool = False) -> 
         page = await intents.list(
             limit=MOST_LISTED, after=after, metadata=filters.metadata, former=former
         )
-        found = [row_of(intents.owner_id, one) for one in page["memories"]]
-        rows += [row for row in found if filters.keep(row)]
+        rows += await asyncio.to_thread(_kept, intents.owner_id, page["memories"], filters)
         after = page["next"]
         if after is None:
             return rows
+
+
+def _kept(owner_id: str, memories: Iterable[Mapping[str, Any]], filters: Filters) -> list[Row]:
+    rows = [row_of(owner_id, memory) for memory in memories]
+    return [row for row in rows if filters.keep(row)]
 
 
 # -- on the store --------------------------------------------------------------------------------

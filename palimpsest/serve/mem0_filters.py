@@ -28,6 +28,10 @@ FIELDS = {
 """What can be asked for, and where a row has it."""
 TIMES = ("created_at", "updated_at")
 ANY = "*"
+MOST_CONDITIONS = 500
+"""Each is compared with every memory of the user."""
+MOST_LISTED_VALUES = 10_000
+"""Of all lists of an `in`, which is looked up and not compared."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,7 @@ class Filters:
 
 def understood(*given: Mapping[str, Any]) -> Filters:
     """Filters that all have to hold; a problem for what they do not mean, above all for nobody."""
+    _require_few(given)
     parts = [one for some in given for one in _parts(some)]
     users = [asked for name, asked in parts if name == "user_id"]
     if len(set(map(str, users))) != 1 or not isinstance(users[0], str) or users[0] == ANY:
@@ -59,6 +64,33 @@ def understood(*given: Mapping[str, Any]) -> Filters:
     metadata: dict[str, Any] = {}
     conditions = [_condition(*part) for part in left if not _is_plain(part, metadata)]
     return Filters(users[0], metadata, tuple(conditions))
+
+
+def _require_few(given: Iterable[Mapping[str, Any]]) -> None:
+    """A problem for more conditions than can be compared while others wait."""
+    conditions = listed = 0
+    unread: list[Any] = [*given]
+    while unread:
+        part = unread.pop()
+        if isinstance(part, list):
+            conditions += len(part)
+            unread += part
+        elif isinstance(part, dict):
+            conditions += len(part)
+            for name, inner in part.items():
+                if name == "in" and isinstance(inner, list) and not _nested(inner):
+                    listed += len(inner)
+                else:
+                    unread.append(inner)
+    if conditions > MOST_CONDITIONS or listed > MOST_LISTED_VALUES:
+        raise _wrong(
+            f"filters have at most {MOST_CONDITIONS} conditions, and {MOST_LISTED_VALUES} values in"
+            " lists of `in`"
+        )
+
+
+def _nested(values: list[Any]) -> bool:
+    return any(isinstance(value, list | dict) for value in values)
 
 
 def _is_plain(part: tuple[str, Any], metadata: dict[str, Any]) -> bool:
@@ -139,7 +171,7 @@ def _test(read: Read, asked: Any) -> Test:
 def _of_one_or_more(name: str, read: Read, asked: Any) -> Test:
     if name not in _COMPARISONS or (name == "in" and not isinstance(asked, list)):
         raise _wrong(f"a condition is a value, or has {', '.join(_COMPARISONS)}; `in` has a list")
-    other = [read(one) for one in asked] if name == "in" else read(asked)
+    other = _listed(read, asked) if name == "in" else read(asked)
     every = all if name == "ne" else any
     whole = isinstance(asked, list) and name != "in"
 
@@ -148,6 +180,11 @@ def _of_one_or_more(name: str, read: Read, asked: Any) -> Test:
         return every(_compared(_COMPARISONS[name], one, read, other) for one in values)
 
     return test
+
+
+def _listed(read: Read, asked: list[Any]) -> Any:
+    values = [read(value) for value in asked]
+    return values if _nested(values) else frozenset(values)
 
 
 def _compared(compare: Callable[[Any, Any], bool], value: Any, read: Read, other: Any) -> bool:

@@ -24,7 +24,7 @@ from palimpsest.serve.endpoint import (
     write_endpoint,
 )
 from palimpsest.serve.hosts import LOOPBACK, is_loopback
-from palimpsest.serve_settings import ServeSettings, Token
+from palimpsest.serve_settings import ServeSettings, Token, TokenWatch
 from palimpsest.store import Palimpsest
 from palimpsest.web.entering import link_path
 from palimpsest.web.sessions import LOCAL_OPERATOR
@@ -80,13 +80,14 @@ async def serve(
     """
     require_safe(settings)
     sys.setswitchinterval(TURN_SECONDS)
+    watch = TokenWatch(settings)
     given = settings.all_tokens()
     tokens = given or generated_tokens()
     with listening(settings.host, settings.port) as listener:
         store = await asyncio.to_thread(opened)
         async with AsyncPalimpsest(store) as twin:
             with only:
-                app = App(twin, tokens, _hosts(settings))
+                app = App(twin, tokens, _hosts(settings), watch=watch)
                 async with _plainly(), _answering(app, listener) as answering:
                     await twin.call(_warm)
                     app.ready = True

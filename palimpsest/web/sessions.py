@@ -9,7 +9,7 @@ import hashlib
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -79,6 +79,14 @@ class Sessions:
         """Who asks for a page, as the gate wants to know."""
         session = self.find(headers)
         return session.caller if session else NOBODY
+
+    def revoke(self, names: Collection[str]) -> None:
+        """End the sessions and links of callers of these names."""
+        if names:
+            self._links = {k: held for k, held in self._links.items() if held[1].name not in names}
+            self._sessions = {
+                k: held for k, held in self._sessions.items() if held[1].caller.name not in names
+            }
 
     def end(self, headers: Headers) -> None:
         """The session of a request's cookie is over."""

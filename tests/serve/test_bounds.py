@@ -383,3 +383,36 @@ def test_numbers_beyond_their_bounds_are_refused(tmp_path: Path) -> None:
             assert response.status_code == 422
 
     bounded(tmp_path, Limits(), used)
+
+
+LISTS: list[tuple[str, dict[str, Any]]] = [
+    ("/v1/owners/ada/memories", {"text": "x", "topics": [1] * 40_000}),
+    ("/v1/owners/ada/memories", {f"unknown {n}": 0 for n in range(40_000)}),
+    ("/v1/owners/ada/memories/batch", {"memories": [{}] * 40_000}),
+    ("/mem0/v3/memories/add/", {"user_id": "ada", "messages": [{"content": [{}] * 40_000}]}),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), LISTS)
+def test_of_many_wrong_items_the_first_is_told(
+    tmp_path: Path, path: str, body: dict[str, Any]
+) -> None:
+    async def used(server: Server) -> None:
+        async with server.client() as client:
+            answer = await client.post(path, json=body)
+        assert answer.status_code == 422
+        assert len(answer.json()["errors"]) == 1
+        assert len(answer.content) < 1_000
+
+    bounded(tmp_path, Limits(), used)
+
+
+@pytest.mark.parametrize("values", [[0] * 300_000, {"a": [[{}] * 9] * 30_000}])
+def test_a_body_has_so_many_values_however_deep(tmp_path: Path, values: Any) -> None:
+    async def used(server: Server) -> None:
+        async with server.client() as client:
+            answer = await client.post(MEMORIES, json={"text": "x", "metadata": {"a": values}})
+        assert answer.status_code == 413
+        assert len(answer.content) < 1_000
+
+    bounded(tmp_path, Limits(), used)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from typing import Any, cast
 
 import pytest
 
 from palimpsest.contracts.events import Again
+from palimpsest.serve import mem0
 from palimpsest.serve.intents import Intents
 from palimpsest.serve.mem0 import _added
 from palimpsest.serve.mem0_filters import understood
@@ -531,3 +533,51 @@ def test_a_time_without_a_zone_is_utc_wherever_the_server_is(
     finally:
         monkeypatch.undo()
         time.tzset()
+
+
+MANY: list[dict[str, Any]] = [
+    {"AND": [{"user_id": "ada"}, *({"agent_id": str(n)} for n in range(5_000))]},
+    {"AND": [{"user_id": "ada"}, {"OR": [{"metadata": {"a": n}} for n in range(5_000)]}]},
+    {"user_id": "ada", "metadata": {f"key {n}": "*" for n in range(5_000)}},
+    {"user_id": "ada", "metadata": {"a": {"in": [[n] for n in range(5_000)]}}},
+    {"user_id": "ada", "agent_id": {"in": [str(n) for n in range(20_000)]}},
+]
+
+
+@pytest.mark.parametrize("filters", MANY)
+def test_filters_have_a_bound(filters: dict[str, Any]) -> None:
+    with pytest.raises(ProblemError, match="at most 500 conditions"):
+        understood(filters)
+
+
+def test_a_long_list_is_looked_up() -> None:
+    wanted = [f"agent {n}" for n in range(9_000)]
+    filters = understood({"user_id": "ada", "NOT": [{"agent_id": {"in": wanted}}]})
+    assert filters.keep({"agent_id": "agent 9001"})
+    assert not filters.keep({"agent_id": "agent 8999"})
+    assert filters.keep({"agent_id": ["a list that has no hash"]})
+
+
+def test_others_add_while_memories_are_filtered(
+    served: Use[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filtering, added = threading.Event(), threading.Event()
+    kept = mem0._kept
+
+    def wait(*args: Any) -> Any:
+        filtering.set()
+        assert added.wait(60)
+        return kept(*args)
+
+    monkeypatch.setattr(mem0, "_kept", wait)
+
+    async def used(server: Server) -> None:
+        answering = asyncio.create_task(
+            server.ask("POST", "/mem0/v3/memories/", {"filters": {"user_id": "ada"}})
+        )
+        assert await asyncio.to_thread(filtering.wait, 60)
+        await server.add("The ferry leaves at noon.", "bob")
+        added.set()
+        assert (await answering).status_code == 200
+
+    served(used)

@@ -14,13 +14,15 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
+from starlette.datastructures import Headers
 
-from palimpsest import UsageError
+from palimpsest import AsyncPalimpsest, UsageError
 from palimpsest.calls import request_id
 from palimpsest.commands.serving import SILENT
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import Selection, SettleRequest
 from palimpsest.logs import FORM, PrivateFormatter
+from palimpsest.serve.app import App
 from palimpsest.serve.callers import SHOW, Authenticator
 from palimpsest.serve.feed import Feeds
 from palimpsest.serve.gate import OPEN, PAGES
@@ -30,7 +32,7 @@ from palimpsest.serve.problems import ProblemError
 from palimpsest.serve.run import require_safe
 from palimpsest.serve.tools import TOOLS
 from palimpsest.serve.v1 import all_operations
-from palimpsest.serve_settings import ServeSettings, read_tokens
+from palimpsest.serve_settings import ServeSettings, TokenWatch, read_tokens
 from tests.serve.conftest import TOKENS, Server, Use, secret, serving, token
 from tests.serve.test_mcp import client as mcp_client
 
@@ -486,3 +488,66 @@ def test_an_agent_sees_no_forgotten_text(served: Use[None]) -> None:
         assert any("in the yard" in text for text in await answers_to("ada"))
 
     served(used)
+
+
+def written(file: Path, *tokens: tuple[str, str, str]) -> None:
+    """A file of tokens: name, secret and owners of each."""
+    file.write_text(
+        "".join(
+            f'[[token]]\nname = "{name}"\nsecret = "{value}"\nowners = "{owners}"\n'
+            for name, value, owners in tokens
+        )
+    )
+
+
+def test_two_tokens_with_one_secret_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "tokens.toml"
+    written(file, ("a", "0123456789abcdef", "ada"), ("b", "0123456789abcdef", "bob"))
+    with pytest.raises(UsageError, match="'a' and 'b' have the same secret") as raised:
+        ServeSettings(tokens_file=file).all_tokens()
+    assert "0123456789abcdef" not in str(raised.value)
+    written(file, ("b", f"{secret('a')} ", "bob"))
+    both = ServeSettings(tokens_file=file, tokens=(token("a", "ada"),))
+    with pytest.raises(UsageError, match="same secret"):
+        both.all_tokens()
+
+
+def test_a_changed_file_of_tokens_is_read_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "tokens.toml"
+    old, other, new = "o" * 16, "p" * 16, "n" * 16
+    written(file, ("ada", old, "ada"), ("bob", other, "bob"))
+    settings = ServeSettings(tokens_file=file)
+
+    async def run() -> None:
+        async with await AsyncPalimpsest.open(tmp_path / "store") as twin:
+            app = App(twin, settings.all_tokens(), ["localhost"], watch=TokenWatch(settings))
+            app.ready = True
+            session = app.sessions.begin(app.authenticator.known(old)[0])
+            staying = app.sessions.begin(app.authenticator.known(other)[0])
+            async with app.running():
+                server = Server(app, twin)
+
+                async def status(value: str, owner: str) -> int:
+                    async with server.client(None, authorization=f"Bearer {value}") as client:
+                        answer = await client.get(f"/v1/owners/{owner}/memories")
+                        return int(answer.status_code)
+
+                assert await status(old, "ada") == 200
+                written(file, ("ada", new, "ada"), ("bob", other, "bob"))
+                assert [await status(old, "ada"), await status(new, "ada")] == [401, 200]
+                cookies = [
+                    Headers({"cookie": f"palimpsest_review_web={one.secret}"})
+                    for one in (session, staying)
+                ]
+                assert [app.sessions.find(one) is None for one in cookies] == [True, False]
+                file.write_text("[[token]]\nname = 1")
+                assert [await status(new, "ada"), await status(other, "bob")] == [200, 200]
+                file.unlink()
+                assert await status(new, "ada") == 200
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(run())
+    assert len([one for one in caplog.records if "stay as they were" in one.message]) == 2
+    assert new not in caplog.text

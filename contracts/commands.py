@@ -219,7 +219,7 @@ class Forget(OwnerCommand):
     expect: str | None = None
     again: Again = "ask"
     earlier: Literal["refuse"] | None = None
-    rank: Speaker = "person"
+    speaker: Literal["agent"] | None = None
     cause: str
 
 

@@ -286,7 +286,7 @@ class OnCandidateData(Light):
     """A word about one candidate. `cause` is the request that it belongs to.
 
     One that is forgotten says what becomes of its text when it comes `again`; with `earlier`, what
-    happened before is refused. `rank` is `agent` if an agent forgot it; older events have none.
+    happened before is refused. `speaker` is `agent` if an agent forgot it; older events have none.
     """
 
     candidate_id: str
@@ -295,7 +295,7 @@ class OnCandidateData(Light):
     cause: str | None = None
     again: Again | None = None
     earlier: Literal["refuse"] | None = None
-    rank: Literal["agent"] | None = None
+    speaker: Literal["agent"] | None = None
 
 
 class Use(Light):

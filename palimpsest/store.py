@@ -227,6 +227,7 @@ class Palimpsest:
         cluster: Connection | None = None,
         wait: Wait = "durable",
         accept_loss: bool = False,
+        by: Speaker = "agent",
     ) -> Self:
         """Open the store in the folder `path`, created first unless `create` is False.
 
@@ -238,6 +239,9 @@ class Palimpsest:
         A call that writes returns when its effect is `durable`: this store's own calls see it,
         and other readers a moment later (`wait_for`). With `wait="visible"` it returns when they
         do; `close` and the end of the process wait for that in any case.
+
+        `by` is who speaks in `update`, `forget`, `undo`, `unmerge` and `reinstate`, unless a call
+        says otherwise: an agent, or a person, whom no agent overrules.
 
         Raises StoreError if there is no readable store, or if its log lacks events that were
         acknowledged, unless `accept_loss`; UsageError in a process that was forked after a store
@@ -252,7 +256,7 @@ class Palimpsest:
 
         if cluster is not None:
             log = log_that_follows(folder, needed=not create)
-            return cls(folder, KafkaGateway(folder, log, wanted, embedder, cluster))
+            return cls(folder, KafkaGateway(folder, log, wanted, embedder, cluster), by)
         if create:
             exchange.make_folder(folder)
         log = (Log.create if create else Log.open)(folder / LOG_FILE, shared=True)
@@ -261,10 +265,11 @@ class Palimpsest:
         except BaseException:
             log.close()
             raise
-        return cls(folder, LocalGateway(folder, log, wanted, embedder, wait))
+        return cls(folder, LocalGateway(folder, log, wanted, embedder, wait), by)
 
-    def __init__(self, folder: Path, gateway: LocalGateway) -> None:
+    def __init__(self, folder: Path, gateway: LocalGateway, by: Speaker = "agent") -> None:
         self.folder = folder
+        self._by: Speaker = by
         self.turn = Turn()
         self._unchecked = gateway
         self._uses = Uses(gateway, self.turn.lock)
@@ -539,7 +544,7 @@ class Palimpsest:
         memory_id: Id | None = None,
         dry_run: bool = False,
         with_consequences: bool = False,
-        by: Speaker = "person",
+        by: Speaker | None = None,
         **attribution: Unpack[Attribution],
     ) -> Unmerged:
         """Take a join out, named by exactly one of its decision, its candidate or its memory.
@@ -560,7 +565,7 @@ class Palimpsest:
             memory_id=memory_id,
             dry_run=dry_run,
             with_consequences=with_consequences,
-            rank=by,
+            rank=by or self._by,
             **attribution,
         )
         return cast("Unmerged", self._gateway.ask(request))
@@ -570,7 +575,7 @@ class Palimpsest:
         decision_id: Id,
         *,
         dry_run: bool = False,
-        by: Speaker = "person",
+        by: Speaker | None = None,
         **attribution: Unpack[Attribution],
     ) -> PutBack:
         """Take a reversal back, with everything that was done because of it.
@@ -582,7 +587,11 @@ class Palimpsest:
         person separated the two.
         """
         request = ReinstateRequest(
-            request_id=fresh(), decision_id=decision_id, rank=by, dry_run=dry_run, **attribution
+            request_id=fresh(),
+            decision_id=decision_id,
+            rank=by or self._by,
+            dry_run=dry_run,
+            **attribution,
         )
         return cast("PutBack", self._gateway.ask(request))
 
@@ -595,7 +604,7 @@ class Palimpsest:
         *,
         expect: str | None = None,
         merge: bool = False,
-        by: Speaker = "person",
+        by: Speaker | None = None,
         owner_id: Name | None = None,
         source: Name = "update",
         session_id: Name | None = None,
@@ -619,7 +628,7 @@ class Palimpsest:
             owner_id=owner_id,
             expect=expect,
             merge=merge,
-            rank=by,
+            rank=by or self._by,
             source=source,
             session_id=session_id,
             occurred_at=occurred_at,
@@ -633,7 +642,7 @@ class Palimpsest:
         self,
         update_id: Id,
         *,
-        by: Speaker = "person",
+        by: Speaker | None = None,
         owner_id: Name | None = None,
         dry_run: bool = False,
         **attribution: Unpack[Attribution],
@@ -649,7 +658,7 @@ class Palimpsest:
             decision_id=update_id if decision else None,
             candidate_id=None if decision else update_id,
             owner_id=owner_id,
-            rank=by,
+            rank=by or self._by,
             dry_run=dry_run,
             **attribution,
         )
@@ -661,7 +670,7 @@ class Palimpsest:
         *,
         expect: str | None = None,
         again: Again | None = None,
-        by: Speaker = "person",
+        by: Speaker | None = None,
         owner_id: Name | None = None,
         dry_run: bool = False,
         **attribution: Unpack[Attribution],
@@ -682,7 +691,7 @@ class Palimpsest:
             owner_id=owner_id,
             expect=token or expect,
             again=again,
-            rank=by,
+            rank=by or self._by,
             dry_run=dry_run,
             **attribution,
         )
@@ -781,7 +790,7 @@ class Palimpsest:
             if text_hash(row["new_text"]) != text_hash(row["existing_text"]):
                 self.separate(row["existing_id"], row["candidate_id"], **attribution)
             return back
-        return self.unmerge(decision_id=decision_id, **attribution)
+        return self.unmerge(decision_id=decision_id, by="person", **attribution)
 
     # -- batch runs and verdicts -------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from palimpsest.contracts.events import (
     Joined,
     PolicySet,
     Ran,
+    Rank,
     Redecided,
     Refused,
     Reinstated,
@@ -32,6 +33,7 @@ from palimpsest.contracts.events import (
 
 TakenBack = Literal["separation", "update"]
 
+_WHO: dict[Rank, str] = {"person": "a person", "agent": "an agent"}
 _SPEAKS: dict[FaceRule, str] = {
     "repeat": "as an exact repeat",
     "keep": "whose wording stays the face",
@@ -51,8 +53,8 @@ def did(event: AnyEvent, back: TakenBack | None = None) -> str:
         case Settled():
             return _settled(event)
         case Joined():
-            by = "a person" if event.data.rank == "person" else "a batch run"
-            return f"{by} joined it to another candidate, {_speaks(event.data.join)}"
+            by = _WHO.get(event.data.rank, "a batch run")
+            return f"{by} joined it to another candidate, {_speaks(event.data.join, by)}"
         case Redecided():
             return f"decided again without a join that was taken out: {_became(event.data.join)}"
         case Reversed() if back == "separation":
@@ -97,11 +99,13 @@ def _came(event: Decided) -> str:
         count = len(data.evidence.asked)
         near = "1 near candidate" if count == 1 else f"{count} near candidates"
         return f"came in; the judge is asked about {near}"
-    return f"came in: {_became(data.join)}"
+    return f"came in: {_became(data.join, _WHO.get(data.rank or 'person', 'a person'))}"
 
 
-def _became(join: Join | None) -> str:
-    return "a memory of its own" if join is None else f"joined another candidate, {_speaks(join)}"
+def _became(join: Join | None, who: str = "a person") -> str:
+    if join is None:
+        return "a memory of its own"
+    return f"joined another candidate, {_speaks(join, who)}"
 
 
 def _settled(event: Settled) -> str:
@@ -113,8 +117,8 @@ def _settled(event: Settled) -> str:
     return "its question was answered: kept apart"
 
 
-def _speaks(join: Join) -> str:
+def _speaks(join: Join, who: str = "a person") -> str:
     if join.former:
         speaker = "the newer" if join.face == "take" else "the older"
-        return f"and a person chose {speaker} wording as the face"
+        return f"and {who} chose {speaker} wording as the face"
     return "and takes the face" if join.outright else _SPEAKS[join.face]

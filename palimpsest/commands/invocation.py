@@ -64,6 +64,7 @@ class Invocation:
                 create=create,
                 progress=report,
                 cluster=settings.kafka,
+                by="person",
                 accept_loss=accept_loss,
                 **settings.opening(),
             ) as store,

@@ -260,7 +260,7 @@ class Intents:
 
     def _require_mine(self, forgetting: Retracted) -> None:
         data = forgetting.data
-        if (data.rank, data.actor) != ("agent", self._caller.name):
+        if (data.speaker, data.actor) != ("agent", self._caller.name):
             raise RefusedError("outranked", "somebody else forgot it: a person can bring it back")
 
     @property

@@ -112,7 +112,7 @@ def _let_in_or_not(store: Palimpsest, pair: Pair, word: Choice, who: Attribution
             raise RefusedError(
                 "one_memory", "others have joined it since it was let in: forget it on its page"
             )
-        again.forget([pair.candidate_id], again="ask", actor=who["actor"])
+        again.forget([pair.candidate_id], again="ask", by="person", actor=who["actor"])
 
     return take_back
 
@@ -122,7 +122,7 @@ def _part(store: Palimpsest, pair: Pair, who: Attribution) -> TakeBack:
     if pair.waits_as == "pending":
         store.separate(pair.existing_id, pair.candidate_id, **who)
     else:
-        store.unmerge(decision_id=pair.decision_id, **who)
+        store.unmerge(decision_id=pair.decision_id, by="person", **who)
     ledger = _ledger(store, pair)
     apart = separation(ledger, *_ends(ledger, pair))
     assert apart is not None, "this answer has separated them"
@@ -141,7 +141,7 @@ def together_again(pair: Pair, actor: str | None, said_by: str) -> TakeBack:
         if pair.waits_as == "pending":
             again.withdraw(pair.existing_id, pair.candidate_id, actor=actor)
         else:
-            again.reinstate(pair.decision_id, actor=actor)
+            again.reinstate(pair.decision_id, by="person", actor=actor)
 
     return take_back
 
@@ -191,7 +191,7 @@ def undone(pair: Pair, actor: str | None, merged_by: str | None) -> TakeBack:
         if merged_by is not None:
             again.withdraw(pair.existing_id, pair.candidate_id, actor=actor)
         if pair.waits_as != "pending":
-            again.unmerge(decision_id=pair.decision_id, actor=actor)
-            again.reinstate(pair.decision_id, actor=actor)
+            again.unmerge(decision_id=pair.decision_id, by="person", actor=actor)
+            again.reinstate(pair.decision_id, by="person", actor=actor)
 
     return take_back

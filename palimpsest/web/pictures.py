@@ -65,7 +65,7 @@ def hangs(store: Palimpsest, pair: Pair) -> dict[str, Any]:
     if not pair.is_joined:
         return nothing
     try:
-        foreseen = store.unmerge(decision_id=pair.decision_id, dry_run=True)
+        foreseen = store.unmerge(decision_id=pair.decision_id, by="person", dry_run=True)
     except RefusedError as refused:
         return {**nothing, "refused": refused.detail}
     return {

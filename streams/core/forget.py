@@ -44,7 +44,7 @@ def forget(command: Forget, ledger: Ledger, now: datetime) -> Result:
                 cause=command.cause,
                 again=command.again,
                 earlier=command.earlier,
-                rank="agent" if command.rank == "agent" else None,
+                speaker=command.speaker,
             ),
         )
         for step, entry in enumerate(sorted(members, key=lambda entry: entry.place))

@@ -49,7 +49,7 @@ def forgotten(executor: Executor, request: ForgetRequest) -> JsonObject:
         expect=request.expect,
         again=again,
         earlier="refuse" if by_agent and request.again is None else None,
-        rank=request.rank,
+        speaker="agent" if by_agent else None,
         cause=request.request_id,
     )
     events = executor.run(command)

@@ -34,7 +34,7 @@ def unseeing() -> Policy:
 
 def alone(folder: Path) -> Installation:
     """A new store that decides itself."""
-    made = Palimpsest.open(folder / "store", policy=unseeing())
+    made = Palimpsest.open(folder / "store", policy=unseeing(), by="person")
     return Installation(made, ("--store", str(made.folder)))
 
 
@@ -44,7 +44,7 @@ def following(cluster: Cluster) -> Installation:
     for file in folder.glob("judge.sqlite*"):
         file.unlink()
     options = ("--store", str(folder), "--bootstrap", where.bootstrap, "--prefix", where.prefix)
-    made = Palimpsest.open(folder, create=False, cluster=where)
+    made = Palimpsest.open(folder, create=False, cluster=where, by="person")
     return Installation(made, options, cluster.children[0])
 
 

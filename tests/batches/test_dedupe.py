@@ -146,7 +146,7 @@ def test_the_same_memories_give_the_same_decisions_in_every_store(
     monkeypatch.setattr(store, "load_engine", load_stub)
     found = []
     for name in ("one", "two"):
-        with Palimpsest.open(tmp_path / name, policy=unseeing()) as opened:
+        with Palimpsest.open(tmp_path / name, policy=unseeing(), by="person") as opened:
             rows = [{"owner_id": "ada", "id": text, "text": text} for text in ONE_WORD_MORE]
             opened.submit(rows)
             opened.set_policy(STORE_TIME)

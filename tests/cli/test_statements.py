@@ -127,6 +127,15 @@ def test_what_mentions_some_words_is_forgotten_by_who_says_yes(palimpsest: Comma
     assert faces(palimpsest) == [PARIS]
 
 
+def test_a_query_without_a_match_is_answered_by_a_document_too(palimpsest: CommandLine) -> None:
+    submit(palimpsest, PARIS)
+    ran = palimpsest(*NAMED, "--yes", "--json")
+    answer = json.loads(ran.out)
+    assert (ran.status, answer["forgotten"], answer["candidates"]) == (1, None, [])
+    assert "no memory mentions these words" in ran.err
+    assert answer.keys() == palimpsest.json("forget", *palimpsest.ids()).keys()
+
+
 @pytest.mark.parametrize(("answer", "left", "status"), [("n", 2, 1), ("y", 1, 0)])
 def test_a_person_sees_what_mentions_some_words_and_is_asked(
     answer: str,

@@ -81,7 +81,7 @@ def test_a_store_that_follows_decides_nothing_itself_and_shows_what_would_be(
     file = tmp_path / "rows.jsonl"
     file.write_text('{"owner_id": "ada", "text": "Ada sings."}\n')
     everything = JoinSelection(since=datetime(2000, 1, 1, tzinfo=UTC))
-    with Palimpsest.open(tmp_path, create=False) as opened:
+    with Palimpsest.open(tmp_path, create=False, by="person") as opened:
         before = opened.position
         [row] = opened.sql("SELECT min(candidate_id) AS one FROM candidates")
         verdicts = (Verdict(neighbour_id="x", answer="same"),)

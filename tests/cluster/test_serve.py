@@ -24,7 +24,7 @@ MEMORIES = "/v1/owners/ada/memories"
 @asynccontextmanager
 async def serving(folder: Path, connection: Connection) -> AsyncIterator[Server]:
     """A server on a store that follows a cluster."""
-    async with await AsyncPalimpsest.open(folder, cluster=connection) as twin:
+    async with await AsyncPalimpsest.open(folder, cluster=connection, by="person") as twin:
         app = App(twin, TOKENS, ["localhost"])
         app.ready = True
         async with app.running():

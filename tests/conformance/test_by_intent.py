@@ -98,7 +98,7 @@ class Agent:
         """A store of the read side."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(facade, "load_engine", load_stub)
-            with Palimpsest.open(self._runtime.read_side(), create=False) as store:
+            with Palimpsest.open(self._runtime.read_side(), create=False, by="person") as store:
                 yield store
 
 

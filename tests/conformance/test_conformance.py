@@ -218,7 +218,7 @@ def test_the_read_side_shows_what_the_log_folds_into(shared: Runtime) -> None:
 
 
 def test_memories_are_listed_found_and_shown_as_the_log_has_them(shared: Runtime) -> None:
-    with Palimpsest.open(shared.read_side(), create=False, engine="none") as store:
+    with Palimpsest.open(shared.read_side(), create=False, engine="none", by="person") as store:
         for owner in OWNERS:
             ledger = ledger_of(shared, owner)
             listed = every_page(store, owner)

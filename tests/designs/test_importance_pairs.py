@@ -32,7 +32,7 @@ WORKS_AT_GOOGLE = CONTEXT[-1][:2]
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Palimpsest]:
     """A store with an owner for each pair, under the preset; the model is the default one."""
     folder = tmp_path_factory.mktemp("pairs") / "store"
-    with Palimpsest.open(folder, policy=PRESET) as opened:
+    with Palimpsest.open(folder, policy=PRESET, by="person") as opened:
         opened.submit(
             [
                 {"owner_id": first, "text": text}
@@ -72,7 +72,7 @@ def test_which_threshold_would_separate_all_seven_and_how_little_is_left(
 
 def test_what_merges_wrongly_loses_no_word_and_can_be_taken_back(tmp_path: Path) -> None:
     first, second = WORKS_AT_GOOGLE
-    with Palimpsest.open(tmp_path / "store", policy=PRESET) as store:
+    with Palimpsest.open(tmp_path / "store", policy=PRESET, by="person") as store:
         store.submit([{"owner_id": "ann", "text": text} for text in (first, second)])
         [joined] = store.dedupe(force=True)["joined"]
         assert joined["face"] == f"{first}. {second}"

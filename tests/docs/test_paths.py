@@ -49,7 +49,7 @@ def _names(frame: FrameType | None) -> list[str]:
 @pytest.fixture
 def memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Palimpsest]:
     monkeypatch.setattr(store, "load_engine", load_stub)
-    with Palimpsest.open(tmp_path / "store") as opened:
+    with Palimpsest.open(tmp_path / "store", by="person") as opened:
         yield opened
 
 

@@ -21,5 +21,5 @@ def _without_a_model() -> Iterator[None]:
 @pytest.fixture(name="memories")
 def opened(tmp_path: Path) -> Iterator[Palimpsest]:
     """A store of one's own, with nothing in it."""
-    with Palimpsest.open(tmp_path / "store") as made:
+    with Palimpsest.open(tmp_path / "store", by="person") as made:
         yield made

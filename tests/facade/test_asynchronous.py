@@ -26,7 +26,7 @@ def use(folder: Path, used: Used) -> None:
     """Run a coroutine on a store that is open meanwhile."""
 
     async def run() -> None:
-        async with await AsyncPalimpsest.open(folder) as twin:
+        async with await AsyncPalimpsest.open(folder, by="person") as twin:
             await used(twin)
 
     asyncio.run(run())
@@ -209,7 +209,7 @@ def test_cancelled_before_its_turn_it_is_never_made_and_after_that_it_stays(tmp_
 
 def test_closed_it_says_so_and_what_waits_is_cancelled(tmp_path: Path) -> None:
     async def used() -> None:
-        twin = await AsyncPalimpsest.open(tmp_path / "store")
+        twin = await AsyncPalimpsest.open(tmp_path / "store", by="person")
         windows = Windows(twin)
         with patch.object(twin.store.gateway, "submit", windows.submit):
             begun = asyncio.ensure_future(twin.submit(note(0)))
@@ -239,7 +239,7 @@ def test_closed_it_never_makes_a_call_that_no_thread_took_up(tmp_path: Path) -> 
         made.append("first")
 
     async def used() -> None:
-        twin = await AsyncPalimpsest.open(tmp_path / "store", threads=1)
+        twin = await AsyncPalimpsest.open(tmp_path / "store", threads=1, by="person")
         taken = asyncio.ensure_future(twin.call(first))
         await asyncio.to_thread(begun.wait, 10)
         waiting = asyncio.ensure_future(twin.call(lambda _: made.append("second")))

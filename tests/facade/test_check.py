@@ -77,7 +77,7 @@ def same_as_decided(store: Palimpsest, answer: Checked, row: Row) -> str:
 def test_a_submit_right_after_decides_the_same(policy: Policy, tmp_path: Path) -> None:
     """One history of many candidates, each checked first; none of the kinds is left out."""
     seen: Counter[str] = Counter()
-    with Palimpsest.open(tmp_path, policy=policy) as store:
+    with Palimpsest.open(tmp_path, policy=policy, by="person") as store:
         for row in history(7):
             before = store.position
             answer = store.check(row, source="law")
@@ -96,7 +96,7 @@ def bytes_of_the_log(memories: Palimpsest) -> Log:
 
 
 def test_of_a_new_store_nothing_is_written(tmp_path: Path) -> None:
-    with Palimpsest.open(tmp_path) as store:
+    with Palimpsest.open(tmp_path, by="person") as store:
         answer = store.check({"owner_id": "ada", "text": "Ada lives in Rome."})
         assert answer["decision"] == "stored"
         assert store.position == 0

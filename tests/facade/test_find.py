@@ -48,7 +48,7 @@ def test_every_wording_is_found_and_forgotten_whatever_newcomers_are_compared_wi
     tmp_path: Path, policy: str
 ) -> None:
     boat = "the red boat Mistral lies at the long old pier of the harbour near the two tall cranes"
-    with Palimpsest.open(tmp_path / "store", policy=policy) as store:
+    with Palimpsest.open(tmp_path / "store", policy=policy, by="person") as store:
         a, b = submit(store, boat, "tea at five")
         store.merge(a, b, face=b)
         assert found(store, "mistral") == [("alias", "tea at five")]

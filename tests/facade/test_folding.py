@@ -20,7 +20,7 @@ MORE = CATS.replace("two", "three")
 def unchecked(tmp_path: Path) -> Iterator[Palimpsest]:
     """A store in which nothing was compared when it came."""
     off = STANDARD.model_copy(update={"enabled": False})
-    with Palimpsest.open(tmp_path / "store", policy=off) as store:
+    with Palimpsest.open(tmp_path / "store", policy=off, by="person") as store:
         yield store
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -302,3 +303,31 @@ def test_a_separation_that_is_withdrawn_makes_nobody_a_member(memories: Palimpse
     told = memories.history(a)["events"]
     assert [event["event"] for event in told] == ["decided", "separated", "reversed"]
     assert "withdrawn" in told[2]["did"]
+
+
+def test_who_speaks_is_said_when_the_store_is_opened(tmp_path: Path) -> None:
+    text = {"owner_id": "ada", "text": "Ada lives in Paris"}
+    with Palimpsest.open(tmp_path / "agent") as store:
+        [first] = store.submit(text)
+        changed = store.update(str(first.memory_id), "Ada lives in Rome")
+        events = store.history(str(first.memory_id))["events"]
+        assert events[-1]["rank"] == "agent"
+        assert "an agent chose the newer wording" in events[-1]["did"]
+        assert "a person" not in str(events)
+        store.undo(changed["decision_id"] or "")
+        store.forget(str(first.memory_id))
+        [again] = store.submit(text)
+        assert (again.decision, again.reason) == ("stored", None)
+        assert [one["face"] for one in store.recall("ada", "Paris")] == ["Ada lives in Paris"]
+        store.update(str(again.memory_id), "Ada lives in Oslo", by="person")
+        with pytest.raises(RefusedError, match="outranked"):
+            store.undo(str(again.memory_id))
+    with Palimpsest.open(tmp_path / "person", by="person") as store:
+        [first] = store.submit(text)
+        store.update(str(first.memory_id), "Ada lives in Rome")
+        assert "a person chose" in store.history(str(first.memory_id))["events"][-1]["did"]
+        with pytest.raises(RefusedError, match="outranked"):
+            store.undo(str(first.memory_id), by="agent")
+        store.forget(str(first.memory_id))
+        [again] = store.submit({**text, "text": "Ada lives in Rome"})
+        assert (again.decision, again.reason) == ("pending", "forgotten")

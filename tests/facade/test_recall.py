@@ -35,7 +35,7 @@ def texts(chance: random.Random, count: int) -> list[dict[str, Any]]:
 def agree(writer: Palimpsest, queries: tuple[str, ...]) -> None:
     with (
         pytest.MonkeyPatch.context() as patch,
-        Palimpsest.open(writer.folder, create=False) as reader,
+        Palimpsest.open(writer.folder, create=False, by="person") as reader,
     ):
         patch.setattr(local_gateway, "FOLDED_EVENTS", 0)  # whom the reader has not loaded is large
         reader.wait_for(writer.position)
@@ -72,7 +72,7 @@ def test_both_ways_recall_the_same(memories: Palimpsest) -> None:
 def test_what_another_process_wrote_is_recalled_at_once(memories: Palimpsest) -> None:
     memories.submit({"owner_id": "ann", "text": "tea in the shed"})
     assert len(memories.recall("ann", "tea")) == 1
-    with Palimpsest.open(memories.folder) as other:
+    with Palimpsest.open(memories.folder, by="person") as other:
         other.submit({"owner_id": "ann", "text": "a blue car"})
         assert memories.recall("ann", "car", k=1)[0]["face"] == "a blue car"
         other.submit({"owner_id": "ben", "text": "a boat"})
@@ -83,7 +83,7 @@ def test_recall_needs_no_lock_and_no_projection(memories: Palimpsest) -> None:
     memories.submit({"owner_id": "ann", "text": "tea in the shed"})
     memories.close()
     shutil.rmtree(memories.folder / "projections")
-    with WriterLock(memories.folder), Palimpsest.open(memories.folder) as reader:
+    with WriterLock(memories.folder), Palimpsest.open(memories.folder, by="person") as reader:
         assert reader.recall("ann", "tea")[0]["face"] == "tea in the shed"
         assert reader.recall("nobody", "tea") == []
 

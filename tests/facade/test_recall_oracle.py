@@ -216,7 +216,10 @@ def test_both_ways_are_what_looking_at_all_of_them_finds(
     for _ in histories(memories, chance):
         oracle = Oracle(memories)
         memories.wait_for(memories.position)
-        with Palimpsest.open(memories.folder, create=False) as reader, monkeypatch.context() as m:
+        with (
+            Palimpsest.open(memories.folder, create=False, by="person") as reader,
+            monkeypatch.context() as m,
+        ):
             m.setattr(local_gateway, "FOLDED_EVENTS", 0)
             for wanted in FILTERS:
                 query = " ".join(chance.sample(WORDS, 4))

@@ -27,7 +27,7 @@ def _without_a_model() -> Iterator[None]:
 
 @pytest.fixture(name="memories")
 def opened(tmp_path: Path) -> Iterator[Palimpsest]:
-    with Palimpsest.open(tmp_path / "store") as made:
+    with Palimpsest.open(tmp_path / "store", by="person") as made:
         yield made
 
 

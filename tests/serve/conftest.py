@@ -96,7 +96,7 @@ async def serving(
     folder: Path, tokens: tuple[Token, ...] = TOKENS, limits: Limits | None = None
 ) -> AsyncIterator[Server]:
     """A server on a store, ready."""
-    async with await AsyncPalimpsest.open(folder) as twin:
+    async with await AsyncPalimpsest.open(folder, by="person") as twin:
         app = App(twin, tokens, ["localhost"], limits)
         app.ready = True
         async with app.running():

@@ -93,7 +93,7 @@ class OpenStore:
 
 @contextmanager
 def opened(folder: Path, policy: str | Policy = "standard") -> Iterator[OpenStore]:
-    with Palimpsest.open(folder, policy=policy) as store:
+    with Palimpsest.open(folder, policy=policy, by="person") as store:
         yield OpenStore(store)
 
 

@@ -116,7 +116,7 @@ class Browser:
 @pytest.fixture(name="store")
 def _store(tmp_path: Path) -> Iterator[Palimpsest]:
     """A store without a server."""
-    with Palimpsest.open(tmp_path / "store") as made:
+    with Palimpsest.open(tmp_path / "store", by="person") as made:
         yield made
 
 

@@ -113,7 +113,7 @@ def a_site(folder: Path, browser: Browser) -> Iterator[Site]:
     ready, loops = Event(), []
 
     def opened() -> Palimpsest:
-        stores.append(Palimpsest.open(folder))
+        stores.append(Palimpsest.open(folder, by="person"))
         return stores[0]
 
     def told(endpoint: Endpoint, _link: str) -> None:

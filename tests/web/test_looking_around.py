@@ -228,7 +228,7 @@ def test_scores_at_a_bound_are_in_the_zone_that_begins_there(
 ) -> None:
     scored = [Scored(at, "pending", 1) for at in (10_000, 8_500, 8_499, 8_400, 8_399, 0)]
     monkeypatch.setattr(policy_page, "outcomes", lambda *_: ([], scored))
-    with Palimpsest.open(tmp_path / "store") as store:
+    with Palimpsest.open(tmp_path / "store", by="person") as store:
         view = policy_page.view(store, person(owners=".*"), store.policy.hash)
     assert [(one.zone.begin, one.decisions) for one in view.stretches] == [
         (0.85, {"asked": 2}),
@@ -239,7 +239,7 @@ def test_scores_at_a_bound_are_in_the_zone_that_begins_there(
 
 
 def test_a_policy_that_was_in_force_has_its_page(tmp_path: Path) -> None:
-    with Palimpsest.open(tmp_path / "store") as store:
+    with Palimpsest.open(tmp_path / "store", by="person") as store:
         store.submit({"owner_id": "ada", "text": "Ada rows"})
         before = store.policy
         store.set_policy(load_policy("replace-or-merge"))
@@ -328,7 +328,7 @@ def test_refusals_are_looked_up_where_something_happened(
 
     monkeypatch.setattr("palimpsest.web.banner.refused_since", asking)
     banner = Banner(lambda: now)
-    with Palimpsest.open(tmp_path / "store") as store:
+    with Palimpsest.open(tmp_path / "store", by="person") as store:
         for seconds, wanted in ((0.0, 1), (FRESH_SECONDS, 1), (QUIET_SECONDS, 2)):
             now += seconds
             banner.lines(store)
@@ -342,7 +342,7 @@ def test_refusals_are_looked_up_where_something_happened(
 
 def test_no_refusal_is_shown_that_nobody_asked_for(tmp_path: Path) -> None:
     """A forgotten text that comes again is refused as it should be; what is old is past."""
-    with Palimpsest.open(tmp_path / "store") as store:
+    with Palimpsest.open(tmp_path / "store", by="person") as store:
         store.submit({"owner_id": "ada", "text": "Ada rows"})
         store.forget([store.list("ada")["memories"][0]["memory_id"]], again="refuse")
         store.submit({"owner_id": "ada", "text": "Ada rows", "id": "again"})
@@ -374,7 +374,7 @@ def test_a_page_that_shows_a_problem_has_the_banner_too(served: Use[None]) -> No
 def test_a_banner_is_looked_up_once_in_a_while(tmp_path: Path) -> None:
     now = 100.0
     banner = Banner(lambda: now)
-    with Palimpsest.open(tmp_path / "store") as store:
+    with Palimpsest.open(tmp_path / "store", by="person") as store:
         assert banner.lines(store) == []
         store.submit({"owner_id": "ada"})
         assert banner.lines(store) == [], "it is fresh"
@@ -383,7 +383,7 @@ def test_a_banner_is_looked_up_once_in_a_while(tmp_path: Path) -> None:
 
 
 def test_projections_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
-    with Palimpsest.open(tmp_path / "store") as store:
+    with Palimpsest.open(tmp_path / "store", by="person") as store:
         store.submit({"owner_id": "ada", "text": "Ada rows"})
         now = 100.0
         banner = Banner(lambda: now)
@@ -398,7 +398,7 @@ def test_a_projection_that_stays_behind_is_reported(
 ) -> None:
     now = 100.0
     banner = Banner(lambda: now)
-    with Palimpsest.open(tmp_path / "store") as store:
+    with Palimpsest.open(tmp_path / "store", by="person") as store:
         store.submit([{"owner_id": "ada", "text": f"fact {n}"} for n in range(3)])
         gateway = store.gateway
         monkeypatch.setattr(gateway, "positions", lambda: {"duckdb": 2, "lancedb": 4})

@@ -26,7 +26,7 @@ FERRY = "The ferry leaves at noon from the old harbour"
 
 @pytest.fixture(name="store")
 def _store(tmp_path: Path) -> Iterator[Palimpsest]:
-    with Palimpsest.open(tmp_path / "store") as made:
+    with Palimpsest.open(tmp_path / "store", by="person") as made:
         yield made
 
 
@@ -113,7 +113,7 @@ def test_what_is_not_as_it_was_shown_is_not_done(store: Palimpsest) -> None:
 def test_consequences_are_shown_and_an_option(tmp_path: Path) -> None:
     """The third text met the face alone, which the second had taken: without it, the first."""
     words = [chr(ord("a") + n) for n in range(20)]
-    with Palimpsest.open(tmp_path / "store", policy="replace-or-merge") as store:
+    with Palimpsest.open(tmp_path / "store", policy="replace-or-merge", by="person") as store:
         first = say(store, " ".join(words))
         second = say(store, " ".join([*words[:19], "u"]))
         third = say(store, " ".join([*words[:18], "v", "t"]))

@@ -34,7 +34,9 @@ BLIND = frozenset({Cue.UNKNOWN_TOKEN, Cue.TRUNCATED})
 class Neighbour(Light):
     """A candidate that was looked at, with its scores (four decimals) and what the guard saw.
 
-    `near_identical` is None where the guard was not asked; `cues` is then empty.
+    `near_identical` is None where the guard was not asked; `cues` is then empty. `covered`, if one
+    of the texts is longer than the model's input, is the lowest cosine of any window of either with
+    its nearest in the other; None where not all of both is embedded.
     """
 
     candidate_id: str
@@ -42,6 +44,7 @@ class Neighbour(Light):
     jaccard: float | None = None
     near_identical: bool | None = None
     cues: tuple[Cue, ...] = ()
+    covered: float | None = None
 
 
 Answer = Literal["different", "same", "update", "compose", "unavailable", "unusable"]

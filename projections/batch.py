@@ -7,12 +7,21 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from palimpsest.projections.folding import folded_owners, touched_owners
-from palimpsest.projections.lance_tables import CANDIDATES, MEMORIES, Writes, writes
+from palimpsest.projections.lance_tables import (
+    CANDIDATES,
+    MEMORIES,
+    WINDOWS,
+    WindowState,
+    Writes,
+    windows_of,
+    writes,
+)
 from palimpsest.projections.models import Models
-from palimpsest.projections.rows import Gone, MemoryState, Rows
+from palimpsest.projections.rows import DistinctState, Gone, MemoryState, Rows
 from palimpsest.projections.source import EventSource, Progress, no_progress
 from palimpsest.projections.tables import arrow_tables
 from palimpsest.projections.vectors import Packed
@@ -41,19 +50,41 @@ class Batch:
         tables = arrow_tables(rows)
         memories, distincts = _living(rows.memories), _living(rows.distincts)
         found = [*(one.vector for one in memories), *(one.vector for one in distincts)]
-        vectors, places = Packed.of(found)
-        of_memories, of_distincts = places[: len(memories)], places[len(memories) :]
+        windows, rewritten = _windows(rows)
+        vectors, places = Packed.of([*found, *(one.vector for one in windows)])
+        of_memories, of_distincts, of_windows = np.split(places, [len(memories), len(found)])
         shown = {
             CANDIDATES.name: writes(
                 rows.distincts, rows.new, CANDIDATES.rows(distincts), of_distincts
             ),
             MEMORIES.name: writes(rows.memories, rows.new, _shown(tables, memories), of_memories),
+            WINDOWS.name: Writes(
+                WINDOWS.rows(windows), of_windows, np.ones(len(windows), np.bool_), rewritten
+            ),
         }
         return cls(rows.upto, len(rows), tables, shown, vectors, rows.models)
 
 
 def _living(states: Mapping[str, State | Gone]) -> list[State]:
     return [state for state in states.values() if not isinstance(state, Gone)]
+
+
+def _windows(rows: Rows) -> tuple[list[WindowState], list[str]]:
+    """The windows of the texts that changed, and the ids of texts whose earlier windows leave.
+
+    A face that was not composed is a candidate's text, which has its windows already.
+    """
+    texts: list[tuple[str, MemoryState | DistinctState | Gone]] = [*rows.distincts.items()]
+    texts += [(f"face:{key}", state) for key, state in rows.memories.items()]
+    windows = [
+        window
+        for text_id, state in texts
+        if isinstance(state, DistinctState) or (isinstance(state, MemoryState) and state.composed)
+        for window in windows_of(text_id, state)
+    ]
+    return windows, [
+        text_id for text_id, _ in texts if text_id.removeprefix("face:") not in rows.new
+    ]
 
 
 def _shown(tables: Mapping[str, pa.Table], living: Sequence[MemoryState]) -> pa.Table:

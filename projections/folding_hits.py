@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from palimpsest.contracts.events import Vector
 from palimpsest.contracts.policy import CosineCheck, Policy
@@ -48,6 +49,7 @@ class Folding:
             and score >= floor
             and not (self._protected(one) or self._protected(other))
             and alike(one.face.text, one.face.vector, other.face.text, other.face.vector)
+            and _covers(one.face.vector, other.face.vector, floor)
             and separated_pair(ledger, one, other) is None
         )
 
@@ -60,6 +62,21 @@ def alike(one: str, its: Vector | None, other: str, others: Vector | None) -> bo
     """Whether two texts are near-identical in order, without a cue."""
     seen = compare(reading_of(one, its), reading_of(other, others))
     return seen.near_identical and not seen.cues
+
+
+def _covers(one: Vector | None, other: Vector | None, floor: float) -> bool:
+    """Whether each window of two texts has its counterpart in the other."""
+    if one is None or other is None or not (one.truncated or other.truncated):
+        return True
+    a, b = (_units(vector) for vector in (one, other))
+    scores = np.einsum("ik,jk->ij", a, b).round(DECIMALS)
+    return bool(min(scores.max(axis=0).min(), scores.max(axis=1).min()) >= floor)
+
+
+def _units(vector: Vector) -> NDArray[np.float64]:
+    windows = decoded(vector.each(), vector.dimension).astype(np.float64)
+    units: NDArray[np.float64] = windows / np.linalg.norm(windows, axis=1, keepdims=True)
+    return units
 
 
 def cosine(one: Vector | None, other: Vector | None) -> float | None:

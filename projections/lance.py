@@ -20,7 +20,14 @@ from palimpsest.contracts.errors import StoreError
 from palimpsest.projections.batch import Batch
 from palimpsest.projections.files import remove, replace_json
 from palimpsest.projections.lance_files import STATE, check_files, sizes
-from palimpsest.projections.lance_tables import LANCE_TABLES, LanceTable, Writes
+from palimpsest.projections.lance_tables import (
+    CANDIDATES,
+    LANCE_TABLES,
+    MEMORIES,
+    WINDOWS,
+    LanceTable,
+    Writes,
+)
 from palimpsest.projections.models import Models
 from palimpsest.projections.source import Effect, no_effect
 from palimpsest.projections.vectors import Numbers
@@ -158,16 +165,19 @@ class LanceStore:
             self._make_anew(dimension)
         if self._dimension is not None:
             vectors = Numbers(batch.vectors, self._dimension)
-            for table in LANCE_TABLES:
+            for table in (CANDIDATES, MEMORIES):
                 self._write(table, batch.writes[table.name], vectors)
+            self._write_windows(batch.writes[WINDOWS.name], vectors)
 
     def _make_tables(self, dimension: int) -> None:
         self._dimension = dimension
-        for table in LANCE_TABLES:
-            remove(self.folder / f"{table.name}.lance")  # of a commit that was not finished
-            schema = table.schema(dimension)
-            made = self._database().create_table(table.name, schema=schema)
-            self._hold(table.name, made)
+        for table in (CANDIDATES, MEMORIES):
+            self._make_table(table, dimension)
+
+    def _make_table(self, table: LanceTable, dimension: int) -> None:
+        remove(self.folder / f"{table.name}.lance")  # of a commit that was not finished
+        made = self._database().create_table(table.name, schema=table.schema(dimension))
+        self._hold(table.name, made)
 
     def _make_anew(self, dimension: int) -> None:
         """Have the tables' vectors in another dimension, by one more version of each.
@@ -175,6 +185,8 @@ class LanceStore:
         Only the tables are read, some rows at a time: the foreign vectors are in them.
         """
         for table in LANCE_TABLES:
+            if table.name not in self._live():
+                continue
             self._flush(table.name)
             self._effect(f"lancedb:{table.name}:anew")
             old = _pages(self._live()[table.name])
@@ -198,10 +210,21 @@ class LanceStore:
             rows = what.rows.filter(pa.array(changed))
             self._effect(f"lancedb:{table.name}:changed")
             self._merge(table, table.arrow(rows, what.places[changed], vectors))
-        for keys in _chunks(what.gone):
-            self._flush(table.name)
-            target = self._live()[table.name]
-            target.delete(f"{table.key} IN ({', '.join(map(_literal, keys))})")
+        self._delete(table.name, table.key, what.gone)
+
+    def _write_windows(self, what: Writes, vectors: Numbers) -> None:
+        """Windows leave with their text and come with it; no text of most stores has any."""
+        if len(what.rows) and WINDOWS.name not in self._live():
+            self._make_table(WINDOWS, vectors.dimension)
+        if WINDOWS.name in self._live():
+            self._delete(WINDOWS.name, "text_id", what.gone)
+            self._effect(f"lancedb:{WINDOWS.name}")
+            self._add(WINDOWS.name, WINDOWS.arrow(what.rows, what.places, vectors))
+
+    def _delete(self, name: str, column: str, gone: Sequence[str]) -> None:
+        for some in _chunks(gone):
+            self._flush(name)
+            self._live()[name].delete(f"{column} IN ({', '.join(map(_literal, some))})")
 
     def _add(self, name: str, rows: pa.Table) -> None:
         """Have rows appended, many together: each time takes as long as some thousand rows."""

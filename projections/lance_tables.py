@@ -1,4 +1,4 @@
-"""The two tables of LanceDB for recall: living memories and distinct texts (docs/design.md)."""
+"""The tables of LanceDB for recall: living memories, distinct texts, windows (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,25 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from palimpsest.contracts.events import Vector
 from palimpsest.projections.columns import TEXT, WHOLE, Column, Values
-from palimpsest.projections.rows import DistinctState, Gone, MemoryState
+from palimpsest.projections.rows import DistinctState, Gone, MemoryState, Row
 from palimpsest.projections.tables import MEMORY_COLUMNS
 from palimpsest.projections.vectors import Numbers, Places, of_dimension
 
-State = MemoryState | DistinctState
+
+class WindowState(Row, frozen=True):
+    """A window of a text beyond the model's input, after the first; `text_id` is that text's."""
+
+    key: str
+    text_id: str
+    memory_id: str
+    owner_id: str
+    namespace: str
+    vector: Vector
+
+
+State = MemoryState | DistinctState | WindowState
 FOREIGN = "foreign_vector"
 
 
@@ -80,14 +93,45 @@ MEMORIES = LanceTable(
         Column("position", WHOLE, "position"),
     ),
 )
-LANCE_TABLES = (CANDIDATES, MEMORIES)
+WINDOWS = LanceTable(
+    "windows",
+    "window_id",
+    (
+        Column("window_id", TEXT, "key"),
+        Column("text_id", TEXT, "text_id"),
+        Column("memory_id", TEXT, "memory_id"),
+        Column("owner_id", TEXT, "owner_id"),
+        Column("namespace", TEXT, "namespace"),
+    ),
+)
+"""It is there once a text has windows."""
+LANCE_TABLES = (CANDIDATES, MEMORIES, WINDOWS)
+
+
+def windows_of(text_id: str, state: MemoryState | DistinctState) -> list[WindowState]:
+    """The rows for the windows of a text."""
+    if state.vector is None or state.vector.windows is None:
+        return []
+    about = state if isinstance(state, MemoryState) else state.entry.fields
+    return [
+        WindowState(
+            key=f"{text_id}/{number}",
+            text_id=text_id,
+            memory_id=state.memory_id,
+            owner_id=about.owner_id,
+            namespace=about.namespace,
+            vector=vector,
+        )
+        for number, vector in enumerate(state.vector.each()[1:], start=1)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class Writes:
     """What a commit does to one table: living rows, each with the place of its vector, and leavers.
 
-    No table can hold a `new` row yet: appending costs a third of merging.
+    No table can hold a `new` row yet: appending costs a third of merging. `gone` are keys, of
+    windows those of their texts: what there is of one leaves before its rows are appended.
     """
 
     rows: pa.Table

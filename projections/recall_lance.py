@@ -24,6 +24,7 @@ from palimpsest.projections.filters import Filter
 from palimpsest.projections.folding_hits import Folding, alike
 from palimpsest.projections.hits import RecallOptions
 from palimpsest.projections.lance import FOLDER, read_state
+from palimpsest.projections.lance_tables import WINDOWS
 from palimpsest.projections.recall import DECIMALS, NEARLY, Query
 from palimpsest.projections.source import EventFinder
 from palimpsest.projections.wordings import displaced, iso_time
@@ -42,7 +43,8 @@ AUTOMATIC = ("rule", "judge")
 ADDED_UP = ("intensity", "metadata", "created_at", "updated_at", "occurred_at")
 FACE_COLUMNS = ("memory_id", "owner_id", "face", "face_of", "namespace", *ADDED_UP)
 
-Tables = tuple["Table", "Table"]
+Tables = tuple["Table", ...]
+"""Candidates, memories, and the windows of long texts, if there are any."""
 
 
 def recall(
@@ -113,8 +115,8 @@ def _passing(folder: Path, owner_id: str, wanted: Filter) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _tables(folder: Path) -> Tables | tuple[()] | None:
-    """Candidates and memories at the recorded position; () where there are none yet.
+def _tables(folder: Path) -> Tables | None:
+    """The tables at the recorded position; () where there are none yet.
 
     None if the recorded versions are missing: another process has just replaced them.
     """
@@ -127,18 +129,19 @@ def _tables(folder: Path) -> Tables | tuple[()] | None:
     if not recorded:
         return ()
     try:
-        opened = [lancedb.connect(folder).open_table(n) for n in ("candidates", "memories")]
+        names = ["candidates", "memories", *(n for n in recorded if n == WINDOWS.name)]
+        opened = [lancedb.connect(folder).open_table(name) for name in names]
         for table in opened:
             table.checkout(recorded[table.name]["version"])
     except (ValueError, RuntimeError, OSError):
         return None
-    return opened[0], opened[1]
+    return tuple(opened)
 
 
 def _recalled(
     tables: Tables, folder: Path, log: EventFinder, vector: Query, where: str, wanted: RecallOptions
 ) -> list[Recalled] | None:
-    candidates, memories = tables
+    candidates, memories, *_ = tables
     dimension = memories.schema.field("vector").type.list_size
     made = vector.shape[-1]
     if dimension != made:

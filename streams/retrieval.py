@@ -33,6 +33,7 @@ from palimpsest.streams.search import (
     peers,
 )
 from palimpsest.streams.search.content import content_tokens, terms
+from palimpsest.streams.search.exact import covered
 from palimpsest.streams.search.prepared import MOST, SearchVectors
 
 Float16 = NDArray[np.float16]
@@ -46,6 +47,22 @@ _ready = SearchVectors()
 def vector_of(vector: Vector) -> Float16:
     """The numbers of a recorded vector, (dimension,) float16; not to be written to."""
     return np.frombuffer(a2b_base64(vector.data), dtype="<f2")
+
+
+def coverage(one: Vector | None, other: Vector | None) -> float | None:
+    """How far each window of two texts has its like in the other (`Neighbour.covered`).
+
+    None if both fit into the model's input, and if not all of both is embedded.
+    """
+    if one is None or other is None or not (one.truncated or other.truncated):
+        return None
+    if not (one.covers_text and other.covers_text) or one.dimension != other.dimension:
+        return None
+    return covered(_windows_of(one), _windows_of(other))
+
+
+def _windows_of(vector: Vector) -> Float16:
+    return np.stack([vector_of(window) for window in vector.each()])
 
 
 def prepare(vectors: Iterable[Vector]) -> None:
@@ -329,12 +346,20 @@ class ScopeIndex:
             by_session = self._by_session(ledger, admit, query, near)
             scored.update((hit.row, (hit.score, None)) for hit in by_session)
         scored.update(self._by_tokens(admit.content.text, query))
-        entries = self._rows.entries
+        entries, own = self._rows.entries, admit.content.vector
         return tuple(
-            Neighbour(candidate_id=entry.id, cosine=cosine, jaccard=jaccard)
+            Neighbour(
+                candidate_id=entry.id,
+                cosine=cosine,
+                jaccard=jaccard,
+                covered=coverage(own, self._vector(entry)),
+            )
             for row, (cosine, jaccard) in scored.items()
             if (entry := entries[row]) is not None
         )
+
+    def _vector(self, entry: Entry) -> Vector | None:
+        return entry.memory.face.vector if self._faces else entry.distinct.vector
 
     def forgotten(self, admit: Admit) -> tuple[Neighbour, ...]:
         """The forgotten texts near a newcomer, if their rewordings wait for a person."""

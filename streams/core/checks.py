@@ -64,9 +64,13 @@ def run_checks(ledger: Ledger, admit: Admit, policy: Policy, lookup: NeighbourLo
 
 
 def _stopped(
-    guarded: bool, neighbour: Neighbour, lookup: NeighbourLookup, gray: list[Neighbour]
+    guarded: bool,
+    neighbour: Neighbour,
+    lookup: NeighbourLookup,
+    gray: list[Neighbour],
+    at_least: float | None = None,
 ) -> bool:
-    if not guarded or lookup.passes(neighbour):
+    if not guarded or lookup.passes(neighbour, at_least):
         return False
     gray.append(neighbour)
     return True
@@ -102,9 +106,9 @@ def _by_session(
             in_the_session = in_session(distinct, admit.candidate.session_id)
         if not in_the_session:
             continue
-        if not check.guard and lookup.blind(neighbour):
+        if not check.guard and lookup.blind(neighbour, check.threshold):
             gray.append(neighbour)
-        elif not _stopped(check.guard, neighbour, lookup, gray):
+        elif not _stopped(check.guard, neighbour, lookup, gray, check.threshold):
             return Choice("session_reject", neighbour, "keep", score, "session")
     return None
 
@@ -143,10 +147,11 @@ def _by_cosine(
         zone = _zone(zones, score)
         if zone is None:
             break
-        blind = (looked_at or zone.action != "pending") and lookup.blind(neighbour)
+        look = looked_at or zone.action != "pending"
+        blind = look and lookup.blind(neighbour, zone.at_least)
         if blind or zone.action == "pending":
             gray.append(neighbour)
-        elif not _stopped(zone.guard, neighbour, lookup, gray):
+        elif not _stopped(zone.guard, neighbour, lookup, gray, zone.at_least):
             face: FaceRule = "take" if zone.action == "superseded" else "keep"
             return Choice(zone.action, neighbour, face, score, "cosine")
     return None

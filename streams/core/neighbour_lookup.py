@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from palimpsest.contracts.commands import Admit
 from palimpsest.contracts.events import Vector
-from palimpsest.contracts.evidence import BLIND, Neighbour
+from palimpsest.contracts.evidence import BLIND, Cue, Neighbour
 from palimpsest.contracts.policy import Policy, Similar
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.guard import Comparison, Reading, compare, read
@@ -26,6 +26,7 @@ class NeighbourLookup:
         self._own: Reading | None = None
         self._known = {n.candidate_id: n for n in admit.neighbours}
         self._compared: dict[str, Comparison] = {}
+        self._uncovered: set[str] = set()
         protected = policy.protected_categories
         self.free = admit.candidate.category not in protected
         self._eligible = [
@@ -51,26 +52,47 @@ class NeighbourLookup:
         scored.sort(key=lambda pair: (-pair[0], self.entry(pair[1]).place))
         return [neighbour for _, neighbour in scored[:top]]
 
-    def passes(self, neighbour: Neighbour) -> bool:
-        """Whether the guard lets the pair be joined without a judge."""
-        seen = self._compare(neighbour)
-        return seen.near_identical and not seen.cues
+    def passes(self, neighbour: Neighbour, at_least: float | None = None) -> bool:
+        """Whether the guard lets the pair be joined without a judge.
 
-    def blind(self, neighbour: Neighbour) -> bool:
-        """Whether the model cannot tell the two apart, so that their cosine says nothing."""
-        return not BLIND.isdisjoint(self._compare(neighbour).cues)
+        By their cosine, where it says `at_least` what each window of theirs has to reach.
+        """
+        seen = self._compare(neighbour)
+        covers = at_least is None or self._covers(neighbour, at_least)
+        return seen.near_identical and not seen.cues and covers
+
+    def blind(self, neighbour: Neighbour, at_least: float) -> bool:
+        """Whether the model cannot tell the two apart, so that their cosine says nothing.
+
+        Nor does it where a window of either has no counterpart that is `at_least` so near.
+        """
+        seen = self._compare(neighbour)
+        return not (self._covers(neighbour, at_least) and BLIND.isdisjoint(seen.cues))
+
+    def _covers(self, neighbour: Neighbour, at_least: float) -> bool:
+        """Whether each window of the two texts has its counterpart in the other."""
+        vectors = (self._content.vector, self._text_of(neighbour)[1])
+        if not any(vector is not None and vector.truncated for vector in vectors):
+            return True
+        if neighbour.covered is not None and neighbour.covered >= at_least:
+            return True
+        self._uncovered.add(neighbour.candidate_id)
+        return False
+
+    def _text_of(self, neighbour: Neighbour) -> tuple[str, Vector | None]:
+        """The text that the newcomer is compared with, and its vector."""
+        entry = self.entry(neighbour)
+        face = entry.memory.face
+        if self._faces and face.speaker is entry:
+            return face.text, face.vector
+        return entry.text, entry.distinct.vector
 
     def _compare(self, neighbour: Neighbour) -> Comparison:
         found = self._compared.get(neighbour.candidate_id)
         if found is None:
-            entry = self.entry(neighbour)
-            face = entry.memory.face
-            if self._faces and face.speaker is entry:
-                other = reading_of(face.text, face.vector)
-            else:
-                other = reading_of(entry.text, entry.distinct.vector)
             if self._own is None:
                 self._own = reading_of(self._content.text, self._content.vector)
+            other = reading_of(*self._text_of(neighbour))
             found = self._compared[neighbour.candidate_id] = compare(other, self._own)
         return found
 
@@ -106,7 +128,8 @@ class NeighbourLookup:
             cosine=neighbour.cosine,
             jaccard=neighbour.jaccard,
             near_identical=found.near_identical,
-            cues=found.cues,
+            cues=with_truncated(found.cues, neighbour.candidate_id in self._uncovered),
+            covered=neighbour.covered,
         )
 
 
@@ -120,8 +143,16 @@ def _one_in(categories: tuple[str, ...], entry: Entry) -> bool:
     return any(e.living and e.fields.category in categories for e in entry.distinct.members)
 
 
+def with_truncated(cues: tuple[Cue, ...], uncovered: bool) -> tuple[Cue, ...]:
+    """The cues of a pair; `truncated` is one where a window of either has no counterpart."""
+    return tuple(sorted({*cues, Cue.TRUNCATED})) if uncovered else cues
+
+
 def reading_of(text: str, vector: Vector | None) -> Reading:
-    """A text as the guard compares it, with what its model could not read."""
+    """A text as the guard compares it, with what its model could not read.
+
+    Whether windows have their counterparts is said of a pair, not of a text.
+    """
     if vector is None:
         return read(text)
-    return read(text, truncated=vector.truncated, unknown=vector.unknown)
+    return read(text, truncated=not vector.covers_text, unknown=vector.unknown)

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from palimpsest.contracts.events import BatchJoin, Composition, Content
 from palimpsest.contracts.evidence import BLIND, Verdict
-from palimpsest.contracts.policy import CosineCheck, Policy
+from palimpsest.contracts.policy import CosineCheck, Policy, Zone
 from palimpsest.contracts.requests import CombineRequest
 from palimpsest.streams.core.combine import hindrance_of
 from palimpsest.streams.core.faces import Face
@@ -69,21 +69,26 @@ def clusters(ledger: Ledger, policy: Policy, check: CosineCheck, run: Run) -> li
         memories = comparable(ledger, policy, namespace, check.min_characters)
         run.memories += len(memories)
         run.all_pairs += len(memories) * (len(memories) - 1) // 2
-        found += _united(ledger, _near(memories, check.zones_of(namespace)[-1].at_least, run))
+        found += _united(ledger, _near(memories, check.zones_of(namespace), run))
     return sorted(found, key=lambda cluster: (-len(cluster), cluster[-1].newer.place))
 
 
-def _near(memories: list[Memory], floor: float, run: Run) -> list[Near]:
-    """All pairs of a scope that reach the floor, exactly, nearest first; ties to the earlier."""
+def _near(memories: list[Memory], zones: tuple[Zone, ...], run: Run) -> list[Near]:
+    """All pairs of a scope that reach a zone, exactly, nearest first; ties to the earlier."""
     if len(memories) < 2:
         return []
     speakers = sorted((m.face.speaker for m in memories), key=lambda entry: entry.place)
     vectors = np.stack([vector_of(f.vector) for e in speakers if (f := e.memory.face).vector])
     run.pairs += len(memories) * (len(memories) - 1) // 2
     return [
-        Near(speakers[a], speakers[b], compared(speakers[a], speakers[b], score))
-        for score, a, b in pairs_above(vectors, floor)
+        Near(a, b, compared(a, b, score, _zone(zones, score).at_least))
+        for score, older, newer in pairs_above(vectors, zones[-1].at_least)
+        for a, b in [(speakers[older], speakers[newer])]
     ]
+
+
+def _zone(zones: tuple[Zone, ...], score: float) -> Zone:
+    return next(zone for zone in zones if score >= zone.at_least)
 
 
 def _united(ledger: Ledger, pairs: list[Near]) -> Iterator[Cluster]:
@@ -113,8 +118,7 @@ def _may_unite(ledger: Ledger, ours: list[Entry], theirs: list[Entry]) -> bool:
 
 def _certain(near: Near, check: CosineCheck) -> bool:
     """Whether a pair is in a joining zone, and the model can tell the two apart."""
-    zones = check.zones_of(near.older.fields.namespace)
-    zone = next(zone for zone in zones if near.score >= zone.at_least)
+    zone = _zone(check.zones_of(near.older.fields.namespace), near.score)
     return zone.action != "pending" and BLIND.isdisjoint(near.seen.cues)
 
 

@@ -46,7 +46,7 @@ def by_pairs(ledger: Ledger, policy: Policy, rule: PairsDedupe, run: Run) -> Ite
         entries = {near.older.id, near.newer.id}
         if entries & run.merged or hindrance_of(ledger, near.older, near.newer) is not None:
             continue
-        seen = compared(near.older, near.newer, near.score)
+        seen = compared(near.older, near.newer, near.score, rule.above)
         planned = _planned(ledger, policy, Near(near.older, near.newer, seen))
         if planned is None or not BLIND.isdisjoint(seen.cues):
             run.left += 1

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.policy import CosineCheck, Policy, TokenDedupe
 from palimpsest.streams.core.combine import hindrance_of
-from palimpsest.streams.core.faces import Face
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.neighbour_lookup import reading_of, with_truncated
 from palimpsest.streams.dedupe.key_tokens import Pairs, key_tokens, sharing_pairs
 from palimpsest.streams.dedupe.run import Near, Run
-from palimpsest.streams.guard import Reading, compare, read
-from palimpsest.streams.retrieval import vector_of
+from palimpsest.streams.guard import compare
+from palimpsest.streams.retrieval import coverage, vector_of
 from palimpsest.streams.search.exact import cosines, squared_norms
 from palimpsest.streams.search.hits import DECIMALS
 
@@ -70,25 +70,24 @@ def _in_scope(
         a, b = (memories[place].face.speaker for place in pairs[at])
         older, newer = sorted((a, b), key=lambda entry: entry.place)
         if hindrance_of(ledger, older, newer) is None:
-            yield Near(older, newer, compared(older, newer, float(scores[at])))
+            yield Near(older, newer, compared(older, newer, float(scores[at]), floor))
 
 
-def compared(older: Entry, newer: Entry, score: float) -> Neighbour:
-    """The pair as evidence, with the guard's cues."""
-    result = compare(_reading(older.memory.face), _reading(newer.memory.face))
+def compared(older: Entry, newer: Entry, score: float, at_least: float) -> Neighbour:
+    """The pair as evidence, with the guard's cues.
+
+    `truncated` is one of them where a window of either has no counterpart that is so near.
+    """
+    one, other = older.memory.face, newer.memory.face
+    result = compare(reading_of(one.text, one.vector), reading_of(other.text, other.vector))
+    both = coverage(one.vector, other.vector)
     return Neighbour(
         candidate_id=older.id,
         cosine=score,
         near_identical=result.near_identical,
-        cues=result.cues,
+        cues=with_truncated(result.cues, both is not None and both < at_least),
+        covered=both,
     )
-
-
-def _reading(face: Face) -> Reading:
-    vector = face.vector
-    if vector is None:
-        return read(face.text)
-    return read(face.text, truncated=vector.truncated, unknown=vector.unknown)
 
 
 def scored(memories: list[Memory], pairs: Pairs) -> NDArray[np.float64]:

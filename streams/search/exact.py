@@ -82,3 +82,15 @@ def cosines(dots: NDArray[np.float64], squared: NDArray[np.float64]) -> NDArray[
     """Dot products over the roots of products of squared norms; 0.0 where one is zero."""
     norms = np.sqrt(squared)
     return np.divide(dots, norms, out=np.zeros_like(dots), where=norms > 0)
+
+
+def covered(some: NDArray[np.float16], others: NDArray[np.float16]) -> float:
+    """The lowest cosine of any vector on either side (n, dimension) with its nearest on the other.
+
+    Exact, and rounded to four decimals. ValueError as in `squared_norm`.
+    """
+    dimension = some.shape[1]
+    a, b = some.astype(np.float64), others.astype(np.float64)
+    mine, theirs = squared_norms(some, a, dimension), squared_norms(others, b, dimension)
+    scores = cosines(a @ b.T, np.outer(mine, theirs))
+    return round(float(min(scores.max(axis=0).min(), scores.max(axis=1).min())), DECIMALS)

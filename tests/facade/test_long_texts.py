@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from palimpsest import Palimpsest
+import pytest
+
+from palimpsest import Palimpsest, local_gateway
+from palimpsest.streams.policies import load_policy
 from tests.stub_engine import LONGEST
 
 FILL = [f"filler{n}" for n in range(3 * LONGEST)]
@@ -37,3 +40,51 @@ def test_a_text_that_was_updated_is_found_by_the_end_of_the_new_one(memories: Pa
     first, *_ = keep(memories, "ada is well", *OTHERS)
     memories.update(first, LONG)
     assert found(memories, "allergic to peanuts") == first
+
+
+@pytest.fixture(name="unguarded")
+def by_cosine_alone(memories: Palimpsest) -> Palimpsest:
+    memories.set_policy(load_policy("replace-or-merge"))
+    return memories
+
+
+def decisions(memories: Palimpsest, *texts: str) -> list[str | None]:
+    rows = [{"owner_id": "ada", "text": text} for text in texts]
+    return [one.decision for one in memories.submit(rows)]
+
+
+def test_two_texts_whose_windows_all_have_their_like_are_joined(unguarded: Palimpsest) -> None:
+    other = " ".join(["opening", *FILL[1:]]) + " ada is allergic to peanuts"
+    assert decisions(unguarded, LONG, other) == ["stored", "superseded"]
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_two_texts_with_other_ends_wait(unguarded: Palimpsest, turn: int) -> None:
+    """Their beginnings are the same, which is all that was compared once."""
+    other = " ".join([*FILL, *(f"other{n}" for n in range(20))])
+    rows = [{"owner_id": "ada", "text": text} for text in (LONG, other)[::turn]]
+    first, second = unguarded.submit(rows)
+    assert (first.decision, second.decision) == ("stored", "pending")
+    shown = unguarded.show_candidate(str(second.candidate_id))
+    assert "truncated" in str(shown)
+
+
+def test_large_owners_are_found_by_windows_too(
+    memories: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By LanceDB; the windows follow their memory through a join, an un-merge and a forgetting."""
+    long, tea, *_ = keep(memories, LONG, *OTHERS)
+    monkeypatch.setattr(local_gateway, "FOLDED_EVENTS", 0)
+
+    def by_lancedb() -> str:
+        with Palimpsest.open(memories.folder, create=False) as reader:
+            assert reader.verify()["differences"] == 0
+            return found(reader, "allergic to peanuts")
+
+    assert by_lancedb() == long
+    joined = memories.merge(tea, long)["decision_id"]
+    assert by_lancedb() == min(long, tea, key=[long, tea].index)
+    memories.unmerge(decision_id=joined)
+    assert by_lancedb() == long
+    memories.forget([long])
+    assert by_lancedb() != long

@@ -115,14 +115,17 @@ class MemoryLog:
 
 
 def vector_of(text: str) -> Vector:
-    """A unit vector that follows from the text."""
-    numbers = np.random.default_rng(int(digest(text.encode())[:12], 16)).normal(size=DIMENSION)
-    half = (numbers / np.linalg.norm(numbers)).astype("<f2")
+    """A unit vector that follows from the text, with two windows for every third one."""
+    seed = int(digest(text.encode())[:12], 16)
+    numbers = np.random.default_rng(seed).normal(size=(3, DIMENSION))
+    halves = (numbers / np.linalg.norm(numbers, axis=1, keepdims=True)).astype("<f2")
+    data, *windows = [base64.b64encode(half.tobytes()).decode() for half in halves]
     return Vector(
         model="test",
         engine="test",
         dimension=DIMENSION,
-        data=base64.b64encode(half.tobytes()).decode(),
+        data=data,
+        windows=None if seed % 3 else (*windows,),
     )
 
 

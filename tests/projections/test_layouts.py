@@ -21,6 +21,6 @@ def test_columns_of_segments_are_those_of_their_layout() -> None:
 def test_columns_of_lancedb_are_those_of_their_layout() -> None:
     columns = [
         (one.name, one.key, [(field.name, str(field.type)) for field in one.schema(384)])
-        for one in LANCE_TABLES
+        for one in LANCE_TABLES  # windows came later: a store without them reads on
     ]
-    assert (lance.LAYOUT, digest(repr(columns).encode())[:16]) == (4, "97d677457cb0cd8a"), CHANGED
+    assert (lance.LAYOUT, digest(repr(columns).encode())[:16]) == (4, "ed80e4df53ebbd77"), CHANGED

@@ -48,7 +48,8 @@ def rounded_alike(ledger: Ledger, numbers: np.random.Generator) -> Query:
     """
     said = [memory.face.vector for memory in ledger.memories()]
     said += [entry.distinct.vector for entry in ledger.entries.values()]
-    vectors = decoded([one for one in said if one is not None], DIMENSION).astype(np.float64)
+    windows = [window for one in said if one is not None for window in one.each()]
+    vectors = decoded(windows, DIMENSION).astype(np.float64)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     while True:
         query: Query = numbers.normal(size=DIMENSION).astype(np.float32)
@@ -437,3 +438,21 @@ def test_nothing_is_recalled_from_nothing(tmp_path: Path) -> None:
     project(tmp_path, History())
     assert recall(tmp_path, History().log, "ada", of("x"), 3) == []
     assert recall_as_of(History().log, "ada", of("x"), 3, None, 0) == []
+
+
+def test_a_memory_is_found_by_each_window_of_its_texts(tmp_path: Path) -> None:
+    """Also by those of a composed text, by a part that was cut off, and by no window that left."""
+    history = History(7).steps(250)
+    project(tmp_path, history)
+    windows = 0
+    for owner, ledger in history.ledgers.items():
+        for memory in ledger.memories():
+            vector = memory.face.vector
+            if not memory.living or vector is None:
+                continue
+            for window in vector.each()[1:]:
+                windows += 1
+                query = decoded([window], DIMENSION)[0].astype(np.float32)
+                [hit] = recall(tmp_path, history.log, owner, query, 1, memory.namespace)
+                assert (hit["memory_id"], round(hit["score"], 3)) == (memory.id, 1.0)
+    assert windows > 10

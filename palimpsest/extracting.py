@@ -10,9 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.policy import Judge as Rules
 from palimpsest.streams.extract.conversation import read_conversation
-from palimpsest.streams.extract.extracting import Extraction, extract
+from palimpsest.streams.extract.extracting import Extraction, extract, statements
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.settings import JudgeSettings
 
@@ -46,6 +47,37 @@ def extract_candidates(
     with ExitStack() as stack:
         where = folder or Path(stack.enter_context(TemporaryDirectory()))
         return asyncio.run(run(where))
+
+
+def transcript_candidates(
+    transcript: Path,
+    about: dict[str, str],
+    *,
+    rules: Rules,
+    settings: JudgeSettings,
+    folder: Path,
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The candidates of an agent's transcript, and what went wrong.
+
+    While the judge's service cannot be used, they are what users stated, as it was said: an agent
+    that is about to forget is better off with too much. Raises UsageError for a line that is not a
+    message, OSError if the file cannot be read.
+    """
+    lines = transcript.expanduser().read_bytes().splitlines()
+    messages, rows = read_conversation(lines), list[dict[str, Any]]()
+    if not messages:
+        return [], []
+    try:
+        found = extract_candidates(
+            lines, about, rows.append, rules=rules, settings=settings, folder=folder
+        )
+    except UsageError as error:
+        return statements(messages, about), [f"what users stated is captured as it is: {error}"]
+    if found.unanswered and not rows:
+        problem = "what users stated is captured as it is: the judge's service did not answer"
+        return statements(messages, about), [problem]
+    lost = found.unanswered + found.unusable
+    return rows, [f"{lost} of {found.parts} parts of the transcript gave nothing"] if lost else []
 
 
 def _add(total: Extraction, found: Extraction) -> None:

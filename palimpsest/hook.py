@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -32,15 +33,35 @@ PREVIEW = 40
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+!|~\"&])")
 NOTHING_CAPTURED = "No memories were captured before compaction."
 FAILED = "Memories could not be captured before compaction; the hook's errors say why."
+LATE = "Memories were not captured in time before compaction; they may still be, a little later."
+FORMS = (
+    "the hook reads a JSON list of objects with `content` and `namespace`, the lines of"
+    " `palimpsest extract`, or an agent's call with its `transcript_path`"
+)
+_FIELDS = ("id", "source", "session_id", "occurred_at")
+"""What an entry may say of a candidate beside its text, its owner and its namespace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capture:
     """A candidate of the hook's input, and what became of it."""
 
+    owner_id: str
     content: str
     namespace: str
     outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The hook's input: candidates, or the transcript of a session that an agent names.
+
+    `about` has the fields of all candidates of the transcript.
+    """
+
+    entries: Sequence[Any] = ()
+    transcript: Path | None = None
+    about: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -70,15 +91,32 @@ def output(context: str) -> str:
     return orjson.dumps(document).decode()
 
 
-def read(raw: bytes) -> list[Any]:
-    """The hook's input, a JSON list; UsageError, without quoting it, for anything else."""
+def read(raw: bytes) -> Given:
+    """The hook's input; UsageError, without quoting it, if it has none of the forms."""
     try:
         found = orjson.loads(raw)
     except orjson.JSONDecodeError:
-        raise UsageError("the hook reads a JSON list, and this is no JSON") from None
-    if not isinstance(found, list):
-        raise UsageError("the hook reads a JSON list of objects with `content` and `namespace`")
-    return found
+        return Given(_lines(raw))
+    if isinstance(found, list):
+        return Given(found)
+    if not isinstance(found, dict):
+        raise UsageError(FORMS)
+    if isinstance(path := found.get("transcript_path"), str):
+        session = found.get("session_id")
+        about = {"session_id": session} if isinstance(session, str) and session else {}
+        return Given((), Path(path), about)
+    if "text" in found:
+        return Given([found])
+    raise UsageError(FORMS)
+
+
+def _lines(raw: bytes) -> list[Any]:
+    try:
+        if lines := [orjson.loads(line) for line in raw.splitlines() if line.strip()]:
+            return lines
+        raise UsageError(f"{FORMS}, and this is empty")
+    except orjson.JSONDecodeError:
+        raise UsageError(f"{FORMS}, and this is no JSON") from None
 
 
 def pre_compact(
@@ -86,8 +124,9 @@ def pre_compact(
 ) -> Report:
     """Capture what the hook was given, and report on it.
 
-    Entries without `content` are left out, and reported by number; `namespace` may be missing. With
-    an `id`, a candidate that is given again is not captured twice.
+    Entries without `content` or `text` are left out, and reported by number; `namespace` may be
+    missing. With an `id`, a candidate that is given again is not captured twice. An entry that
+    names its owner, as those of `extract` do, is that owner's.
     """
     report = Report()
     rows = [_row(owner_id, one) for one in given]
@@ -98,22 +137,21 @@ def pre_compact(
     outcomes = gateway.submit(to_inputs(wanted, SOURCE)) if wanted else []
     for row, outcome in zip(wanted, outcomes, strict=True):
         _report_outcome(
-            gateway, owner_id, Capture(row["text"], row["namespace"], outcome), now, report
+            gateway, Capture(row["owner_id"], row["text"], row["namespace"], outcome), now, report
         )
     return report
 
 
 def _row(owner_id: str, one: Any) -> dict[str, Any] | None:
-    if not isinstance(one, Mapping) or not isinstance(one.get("content"), str):
+    text = one.get("content", one.get("text")) if isinstance(one, Mapping) else None
+    if not isinstance(text, str):
         return None
-    namespace = one.get("namespace") or DEFAULT_NAMESPACE
-    row = {"owner_id": owner_id, "text": one["content"], "namespace": namespace}
-    return row | {"id": one["id"]} if "id" in one else row
+    row = {"owner_id": one.get("owner_id") or owner_id, "text": text}
+    row["namespace"] = one.get("namespace") or DEFAULT_NAMESPACE
+    return row | {name: one[name] for name in _FIELDS if name in one}
 
 
-def _report_outcome(
-    gateway: LocalGateway, owner_id: str, capture: Capture, now: datetime, report: Report
-) -> None:
+def _report_outcome(gateway: LocalGateway, capture: Capture, now: datetime, report: Report) -> None:
     outcome, shown = capture.outcome, preview(capture.content)
     if outcome.result == "invalid":
         report.problems.append(f"a candidate is invalid: {outcome.reason}: {outcome.detail}")
@@ -122,7 +160,7 @@ def _report_outcome(
         report.sent.append(f"**{escaped(capture.namespace)}**: {shown}")
         return
     assert outcome.memory_id is not None
-    urn = str(Urn(owner_id, capture.namespace, outcome.memory_id))
+    urn = str(Urn(capture.owner_id, capture.namespace, outcome.memory_id))
     match reason_of(outcome.decision or ""):
         case None:
             report.captured.append(f"**{escaped(capture.namespace)}**: {shown}\n   URN: {urn}")

@@ -71,13 +71,15 @@ def pre_compact(
 ) -> None:
     """Capture memories before an agent's context is compacted; report the duplicates.
 
-    Reads a JSON list of objects with content and namespace, and prints the
-    hook's JSON. Whatever fails, the JSON is valid and the exit status is 0;
-    standard error has the failure.
+    Reads what the agent pipes (session_id, transcript_path), and extracts the
+    memories of the transcript; or candidates: the lines of `extract`, or a JSON
+    list of objects with content and namespace. Prints the hook's JSON. Whatever
+    fails, the JSON is valid and the exit status is 0; standard error has the failure.
     """
-    from palimpsest.hook import FAILED, output
+    from palimpsest.hook import FAILED, LATE, output
 
     call, until = invocation(context), time.monotonic() + timeout
+    failed = FAILED
     results: Queue[Report | str] = Queue()
     captures = threading.Thread(
         target=_capture, args=(call, owner, file, results), name=CAPTURING, daemon=True
@@ -86,13 +88,14 @@ def pre_compact(
     try:
         report = results.get(timeout=timeout)
     except Empty:
+        failed = LATE
         report = (
             f"the store did not answer within {timeout:g} s; the candidates may be captured later"
         )
     problems = [report] if isinstance(report, str) else report.problems
     for problem in problems:
         call.output.problem(f"palimpsest hook: {problem}")
-    typer.echo(output(FAILED if isinstance(report, str) else report.context))
+    typer.echo(output(failed if isinstance(report, str) else report.context))
     captures.join(max(0.0, until - time.monotonic()))
     if captures.is_alive():
         _leave()
@@ -101,6 +104,7 @@ def pre_compact(
 def _capture(call: Invocation, owner: str, file: str, results: Queue[Report | str]) -> None:
     """Put a report, or the failure, without any memory text."""
     try:
+        from palimpsest.extracting import transcript_candidates
         from palimpsest.hook import pre_compact, read
         from palimpsest.store import Palimpsest
 
@@ -109,7 +113,18 @@ def _capture(call: Invocation, owner: str, file: str, results: Queue[Report | st
         with Palimpsest.open(
             settings.store, create=False, cluster=settings.kafka, **settings.opening()
         ) as store:
-            results.put(pre_compact(store.gateway, owner, given, datetime.now(UTC)))
+            entries, problems = given.entries, list[str]()
+            if given.transcript is not None:
+                entries, problems = transcript_candidates(
+                    given.transcript,
+                    {"owner_id": owner, **given.about},
+                    rules=store.policy.judge,
+                    settings=settings.judge,
+                    folder=settings.store,
+                )
+            report = pre_compact(store.gateway, owner, entries, datetime.now(UTC))
+            report.problems += problems
+            results.put(report)
     except OSError as error:
         results.put(f"{error.filename or file}: {error.strerror or error}")
     except PalimpsestError as error:

@@ -1,10 +1,15 @@
-"""Reads conversations: JSON Lines of messages with a role, a content and a time."""
+"""Reads conversations: JSON Lines of messages with a role, a content and a time.
+
+An agent's transcript has its messages one level down (`type`, `message`, `timestamp`), their text
+in blocks, and other lines beside them; what was said before its last compaction is left out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from palimpsest.contracts.errors import UsageError
@@ -37,12 +42,61 @@ def read_conversation(lines: Iterable[bytes]) -> list[Message]:
 
     Raises UsageError with the number of a line that is not a message, never its text.
     """
-    return [_message(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    messages: list[Message] = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        row = _row(number, line)
+        if _is_compaction(row):
+            messages.clear()
+        elif "role" in row or "type" not in row:
+            messages.append(_message(number, row))
+        elif (said := _said(row)) is not None:
+            messages.append(_message(number, said))
+    return messages
 
 
-def _message(number: int, line: bytes) -> Message:
+def _row(number: int, line: bytes) -> dict[str, Any]:
     try:
-        return Message.model_validate_json(line)
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        raise UsageError(f"line {number} is no message: it cannot be parsed") from None
+    if not isinstance(row, dict):
+        raise UsageError(f"line {number} is no message: it is no object")
+    return row
+
+
+def _is_compaction(row: dict[str, Any]) -> bool:
+    return row.get("type") == "system" and row.get("subtype") == "compact_boundary"
+
+
+def _said(row: dict[str, Any]) -> dict[str, Any] | None:
+    """A line of a transcript as a message; None if nobody said anything in it.
+
+    Tool calls and their results, side conversations, summaries and the agent's own notes are not
+    what somebody said.
+    """
+    message = row.get("message")
+    if row["type"] not in ("user", "assistant") or not isinstance(message, dict):
+        return None
+    if any(row.get(mark) for mark in ("isMeta", "isSidechain", "isCompactSummary")):
+        return None
+    content = message.get("content")
+    if isinstance(content, list):
+        blocks = (b for b in content if isinstance(b, dict) and b.get("type") == "text")
+        content = "\n".join(b["text"] for b in blocks if isinstance(b.get("text"), str))
+    if not isinstance(content, str) or not content.strip():
+        return None
+    return {"role": message.get("role", row["type"]), "content": content, **_times(row)}
+
+
+def _times(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in TIMES if name in row}
+
+
+def _message(number: int, row: dict[str, Any]) -> Message:
+    try:
+        return Message.model_validate_json(orjson.dumps(row))
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "it"

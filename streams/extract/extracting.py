@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 PART_BYTES = 24_000
 """The bytes of a conversation in one request: about eight thousand tokens."""
+FEWEST_WORDS = 4
+"""A sentence of fewer words says nothing that is worth remembering without a model's view."""
+_SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
 ANSWERS = 40
 """The length of an answer, in entries (`streams.judge.messages.answer_limit`)."""
 
@@ -84,6 +88,22 @@ async def extract(
             yield Extraction(parts=1, unusable=1)
         else:
             yield _read(reply.given, part, about)
+
+
+def statements(messages: Sequence[Message], about: dict[str, str]) -> list[dict[str, Any]]:
+    """The candidates of a conversation without a model: what its users stated, as it was said.
+
+    Questions and what has too few words to be worth remembering are left out.
+    """
+    numbered = [*enumerate(messages, start=1)]
+    stated = [
+        {"content": sentence, "message": number}
+        for number, message in numbered
+        if message.role == "user"
+        for sentence in _SENTENCE.split(message.content.strip())
+        if len(sentence.split()) >= FEWEST_WORDS and not sentence.endswith("?")
+    ]
+    return _read({"memories": stated}, numbered, about).rows
 
 
 def _payload(part: Sequence[tuple[int, Message]]) -> str:

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 
 from palimpsest import hook, local_gateway, store
 from palimpsest.commands import hook as command
+from palimpsest.demo_judge import JudgeServer
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedder import load_engine
 from palimpsest.streams.write.inputs import Outcome
@@ -136,6 +138,88 @@ def test_what_is_given_again_with_its_id_is_not_captured_twice(line: CommandLine
     told = [context(run(line, memory(TEXT) | {"id": "m1"})) for _ in range(2)]
     assert told[0] == told[1]
     assert line.json("status")["candidates"] == 1
+
+
+SAID = "We keep the invoices of the billing service in a bucket of their own."
+PATIENT = ("--owner", "ada", "--timeout", "60")
+LATER = "The bucket is emptied after seven years, says the auditor of the company."
+
+
+def transcript(folder: Path, *lines: dict[str, Any]) -> str:
+    """What an agent pipes into the hook, about a transcript with these lines."""
+    path = folder / "session.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    call = {"session_id": "s-1", "transcript_path": str(path), "hook_event_name": "PreCompact"}
+    return json.dumps(call | {"trigger": "auto", "custom_instructions": ""})
+
+
+def said(content: Any, role: str = "user", **more: Any) -> dict[str, Any]:
+    message = {"role": role, "content": content}
+    return {"type": role, "message": message, "timestamp": "2026-03-01T12:00:00Z", **more}
+
+
+def transcript_lines() -> list[dict[str, Any]]:
+    """An old conversation, its compaction, and what was said since."""
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "The whole file was read."}
+    return [
+        said("This was said before the last compaction of the conversation."),
+        {"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted"},
+        said("This session is continued from one before it.", isCompactSummary=True),
+        {"type": "file-history-snapshot", "snapshot": {}},
+        said(SAID),
+        said([{"type": "text", "text": "Shall I write that down for you?"}], "assistant"),
+        said([result]),
+        said([{"type": "text", "text": LATER}, {"type": "image", "source": {}}]),
+    ]
+
+
+def test_an_agents_call_has_the_memories_of_its_transcript_captured(
+    line: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    call = transcript(tmp_path, *transcript_lines())
+    with JudgeServer() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        ran = line("hook", "pre-compact", *PATIENT, stdin=call)
+    assert context(ran).startswith("Auto-captured 2 memories")
+    assert ran.err == ""
+    query = "SELECT text, session_id, owner_id FROM candidates ORDER BY position"
+    assert line("sql", query, "--json").document == [
+        {"text": text, "session_id": "s-1", "owner_id": "ada"} for text in (SAID, LATER)
+    ]
+
+
+def test_without_a_judge_what_users_stated_is_captured(
+    line: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    call = transcript(tmp_path, *transcript_lines())
+    ran = line("hook", "pre-compact", *PATIENT, stdin=call)
+    assert context(ran).startswith("Auto-captured 2 memories")
+    assert "what users stated is captured as it is" in ran.err
+    assert SAID not in ran.err
+    line("hook", "pre-compact", *PATIENT, stdin=call)
+    assert len(line.ids()) == 2, "the same conversation once more"
+
+
+def test_a_transcript_that_is_not_there_stops_nobody(line: CommandLine, tmp_path: Path) -> None:
+    call = {"session_id": "s-1", "transcript_path": str(tmp_path / "none.jsonl")}
+    ran = line("hook", "pre-compact", *PATIENT, stdin=json.dumps(call))
+    assert (ran.status, context(ran)) == (0, hook.FAILED)
+    assert "No such file" in ran.err
+
+
+def test_the_lines_of_extract_fit_the_hook(line: CommandLine) -> None:
+    rows = [
+        {"id": str(n), "source": "extract", "owner_id": "nora", "session_id": "s", "text": text}
+        for n, text in enumerate((SAID, LATER))
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    for piped in (lines, lines.splitlines()[0]):
+        ran = line("hook", "pre-compact", stdin=piped)
+        assert "palimpsest://nora/default/" in context(ran)
+    query = "SELECT count(*) AS n FROM candidates WHERE session_id = 's' AND source = 'extract'"
+    assert line("sql", query, "--json").document == [{"n": 2}]
 
 
 def test_a_file_will_do_for_standard_input(line: CommandLine) -> None:
@@ -270,7 +354,7 @@ def test_store_locked_by_one_that_does_not_serve(
         stdin=json.dumps([memory(TEXT)]),
     )
     assert (ran.status, left) == (0, [True])
-    assert context(ran) == hook.FAILED
+    assert context(ran) == hook.LATE
     assert "did not answer within 0.3 s" in ran.err
     lock.release()
     waited = time.monotonic()
@@ -285,7 +369,7 @@ def test_store_file_locked(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -
         ran = line("hook", "pre-compact", "--timeout", "0.2", stdin=json.dumps([memory(TEXT)]))
         other.execute("ROLLBACK")
     assert ran.status == 0
-    assert context(ran) == hook.FAILED
+    assert context(ran) == hook.LATE
 
 
 def test_model_missing(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -333,8 +417,8 @@ def test_a_cluster_is_reported_and_not_waited_for() -> None:
     """It calls nothing captured: which of them are duplicates, workers decide later."""
     report = hook.Report()
     for text in ("a text", "another"):
-        sent = hook.Capture(text, "decisions", Outcome("published", "c"))
-        hook._report_outcome(None, "ada", sent, datetime.now(UTC), report)  # type: ignore[arg-type]
+        sent = hook.Capture("ada", text, "decisions", Outcome("published", "c"))
+        hook._report_outcome(None, sent, datetime.now(UTC), report)  # type: ignore[arg-type]
     assert report.context == (
         "Sent 2 candidates to the cluster before compaction; it leaves out duplicates:\n\n"
         "1. **decisions**: a text\n2. **decisions**: another"

@@ -42,7 +42,7 @@ def make_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file, and a store is a folder")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"the folder {folder} cannot be made: {error.strerror}") from error
 

@@ -92,4 +92,5 @@ def remember(folder: Path, note: Note) -> None:
     file = folder / FILE
     new = file.with_suffix(".new")
     new.write_bytes(_NOTES.dump_json([*others, note], indent=2))
+    new.chmod(0o600)
     new.replace(file)

@@ -19,7 +19,7 @@ import orjson
 from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.contracts.identity import digest
 from palimpsest.projections import comments
-from palimpsest.projections.files import checksum, remove, sync
+from palimpsest.projections.files import OWNERS_ONLY, checksum, remove, sync
 from palimpsest.projections.segments import FOLDER, SegmentWriter, listed
 from palimpsest.projections.source import Effect, no_effect
 from palimpsest.projections.statements import views_read
@@ -76,7 +76,7 @@ def ensure_views(folder: Path, effect: Effect = no_effect) -> bool:
     Views written at another place are rewritten, because DuckDB resolves no path against the
     file that a view is in.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     first = [s for s in listed(folder) if s.end == 0]
     if not first or first[-1].damage() is not None:
         _write_empty_tables(folder, effect)
@@ -112,6 +112,7 @@ def _record(folder: Path, stamp: str) -> None:
     """
     known = {"stamp": stamp, "crc32": checksum(views_file(folder))}
     (folder / RECORD).write_bytes(orjson.dumps(known))
+    (folder / RECORD).chmod(OWNERS_ONLY)
 
 
 def _recorded(folder: Path) -> str | None:
@@ -146,6 +147,7 @@ def _write(file: Path, wanted: dict[str, str], effect: Effect) -> None:
             copyfile(Path(elsewhere) / FILE, beside)
     else:
         _write_views(beside, wanted)
+    beside.chmod(OWNERS_ONLY)
     sync(beside)
     effect("views:written")
     remove(file.with_name(f"{file.name}.wal"))  # of an analyst who wrote into the former file

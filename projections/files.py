@@ -18,6 +18,8 @@ import pyarrow as pa
 from palimpsest.contracts.errors import StoreError
 
 CHUNK = 1 << 20
+OWNERS_ONLY = 0o600
+"""The mode of every file of a store, whatever the process's umask is."""
 
 
 def sync(path: Path) -> None:
@@ -33,6 +35,7 @@ def replace_json(path: Path, value: object) -> None:
     """Write a JSON file in the place of the one that is there, in one step."""
     beside = path.with_name(path.name + ".new")
     beside.write_bytes(orjson.dumps(value))
+    beside.chmod(OWNERS_ONLY)
     sync(beside)
     beside.replace(path)
     sync(path.parent)

@@ -150,7 +150,7 @@ class LanceStore:
     def create(self) -> None:
         """Begin empty; tables are made when the dimension of the vectors is known."""
         remove(self.folder)
-        self.folder.mkdir(parents=True)
+        self.folder.mkdir(mode=0o700, parents=True)
         self.position, self._dimension, self._models = 0, None, Models()
         self.close()
         self.commit(0)

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from palimpsest.contracts.errors import StoreError
-from palimpsest.projections.files import checksum, remove, sync
+from palimpsest.projections.files import OWNERS_ONLY, checksum, remove, sync
 from palimpsest.projections.source import Effect, no_effect
 from palimpsest.projections.tables import LAYOUT, TABLES
 
@@ -114,7 +114,8 @@ class SegmentWriter:
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._waiting: defaultdict[str, list[pa.Table]] = defaultdict(list)
         remove(self._beside)
-        self._beside.mkdir(parents=True)
+        self._beside.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._beside.mkdir(mode=0o700)
 
     def __enter__(self) -> Self:
         return self
@@ -173,11 +174,13 @@ class SegmentWriter:
         manifest = {"layout": LAYOUT, "from": self._start, "to": end, "files": files}
         (self._beside / MANIFEST).write_bytes(orjson.dumps(manifest))
         self._effect("segment:written")
-        for path in [*self._beside.iterdir(), self._beside]:
+        for path in self._beside.iterdir():
+            path.chmod(OWNERS_ONLY)
             sync(path)
+        sync(self._beside)
         name = f"{self._start:012d}-{end:012d}.{generation}"
         segments = self._folder / FOLDER
-        segments.mkdir(parents=True, exist_ok=True)
+        segments.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._effect("segment:synced")
         path = self._beside.rename(segments / name)
         self._effect("segment:renamed")

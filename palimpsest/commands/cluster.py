@@ -216,7 +216,7 @@ def _exclusive(folder: Path) -> Iterator[None]:
     """Lock the folder of a worker: two workers would fill the same replicas."""
     from palimpsest.streams.embedded.lock import WriterLock
 
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = WriterLock(folder)
     if not lock.try_acquire():
         raise UsageError(f"another worker has the folder {folder}: give each its own --data DIR")
@@ -306,7 +306,7 @@ async def _follow(
 
 def _create_folder(folder: Path) -> Path:
     """Create the store's folder, only after the topics are found."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 

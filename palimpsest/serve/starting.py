@@ -34,7 +34,7 @@ def find_or_start(folder: Path, options: Sequence[str] = ()) -> Endpoint:
     found = ready_server(folder)
     if found is not None:
         return found
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock, until = WriterLock(folder, STARTING_LOCK), time.monotonic() + PATIENCE_SECONDS
     while not lock.try_acquire():
         found = ready_server(folder)

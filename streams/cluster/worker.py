@@ -151,7 +151,7 @@ class WorkerApp(faust.App):
 
 def build_app(settings: WorkerSettings) -> WorkerApp:
     """The app that `palimpsest worker` runs."""
-    settings.folder.mkdir(parents=True, exist_ok=True)
+    settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     app = _app(settings)
     # Faust's choice without tables is aiokafka's round robin over all topics' partitions, which
     # gives the two topics of one partition to different workers.

@@ -39,7 +39,7 @@ class WriterLock:
         if self._file is not None:
             return True
         try:
-            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise StoreError(f"{self._path} cannot be opened: {error.strerror}") from error
         try:

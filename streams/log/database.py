@@ -73,6 +73,11 @@ class Database:
         self._read_only = read_only or self.sealed
         mode = self.MADE if create else "ro" if self._read_only else "rw"
         immutable = "&immutable=1" if self.sealed else ""
+        if create:
+            with suppress(
+                OSError
+            ):  # SQLite says what is wrong, and gives its other files this mode
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         with _database_errors(path):
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}{immutable}",

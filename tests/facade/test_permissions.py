@@ -1,0 +1,56 @@
+"""A store is its user's alone, whatever the process's umask lets others do."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+FILLS = """
+import os, sys
+os.umask(0)
+from palimpsest import Palimpsest
+with Palimpsest.open(sys.argv[1]) as memories:
+    text = "The lantern hangs by the gate."
+    memories.submit({"owner_id": "ada", "text": text, "id": sys.argv[2]})
+    memories.recall("ada", "lantern")
+    memories.status()
+    for folder, _, files in os.walk(sys.argv[1]):
+        for path in (folder, *(os.path.join(folder, name) for name in files)):
+            print(oct(os.stat(path).st_mode), path)
+"""
+
+
+def fill(store: Path, row: str) -> list[tuple[int, Path]]:
+    """Write to a store without a umask; the modes of all it has while it is open."""
+    ran = subprocess.run(
+        [sys.executable, "-c", FILLS, store, row], check=True, capture_output=True, text=True
+    )
+    lines = [line.split(" ", 1) for line in ran.stdout.splitlines()]
+    return [(int(mode, 8), Path(path)) for mode, path in lines]
+
+
+def test_a_new_store_is_its_users_alone(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    modes = fill(store, "1")
+    assert {path.name for _, path in modes} >= {"log.sqlite", "log.sqlite-wal", "writer.lock"}
+    lance = store / "projections" / "lancedb"
+    for mode, path in modes:
+        inside = path != lance and path.is_relative_to(lance)
+        if not inside:  # LanceDB makes its files as the umask says, in a folder that is closed
+            assert stat.S_IMODE(mode) == (0o700 if stat.S_ISDIR(mode) else 0o600), path
+
+
+def test_files_that_an_open_store_gets_are_its_users_alone(tmp_path: Path) -> None:
+    """The modes of its folder, and of files from before, are left as they are."""
+    store = tmp_path / "store"
+    before = {path for _, path in fill(store, "1")}
+    store.chmod(0o755)
+    (store / "log.sqlite").chmod(0o644)
+    modes = {path: stat.S_IMODE(mode) for mode, path in fill(store, "2")}
+    assert (modes[store], modes[store / "log.sqlite"]) == (0o755, 0o644)
+    added = {path: mode for path, mode in modes.items() if path not in before}
+    segments = [path for path in added if path.suffix == ".parquet"]
+    assert segments
+    assert {added[path] for path in segments} == {0o600}

@@ -1073,9 +1073,13 @@ class Palimpsest:
         """The policy in force."""
         return self._gateway.policy_in_force()
 
-    def set_policy(self, policy: Policy, *, actor: str | None = None) -> JsonObject:
-        """Put a policy in force from here on; earlier decisions stay."""
-        rules = policy.model_dump(mode="json")
+    def set_policy(self, policy: str | Policy, *, actor: str | None = None) -> JsonObject:
+        """Put a policy in force from here on: a preset's name, a file, or a policy.
+
+        Earlier decisions stay. UsageError for a name of no preset or file.
+        """
+        wanted = policy if isinstance(policy, Policy) else load_policy(policy)
+        rules = wanted.model_dump(mode="json")
         return self._gateway.ask(PolicyRequest(request_id=fresh(), policy=rules, actor=actor))
 
     def rebuild(

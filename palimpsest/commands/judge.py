@@ -305,7 +305,8 @@ def dedupe(
     call.output.answer(answer, lambda: _dedupe_report(answer, just_this))
     if answer["asked"].get("unavailable"):
         left = answer["left"]
-        call.output.remark(f"the judge left pairs unanswered; {left} wait for the next run")
+        waiting = f"{left} wait for the next run" if left else "the policy's fallback settled them"
+        call.output.remark(f"the judge left pairs unanswered; {waiting}")
         raise typer.Exit(1)
 
 

@@ -43,7 +43,7 @@ QUESTIONS: dict[Question, str] = {
 }
 TOKENS: dict[Tokenizer, str] = {
     "words": "words",
-    "content": "words between white space, stopwords left out,",
+    "content": "words between white space without stopwords",
 }
 AMONG = {"scope": "nearest", "full_text": "that a full-text search ranks first"}
 GUARDED = (

@@ -12,6 +12,7 @@ import pytest
 
 from palimpsest import Palimpsest
 from palimpsest.contracts.answers import Checked
+from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.policy import Policy
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.log.log import Log
@@ -151,3 +152,11 @@ def test_it_says_what_keeps_a_rewording_waiting(memories: Palimpsest, preset: st
     assert answer["similarity"] == answer["neighbour"]["cosine"]
     assert memories.submit(reworded)[0].decision == "pending"
     assert memories.list("ada")["total"] == 0
+
+
+def test_a_policy_is_set_by_its_presets_name(memories: Palimpsest) -> None:
+    memories.set_policy("layered")
+    assert memories.policy.name == "layered"
+    with pytest.raises(UsageError):
+        memories.set_policy("layerd")
+    assert memories.policy.name == "layered"

@@ -135,3 +135,30 @@ def _ask(url: str) -> Any:
     request = urllib.request.Request(f"{url}/v1/messages", json.dumps(body).encode())
     with urllib.request.urlopen(request) as answered:
         return json.load(answered)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "answer"),
+    [
+        ("Carla teaches Dmitri.", "Dmitri teaches Carla.", "different"),
+        ("The ferry follows the tug.", "The tug follows the ferry.", "different"),
+        ("The rent is 900 euros a month.", "The rent is 950 euros a month.", "update"),
+        ("Ines eats meat on weekdays.", "Ines does not eat meat on weekdays.", "update"),
+        ("Ines does not like olives.", "Ines likes olives.", "update"),
+        ("The office has no parking spaces.", "The office has parking spaces.", "update"),
+        ("The shop is open on feast days.", "The shop is closed on feast days.", "update"),
+    ],
+)
+def test_roles_numbers_and_contradictions_are_not_the_same(
+    older: str, newer: str, answer: str
+) -> None:
+    assert demo_rules.relation(older, newer) == answer
+    assert demo_rules.same(older, newer) == "different"
+
+
+def test_of_a_contradiction_the_newer_text_stays_in_a_composition() -> None:
+    rents = [f"The rent is {euros} euros a month." for euros in (900, 950)]
+    assert demo_rules.compose(rents) == rents[1]
+    kept = "The flat has a balcony."
+    older, newer = "The landlord allows cats here.", "The landlord does not allow cats here."
+    assert demo_rules.compose([f"{kept} {older}", newer]) == f"{kept} {newer}"

@@ -105,14 +105,19 @@ def _moment(value: Any) -> datetime:
         raise ValueError("session_began_at is not an ISO 8601 time") from None
 
 
+EXPIRY = frozenset({"ttl", "expires_at", "expiration_date"})
+"""Fields that would have a memory end by itself; as nothing does, they are refused, not kept."""
 _FIELDS = frozenset(CandidateFields.__struct_fields__) | {"text"}
+UNDERSTOOD = _FIELDS | {"created_at", "session_began_at"}
+"""The fields of a row that mean something; others are kept in `metadata`."""
 
 
 class Candidate(Model):
     """One text that a producer offers as a memory; immutable.
 
     `created_at` is accepted for `occurred_at`; `session_began_at`, the time of the session's first
-    message, names a session without an id. Fields that are not known are kept in `metadata`.
+    message, names a session without an id. Fields that are not known are kept in `metadata`, except
+    those that name an expiry (`EXPIRY`), which are refused.
     """
 
     owner_id: Name
@@ -147,6 +152,9 @@ class Candidate(Model):
                 if row.get(name, name) is None:
                     del row[name]
         unknown = {name: row.pop(name) for name in row.keys() - _FIELDS}
+        for name in sorted(unknown.keys() & EXPIRY):
+            if unknown[name] is not None:
+                raise ValueError(f"{name}: memories do not expire; leave the field out")
         if isinstance(row.get("metadata", {}), dict):
             # Also where there is none: pydantic's copy of a default takes 5 us.
             row["metadata"] = unknown | row.get("metadata", {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -13,6 +14,7 @@ from uuid import uuid4
 
 import orjson
 
+from palimpsest.contracts.candidate import EXPIRY, UNDERSTOOD
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError, WrongFileError
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.streams.intake import (
@@ -36,6 +38,7 @@ NO_JSON = (
     "a candidate must be a mapping, such as a dict, of plain JSON values: str, int, float, bool,"
     " None, and lists and dicts of them"
 )
+MOST_OF_A_NAME = 64
 NAMED = 20
 """How many invalid rows a summary names."""
 
@@ -108,10 +111,31 @@ class Summary:
 
 
 def to_inputs(rows: Iterable[object], source: str) -> list[Input]:
-    """Rows of Python values as a producer says them now: without ids they are new each time."""
+    """Rows of Python values as a producer says them now: without ids they are new each time.
+
+    Warns of fields that mean nothing here and are kept as metadata.
+    """
+    rows = [*rows]
+    _warn_of_unknown(rows)
     counter = RowCounter()
     reading = uuid4().hex
     return [_input(values, source, counter, reading) for values in rows]
+
+
+def _warn_of_unknown(rows: Iterable[object]) -> None:
+    """A UserWarning that names unknown fields, which may be misspelt."""
+    unknown = {
+        str(name)[:MOST_OF_A_NAME]
+        for row in rows
+        if isinstance(row, Mapping) and "specversion" not in row
+        for name in row.keys() - UNDERSTOOD - EXPIRY
+    }
+    if unknown:
+        names = ", ".join(sorted(unknown)[:NAMED])
+        warnings.warn(
+            f"unknown fields are kept as metadata: {names}; pass them as `metadata` if you mean it",
+            stacklevel=2,
+        )
 
 
 def _input(values: object, source: str, counter: RowCounter, reading: str) -> Input:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from collections.abc import Callable
 from typing import Any, assert_type
 
+import pytest
 from pydantic import TypeAdapter
 
 from palimpsest import AsyncPalimpsest, Palimpsest
@@ -95,3 +97,23 @@ def test_an_outcome_says_that_a_forgotten_text_is_not_recalled(memories: Palimps
     memories.restore(Selection(candidate_id=str(waits[0].candidate_id)))
     [let_in] = memories.submit(again)
     assert (let_in.result, let_in.reason) == ("known", None)
+
+
+@pytest.mark.parametrize("name", ["ttl", "expires_at", "expiration_date"])
+def test_a_field_that_would_end_a_memory_is_refused(memories: Palimpsest, name: str) -> None:
+    [refused] = memories.submit({"owner_id": "ada", "text": "Ada's code is 12", name: "1"})
+    assert (refused.result, refused.reason) == ("invalid", "field")
+    assert f"{name}: memories do not expire" in str(refused.detail)
+    said = {"owner_id": "ada", "text": "Ada's code is 12", "metadata": {name: 1}}
+    for row in (said, {**said, name: None}):
+        assert memories.submit(row)[0].result == "decided"
+
+
+def test_unknown_fields_are_kept_with_a_warning_that_names_them(memories: Palimpsest) -> None:
+    row = {"owner_id": "ada", "text": "Ada skis", "created_at": "2026-01-01T00:00:00Z"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        memories.submit(row)
+    with pytest.warns(UserWarning, match="kept as metadata: categroy, colour;"):
+        memories.submit({**row, "colour": "red", "categroy": "sport"})
+    assert memories.list("ada")["memories"][0]["metadata"] == {"colour": "red", "categroy": "sport"}

@@ -425,14 +425,21 @@ def test_what_is_no_json_is_invalid_and_the_rest_goes_on(memories: Palimpsest) -
     deep: list[Any] = []
     for _ in range(5_000):
         deep = [deep]
-    strange: list[Any] = [{"owner_id": "ada", "text": "x", "y": {1}}, 5, None, "text", Odd(), deep]
+    strange: list[Any] = [
+        {"owner_id": "ada", "text": "x", "metadata": {1}},
+        5,
+        None,
+        "text",
+        Odd(),
+        deep,
+    ]
     good = {"owner_id": "ada", "text": "She sails."}
     outcomes = memories.submit([*strange, good, {"owner_id": "ada", "text": Odd()}])
     assert [one.result for one in outcomes] == ["invalid"] * 6 + ["decided", "invalid"]
     assert {one.reason for one in outcomes if one.result == "invalid"} == {"not_json"}
     assert all("plain JSON" in (one.detail or "") for one in outcomes if one.reason)
     letters = [memories.dead_letter(one["id"])[1] for one in memories.dead_letters()]
-    assert letters[:2] == [b"{'owner_id': 'ada', 'text': 'x', 'y': {1}}", b"5"]
+    assert letters[:2] == [b"{'owner_id': 'ada', 'text': 'x', 'metadata': {1}}", b"5"]
     assert memories.submit([]) == []
 
 

@@ -443,6 +443,7 @@ def test_what_is_no_json_is_invalid_and_the_rest_goes_on(memories: Palimpsest) -
     assert memories.submit([]) == []
 
 
+@pytest.mark.filterwarnings("ignore:unknown fields are kept as metadata")
 @pytest.mark.parametrize(
     ("fields", "named"),
     [

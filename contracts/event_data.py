@@ -379,6 +379,14 @@ class RefusedData(Light):
     b: str | None = None
 
 
+class UnchangedData(Light):
+    """A request, by its kind, that changed nothing; who made it, and why."""
+
+    request: str
+    actor: str | None = None
+    because: str | None = None
+
+
 class ErasedData(Light):
     """Candidates whose content was destroyed."""
 

@@ -39,6 +39,7 @@ from palimpsest.contracts.event_data import (
     SettledData,
     Settlement,
     Speaker,
+    UnchangedData,
     Use,
     Vector,
 )
@@ -102,6 +103,8 @@ __all__ = [
     "SettledData",
     "Settlement",
     "Speaker",
+    "Unchanged",
+    "UnchangedData",
     "Use",
     "Vector",
 ]
@@ -110,7 +113,11 @@ SOURCE = "palimpsest"
 
 
 class Event(Light):
-    """A CloudEvent: `subject` is the id of a candidate or decision, `partitionkey` the owner."""
+    """A CloudEvent: `subject` is the id of a candidate or decision, `partitionkey` the owner.
+
+    The first event of a request has its id, the digest of what was asked, and the answer as JSON
+    (`streams/write/answered.py`); further parts of a long answer follow in events of their own.
+    """
 
     specversion: Literal["1.0"] = "1.0"
     id: str
@@ -119,6 +126,9 @@ class Event(Light):
     time: WireTime
     partitionkey: str
     datacontenttype: Literal["application/json"] = "application/json"
+    requestid: str | None = None
+    requestdigest: str | None = None
+    requestanswer: str | None = None
     type: ClassVar[str]
 
     @property
@@ -241,6 +251,12 @@ class Refused(Event, tag="palimpsest.refused.v1"):
     data: RefusedData
 
 
+class Unchanged(Event, tag="palimpsest.unchanged.v1"):
+    """`subject` is the id of a request that changed nothing, or nothing more."""
+
+    data: UnchangedData
+
+
 class Erased(Event, tag="palimpsest.erased.v1"):
     """`subject` is the owner."""
 
@@ -267,6 +283,7 @@ AnyEvent = (
     | Embedded
     | PolicySet
     | Refused
+    | Unchanged
     | Erased
 )
 

@@ -34,11 +34,17 @@ def _uuid(value: str) -> str:
 
 
 class Request(Strict):
-    """Who asks, and why. `request_id` is a UUID, fresh for each invocation."""
+    """Who asks, and why. `request_id` is a UUID, fresh for each invocation.
+
+    Asked again, a request is answered as it was, and does nothing; asked for something else under
+    its id, it is refused (`id_conflict`). `asked` stands for what was asked, where a caller's words
+    say more than the request: 32 hex digits.
+    """
 
     request_id: Annotated[str, AfterValidator(_uuid)]
     actor: str | None = None
     because: str | None = None
+    asked: str | None = None
 
 
 class MergeRequest(Request):

@@ -48,6 +48,7 @@ class Envelope(BaseModel):
     id: str
     type: str
     partitionkey: str
+    requestid: str | None = None
 
     @property
     def owner_id(self) -> str:

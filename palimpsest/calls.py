@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from functools import cache, wraps
 from pathlib import Path
 from threading import RLock
 from types import FunctionType
 from typing import Annotated, Any, TypeVar, Unpack, get_args, get_origin, get_type_hints
-from uuid import uuid4
 from weakref import WeakSet
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError, create_model
@@ -112,24 +109,6 @@ class _Process:
 
 _here = _Process()
 os.register_at_fork(after_in_child=_here.forked)
-
-
-_request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
-
-
-@contextmanager
-def named_request(request_id: str) -> Iterator[None]:
-    """Have the request of the block be this one: asked again under the same id, it is done once."""
-    token = _request_id.set(request_id)
-    try:
-        yield
-    finally:
-        _request_id.reset(token)
-
-
-def request_id() -> str:
-    """The id of the request that is made now: as `named_request` says, else one of its own."""
-    return _request_id.get() or str(uuid4())
 
 
 def require_no_inheritance() -> None:

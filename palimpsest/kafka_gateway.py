@@ -34,6 +34,7 @@ from palimpsest.contracts.requests import (
 from palimpsest.interrupts import between_windows
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.paths import LOG_FILE
+from palimpsest.requested import as_asked
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.inbox import gathered_uses
@@ -198,6 +199,7 @@ class KafkaGateway(LocalGateway):
 
         A dry run is executed here, on what the store has.
         """
+        request = as_asked(request)
         if is_dry_run(request):
             return super().ask(request)
         [answer] = self._ask_workers([request])

@@ -31,13 +31,13 @@ from langgraph.store.base import (
 )
 from pydantic import TypeAdapter, ValidationError
 
-from palimpsest.calls import named_request
 from palimpsest.contracts.candidate import Metadata, Text
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.identity import candidate_id
 from palimpsest.contracts.requests import Selection
 from palimpsest.nearest import nearest_of
 from palimpsest.projections.filters import same_json
+from palimpsest.requested import named_request
 from palimpsest.store import Palimpsest
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.text import text_hash

@@ -40,6 +40,7 @@ from palimpsest.projections.recall import Recollections
 from palimpsest.projections.segments import reached
 from palimpsest.projections.sharing import Helper
 from palimpsest.projections.verify import verify
+from palimpsest.requested import as_asked
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.inbox import Inbox, ItemKind, gathered_uses, outcomes_of, pack
 from palimpsest.streams.embedded.lock import WriterLock
@@ -51,6 +52,7 @@ from palimpsest.streams.intake.parsing import NO_RENAMES
 from palimpsest.streams.log.checking import check_log
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.log.pages import check_pages
+from palimpsest.streams.write.answered import answer_of
 from palimpsest.streams.write.executor import DryRun
 from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.streams.write.requests import PendingRequest, execute, serve, serve_all
@@ -351,6 +353,7 @@ class LocalGateway:
 
         A dry run is always executed here, on what is committed.
         """
+        request = as_asked(request)
         if is_dry_run(request):
             return execute(self.trial(), request)
         self._require_own()
@@ -358,6 +361,10 @@ class LocalGateway:
             if session is not None:
                 return result(serve(session.writer, [PendingRequest(request)])[0])
         return result(from_json(self._left_in_inbox("request", _body(request))))
+
+    def answered(self, request_id: str) -> JsonObject:
+        """What a recorded request did; RefusedError where it was refused."""
+        return result(answer_of(self.log, self.log.of_request(request_id)))
 
     def ask_each(self, requests: Sequence[AnyRequest]) -> list[JsonObject | RefusedError]:
         """Execute requests that do not depend on each other; many share a commit.

@@ -20,7 +20,6 @@ from palimpsest.calls import (
     Turn,
     Words,
     checked,
-    request_id,
     require_no_inheritance,
 )
 from palimpsest.contracts.answers import (
@@ -100,6 +99,7 @@ from palimpsest.paths import LOG_FILE, PROJECTIONS
 from palimpsest.projections.filters import Filter
 from palimpsest.projections.hits import RecallOptions
 from palimpsest.recalling import recall
+from palimpsest.requested import request_id
 from palimpsest.reviewing import review
 from palimpsest.sources import Place as ImportPlace
 from palimpsest.sources.contract import Trust

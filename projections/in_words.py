@@ -29,6 +29,7 @@ from palimpsest.contracts.events import (
     Separated,
     SessionEnded,
     Settled,
+    Unchanged,
 )
 
 TakenBack = Literal["separation", "update"]
@@ -85,6 +86,8 @@ def did(event: AnyEvent, back: TakenBack | None = None) -> str:
             return "its text, stored while the model was down, was embedded"
         case Refused():
             return f"refused: {event.data.command}, because of {event.data.reason}"
+        case Unchanged():
+            return f"nothing changed: {event.data.request}"
         case Erased():
             return "its text was destroyed; its id and its joins stay"
         case Invalid() | SessionEnded() | Compacted() | Ran() | PolicySet():

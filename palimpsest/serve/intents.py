@@ -12,8 +12,10 @@ from dataclasses import asdict
 from typing import Any, TypeVar, cast
 from uuid import UUID, uuid5
 
+import orjson
+from pydantic import BaseModel
+
 from palimpsest.asynchronous import AsyncPalimpsest
-from palimpsest.calls import named_request
 from palimpsest.contracts.answers import (
     Agreed,
     Apart,
@@ -27,12 +29,14 @@ from palimpsest.contracts.answers import (
     Unmerged,
     Updated,
 )
-from palimpsest.contracts.errors import RefusedError, UsageError
-from palimpsest.contracts.events import Again, Retracted, Speaker
-from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError
+from palimpsest.contracts.events import Again, AnyEvent, Retracted, Speaker
+from palimpsest.contracts.identity import candidate_id, decision_id_of, digest, event_id
 from palimpsest.contracts.shown import Found, Happened, History, Page, ShownMemory
 from palimpsest.finding import By, Plan
+from palimpsest.ingesting import to_inputs
 from palimpsest.naming import SHORTEST, bare
+from palimpsest.requested import named_request
 from palimpsest.serve.callers import Caller
 from palimpsest.serve.hiding import forgotten_texts, without
 from palimpsest.serve.problems import ProblemError, not_found
@@ -44,6 +48,21 @@ from palimpsest.viewing import decision_id_of_or_none
 REQUESTS = UUID("5b0c1c53-3f7e-5f0a-9a55-6f4f0e5b3c11")
 """Where the ids of requests with a key are made: the same key is the same request."""
 
+WRITES = (
+    "update",
+    "undo",
+    "forget",
+    "forget_found",
+    "forget_all",
+    "restore",
+    "unmerge",
+    "reinstate",
+    "merge",
+    "separate",
+    "confirm",
+)
+"""The kinds of requests with a key, each of which has an id of its own."""
+
 Answer = TypeVar("Answer")
 
 
@@ -53,8 +72,9 @@ class Intents:
     It cannot be made where the caller's token is not for this owner: that is a problem.
 
     `key` is the client's own name for what it asks: asked again with it, also after a crash, a
-    write is done once. The log knows it, not this process. `shows_forgotten`: a person sees what
-    was forgotten, too.
+    write is done once. The log knows it, not this process. `asked` stands for all that the client
+    asked with it: for something else the key is refused (`id_conflict`). `shows_forgotten`: a
+    person sees what was forgotten, too.
     """
 
     def __init__(
@@ -66,6 +86,7 @@ class Intents:
         source: str,
         key: str | None = None,
         shows_forgotten: bool = True,
+        asked: str | None = None,
     ) -> None:
         caller.require_owner(owner_id)
         self._shows_forgotten = shows_forgotten and caller.may_act_as("reviewer")
@@ -74,6 +95,7 @@ class Intents:
         self.owner_id = owner_id
         self._source = source
         self._key = key
+        self._asked_for = asked
 
     # -- memories ----------------------------------------------------------------------------------
 
@@ -83,8 +105,18 @@ class Intents:
         Those of a key that is known with other ones are `invalid` (`id_conflict`).
         """
         rows = [self._candidate(memory, number) for number, memory in enumerate(memories)]
+        if self._key is not None:
+            await self._store.call(self._require_same)
+            await self._store.call(self._require_as_many, len(rows))
         outcomes = await self._store.submit(rows, source=self._source)
         return [asdict(outcome) for outcome in outcomes]
+
+    def require_readable(self, memories: Sequence[Mapping[str, Any]]) -> None:
+        """Raise the InvalidInputError of the first of these memories that breaks a rule."""
+        rows = [self._candidate(memory, number) for number, memory in enumerate(memories)]
+        for one in to_inputs(rows, self._source):
+            if isinstance(one.meaning, InvalidInputError):
+                raise one.meaning
 
     def _candidate(self, memory: Mapping[str, Any], number: int) -> dict[str, Any]:
         row = {**memory, "owner_id": self.owner_id}
@@ -176,17 +208,28 @@ class Intents:
         if await self._store.call(_is_forgetting, some_id):
             back = await self.restore(some_id, dry_run=dry_run, because=because)
             return cast("JsonObject", back)
-        try:
-            shown = await self.undo(some_id, dry_run=True, because=because)
-        except RefusedError as refused:
-            if refused.reason != "no_update":
-                raise
+        shown = await self._undoing(some_id, because)
+        if shown is None:
             target = {"decision_id": some_id}
             out = await self.unmerge(target, dry_run=dry_run, consequences=True, because=because)
             return cast("JsonObject", out)
         if not dry_run:
             shown = await self.undo(some_id, dry_run=False, because=because)
         return cast("JsonObject", shown)
+
+    async def _undoing(self, some_id: str, because: str | None) -> Undone | None:
+        """What taking an update back would do, or did; None where there is none to take back.
+
+        What was no update when it was first asked is none when it is asked again.
+        """
+        if await self.was_asked("unmerge"):
+            return None
+        try:
+            return await self.undo(some_id, dry_run=True, because=because)
+        except RefusedError as refused:
+            if refused.reason != "no_update":
+                raise
+            return None
 
     async def forget(
         self,
@@ -350,17 +393,49 @@ class Intents:
             lambda store: ask(store, own_id(store, self.owner_id, some_id)), write
         )
 
+    async def was_asked(self, write: str) -> bool:
+        """Whether a write of this kind with the key came before."""
+        if self._key is None:
+            return False
+        return bool(await self._store.call(lambda store: self._recorded(store, write)))
+
     async def _asked(self, ask: Callable[[Palimpsest], Answer], write: str | None = None) -> Answer:
         """What the store answers; a `write` with a key is a request with an id of its own."""
         if write is None or self._key is None:
             return await self._store.call(self._as_seen, ask)
-        request_id = str(uuid5(REQUESTS, "\n".join((self.owner_id, write, self._key))))
+        name = self._request_id(write)
 
         def asked(store: Palimpsest) -> Answer:
-            with named_request(request_id):
+            self._require_same(store)
+            if self._recorded(store, write):
+                return self._as_seen(
+                    store, lambda store: cast("Answer", store.gateway.answered(name))
+                )
+            self._require_as_many(store, 0)
+            with named_request(name, self._asked_for):
                 return self._as_seen(store, ask)
 
         return await self._store.call(asked)
+
+    def _request_id(self, write: str) -> str:
+        return str(uuid5(REQUESTS, "\n".join((self.owner_id, write, self._key or ""))))
+
+    def _recorded(self, store: Palimpsest, write: str) -> builtins.list[AnyEvent]:
+        """What the log has of a write with the key."""
+        recorded = store.gateway.log.of_request(self._request_id(write))
+        return [one.event for one in recorded]
+
+    def _require_same(self, store: Palimpsest) -> None:
+        """RefusedError where a request with the key asked for something else."""
+        known = (one for write in WRITES for one in self._recorded(store, write))
+        if any(one.requestdigest != self._asked_for for one in known):
+            raise RefusedError("id_conflict", "the key is known with another request")
+
+    def _require_as_many(self, store: Palimpsest, count: int) -> None:
+        """RefusedError where the key is known with more memories than these."""
+        beyond = candidate_id(self.owner_id, self._source, f"{self._key}/{count}")
+        if store.gateway.log.owner_of(decision_id_of(beyond)) is not None:
+            raise RefusedError("id_conflict", "the key is known with another request")
 
     def _as_seen(self, store: Palimpsest, ask: Callable[[Palimpsest], Answer]) -> Answer:
         """An answer as the caller may see it: an agent sees no text that was forgotten."""
@@ -370,6 +445,15 @@ class Intents:
         ledger = store.gateway.ledger(self.owner_id, however_large=True)
         assert ledger is not None, "asked for however large"
         return without(answer, forgotten_texts(ledger))
+
+
+def digest_of_call(*asked: object) -> str:
+    """32 hex digits that stand for what a client asks, in words or as models."""
+    return digest(orjson.dumps(asked, default=_said, option=orjson.OPT_SORT_KEYS))[:32]
+
+
+def _said(model: BaseModel) -> JsonObject:
+    return model.model_dump(mode="json", exclude_defaults=True)
 
 
 def own_id(store: Palimpsest, owner_id: str, some_id: str) -> str:

@@ -25,7 +25,7 @@ from palimpsest.asynchronous import AsyncPalimpsest
 from palimpsest.logs import loggable
 from palimpsest.output import plain
 from palimpsest.serve.gate import admitted
-from palimpsest.serve.intents import Intents
+from palimpsest.serve.intents import Intents, digest_of_call
 from palimpsest.serve.operations import KEY_HEADER
 from palimpsest.serve.problems import ProblemError, problem_of
 from palimpsest.serve.prose import DEFAULT_BYTES, fitted
@@ -103,7 +103,7 @@ class McpDoor:
         self, context: Any, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         try:
-            intents = self._intents(context.request)
+            intents = self._intents(context.request, params)
             tool = _tool(params.name)
             arguments = tool.takes.model_validate_json(orjson.dumps(params.arguments or {}))
             answer = plain(await tool.run(intents, arguments))
@@ -116,10 +116,12 @@ class McpDoor:
             structured_content=answer,
         )
 
-    def _intents(self, request: Any) -> Intents:
+    def _intents(self, request: Any, params: types.CallToolRequestParams) -> Intents:
         owner_id = unquote(request.path_params["owner"])
         key = request.headers.get(KEY_HEADER)
-        return Intents(self._store, admitted(request).caller, owner_id, source=SOURCE, key=key)
+        asked = digest_of_call(params.name, params.arguments)
+        caller = admitted(request).caller
+        return Intents(self._store, caller, owner_id, source=SOURCE, key=key, asked=asked)
 
 
 def _input_schema(name: str) -> dict[str, Any] | None:

@@ -25,7 +25,7 @@ from palimpsest.nearest import nearest_of
 from palimpsest.serve import mem0_bodies as bodies
 from palimpsest.serve.callers import Caller
 from palimpsest.serve.gate import admitted
-from palimpsest.serve.intents import Intents
+from palimpsest.serve.intents import Intents, digest_of_call
 from palimpsest.serve.mem0_filters import SAID_BY, Filters, understood
 from palimpsest.serve.mem0_rows import Row, history_rows, row_of
 from palimpsest.serve.operations import KEY_HEADER, json_response
@@ -62,13 +62,18 @@ class _Call:
 
     def of(self, owner_id: str) -> Intents:
         """A user's memories but forgotten ones; a problem if the token is not for this user."""
+        request = self.request
+        document = admitted(request).document
         return Intents(
             self.store,
             self.caller,
             owner_id,
             source=SOURCE,
-            key=self.request.headers.get(KEY_HEADER),
+            key=request.headers.get(KEY_HEADER),
             shows_forgotten=False,
+            asked=digest_of_call(
+                request.method, request.url.path, str(request.query_params), document
+            ),
         )
 
     async def one(self) -> tuple[Intents, str]:
@@ -120,6 +125,7 @@ async def _add(asked: _Call) -> Row:
         {**common, "text": one.text(), "metadata": {**body.metadata, **about, **one.by_another()}}
         for one in body.wanted()
     ]
+    intents.require_readable(rows)  # an answer is of all messages, or none is stored
     results = []
     for outcome in await intents.add(rows):
         if outcome["result"] == "invalid":
@@ -198,14 +204,20 @@ async def _update(asked: _Call) -> Row:
         memory_id, text, dry_run=False, merge=True, metadata=metadata, occurred_at=when
     )
     if not done["changed"]:
-        again = {"text": text, "namespace": memory["namespace"], "metadata": metadata or {}}
+        said = done["memories"][0]
+        again = {
+            "text": body.text or said["face"],
+            "namespace": said["namespace"],
+            "metadata": metadata or {},
+        }
         await intents.add([{**again, "occurred_at": when and when.isoformat()}])
     return row_of(intents.owner_id, await intents.get(memory_id))
 
 
 async def _delete(asked: _Call) -> Row:
     intents, memory_id = await asked.one()
-    await intents.get(memory_id)
+    if not await intents.was_asked("forget"):
+        await intents.get(memory_id)
     await intents.forget(memory_id, because=None)
     return {"message": "Memory deleted successfully!"}
 
@@ -215,7 +227,7 @@ async def _delete_all(asked: _Call) -> Row:
     filters = understood(who.named())
     intents = asked.of(filters.user_id)
     ids = [row["id"] for row in await _rows(intents, filters, former=True)]
-    if ids:
+    if ids or await intents.was_asked("forget_found"):
         await intents.forget_found(ids, token=None, again=None, because=None)
     return {"message": "Memories deleted successfully!"}
 

@@ -19,7 +19,7 @@ from palimpsest.contracts.model import Strict
 from palimpsest.output import plain
 from palimpsest.serve.callers import Caller
 from palimpsest.serve.gate import admitted
-from palimpsest.serve.intents import Intents
+from palimpsest.serve.intents import Intents, digest_of_call
 from palimpsest.serve.problems import ProblemError
 from palimpsest.serve_settings import Role
 
@@ -41,7 +41,10 @@ class _Key(Strict):
 
 @dataclass(frozen=True)
 class Call:
-    """A request to an operation, checked: its path's ids, its query and its body."""
+    """A request to an operation, checked: its path's ids, its query and its body.
+
+    `asked` stands for all of it.
+    """
 
     store: AsyncPalimpsest
     caller: Caller
@@ -49,10 +52,18 @@ class Call:
     query: Any
     body: Any
     key: str | None
+    asked: str
 
     def intents(self) -> Intents:
         """The owner's memories; a problem where the token is not for this owner."""
-        return Intents(self.store, self.caller, self.ids["owner"], source=SOURCE, key=self.key)
+        return Intents(
+            self.store,
+            self.caller,
+            self.ids["owner"],
+            source=SOURCE,
+            key=self.key,
+            asked=self.asked,
+        )
 
 
 @dataclass(frozen=True)
@@ -83,13 +94,16 @@ class Operation:
             ids = {name: unquote(value) for name, value in request.path_params.items()}
             if "owner" in ids:
                 given.caller.require_owner(ids["owner"])
+            query = self.query.model_validate(_parameters(request))
+            body = self._understood(given.document)
             asked = Call(
                 store,
                 given.caller,
                 ids,
-                self.query.model_validate(_parameters(request)),
-                self._understood(given.document),
+                query,
+                body,
                 _Key(key=request.headers.get(KEY_HEADER)).key if self.writes else None,
+                digest_of_call(self.name, ids, query, body),
             )
             return json_response(await self.run(asked))
 

@@ -97,6 +97,8 @@ def problem_of(error: Exception) -> ProblemError:
             )
         case ValidationError():
             return ProblemError(422, "invalid", "a field breaks a rule", errors=_fields(error))
+        case RefusedError(reason="id_conflict" as reason, detail=detail):
+            return ProblemError(422, "invalid", detail, reason=reason)
         case RefusedError(reason=reason, detail=detail):
             return ProblemError(409, "refused", detail, reason=reason)
         case UsageError():

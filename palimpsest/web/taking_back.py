@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, assert_never, get_args
 from urllib.parse import urlencode
 
-from palimpsest.calls import request_id
 from palimpsest.contracts.answers import JsonObject, MemoryPicture
 from palimpsest.contracts.requests import (
     AnyRequest,
@@ -21,6 +20,7 @@ from palimpsest.contracts.requests import (
     WithdrawRequest,
 )
 from palimpsest.contracts.shown import Happened
+from palimpsest.requested import request_id
 from palimpsest.serve.intents import own_id, require_own_forgetting
 from palimpsest.serve.problems import not_found
 from palimpsest.serve.shown_first import require_token, token_of

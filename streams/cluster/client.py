@@ -9,7 +9,7 @@ from typing import TypeAlias
 import orjson
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
-from palimpsest.contracts.answers import Answer, from_json
+from palimpsest.contracts.answers import Answer, from_json, merged
 from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.errors import InvalidInputError, TransientError
 from palimpsest.contracts.requests import AnyRequest
@@ -18,7 +18,6 @@ from palimpsest.streams.cluster.following import begin_at, reader
 from palimpsest.streams.cluster.metadata import answering
 from palimpsest.streams.cluster.partition import SOURCE
 from palimpsest.streams.cluster.publishing import BATCH_BYTES, REQUEST_BYTES
-from palimpsest.streams.cluster.records import merged
 from palimpsest.streams.cluster.topics import Topics, partition_of
 from palimpsest.streams.intake import Prepared, RawRow, understand
 from palimpsest.streams.write.inputs import Input

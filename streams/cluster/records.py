@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, cast
+from typing import cast
 
 import orjson
 
-from palimpsest.contracts.answers import Answer, Done, Failed, JsonObject, Refused, SoFar
+from palimpsest.contracts.answers import Answer, Done, JsonObject, SoFar
 from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.errors import InvalidInputError, InvalidReason
 from palimpsest.contracts.events import AnyEvent
@@ -228,36 +228,3 @@ def _shorter(done: JsonObject) -> JsonObject | None:
     left_out = dict(done.get("left_out", {}))
     left_out[longest] = left_out.get(longest, 0) + cut
     return {**done, longest: done[longest][cut:], "left_out": left_out}
-
-
-def merged(answers: Sequence[Answer]) -> Answer:
-    """What the partitions did, together; a refusal only if none did anything.
-
-    If one of them hit a bug, that is the answer. Of several refusals it is the first that is not
-    about an unknown id.
-    """
-    for answer in answers:
-        if isinstance(answer, Failed):
-            return answer
-    done = [answer.result for answer in answers if isinstance(answer, Done)]
-    if done:
-        return Done(_together(done))
-    return next((answer for answer in answers if not _is_unknown(answer)), answers[0])
-
-
-def _is_unknown(answer: Answer) -> bool:
-    return isinstance(answer, Refused) and (
-        answer.reason.startswith("unknown_") or answer.reason == "wrong_partition"
-    )
-
-
-def _together(done: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Lists one after the other, numbers added, also within `left_out`; all else is the same."""
-    total = dict(done[0])
-    for one in done[1:]:
-        for name, value in one.items():
-            if isinstance(value, dict):
-                total[name] = _together([total.get(name, {}), value])
-            elif isinstance(value, list | int) and not isinstance(value, bool):
-                total[name] = total.get(name, type(value)()) + value
-    return total

@@ -37,6 +37,7 @@ from palimpsest.contracts.events import (
     Settled,
     SettledData,
     Settlement,
+    Unchanged,
 )
 from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
 from palimpsest.streams.core.candidates import accessed, embedded, erased, restored, retracted
@@ -121,7 +122,7 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
             erased(ledger, event, touched)
         case Compacted() | Ran():
             _noted(ledger, event)
-        case SessionEnded() | Invalid() | PolicySet():
+        case SessionEnded() | Invalid() | PolicySet() | Unchanged():
             pass
         case _:
             assert_never(event)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from palimpsest.contracts.commands import Merge, Reinstate, Separate, Unmerge, Withdraw
 from palimpsest.contracts.events import (
@@ -35,6 +35,8 @@ from palimpsest.streams.core.graph import joins_of_update, path, smaller_side
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Reversal, Statement
 from palimpsest.streams.core.refusal import Refusal, chain, unknown_candidate, unknown_decision
 from palimpsest.streams.core.separations import agreed, separated_pairs, separation, statement_on
+
+Seen = TypeVar("Seen")
 
 TWO_HOMES = Refusal("same_text", "the same text would live in two memories: it can only be one")
 REPEATED_TEXT = Refusal(
@@ -192,7 +194,7 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
         rest = path(edge.newer, edge.older, without=edge) or []
         persons = ", ".join(e.id for e in rest if e.by_person) or ", ".join(e.id for e in rest)
         return Refusal("supported", f"the two stay one memory by {persons}: un-merge that first")
-    if side is not None and same_text_on_both_sides(edge, side):
+    if text_lives_twice(ledger, edge, side):
         return TWO_HOMES
     if command.consequence_of is None and edge.repeats_a_composition:
         return REPEATED_TEXT
@@ -251,7 +253,36 @@ def _edge(ledger: Ledger, decision_id: str) -> Edge | Refusal:
     return unknown_decision(decision_id)
 
 
-def same_text_on_both_sides(edge: Edge, side: set[Entry]) -> bool:
+def text_lives_twice(ledger: Ledger, edge: Edge, side: set[Entry] | None) -> bool:
+    """Whether a text would live in two memories without a join, which leaves this `side` if any.
+
+    On both sides, or a composed text that speaks then, and which somebody else says by now.
+    """
+    memory = edge.newer.memory
+    if side is not None and _same_text_on_both_sides(edge, side):
+        return True
+    joins = [join for join in memory.edges() if join is not edge]
+    parts = [side, set(memory.members) - side] if side else [set(memory.members)]
+    return memory.texted and any(face_elsewhere(ledger, part, joins) for part in parts)
+
+
+def face_elsewhere(
+    ledger: Ledger, members: Collection[Entry], joins: Iterable[Edge]
+) -> Entry | None:
+    """The living candidate outside of a memory with the text that would speak for the members.
+
+    `joins` may be more than those of the members. A text that speaks may be a composed one, which
+    none of them says.
+    """
+    ordered, inside = sorted(members, key=lambda one: one.place), set(members)
+    face, _ = fold_face(ordered, [join for join in joins if join.newer in inside])
+    same = ledger.distinct(ordered[0].fields.namespace, face.hash)
+    if same is None or not face.speaker.living:
+        return None
+    return next((one for one in same.members if one.living and one not in inside), None)
+
+
+def _same_text_on_both_sides(edge: Edge, side: set[Entry]) -> bool:
     """Whether a text would live on both sides: a candidate's, or a composed one that speaks."""
     memory = edge.newer.memory
     texts = {entry.distinct for entry in side if entry.living}
@@ -342,7 +373,7 @@ def _withdraw_merge(command: Withdraw, ledger: Ledger, edge: Edge, now: datetime
             f"more was said of the two since they were merged: un-merge {edge.id}",
         )
     side = smaller_side(edge)
-    if side is not None and same_text_on_both_sides(edge, side):
+    if text_lives_twice(ledger, edge, side):
         return TWO_HOMES
     before = _apart_before(ledger, edge)
     if side is None and before is not None:
@@ -385,6 +416,8 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
     withdrawn = withdrawn_by(joins[0])
     if withdrawn is not None and (twin := lives_beside(withdrawn, joins)) is not None:
         return Refusal("same_text", f"its text lives in another memory, as candidate {twin.id}")
+    if (twin := _face_beside(ledger, joins, withdrawn)) is not None:
+        return Refusal("same_text", f"its text lives in another memory, as candidate {twin.id}")
     said: Any = {"actor": command.actor, "because": command.because, "cause": command.cause}
     back: list[AnyEvent] = []
     for join in joins:
@@ -394,6 +427,28 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
         again = OnCandidateData(candidate_id=withdrawn.id, **said)
         back.append(Restored(**head(command, withdrawn.id, now, len(back)), data=again))
     return back
+
+
+def _face_beside(ledger: Ledger, joins: Sequence[Edge], back: Entry | None) -> Entry | None:
+    """Who else says the composed text that would speak, if joins came back, with a candidate."""
+    homes = {end.memory.id: end.memory for join in joins for end in (join.newer, join.older)}
+    if not any(join.texts for join in joins) and not any(one.texted for one in homes.values()):
+        return None
+    members = {entry for memory in homes.values() for entry in memory.members}
+    standing = [join for memory in homes.values() for join in memory.edges()]
+    return seen_as(back, lambda: face_elsewhere(ledger, members, [*standing, *joins]), living=True)
+
+
+def seen_as(entry: Entry | None, look: Callable[[], Seen], *, living: bool) -> Seen:
+    """What is seen as if a candidate were living, or not."""
+    if entry is None:
+        return look()
+    was = entry.living
+    entry.living = living
+    try:
+        return look()
+    finally:
+        entry.living = was
 
 
 def _undone_at_once(edge: Edge) -> tuple[Edge, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 
 from msgspec import structs
 
@@ -44,7 +45,7 @@ from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core import operate
 from palimpsest.streams.core.envelope import head
-from palimpsest.streams.core.faces import fold_face, standing_text
+from palimpsest.streams.core.faces import standing_text
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.operate import Result
 from palimpsest.streams.core.refusal import Refusal, unknown_candidate, unknown_decision
@@ -68,7 +69,7 @@ def restore(command: Restore, ledger: Ledger, now: datetime) -> Result:
         back = operate.reinstate(_redone(command, update), ledger, now)
         if not isinstance(back, Refusal):
             return back
-    twin = _living_elsewhere(entry)
+    twin = _living_elsewhere(entry) or _has_its_face(entry, ledger)
     if twin is not None:
         return Refusal("same_text", f"its text lives in another memory, as candidate {twin.id}")
     data = OnCandidateData(candidate_id=entry.id, actor=command.actor, because=command.because)
@@ -102,14 +103,8 @@ def _has_its_face(entry: Entry, ledger: Ledger) -> Entry | None:
     memory = entry.memory
     if not memory.texted:
         return None
-    entry.living = True
-    try:
-        face, _ = fold_face(memory.members, memory.edges())
-    finally:
-        entry.living = False
-    same = ledger.distinct(memory.namespace, face.hash)
-    members = same.members if same is not None else []
-    return next((one for one in members if one.living and one.memory is not memory), None)
+    twin = partial(operate.face_elsewhere, ledger, memory.members, memory.edges())
+    return operate.seen_as(entry, twin, living=True)
 
 
 def _redone(command: Restore, update: Edge) -> Reinstate:

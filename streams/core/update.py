@@ -6,6 +6,7 @@ Every update joins what was there before the first of them, so that one in the m
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 
 from msgspec import structs
 
@@ -34,7 +35,14 @@ from palimpsest.streams.core.graph import anchor, joins_of_update, smaller_side,
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory
 from palimpsest.streams.core.moment import happened
 from palimpsest.streams.core.neighbour_lookup import similarity
-from palimpsest.streams.core.operate import TWO_HOMES, Result, conflict, same_text_on_both_sides
+from palimpsest.streams.core.operate import (
+    TWO_HOMES,
+    Result,
+    conflict,
+    face_elsewhere,
+    seen_as,
+    text_lives_twice,
+)
 from palimpsest.streams.core.refusal import Refusal, unknown_candidate, unknown_decision
 from palimpsest.streams.core.separations import statement_on
 from palimpsest.streams.core.version import version_of
@@ -208,7 +216,7 @@ def undo(command: Undo, ledger: Ledger, now: datetime) -> Result:
         highest = max(said, key=lambda one: RANKS[one])
         if RANKS[highest] > RANKS[command.rank]:
             return Refusal("outranked", f"a {highest} made this update, or said so again")
-    return _taken_back(command, edge, command.rank, command.cause, now)
+    return _taken_back(command, ledger, edge, command.rank, command.cause, now)
 
 
 def retract(command: Retract, ledger: Ledger, now: datetime) -> Result:
@@ -223,10 +231,24 @@ def retract(command: Retract, ledger: Ledger, now: datetime) -> Result:
         return Refusal("retracted_already", f"candidate {entry.id} is retracted")
     edge = update_of(entry)
     if edge is not None:
-        undone = _taken_back(command, edge, "person", command.cause, now)
+        undone = _taken_back(command, ledger, edge, "person", command.cause, now)
         if not isinstance(undone, Refusal):
             return undone
+    twin = seen_as(entry, partial(_face_elsewhere, ledger, entry.memory), living=False)
+    if twin is not None:
+        return Refusal(
+            "same_text",
+            f"a composed text would speak that lives in another memory, as candidate {twin.id}:"
+            " merge the two, or retract that first",
+        )
     return [_retracted(command, entry, command.cause, now)]
+
+
+def _face_elsewhere(ledger: Ledger, memory: Memory) -> Entry | None:
+    """Who else says the composed text that speaks for a memory, if it is living."""
+    if not (memory.texted and memory.living):
+        return None
+    return face_elsewhere(ledger, memory.members, memory.edges())
 
 
 def _retracted(
@@ -238,26 +260,19 @@ def _retracted(
     return Retracted(**head(command, entry.id, now), data=data)
 
 
-def _lives_twice(edge: Edge, side: set[Entry], leaves: Entry | None) -> bool:
-    """Whether a text would live on both sides of a join, once a candidate is retracted."""
-    was = leaves is not None and leaves.living
-    if leaves is not None:
-        leaves.living = False
-    try:
-        return same_text_on_both_sides(edge, side)
-    finally:
-        if leaves is not None:
-            leaves.living = was
-
-
 def _taken_back(
-    command: Undo | Retract, edge: Edge, rank: Rank, cause: str | None, now: datetime
+    command: Undo | Retract,
+    ledger: Ledger,
+    edge: Edge,
+    rank: Rank,
+    cause: str | None,
+    now: datetime,
 ) -> Result:
     joins = [one for one in joins_of_update(edge) if one.standing]
     newcomer = edge.winner if any(one.id == edge.winner.decision_id for one in joins) else None
     for join in joins:
-        side = smaller_side(join)
-        if side is not None and _lives_twice(join, side, newcomer):
+        twice = partial(text_lives_twice, ledger, join, smaller_side(join))
+        if seen_as(newcomer, twice, living=False):
             return TWO_HOMES
     events: list[AnyEvent] = []
     if newcomer is not None and newcomer.living:

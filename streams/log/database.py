@@ -21,9 +21,10 @@ from palimpsest.contracts.errors import PalimpsestError, StoreError, TransientEr
 
 APPLICATION_ID = 0x50414C4D
 """Marks a file as ours in SQLite's header: PALM."""
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 LETTERS_SINCE = 4
 VERIFICATIONS_SINCE = 6
+REQUESTS_SINCE = 7
 BUSY_SECONDS = 30.0
 PAGE_BYTES = 4096
 """Each event changes a page of the index of ids somewhere: small pages write less."""
@@ -215,17 +216,27 @@ class Database:
             version = (self.row("PRAGMA user_version") or (0,))[0]
             if version < VERIFICATIONS_SINCE:
                 self._make_verifications()
+            if version < REQUESTS_SINCE:
+                self._make_table("requests")
+                self._find_requests()
             for statement in _LETTERS_SINCE_4 if version < LETTERS_SINCE else ():
                 self.execute(statement)
             self.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
 
     def _make_verifications(self) -> None:
         """The table of what waits for the judge, as this version fills it."""
-        self.execute("DROP TABLE IF EXISTS verifications")
-        for statement in _statements():
-            if "verifications" in statement:
-                self.execute(statement)
+        self._make_table("verifications")
         self._upgrade()
+
+    def _make_table(self, name: str) -> None:
+        """A table with its indexes, instead of one of this name that may be there."""
+        self.execute(f"DROP TABLE IF EXISTS {name}")
+        for statement in _statements():
+            if name in statement:
+                self.execute(statement)
+
+    def _find_requests(self) -> None:
+        """Fill the table of requests; called inside the transaction."""
 
     def _upgrade(self) -> None:
         """Fill what was recreated from the log; called inside the transaction."""

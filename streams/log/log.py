@@ -11,7 +11,7 @@ from pathlib import Path
 from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import AnyEvent, Compacted, PolicySet
 from palimpsest.contracts.policy import Policy
-from palimpsest.contracts.wire import Envelope, Recorded, decode, encode
+from palimpsest.contracts.wire import Envelope, Recorded, decode, encode, envelope_of
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.log.acknowledged import Acknowledged
 from palimpsest.streams.log.damage import in_order
@@ -72,6 +72,14 @@ class Log(Database):
                 (position,)
                 for position, (event, _) in zip(positions, events, strict=True)
                 if event.type == POLICY_SET
+            ],
+        )
+        self.execute_many(
+            "INSERT INTO requests (id, position) VALUES (?, ?)",
+            [
+                (key, position)
+                for position, (event, _) in zip(positions, events, strict=True)
+                if event.requestid and (key := _key_or_none(event.requestid))
             ],
         )
         return positions
@@ -234,6 +242,11 @@ class Log(Database):
         found = [] if key is None else self._read("WHERE id = ?", (key,), None)
         return _decoded(found)[0] if found else None
 
+    def of_request(self, request_id: str) -> list[Recorded]:
+        """The events that have the answer to a request, in order; none where it is not known."""
+        where = "WHERE position IN (SELECT position FROM requests WHERE id = ?) ORDER BY position"
+        return _decoded(self._read(where, (_key(request_id),), None))
+
     def owner_of(self, event_id: str) -> str | None:
         """Whose the event of this id is; None where there is none."""
         row = self.row(
@@ -268,6 +281,18 @@ class Log(Database):
         asking = f"SELECT owner_no FROM events WHERE {conditions}"  # noqa: S608 - our own words alone
         sql = f"SELECT owner_id FROM owners WHERE owner_no IN ({asking}) ORDER BY owner_id"  # noqa: S608
         self.find_questions([row[0] for row in self.rows(sql)])
+
+    def _find_requests(self) -> None:
+        """Fill the table of requests, which an older version left out of a cluster's events."""
+        if self.row("SELECT 1 FROM followed LIMIT 1") is None:
+            return
+        marked = 'instr(line, CAST(\'"requestid":"\' AS BLOB))'
+        rows = self.rows(f"SELECT position, line FROM events WHERE {marked}")  # noqa: S608 - our own words alone
+        found = [(position, envelope_of(line).requestid) for position, line in rows]
+        self.execute_many(
+            "INSERT INTO requests (id, position) VALUES (?, ?)",
+            [(_key(request_id), position) for position, request_id in found if request_id],
+        )
 
     def _read(self, where: str, parameters: Row, after: int | None) -> list[Line]:
         """Read lines and check them; `after` says that they come in order, from there on."""

@@ -22,6 +22,13 @@ CREATE TABLE policies (
     position INTEGER PRIMARY KEY
 );
 
+-- Which events have the answer to a request.
+CREATE TABLE requests (
+    id       BLOB    NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (id, position)
+) WITHOUT ROWID;
+
 -- What waits for the judge: it follows from the events, so that nobody folds owners to find it.
 -- `subject` is a candidate (kind settle) or a decision (kind compose).
 CREATE TABLE verifications (

@@ -27,6 +27,13 @@ class Reply(NamedTuple):
         return self.answer if isinstance(self.answer, list) else self.answer.to_json()
 
 
+class Answered(NamedTuple):
+    """The digest of what a request asked, and what became of it."""
+
+    digest: str
+    answer: Answer
+
+
 @dataclass(frozen=True, slots=True)
 class InputOffset:
     """The last offset of an input topic that a commit finishes.
@@ -59,7 +66,7 @@ class Commit:
     finishes. Undoing needs the `owners` whose ledgers have the events already, and `policy_before`,
     which was in force before the first of them, if one sets another. `rejected` are the ids of
     invalid inputs. `uses` are notices of gathered uses that came too soon: a runtime keeps them
-    until the owner's last are a minute old.
+    until the owner's last are a minute old. `answered` are its requests, by their ids.
     """
 
     events: list[tuple[AnyEvent, Touched]] = field(default_factory=list)
@@ -70,6 +77,7 @@ class Commit:
     rejected: set[str] = field(default_factory=set)
     uses: list[Input] = field(default_factory=list)
     policy_before: Policy | None = None
+    answered: dict[str, Answered] = field(default_factory=dict)
 
     @property
     def questions(self) -> OpenQuestions:

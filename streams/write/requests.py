@@ -29,7 +29,7 @@ from palimpsest.contracts.errors import (
     TransientError,
     UsageError,
 )
-from palimpsest.contracts.events import AnyEvent, Composition, Figures, Joined, Ran
+from palimpsest.contracts.events import AnyEvent, Composition, Figures, Joined, PolicySet, Ran
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.requests import (
     REQUEST,
@@ -71,6 +71,7 @@ from palimpsest.streams.core.expand import (
     reversed_joins,
 )
 from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.write.answered import earlier_answer, record_answer
 from palimpsest.streams.write.check import check
 from palimpsest.streams.write.commit import Address, InputOffset, Reply
 from palimpsest.streams.write.executor import (
@@ -96,6 +97,9 @@ MOST_TOGETHER = 64
 BULK = 200
 """Steps of a bulk request between two commits: candidates looked at, and commands. In a memory of
 thousands of members each command takes some hundredths of a second."""
+
+ELSEWHERE = "wrong_partition"
+"""Why a cluster's partition refuses what is another's: it always will, so it notes nothing."""
 
 BulkRequest = ReverseRequest | ReinstateManyRequest | RetractRequest | RestoreRequest
 Step = Unmerge | ReinstateRequest | Retract | Restore
@@ -142,16 +146,26 @@ def serve(
     answers: list[Answer] = []
     with writer.undone_on_failure():
         for one in asked:
-            try:
-                done = execute(executor or _executor_for(writer, one.request), one.request)
-                answers.append(Done(done))
-            except RefusedError as error:
-                answers.append(Refused(error.reason, error.detail))
-            except UsageError as error:
-                answers.append(Misused(str(error)))
+            earlier = earlier_answer(writer, one.request)
+            answers.append(earlier or _carried_out(writer, one.request, executor))
             _reply(writer, one, answers[-1])
         writer.commit()
     return answers
+
+
+def _carried_out(writer: Writer, request: AnyRequest, executor: Executor | None) -> Answer:
+    """What becomes of a request that is new; it is recorded."""
+    before, start = writer.pending, len(writer.pending.events)
+    answer: Answer
+    try:
+        answer = Done(execute(executor or _executor_for(writer, request), request))
+    except RefusedError as error:
+        answer = Refused(error.reason, error.detail)
+    except UsageError as error:
+        answer = Misused(str(error))
+    if not (isinstance(answer, Refused) and answer.reason == ELSEWHERE):
+        record_answer(writer, request, answer, start if writer.pending is before else 0)
+    return answer
 
 
 def _executor_for(writer: Writer, request: AnyRequest) -> Executor:
@@ -250,10 +264,18 @@ def execute(executor: Executor, request: AnyRequest) -> JsonObject:
         case CheckRequest():
             return check(executor, request)
         case PolicyRequest():
-            executor.set_policy(request)
-            return {"policy": executor.policy.name, "hash": executor.policy.hash}
+            return _policy_set(executor, request)
         case _:
             assert_never(request)
+
+
+def _policy_set(executor: Executor, request: PolicyRequest) -> JsonObject:
+    """The policy that is in force from now on; of an older log's request, the one that was."""
+    found = executor.log.find(event_id(request.request_id, "0"))
+    if found is not None and isinstance(found.event, PolicySet):
+        return {"policy": found.event.data.policy["name"], "hash": found.event.data.hash}
+    executor.set_policy(request)
+    return {"policy": executor.policy.name, "hash": executor.policy.hash}
 
 
 # -- one command ---------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import PairsDedupe, Policy
 from palimpsest.contracts.requests import ReinstateRequest, UnmergeRequest
 from palimpsest.contracts.wire import Recorded
-from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
+from palimpsest.streams.core.expand import EXACT, reinstate_commands, unmerge_commands
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.replay.consequences import Plan, commands, describe, describe_runs, plan
 from palimpsest.streams.retrieval import ScopeIndex
@@ -47,7 +47,12 @@ def unmerged(executor: Executor, request: UnmergeRequest) -> JsonObject:
     ledger = executor.ledger(owner_id)
     done: list[str] = []
     refused: list[dict[str, str]] = []
-    for command in unmerge_commands(ledger, request):
+    joins_out = unmerge_commands(ledger, request)
+    if request.memory_id is not None and _is_exact(ledger, joins_out[0].decision_id):
+        refusal = RefusedError("same_text", "all its joins are exact repeats: a text is one memory")
+        executor.refuse(joins_out[0], refusal)
+        raise refusal
+    for command in joins_out:
         _, why = run_one(executor, command, command.decision_id)
         refused += why
         if not why:
@@ -61,6 +66,11 @@ def unmerged(executor: Executor, request: UnmergeRequest) -> JsonObject:
     if request.dry_run or request.with_consequences:
         _add_consequences(executor, request, answer, ledger)
     return answer
+
+
+def _is_exact(ledger: Ledger, decision_id: str) -> bool:
+    edge = ledger.edges.get(decision_id)
+    return edge is not None and edge.decision in EXACT
 
 
 def _earlier(executor: Executor, owner_id: str, request: UnmergeRequest) -> Recorded | None:

@@ -17,7 +17,6 @@ from aiokafka import AIOKafkaProducer
 
 from palimpsest import Palimpsest, store
 from palimpsest import following as following_store
-from palimpsest.calls import request_id
 from palimpsest.contracts.errors import RefusedError, StoreError, TransientError
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import JoinSelection, SettleRequest
@@ -27,6 +26,7 @@ from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.projections.analysts import query
 from palimpsest.projections.files import remove
 from palimpsest.projections.verify import verify
+from palimpsest.requested import request_id
 from palimpsest.streams.cluster import following as following_topics
 from palimpsest.streams.cluster import pages
 from palimpsest.streams.cluster import topics as topics_module

@@ -265,7 +265,10 @@ def test_every_default_is_written_and_read_again(kind: type[Any]) -> None:
     assert alike(decode(encode(event)), event)
     for name, one in wire_fields(kind).items():
         written = orjson.loads(encode(event))
-        if one.default is not NODEFAULT and name != "type":
+        if one.default is None:
+            assert name not in written
+            check_read(orjson.dumps(written | {name: None}), event)
+        elif one.default is not NODEFAULT and name != "type":
             assert written.pop(name) == one.default
             check_read(orjson.dumps(written), event)
     data = type(event.data)

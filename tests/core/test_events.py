@@ -20,6 +20,8 @@ from palimpsest.contracts.events import (
     OnSessionData,
     PolicySet,
     Ran,
+    Unchanged,
+    UnchangedData,
 )
 from palimpsest.contracts.identity import run_id
 from palimpsest.contracts.wire import decode, encode
@@ -101,6 +103,13 @@ def examples() -> list[AnyEvent]:
             data=EmbeddedData(candidate_id=history.id("a"), vector=vector(1.0, 2.0)),
         ),
         policy_event(PLAIN, history.fresh(), "eve", BEGIN),
+        Unchanged(
+            id=history.fresh(),
+            subject=history.fresh(),
+            time=BEGIN,
+            partitionkey="ada",
+            data=UnchangedData(request="reverse"),
+        ),
         Erased(
             id=history.fresh(),
             subject="ada",

@@ -53,12 +53,13 @@ def memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Palimp
         yield opened
 
 
-def test_a_statement_takes_seven_calls_to_the_fold(memories: Palimpsest) -> None:
+def test_a_statement_takes_eight_calls_to_the_fold(memories: Palimpsest) -> None:
     [one] = memories.submit({"owner_id": "ada", "text": "Ada has a boat"})
     assert path_to_the_fold(lambda: memories.confirm(one.decision_id or "")) == [
         "Palimpsest.confirm",
         "LocalGateway.ask",
         "serve",
+        "_carried_out",
         "execute",
         "Writer.run",
         "Writer.apply",
@@ -83,7 +84,7 @@ def test_a_candidate_takes_nine_calls_to_the_fold(memories: Palimpsest) -> None:
     ]
 
 
-def test_an_unmerge_takes_nine_calls_to_the_fold(memories: Palimpsest) -> None:
+def test_an_unmerge_takes_ten_calls_to_the_fold(memories: Palimpsest) -> None:
     rows = [{"owner_id": "ada", "text": text} for text in ("Ada has a boat", "a boat is Ada's")]
     a, b = (str(one.candidate_id) for one in memories.submit(rows))
     joined = memories.merge(a, b)["decision_id"]
@@ -91,6 +92,7 @@ def test_an_unmerge_takes_nine_calls_to_the_fold(memories: Palimpsest) -> None:
         "Palimpsest.unmerge",
         "LocalGateway.ask",
         "serve",
+        "_carried_out",
         "execute",
         "unmerged",
         "run_one",

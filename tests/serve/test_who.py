@@ -17,11 +17,11 @@ from pydantic import TypeAdapter
 from starlette.datastructures import Headers
 
 from palimpsest import AsyncPalimpsest, UsageError
-from palimpsest.calls import request_id
 from palimpsest.commands.serving import SILENT
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import Selection, SettleRequest
 from palimpsest.logs import FORM, PrivateFormatter
+from palimpsest.requested import request_id
 from palimpsest.serve.app import App
 from palimpsest.serve.callers import SHOW, Authenticator
 from palimpsest.serve.feed import Feeds

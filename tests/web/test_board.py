@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from palimpsest.calls import request_id
 from palimpsest.contracts.evidence import Cue, Verdict
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import SettleRequest
+from palimpsest.requested import request_id
 from palimpsest.streams.guard.places import Place
 from palimpsest.streams.policies import load_policy
 from palimpsest.web import board as boards

@@ -13,12 +13,12 @@ from urllib.parse import quote
 import pytest
 
 from palimpsest import Palimpsest
-from palimpsest.calls import request_id
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Decision
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import SettleRequest
 from palimpsest.projections.figures import Scored, refused_since
+from palimpsest.requested import request_id
 from palimpsest.streams.policies import load_policy
 from palimpsest.web import policy_page
 from palimpsest.web.banner import (

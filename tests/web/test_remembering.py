@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from palimpsest import Palimpsest
-from palimpsest.calls import request_id
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import SettleRequest
 from palimpsest.projections.figures import latest_statements
+from palimpsest.requested import request_id
 from palimpsest.web.answers import Answer, sides
 from palimpsest.web.board import MOST_ANSWERS, MOST_WORDS, Person, ReviewBoard, _texts
 from palimpsest.web.pictures import picture

@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import pytest
 
-from palimpsest.contracts.answers import Done, Failed, Refused, SoFar, result
+from palimpsest.contracts.answers import Done, Failed, Refused, SoFar, merged, result
 from palimpsest.contracts.errors import TransientError
 from palimpsest.streams.cluster.client import ANSWER_SECONDS, Client
-from palimpsest.streams.cluster.records import Outgoing, answer_record, merged
+from palimpsest.streams.cluster.records import Outgoing, answer_record
 
 ANSWER = Done({"retracted": ["a"], "refused": [], "owners": 1})
 Word = tuple[int, Outgoing]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 
-from palimpsest.contracts.answers import Done, Failed, Misused, Refused, SoFar
+from palimpsest.contracts.answers import Done, Failed, Misused, Refused, SoFar, merged
 from palimpsest.contracts.commands import EndSession
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import digest
@@ -25,7 +25,6 @@ from palimpsest.streams.cluster.records import (
     decision_record,
     done_with,
     inputs_done,
-    merged,
     policy_record,
     read,
     rejected_for,

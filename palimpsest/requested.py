@@ -1,0 +1,48 @@
+"""The name of the request that is being made, where a caller gave it one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
+from uuid import uuid4
+
+from palimpsest.contracts.requests import AnyRequest
+
+
+class _Name(NamedTuple):
+    """A request's id, and a digest of what was asked."""
+
+    request_id: str
+    asked: str | None
+
+
+_name: ContextVar[_Name | None] = ContextVar("name", default=None)
+
+
+@contextmanager
+def named_request(request_id: str, asked: str | None = None) -> Iterator[None]:
+    """Have the request of the block be this one: asked again under the same id, it is done once.
+
+    `asked` stands for all that the caller asked, where the request itself says less.
+    """
+    token = _name.set(_Name(request_id, asked))
+    try:
+        yield
+    finally:
+        _name.reset(token)
+
+
+def request_id() -> str:
+    """The id of the request that is made now: as `named_request` says, else one of its own."""
+    name = _name.get()
+    return name.request_id if name is not None else str(uuid4())
+
+
+def as_asked(request: AnyRequest) -> AnyRequest:
+    """A request with the digest that `named_request` gives it, if it is that one."""
+    name = _name.get()
+    if name is None or name.asked is None or request.request_id != name.request_id:
+        return request
+    return request.model_copy(update={"asked": name.asked})

@@ -1,0 +1,295 @@
+"""A request means one thing, once: asked again it is answered as it was, and nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import pytest
+
+from palimpsest import Palimpsest
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import Refused, Unchanged
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import (
+    AccessRequest,
+    AnyRequest,
+    ConfirmRequest,
+    ForgetRequest,
+    JoinSelection,
+    MergeRequest,
+    PolicyRequest,
+    ReinstateManyRequest,
+    ReinstateRequest,
+    RestoreRequest,
+    RetractRequest,
+    ReverseRequest,
+    RunRequest,
+    Selection,
+    SeparateRequest,
+    SessionRequest,
+    SettleRequest,
+    UndoRequest,
+    UnmergeRequest,
+    UpdateRequest,
+    WithdrawRequest,
+)
+from palimpsest.contracts.wire import decode, encode
+from palimpsest.streams.embedder import DEFAULT_MODEL
+from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write import answered
+
+
+def by_words(name: str, at_least: float, action: str) -> Policy:
+    """Joins, or asks about, texts that share enough words."""
+    zone = {"at_least": at_least, "action": action}
+    return Policy.model_validate(
+        {
+            "name": name,
+            "model": DEFAULT_MODEL,
+            "search": "candidates",
+            "checks": [{"check": "cosine", "zones": [zone], "top": 5}],
+            "consolidate": load_policy("layered").model_dump(mode="json")["consolidate"],
+            "dedupe": {"rule": "pairs", "above": 0.9},
+        }
+    )
+
+
+JOINS, ASKS = by_words("joins", 0.7, "auto_reject"), by_words("asks", 0.6, "pending")
+NEVER = str(uuid4())
+DUE = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class World(NamedTuple):
+    """Candidates that joined (`a`, `b`), a pair apart, one that waits, and one forgotten."""
+
+    store: Palimpsest
+    a: str
+    b: str
+    join: str
+    x: str
+    y: str
+    taken: str
+    waits: str
+    asked: str
+    updated: str
+    forgotten: str
+
+    def changed_since(self) -> None:
+        """What might make a request mean something else by now."""
+        store = self.store
+        store.submit({"owner_id": "ada", "text": "ada lives in paris city now today", "id": "late"})
+        store.submit({"owner_id": "ada", "text": "something that nobody has said", "id": "new"})
+        store.submit({"owner_id": "bob", "text": "another owner", "id": "bob"}, source="late")
+        store.set_policy(by_words("stricter", 0.95, "auto_reject"))
+        for say in (
+            lambda: store.update(self.x, "whales swim far out in the sea", by="person"),
+            lambda: store.merge(self.x, self.a),
+            lambda: store.unmerge(memory_id=self.a),
+        ):
+            with suppress(RefusedError):  # what a request retracted, nobody updates
+                say()
+
+
+@pytest.fixture(name="world")
+def made(tmp_path: Path) -> Iterator[World]:
+    with Palimpsest.open(tmp_path / "store", policy=JOINS) as store:
+
+        def say(text: str, name: str, **more: str) -> Any:
+            return store.submit({"owner_id": "ada", "text": text, "id": name, **more})[0]
+
+        a, b = say("ada lives in paris city", "a"), say("ada lives in paris city now", "b")
+        taken = say("ada lives in paris city today", "c")
+        x, y = say("fish swim in the sea", "x", session_id="s"), say("cats sleep all day", "y")
+        store.unmerge(decision_id=taken.decision_id)
+        store.update(y.candidate_id, "cats sleep at noon", by="person")
+        gone = store.forget(say("dogs bark at night", "gone").candidate_id, by="person")
+        store.set_policy(ASKS)
+        asked = say("green tea with milk and sugar", "p").candidate_id
+        waits = say("green tea with milk and honey", "q").candidate_id
+        yield World(
+            store,
+            a.candidate_id,
+            b.candidate_id,
+            b.decision_id,
+            x.candidate_id,
+            y.candidate_id,
+            taken.decision_id,
+            waits,
+            asked,
+            y.candidate_id,
+            gone["forgotten"],
+        )
+
+
+Kind = Callable[[World, str], AnyRequest]
+DONE: Mapping[str, Kind] = {
+    "merge": lambda w, i: MergeRequest(request_id=i, a=w.x, b=w.y),
+    "separate": lambda w, i: SeparateRequest(request_id=i, a=w.x, b=w.y),
+    "confirm": lambda w, i: ConfirmRequest(request_id=i, decision_id=w.join),
+    "access": lambda w, i: AccessRequest(request_id=i, candidate_id=w.x),
+    "session": lambda _, i: SessionRequest(
+        request_id=i, request="end_session", owner_id="ada", session_id="s"
+    ),
+    "settle": lambda w, i: SettleRequest(
+        request_id=i,
+        candidate_id=w.waits,
+        verdicts=(Verdict(neighbour_id=w.asked, answer="same"),),
+    ),
+    "update": lambda w, i: UpdateRequest(request_id=i, memory_id=w.x, text="fish swim in rivers"),
+    "update to what it says": lambda w, i: UpdateRequest(
+        request_id=i, memory_id=w.x, text="fish swim in the sea"
+    ),
+    "undo": lambda w, i: UndoRequest(request_id=i, candidate_id=w.updated),
+    "forget": lambda w, i: ForgetRequest(request_id=i, memory_ids=(w.x, w.y)),
+    "remember": lambda w, i: RestoreRequest(request_id=i, forgotten=w.forgotten),
+    "unmerge": lambda w, i: UnmergeRequest(request_id=i, memory_id=w.a, with_consequences=True),
+    "reinstate": lambda w, i: ReinstateRequest(request_id=i, decision_id=w.taken),
+    "reverse": lambda _, i: ReverseRequest(
+        request_id=i, selection=JoinSelection(decision="auto_reject")
+    ),
+    "reinstate_many": lambda _, i: ReinstateManyRequest(
+        request_id=i, selection=JoinSelection(owner_id="ada")
+    ),
+    "retract": lambda _, i: RetractRequest(request_id=i, selection=Selection(source="python")),
+    "restore": lambda _, i: RestoreRequest(request_id=i, selection=Selection(owner_id="ada")),
+    "run": lambda _, i: RunRequest(request_id=i, owner_id="ada", step="dedupe", due=DUE),
+    "set_policy": lambda _, i: PolicyRequest(request_id=i, policy=JOINS.model_dump(mode="json")),
+    "reverse nothing": lambda _, i: ReverseRequest(
+        request_id=i, selection=JoinSelection(source="late")
+    ),
+    "retract nothing": lambda _, i: RetractRequest(
+        request_id=i, selection=Selection(source="late")
+    ),
+}
+REFUSED: Mapping[str, Kind] = {
+    "undo without an update": lambda w, i: UndoRequest(request_id=i, candidate_id=w.x),
+    "unmerge of one candidate": lambda w, i: UnmergeRequest(request_id=i, memory_id=w.x),
+    "withdraw of nothing": lambda w, i: WithdrawRequest(request_id=i, a=w.x, b=w.a),
+    "merge with nobody": lambda w, i: MergeRequest(request_id=i, a=NEVER, b=w.x),
+    "update of nobody": lambda _, i: UpdateRequest(request_id=i, memory_id=NEVER, text="new"),
+    "update of what moved on": lambda w, i: UpdateRequest(
+        request_id=i, memory_id=w.x, text="fish swim in rivers", expect="0" * 32
+    ),
+    "forgetting what moved on": lambda w, i: ForgetRequest(
+        request_id=i, memory_ids=(w.x,), expect="0" * 32
+    ),
+    "reinstate of what stands": lambda w, i: ReinstateRequest(request_id=i, decision_id=w.join),
+    "remember nothing": lambda _, i: RestoreRequest(request_id=i, forgotten=NEVER),
+    "run to come": lambda _, i: RunRequest(
+        request_id=i, owner_id="ada", step="dedupe", due=datetime.now(UTC) + timedelta(days=1)
+    ),
+}
+ALL = {**DONE, **REFUSED}
+
+
+def ask(store: Palimpsest, request: AnyRequest) -> Any:
+    """What is answered: what it did, or why it was refused."""
+    try:
+        return store.gateway.ask(request)
+    except RefusedError as error:
+        return error.reason, error.detail
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_asked_again_it_is_answered_as_it_was_and_writes_nothing(world: World, name: str) -> None:
+    store, request = world.store, ALL[name](world, str(uuid4()))
+    first = ask(store, request)
+    assert (name in REFUSED) == isinstance(first, tuple)
+    position = store.position
+    assert ask(store, request) == first
+    assert store.position == position
+    world.changed_since()
+    position = store.position
+    assert ask(store, request) == first
+    assert store.position == position
+
+
+@pytest.mark.parametrize("name", ["unmerge", "forget", "undo without an update", "retract nothing"])
+def test_another_process_knows_it_too(world: World, name: str, tmp_path: Path) -> None:
+    request = ALL[name](world, str(uuid4()))
+    first = ask(world.store, request)
+    world.changed_since()
+    position = world.store.position
+    world.store.close()
+    with Palimpsest.open(tmp_path / "store") as again:
+        assert ask(again, request) == first
+        assert again.position == position
+        assert again.verify()["differences"] == 0
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_same_id_for_something_else_is_refused(world: World, name: str) -> None:
+    store, request = world.store, ALL[name](world, str(uuid4()))
+    ask(store, request)
+    position = store.position
+    for other in (
+        AccessRequest(request_id=request.request_id, candidate_id=world.y),
+        request.model_copy(update={"because": "for another reason"}),
+    ):
+        reason, _ = ask(store, other)
+        assert reason == "id_conflict"
+    assert store.position == position
+
+
+def test_who_asks_is_no_part_of_what_is_asked(world: World) -> None:
+    request = ALL["merge"](world, str(uuid4()))
+    first = ask(world.store, request)
+    assert ask(world.store, request.model_copy(update={"actor": "eve"})) == first
+
+
+def test_a_dry_run_leaves_the_id_to_the_request(world: World) -> None:
+    request = UndoRequest(request_id=str(uuid4()), candidate_id=world.updated)
+    trial = request.model_copy(update={"dry_run": True})
+    position = world.store.position
+    ask(world.store, trial)
+    assert world.store.position == position
+    assert ask(world.store, request)["events"]
+
+
+def test_one_that_changed_nothing_leaves_an_event(world: World) -> None:
+    log = world.store.gateway.log
+    kinds = {"retract nothing": Unchanged.type, "merge with nobody": Refused.type}
+    for name, kind in kinds.items():
+        request, head = ALL[name](world, str(uuid4())), log.head()
+        ask(world.store, request)
+        [recorded] = log.after(head)
+        assert recorded.event.type == kind
+        assert recorded.event.requestid == request.request_id
+
+
+def test_a_long_answer_goes_on_in_further_events(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answered, "PART", 50)
+    request = ALL["forget"](world, str(uuid4()))
+    first = ask(world.store, request)
+    log = world.store.gateway.log
+    assert sum(isinstance(one.event, Unchanged) for one in log.after(0)) > 3
+    world.changed_since()
+    assert ask(world.store, request) == first
+
+
+def test_a_policy_of_a_log_before_requests_were_recorded_is_set_once(world: World) -> None:
+    request = ALL["set_policy"](world, str(uuid4()))
+    first = ask(world.store, request)
+    log = world.store.gateway.log
+    with log.transaction():
+        log.execute("DELETE FROM requests")
+    assert log.find(event_id(request.request_id, "0")) is not None
+    world.store.set_policy(ASKS)
+    assert ask(world.store, request) == first
+    assert world.store.gateway.policy_in_force().hash == ASKS.hash
+
+
+def test_events_without_a_request_are_written_as_before(world: World) -> None:
+    log = world.store.gateway.log
+    [first] = [one.event for one in log.after(0, 2) if one.event.owner_id]
+    assert b"request" not in encode(first).replace(b"recent", b"")
+    assert decode(encode(first)) == first

@@ -24,6 +24,7 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.contracts.evidence import Answer, Evidence, Verdict
 from palimpsest.contracts.requests import (
+    AnyRequest,
     CheckRequest,
     CombineRequest,
     ComposeRequest,
@@ -274,6 +275,47 @@ def test_a_request_that_comes_twice_has_one_effect(shared: Runtime, name: str) -
     shared.restart()
     shared.ask(request)
     assert shared.log() == before
+
+
+def test_a_request_is_answered_as_it_was_after_a_restart_whatever_came_since(
+    runtime: Runtime,
+) -> None:
+    """By owners of several partitions, too, and where it was refused or changed nothing."""
+    runtime.submit(STREAM)
+    [first] = runtime.submit([row("Ada plays chess", 901)])
+    chess = str(first["candidate_id"])
+    requests: list[AnyRequest] = [
+        ReverseRequest(request_id=fresh(), selection=JoinSelection(source="made-up")),
+        RetractRequest(request_id=fresh(), selection=Selection(source="nobody's")),
+        UndoRequest(request_id=fresh(), candidate_id=chess),
+        MergeRequest(request_id=fresh(), a=NOBODY, b=chess),
+        UpdateRequest(request_id=fresh(), memory_id=chess, text="Ada plays go"),
+    ]
+    answers = [answer(runtime, one) for one in requests]
+    runtime.ask(UpdateRequest(request_id=fresh(), memory_id=chess, text="Ada plays golf"))
+    runtime.submit(
+        [
+            *STREAM[:40],
+            row("Ada plays chess", 902),
+            orjson.dumps(orjson.loads(row("Bob rows", 903, "bob")) | {"source": "nobody's"}),
+        ]
+    )
+    runtime.restart()
+    before = runtime.log()
+    again = [answer(runtime, one) for one in requests]
+    for number, one in enumerate(requests):
+        assert plain(again[number]) == plain(answers[number]), one.request
+        other = one.model_copy(update={"because": "of something else"})
+        assert answer(runtime, other)["refused"] == "id_conflict"
+    assert runtime.log() == before
+
+
+def answer(runtime: Runtime, request: AnyRequest) -> Mapping[str, Any]:
+    """What became of a request, also of one that was refused."""
+    try:
+        return runtime.ask(request)
+    except RefusedError as refused:
+        return {"refused": refused.reason}
 
 
 def test_a_refusal_has_the_reason_and_is_recorded(shared: Runtime, name: str) -> None:

@@ -283,6 +283,43 @@ def test_all_is_one_forgetting_also_with_a_key(served: Use[None]) -> None:
     served(used)
 
 
+def test_a_key_is_of_one_request_and_answers_it_again(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        pizza, sushi = await added(server, PIZZA, SUSHI)
+        key = {"idempotency-key": "once"}
+        gone = [await answer(server, "DELETE", path_of(pizza), headers=key) for _ in range(2)]
+        assert gone[0] == gone[1]
+        refused = await server.ask("DELETE", path_of(sushi), headers=key)
+        assert (refused.status_code, refused.json()["reason"]) == (422, "id_conflict")
+        refused = await server.ask("PUT", path_of(sushi), {"text": "No fish"}, headers=key)
+        assert (refused.status_code, refused.json()["reason"]) == (422, "id_conflict")
+        assert await listed(server) == [SUSHI]
+
+    served(used)
+
+
+def test_all_is_forgotten_once_by_a_key_though_more_came_since(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        key = {"headers": {"idempotency-key": "once"}}
+        await added(server, PIZZA)
+        await answer(server, "DELETE", "/mem0/v1/memories/?user_id=ada", **key)
+        await added(server, SUSHI)
+        await answer(server, "DELETE", "/mem0/v1/memories/?user_id=ada", **key)
+        assert await listed(server) == [SUSHI]
+
+    served(used)
+
+
+def test_of_messages_of_which_one_is_invalid_none_is_stored(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        messages = [{"role": "user", "content": text} for text in (PIZZA, "x" * 40_000, SUSHI)]
+        refused = await server.ask("POST", ADD, {"messages": messages, **ADA})
+        assert refused.status_code == 422
+        assert await listed(server) == []
+
+    served(used)
+
+
 @pytest.mark.parametrize("asked", [{"icontains": "YES"}, {"icontains": 1}, {"contains": "yes"}])
 def test_what_has_no_such_value_does_not_pass(asked: dict[str, Any]) -> None:
     passes = understood(ADA, {"metadata": {"sure": asked}}).keep

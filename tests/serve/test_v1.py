@@ -253,7 +253,7 @@ def test_a_page_of_decisions_goes_on_where_the_log_is(served: Use[None]) -> None
     served(used)
 
 
-def test_a_key_names_each_memory_of_a_batch_and_each_kind_of_request(served: Use[None]) -> None:
+def test_a_key_names_each_memory_of_a_batch_and_no_other_request(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         key = {"Idempotency-Key": "one key"}
         both = {"memories": [{"text": "Ada rows a boat"}, {"text": "The cat sleeps"}]}
@@ -262,20 +262,57 @@ def test_a_key_names_each_memory_of_a_batch_and_each_kind_of_request(served: Use
         added = first.json()["memories"]
         assert [one["result"] for one in added] == ["decided", "decided"]
         assert [one["result"] for one in again.json()["memories"]] == ["known", "known"]
-        pair = {one: row["candidate_id"] for one, row in zip("ab", added, strict=True)}
+        for fewer in ({"memories": both["memories"][:1]}, {"memories": both["memories"][::-1]}):
+            refused = await server.ask("POST", path, fewer, headers=key)
+            rows = refused.json().get("memories", [refused.json()])
+            assert {row["reason"] for row in rows} == {"id_conflict"}
+        memory = f"{MEMORIES}/{added[0]['memory_id']}"
+        gone = await server.ask("DELETE", memory, headers=key)
+        assert (gone.status_code, gone.json()["reason"]) == (422, "id_conflict")
+        assert (await server.twin.status())["memories"] == 2
 
-        async def asked(what: str, body: Any) -> Any:
-            path = f"/v1/owners/ada/{what}"
-            said = await server.ask("POST", path, body, headers=key, name="grace")
-            assert said.is_success, said.text
-            return said.json()
+    served(used)
 
-        join = {"decision_id": (await asked("merge", pair))["decision_id"]}
-        assert await asked("merge", pair) == await asked("merge", pair)
-        for what, memories in (("unmerge", 2), ("reinstate", 1)):
-            assert len((await asked(what, join))["memories"]) == memories
-        rows = await server.twin.sql("FROM events WHERE rank = 'person' ORDER BY position")
-        assert [row["event"] for row in rows] == ["joined", "reversed", "reinstated"]
+
+def test_a_key_is_of_one_request_with_one_content(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        one, other = [
+            f"{MEMORIES}/{(await server.add(text))['memory_id']}"
+            for text in ("Ada rows a boat", "The cat sleeps")
+        ]
+        key, undo = {"Idempotency-Key": "one key"}, "/v1/owners/ada/undo"
+        said = {"text": "Ada sails a boat"}
+        first = await server.ask("PATCH", one, said, headers=key)
+        position = (await server.twin.status())["position"]
+        asked: list[tuple[str, str, Any]] = [
+            ("PATCH", one, {"text": "Ada sold the boat"}),
+            ("PATCH", one, {**said, "because": "she said so"}),
+            ("PATCH", other, said),
+            ("DELETE", one, None),
+            ("POST", undo, {"id": one.rpartition("/")[2]}),
+            ("POST", MEMORIES, {"text": "Ada sails a boat"}),
+            ("POST", f"{MEMORIES}/batch", {"memories": [said]}),
+        ]
+        for method, path, body in asked:
+            refused = await server.ask(method, path, body, headers=key)
+            assert (refused.status_code, refused.json()["reason"]) == (422, "id_conflict")
+        assert (await server.twin.status())["position"] == position
+        await server.ask("PATCH", one, {"text": "Ada sold the boat"})
+        again = await server.ask("PATCH", one, said, headers=key)
+        assert (again.status_code, again.json()) == (200, first.json())
+
+    served(used)
+
+
+def test_what_was_refused_is_refused_again_though_it_could_be_by_now(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        memory = (await server.add("Ada rows a boat"))["memory_id"]
+        key, path = {"Idempotency-Key": "undo"}, "/v1/owners/ada/undo"
+        first = await server.ask("POST", path, {"id": memory}, headers=key)
+        assert (first.status_code, first.json()["reason"]) == (409, "no_update")
+        await server.ask("PATCH", f"{MEMORIES}/{memory}", {"text": "Ada sails a boat"})
+        again = await server.ask("POST", path, {"id": memory}, headers=key)
+        assert (again.status_code, again.json()) == (409, first.json())
 
     served(used)
 

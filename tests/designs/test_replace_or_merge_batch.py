@@ -101,8 +101,8 @@ def test_below_the_lower_threshold_nothing_is_merged(ada: Speaker, asking: Judge
 def test_merged_memory_inherits_metadata_from_newest_with_intensity_set_to_max_of_all(
     ada: Speaker, asking: JudgeSettings
 ) -> None:
-    ada.say(OLD, intensity=0.9, mood="glad")
-    ada.say(AT_90, intensity=0.2, mood="calm")
+    ada.say(OLD, intensity=0.9, metadata={"mood": "glad"})
+    ada.say(AT_90, intensity=0.2, metadata={"mood": "calm"})
     ada.under(PRESET)
     run(ada, asking)
     [memory] = ada.memories()

@@ -15,6 +15,7 @@ from bench.figure import Measured, Scale
 from bench.scratch import OwnedText, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
+from palimpsest.contracts.candidate import MAX_TEXT_BYTES
 from palimpsest.streams.embedded.pipeline import WINDOW
 from palimpsest.streams.embedder import Embedder, Engine, load_engine
 
@@ -57,6 +58,21 @@ def end_to_end(scale: Scale) -> list[Measured]:
             beside={"whole, texts/s": median(whole), "bare, texts/s": median(bare)},
         )
     ]
+
+
+def long_texts(scale: Scale) -> list[Measured]:
+    """Processor time of a text of the largest size that is accepted, with all of its windows."""
+    engine = load_engine()
+    text = " ".join(islice(sentences(), 4_000))[:MAX_TEXT_BYTES]
+    windows = engine.embed([text])[0].windows
+    assert windows is not None, "it is longer than the model's input"
+    used = []
+    for _ in range(scale.of(1, ROUNDS, ROUNDS)):
+        begun = time.process_time()
+        engine.embed([text])
+        used.append(time.process_time() - begun)
+    note = f"{len(text)} bytes, {1 + len(windows)} vectors"
+    return [Measured("a text of 32 KiB embedded, processor time", "s", used, note=note)]
 
 
 def bare_seconds(engine: Engine, texts: Sequence[OwnedText]) -> float:

@@ -34,6 +34,7 @@ FIGURES: dict[str, Measure] = {
     "checks": calling.checks,
     "finds": calling.finds,
     "many-calls": calling.many_calls,
+    "long-texts": embedding.long_texts,
     "repeats": embedding.repeats,
     "owners": deciding.owners,
     "growing": deciding.growing,

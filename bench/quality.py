@@ -10,7 +10,8 @@ import argparse
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -25,7 +26,8 @@ from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck
 from palimpsest.streams.core.text import normalise
 from palimpsest.streams.embedder import Embedding, load_engine
 from palimpsest.streams.embedder.graph_cache import default_cache_dir
-from palimpsest.streams.guard import Comparison, compare, read, tokens
+from palimpsest.streams.guard import Comparison, compare, guard_hash, read, tokens
+from palimpsest.streams.guard.alignment import explain
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.search.exact import cosine
 
@@ -153,6 +155,28 @@ def by_store_time(seen: Seen) -> Fate:
     return "joined" if seen.cosine >= STORE_TIME_AUTO and near else "asked"
 
 
+def earned(seen: Iterable[Seen], policy: Policy) -> dict[str, tuple[int, int]]:
+    """By edit: the duplicates joined with it, and those joined by it alone; most first."""
+    withs, alone = Counter[str](), Counter[str]()
+    for one in seen:
+        if one.pair.duplicate and by_policy(policy, one) == "joined":
+            names = {edit.name for edit in explain(read(one.pair.a), read(one.pair.b)) or ()}
+            withs.update(names)
+            alone.update(names if len(names) == 1 else ())
+    return {name: (joined, alone[name]) for name, joined in withs.most_common()}
+
+
+def as_edits(found: Mapping[str, tuple[int, int]]) -> Table:
+    """What each edit of the guard earned: one row for each."""
+    table = Table(title="Duplicates joined, by the edits that explain them")
+    table.add_column("edit", no_wrap=True)
+    table.add_column("joined", justify="right")
+    table.add_column("by it alone", justify="right")
+    for name, (joined, alone) in found.items():
+        table.add_row(name, str(joined), str(alone))
+    return table
+
+
 def count(fates: Iterable[tuple[Pair, Fate]]) -> Counts:
     """Count what became of pairs."""
     found = {
@@ -180,13 +204,19 @@ def measure(seen: Sequence[Seen], policy: Policy) -> tuple[Counts, Counts]:
     return ours, count((s.pair, by_store_time(s)) for s in seen)
 
 
-def as_json(found: dict[str, tuple[Counts, Counts]], policy: Policy) -> str:
-    """All counts and rates, by set and rule."""
+def as_json(
+    found: dict[str, tuple[Counts, Counts]],
+    policy: Policy,
+    edits: Mapping[str, tuple[int, int]],
+) -> str:
+    """All counts and rates, by set and rule, and what each edit earned."""
     rows = {
         name: {rule: _with_rates(counts) for rule, counts in zip(_rules(policy), both, strict=True)}
         for name, both in found.items()
     }
-    return json.dumps({"policy": policy.name, "policy_hash": policy.hash, "sets": rows}, indent=2)
+    by_edit = {name: {"joined": one, "alone": alone} for name, (one, alone) in edits.items()}
+    head = {"policy": policy.name, "policy_hash": policy.hash, "guard": guard_hash()}
+    return json.dumps({**head, "sets": rows, "edits": by_edit}, indent=2)
 
 
 def as_table(found: dict[str, tuple[Counts, Counts]], policy: Policy) -> Table:
@@ -225,10 +255,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found[name] = measure(seen, policy)
         everything += seen
     found["all"] = measure(everything, policy)
+    edits = earned(everything, policy)
     if options.json:
-        sys.stdout.write(as_json(found, policy) + "\n")
+        sys.stdout.write(as_json(found, policy, edits) + "\n")
     else:
         console.print(as_table(found, policy))
+        console.print(as_edits(edits))
     return 0
 
 

@@ -20,6 +20,7 @@ class Cue(StrEnum):
     SWAPPED_ORDER = "swapped_order"
     NAME = "name"
     ANTONYM = "antonym"
+    CASE = "case"
     UNKNOWN_TOKEN = "unknown_token"
     TRUNCATED = "truncated"
 
@@ -34,9 +35,10 @@ BLIND = frozenset({Cue.UNKNOWN_TOKEN, Cue.TRUNCATED})
 class Neighbour(Light):
     """A candidate that was looked at, with its scores (four decimals) and what the guard saw.
 
-    `near_identical` is None where the guard was not asked; `cues` is then empty. `covered`, if one
-    of the texts is longer than the model's input, is the lowest cosine of any window of either with
-    its nearest in the other; None where not all of both is embedded.
+    `near_identical` is None where the guard was not asked; `cues` is then empty. A neighbour that
+    comes with it was compared before, and is not compared again. `covered`, if one of the texts is
+    longer than the model's input, is the lowest cosine of any window of either with its nearest in
+    the other; None where not all of both is embedded.
     """
 
     candidate_id: str
@@ -85,7 +87,8 @@ class Evidence(Light):
 
     `asked` are the neighbours handed to the judge, best first; `down` what could not be done, such
     as `search`, if the policy continues without it; `similar` the similar facts of a newcomer that
-    joined nothing, most similar first.
+    joined nothing, most similar first. `guard` is the hash of the guard that compared the texts:
+    None where it was not asked, or where the decision is older than the field.
     """
 
     policy: str
@@ -95,3 +98,4 @@ class Evidence(Light):
     verdicts: tuple[Verdict, ...] = ()
     down: tuple[str, ...] | None = None
     similar: tuple[str, ...] | None = None
+    guard: str | None = None

@@ -297,6 +297,16 @@ class Policy(_Strict):
         """Whether a check that runs compares words, which needs no vector."""
         return any(isinstance(check, TokenCheck) for check in self.active)
 
+    @property
+    def asks_guard(self) -> bool:
+        """Whether any rule joins only what the guard accepts."""
+        return any(
+            any(zone.guard for zone in check.zones)
+            if isinstance(check, CosineCheck)
+            else isinstance(check, TokenCheck | SessionCheck) and check.guard
+            for check in self.checks
+        )
+
     @model_validator(mode="after")
     def _each_check_once(self) -> Self:
         names = [check.check for check in self.checks]

@@ -18,7 +18,7 @@ from palimpsest.projections.vectors import decoded
 from palimpsest.streams.core.ledger import Ledger, Memory
 from palimpsest.streams.core.neighbour_lookup import reading_of
 from palimpsest.streams.core.separations import separated_pair
-from palimpsest.streams.guard import compare
+from palimpsest.streams.guard import passes
 
 DECIMALS = 4
 """Of scores, everywhere."""
@@ -60,8 +60,7 @@ class Folding:
 
 def alike(one: str, its: Vector | None, other: str, others: Vector | None) -> bool:
     """Whether two texts are near-identical in order, without a cue."""
-    seen = compare(reading_of(one, its), reading_of(other, others))
-    return seen.near_identical and not seen.cues
+    return passes(reading_of(one, its), reading_of(other, others))
 
 
 def _covers(one: Vector | None, other: Vector | None, floor: float) -> bool:

@@ -149,6 +149,7 @@ def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
         asked=asked,
         down=command.down,
         similar=None if choice else lookup.similar(policy.similar),
+        guard=lookup.guard,
     )
     if choice is None:
         decision: FirstDecision = "pending" if asked else "stored"
@@ -191,6 +192,7 @@ def _evidence_of(
         neighbours=(*reworded, *lookup.evidence()),
         asked=lookup.gray(near, policy.judge.neighbours) if policy.judge.enabled else (),
         down=command.down,
+        guard=lookup.guard,
     )
 
 

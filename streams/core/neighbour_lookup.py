@@ -9,7 +9,7 @@ from palimpsest.contracts.events import Vector
 from palimpsest.contracts.evidence import BLIND, Cue, Neighbour
 from palimpsest.contracts.policy import Policy, Similar
 from palimpsest.streams.core.ledger import Entry, Ledger
-from palimpsest.streams.guard import Comparison, Reading, compare, read
+from palimpsest.streams.guard import Comparison, Reading, compare, guard_hash, kept_reading
 
 
 class NeighbourLookup:
@@ -89,6 +89,9 @@ class NeighbourLookup:
 
     def _compare(self, neighbour: Neighbour) -> Comparison:
         found = self._compared.get(neighbour.candidate_id)
+        if found is None and neighbour.near_identical is not None:
+            found = Comparison(neighbour.cues, neighbour.near_identical, 0.0)
+            self._compared[neighbour.candidate_id] = found
         if found is None:
             if self._own is None:
                 self._own = reading_of(self._content.text, self._content.vector)
@@ -118,6 +121,11 @@ class NeighbourLookup:
             key=lambda n: (-(n.cosine or 0.0), -(n.jaccard or 0.0), self.entry(n).place),
         )
         return tuple(self._annotated(neighbour) for neighbour in seen)
+
+    @property
+    def guard(self) -> str | None:
+        """The guard that was asked about a neighbour, if one was."""
+        return guard_hash() if self._compared else None
 
     def _annotated(self, neighbour: Neighbour) -> Neighbour:
         found = self._compared.get(neighbour.candidate_id)
@@ -149,10 +157,10 @@ def with_truncated(cues: tuple[Cue, ...], uncovered: bool) -> tuple[Cue, ...]:
 
 
 def reading_of(text: str, vector: Vector | None) -> Reading:
-    """A text as the guard compares it, with what its model could not read.
+    """A text as the guard compares it, with what its model could not read; read once, then kept.
 
     Whether windows have their counterparts is said of a pair, not of a text.
     """
     if vector is None:
-        return read(text)
-    return read(text, truncated=not vector.covers_text, unknown=vector.unknown)
+        return kept_reading(text)
+    return kept_reading(text, truncated=not vector.covers_text, unknown=vector.unknown)

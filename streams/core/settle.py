@@ -19,9 +19,9 @@ from palimpsest.contracts.events import (
     SettledData,
     Settlement,
 )
-from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
+from palimpsest.contracts.evidence import Evidence, Verdict
 from palimpsest.contracts.identity import event_id
-from palimpsest.contracts.policy import CosineCheck, Fallback, Policy, Search
+from palimpsest.contracts.policy import Fallback, Policy, Search
 from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.graph import current
 from palimpsest.streams.core.ledger import Answer, Answered, Entry, Ledger
@@ -226,23 +226,14 @@ def _meaning(answer: Answer, policy: Policy, entry: Entry) -> tuple[Settlement, 
 def _fallback(policy: Policy, entry: Entry, verdict: Verdict) -> Fallback:
     """What the policy says; but under every policy a pair that shows a cue is kept.
 
-    So is one that the guard did not see, as no cue was looked for, and one in a zone where the
-    guard has a say: it was asked about because the guard stopped it.
+    So is one that the guard did not see, as no cue was looked for, and, under a policy that asks
+    the guard anywhere, one whose texts it does not accept as near-identical.
     """
     asked = next(n for n in entry.asked if n.candidate_id == verdict.neighbour_id)
     unseen = asked.near_identical is None
-    if asked.cues or unseen or _guarded(policy, entry.fields.namespace, asked):
+    if asked.cues or unseen or (policy.asks_guard and not asked.near_identical):
         return "keep"
     return policy.judge.unavailable
-
-
-def _guarded(policy: Policy, namespace: str, asked: Neighbour) -> bool:
-    for check in policy.checks:
-        if isinstance(check, CosineCheck) and asked.cosine is not None:
-            zones = check.zones_of(namespace)
-            zone = next((zone for zone in zones if asked.cosine >= zone.at_least), None)
-            return zone is not None and zone.guard
-    return False
 
 
 def obstacle(ledger: Ledger, entry: Entry, other: Entry) -> Refusal | None:

@@ -20,6 +20,7 @@ from palimpsest.streams.core.moment import by_moment
 from palimpsest.streams.core.worth import recorded_worth
 from palimpsest.streams.dedupe.near import comparable, compared
 from palimpsest.streams.dedupe.run import CHECK, Near, Run
+from palimpsest.streams.guard import guard_hash
 from palimpsest.streams.retrieval import vector_of
 from palimpsest.streams.search import VectorIndex
 from palimpsest.streams.search.hits import DECIMALS
@@ -74,7 +75,9 @@ def combine_command(
         decision=planned.decision,
         face=planned.face,
         composition=text,
-        evidence=Evidence(policy=policy.hash, check=CHECK, neighbours=(near.seen,)),
+        evidence=Evidence(
+            policy=policy.hash, check=CHECK, neighbours=(near.seen,), guard=guard_hash()
+        ),
         outright=planned.face == "take",
         cause=run,
     )

@@ -14,6 +14,7 @@ from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.requests import CombineRequest, SeparateRequest
 from palimpsest.streams.core.ledger import Entry, Memory
 from palimpsest.streams.core.moment import face_moment
+from palimpsest.streams.guard import guard_hash
 from palimpsest.streams.judge.pairs import Side
 
 Proposal = CombineRequest | SeparateRequest
@@ -129,6 +130,7 @@ def joined(
         neighbours=(near.seen,),
         asked=(near.older.id,) if verdict else (),
         verdicts=(verdict,) if verdict else (),
+        guard=guard_hash() if near.seen.near_identical is not None else None,
     )
     return CombineRequest(
         request_id=request_id,

@@ -1,7 +1,18 @@
-"""The guard: a model-free comparison of two texts that stops false merges (docs/design.md)."""
+"""The guard: a model-free comparison of two texts that stops false merges (docs/guard.md)."""
 
-from palimpsest.streams.guard.comparison import Comparison, compare
+from palimpsest.streams.guard.comparison import Comparison, compare, passes
+from palimpsest.streams.guard.identity import guard_hash
+from palimpsest.streams.guard.kept import kept_reading
 from palimpsest.streams.guard.reading import Reading, read
 from palimpsest.streams.guard.words import tokens
 
-__all__ = ["Comparison", "Reading", "compare", "read", "tokens"]
+__all__ = [
+    "Comparison",
+    "Reading",
+    "compare",
+    "guard_hash",
+    "kept_reading",
+    "passes",
+    "read",
+    "tokens",
+]

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from rapidfuzz.distance import Indel
 
 from palimpsest.contracts.evidence import Cue
-from palimpsest.streams.guard.order import reordered
-from palimpsest.streams.guard.polarity import contraries, has_antonyms, negations, spell_out
+from palimpsest.streams.guard.alignment import explain
+from palimpsest.streams.guard.clues import Clues
+from palimpsest.streams.guard.measures import NUMBER_WORDS, ORDINALS
+from palimpsest.streams.guard.polarity import contraries, has_antonyms
 from palimpsest.streams.guard.reading import Reading
 
-MOST_TERMS = 256
-"""Texts of more terms are near-identical only with all terms in the same order.
-
-The model sees 256 tokens; beyond them a moved part would be judged by nothing else.
-"""
+_SPELLED = NUMBER_WORDS | ORDINALS.keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,61 +24,60 @@ class Comparison:
     cues: tuple[Cue, ...]
     """Every cue found, in either direction, sorted by name."""
     near_identical: bool
-    """The same content in the same order, up to what never changes meaning."""
+    """Every difference is an edit that its context licenses."""
     order_ratio: float
     """Order-aware similarity of the words, 0 to 1."""
 
 
 def compare(older: Reading, newer: Reading) -> Comparison:
     """Compare two readings; the cues are the same in either order."""
-    near = older.terms == newer.terms
+    near = explain(older, newer) is not None
     cues = set(_of_the_model(older, newer))
-    if older.words != newer.words:
-        cues.update(_of_names(older, newer))
-        if not near:
-            near = _differing(older, newer, cues)
-    return Comparison(
-        cues=tuple(sorted(cues)),
-        near_identical=near,
-        order_ratio=round(Indel.normalized_similarity(older.words, newer.words), 4),
-    )
+    if not near:
+        cues |= {*_of_the_texts(older, newer)}
+    ratio = Indel.normalized_similarity(older.clues.words, newer.clues.words)
+    return Comparison(tuple(sorted(cues)), near, round(ratio, 4))
+
+
+def passes(older: Reading, newer: Reading) -> bool:
+    """Whether two texts are near-identical and show no cue, with no more work than that takes."""
+    if older.truncated or newer.truncated or older.unknown != newer.unknown:
+        return False
+    return explain(older, newer) is not None and not any(_of_the_model(older, newer))
 
 
 def _of_the_model(older: Reading, newer: Reading) -> Iterator[Cue]:
     if older.truncated or newer.truncated:
         yield Cue.TRUNCATED
-    if older.foreign or newer.foreign or older.unknown != newer.unknown:
+    foreign = older.clues.foreign or newer.clues.foreign
+    if foreign or older.unknown != newer.unknown:
         yield Cue.UNKNOWN_TOKEN
 
 
-def _of_names(older: Reading, newer: Reading) -> Iterator[Cue]:
-    if older.names != newer.names and (
-        older.names.difference(newer.words) or newer.names.difference(older.words)
-    ):
+def _of_the_texts(older: Reading, newer: Reading) -> Iterator[Cue]:
+    one, other = older.clues, newer.clues
+    if recased(older, newer) or recased(newer, older):
+        yield Cue.CASE
+    if one.names.difference(other.words) or other.names.difference(one.words):
         yield Cue.NAME
-
-
-def _differing(older: Reading, newer: Reading, cues: set[Cue]) -> bool:
-    """Add the cues of two readings whose terms differ; say whether the meaning can be the same."""
-    cues.update(_of_facts(older, newer))
-    mine, theirs = frozenset(older.terms), frozenset(newer.terms)
+    yield from _of_facts(one, other)
+    mine, theirs = frozenset(one.terms), frozenset(other.terms)
     if has_antonyms(mine - theirs, theirs - mine):
-        cues.add(Cue.ANTONYM)
+        yield Cue.ANTONYM
     contrary = contraries(mine - theirs, theirs) | contraries(theirs - mine, mine)
-    one, other = spell_out(older.terms, contrary), spell_out(newer.terms, contrary)
-    if _negated_otherwise(older, newer) if not contrary else negations(one) != negations(other):
-        cues.add(Cue.NEGATION)
-    if one == other:
-        return True
-    if len(older.terms) != len(newer.terms) or sorted(older.terms) != sorted(newer.terms):
-        return False
-    if len(older.terms) <= MOST_TERMS and reordered(older.stream, newer.stream):
-        return True
-    cues.add(Cue.SWAPPED_ORDER)
-    return False
+    if contrary or _negated_otherwise(one, other):
+        yield Cue.NEGATION
+    if one.terms != other.terms and sorted(one.terms) == sorted(other.terms):
+        yield Cue.SWAPPED_ORDER
 
 
-def _of_facts(older: Reading, newer: Reading) -> Iterator[Cue]:
+def recased(one: Reading, other: Reading) -> frozenset[str]:
+    """The words inside sentences that the other text has there in another case alone."""
+    lows = {word.casefold() for word in other.inside - one.inside}
+    return frozenset(word for word in one.inside - other.inside if word.casefold() in lows)
+
+
+def _of_facts(older: Clues, newer: Clues) -> Iterator[Cue]:
     if older.dates != newer.dates:
         yield Cue.DATE
     if older.versions != newer.versions:
@@ -89,11 +86,22 @@ def _of_facts(older: Reading, newer: Reading) -> Iterator[Cue]:
         yield Cue.UNIT
         if older.numbers != newer.numbers:
             yield Cue.NUMBER
-    elif older.numbers != newer.numbers or (older.units and older.measures != newer.measures):
+    elif (
+        older.numbers != newer.numbers
+        or (older.units and older.measures != newer.measures)
+        or _written_otherwise(older, newer)
+    ):
         yield Cue.NUMBER
 
 
-def _negated_otherwise(older: Reading, newer: Reading) -> bool:
+def _written_otherwise(older: Clues, newer: Clues) -> bool:
+    """Whether the same numbers are written in other figures, sign and point included."""
+    if older.figures == newer.figures or older.dates or newer.dates:
+        return False
+    return _SPELLED.isdisjoint(older.words) and _SPELLED.isdisjoint(newer.words)
+
+
+def _negated_otherwise(older: Clues, newer: Clues) -> bool:
     """Whether the negators differ, or negate other words that both texts have."""
     if older.negations == newer.negations:
         return False

@@ -14,11 +14,12 @@ from itertools import pairwise
 from rapidfuzz.distance import Indel
 
 from palimpsest.contracts.evidence import Cue
-from palimpsest.streams.guard.canonical import CUTS, term_at
+from palimpsest.streams.guard.clues import SILENT, is_foreign, named, written_figures
+from palimpsest.streams.guard.comparison import recased
+from palimpsest.streams.guard.data.cue_words import NEGATORS
 from palimpsest.streams.guard.facts import fact
-from palimpsest.streams.guard.lexicon import NEGATORS
 from palimpsest.streams.guard.polarity import contraries, has_antonyms
-from palimpsest.streams.guard.reading import is_foreign, named
+from palimpsest.streams.guard.reading import read
 from palimpsest.streams.guard.words import places, split, words_of
 
 _SIGNS = {Cue.NUMBER: "#", Cue.UNIT: "~", Cue.DATE: "@", Cue.VERSION: "^"}
@@ -40,6 +41,8 @@ _Span = tuple[int, int]
 class _Side:
     """A text's terms, names and words; a span is from the first written word to the last one."""
 
+    text: str
+    written: list[str]
     terms: list[str]
     spans: list[_Span]
     names: list[tuple[str, _Span]]
@@ -77,33 +80,23 @@ def _side(text: str, unknown: Collection[str]) -> _Side:
         found = words_of([each])
         words += found
         came_from += [(number, number)] * len(found)
-    terms, spans = _followed(words, came_from, fact)
-    terms, spans = _followed(terms, spans, _content)
+    terms, spans, at = list[str](), list[_Span](), 0
+    while at < len(words):
+        found, end = fact(words, at)
+        for term in found:
+            if term not in SILENT:
+                terms.append(term)
+                spans.append((came_from[at][0], came_from[end - 1][1]))
+        at = end
     return _Side(
+        text=text,
+        written=written,
         terms=terms,
         spans=spans,
         names=[(name, (at, at)) for name, at in named(written)] if not text.isupper() else [],
         words=frozenset(words),
         blind=[*_blind(written, {one.casefold() for one in unknown})],
     )
-
-
-def _followed(
-    words: list[str], spans: list[_Span], taken: Callable[[list[str], int], tuple[list[str], int]]
-) -> tuple[list[str], list[_Span]]:
-    """What becomes of words that are taken from the left, and where each of it came from."""
-    found, came_from, at = list[str](), list[_Span](), 0
-    while at < len(words):
-        terms, end = taken(words, at)
-        found += terms
-        came_from += [(spans[at][0], spans[end - 1][1])] * len(terms)
-        at = end
-    return found, came_from
-
-
-def _content(marked: list[str], at: int) -> tuple[list[str], int]:
-    term, end = term_at(marked, at)
-    return ([term] if term and term not in CUTS else []), end
 
 
 def _blind(written: list[str], unknown: Collection[str]) -> Iterator[tuple[str, _Span]]:
@@ -125,16 +118,32 @@ def _found(mine: _Side, other: _Side, cues: Collection[Cue]) -> Iterator[tuple[_
 
 
 def _facts(mine: _Side, other: _Side, sign: str) -> Iterator[_Span]:
-    """Facts that only this text has; where both have the same numbers, those that count others."""
+    """Facts that only this text has; where both have the same numbers, those that count others.
+
+    If these are the same as well, numbers that are written in another way.
+    """
     own, others = _signed(mine, sign), _signed(other, sign)
     if sign == "#" and sorted(t for t, _ in own) == sorted(t for t, _ in others):
-        own, others = _counting(mine), _counting(other)
+        if written_figures(mine.text) != written_figures(other.text):
+            own, others = _figures(mine), _figures(other)
+        else:
+            own, others = _counting(mine), _counting(other)
     yield from _beyond(own, others)
 
 
 def _signed(side: _Side, sign: str) -> list[tuple[str, _Span]]:
     signed = zip(side.terms, side.spans, strict=True)
     return [one for one in signed if one[0][0] == sign and len(one[0]) > 1]
+
+
+def _figures(side: _Side) -> list[tuple[str, _Span]]:
+    """The words with a digit, each with the sign before it."""
+    found = pairwise(("", *side.written))
+    return [
+        ((before if before in "-–−." else "") + word, (at, at))
+        for at, (before, word) in enumerate(found)
+        if any(map(str.isdigit, word))
+    ]
 
 
 def _counting(side: _Side) -> list[tuple[str, _Span]]:
@@ -180,6 +189,11 @@ def _names(mine: _Side, other: _Side) -> Iterator[_Span]:
     yield from (span for name, span in mine.names if name not in other.words)
 
 
+def _recased(mine: _Side, other: _Side) -> Iterator[_Span]:
+    found = recased(read(mine.text), read(other.text))
+    yield from ((at, at) for at, word in enumerate(mine.written) if word in found)
+
+
 def _moved(mine: _Side, other: _Side) -> Iterator[_Span]:
     for step in Indel.opcodes(mine.terms, other.terms):
         if step.tag != "equal":
@@ -194,6 +208,7 @@ _OTHERS: dict[Cue, Callable[[_Side, _Side], Iterator[_Span]]] = {
     Cue.NEGATION: _negated,
     Cue.ANTONYM: _opposite,
     Cue.NAME: _names,
+    Cue.CASE: _recased,
     Cue.SWAPPED_ORDER: _moved,
     Cue.UNKNOWN_TOKEN: _not_read,
 }

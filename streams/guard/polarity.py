@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from palimpsest.streams.guard.lexicon import (
-    ANTONYMS,
+from palimpsest.streams.guard.data.cue_words import (
     FALSE_CONTRARIES,
     NEGATING_PREFIXES,
     NEGATING_SUFFIX,
     NEGATORS,
+    OPPOSITES,
     PREPOSITIONS,
-)
-from palimpsest.streams.guard.synonyms import EQUIVALENTS
-
-_NOT = "not"
-_OPPOSITES = frozenset(
-    (EQUIVALENTS.get(one, one), EQUIVALENTS.get(other, other)) for one, other in ANTONYMS
 )
 
 
@@ -52,19 +46,6 @@ def _bases(word: str) -> list[str]:
     return found
 
 
-def spell_out(terms: Iterable[str], contrary: dict[str, str]) -> tuple[str, ...]:
-    """``terms`` with each contrary as *not* and its base, and *not not* as nothing at all."""
-    found: list[str] = []
-    for term in terms:
-        for word in (_NOT, contrary[term]) if term in contrary else (term,):
-            if word == _NOT and found[-1:] == [_NOT]:
-                found.pop()
-            else:
-                found.append(word)
-    return tuple(found)
-
-
-def has_antonyms(one: Iterable[str], other: Iterable[str]) -> bool:
+def has_antonyms(one: Iterable[str], other: frozenset[str]) -> bool:
     """Whether a word of one text is the opposite of a word of the other."""
-    theirs = tuple(other)
-    return any((word, opposite) in _OPPOSITES for word in one for opposite in theirs)
+    return any(word in OPPOSITES and not other.isdisjoint(OPPOSITES[word]) for word in one)

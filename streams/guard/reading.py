@@ -1,48 +1,78 @@
-"""What the guard needs of one text, computed once."""
+"""What the guard needs of one text: each part is worked out when it is first needed, and kept."""
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 
-from palimpsest.streams.guard.canonical import CUTS, stream_of
-from palimpsest.streams.guard.facts import mark
-from palimpsest.streams.guard.polarity import negations
-from palimpsest.streams.guard.words import expand, split, words_of
+from palimpsest.streams.guard.clues import Clues, clues_of
+from palimpsest.streams.guard.language import is_english
+from palimpsest.streams.guard.tokeniser import Kind, Token, is_code, layout, plain, tokenise
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reading:
     """One text as the guard compares it; equal texts give equal readings."""
 
-    words: tuple[str, ...]
-    """Every word and sign in order, casefolded, contractions undone."""
-    stream: tuple[str, ...]
-    """The canonical terms with the cuts between them."""
-    terms: tuple[str, ...]
-    """The canonical terms alone."""
-    numbers: tuple[str, ...]
-    """Numbers that are no date and no version, sorted."""
-    measures: tuple[str, ...]
-    """The same numbers, each with what is counted, sorted."""
-    units: tuple[str, ...]
-    """Units and currencies of those numbers, sorted."""
-    dates: tuple[str, ...]
-    """Dates, weekdays and times of day, sorted."""
-    versions: tuple[str, ...]
-    """Versions, sorted."""
-    negations: tuple[str, ...]
-    """Negating words, each with what it negates, sorted."""
-    names: frozenset[str]
-    """Words with a capital inside a sentence, or inside the word."""
-    unknown: frozenset[str]
+    text: str
+    """The text in NFC, trimmed."""
+    unknown: frozenset[str] = frozenset()
     """Words that the model's tokenizer does not know."""
-    foreign: bool
-    """Whether a letter of a script other than Latin occurs."""
-    truncated: bool
+    truncated: bool = False
     """Whether the model saw only the beginning."""
+
+    @cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        """Its tokens in order, as written."""
+        return tuple(tokenise(self.text))
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """What two tokens have to share to be the same: a stop in code is no full stop."""
+        code = Kind.CODE
+        return tuple("`" + t.text if t.kind is code else t.text for t in self.tokens)
+
+    @cached_property
+    def lows(self) -> tuple[str, ...]:
+        """The words in lower case; of what is no word, its key."""
+        word = Kind.WORD
+        pairs = zip(self.tokens, self.keys, strict=True)
+        return tuple(t.text.casefold() if t.kind is word else key for t, key in pairs)
+
+    @cached_property
+    def inside(self) -> frozenset[str]:
+        """What stands inside of sentences, as written."""
+        return frozenset(
+            t.text
+            for t in self.tokens
+            if t.kind is not Kind.SIGN
+            and not (t.opens and (len(t.text) == 1 or t.text[1:].islower()))
+        )
+
+    @cached_property
+    def layout(self) -> tuple[str, ...]:
+        """Its white space where that counts."""
+        return layout(self.text, list(self.tokens))
+
+    @cached_property
+    def holds_code(self) -> bool:
+        """Whether a path, a command or code stands in it."""
+        return any(t.kind is Kind.CODE and is_code(t.text) for t in self.tokens)
+
+    @cached_property
+    def is_english(self) -> bool:
+        """Whether it is English for certain."""
+        return is_english([token.text for token in self.tokens if token.kind is Kind.WORD])
+
+    @cached_property
+    def sentences(self) -> int:
+        """How many sentences it has."""
+        return sum(token.opens and token.kind is not Kind.SIGN for token in self.tokens)
+
+    @cached_property
+    def clues(self) -> Clues:
+        """Its facts, names and negations: what a question to the judge names."""
+        return clues_of(self.text)
 
 
 def read(text: str, *, truncated: bool = False, unknown: tuple[str, ...] = ()) -> Reading:
@@ -51,63 +81,4 @@ def read(text: str, *, truncated: bool = False, unknown: tuple[str, ...] = ()) -
     ``unknown`` are the words that the model's tokenizer maps to its unknown token; ``truncated``
     says that the model saw only the beginning of the text.
     """
-    written = split(text)
-    words = words_of(written)
-    stream = stream_of(mark(words))
-    terms = tuple(term for term in stream if term not in CUTS)
-    return Reading(
-        words=tuple(words),
-        stream=tuple(stream),
-        terms=terms,
-        **_facts(terms),
-        negations=negations(terms),
-        names=frozenset() if text.isupper() else _names(written),
-        unknown=frozenset(unknown),
-        foreign=not text.isascii() and any(map(is_foreign, text)),
-        truncated=truncated,
-    )
-
-
-def _facts(terms: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {sign: [] for sign in "#~@^"}
-    measures: list[str] = []
-    for at, term in enumerate(terms):
-        sign = term[0]
-        if sign in found and len(term) > 1:
-            found[sign].append(term)
-            if sign == "#":
-                measures.append(f"{term} {terms[at + 1] if at + 1 < len(terms) else ''}")
-    return {
-        "numbers": tuple(sorted(found["#"])),
-        "measures": tuple(sorted(measures)),
-        "units": tuple(sorted(found["~"])),
-        "dates": tuple(sorted(found["@"])),
-        "versions": tuple(sorted(found["^"])),
-    }
-
-
-def _names(written: list[str]) -> frozenset[str]:
-    return frozenset(name for name, _ in named(written))
-
-
-def named(written: list[str]) -> Iterator[tuple[str, int]]:
-    """The names among written words, casefolded, each with its number among them."""
-    opens = True
-    for number, word in enumerate(written):
-        if word[0].isupper() and not _is_common(word, opens):
-            yield from ((name, number) for name in expand(word)[:1])
-        opens = word in ".!?:\"'"
-
-
-def _is_common(word: str, opens: bool) -> bool:
-    if opens and (len(word) == 1 or word[1:].islower()):
-        return True
-    return word == "I" or word.startswith("I'")
-
-
-@lru_cache(maxsize=4096)
-def is_foreign(character: str) -> bool:
-    """Whether it is a letter of a script other than Latin."""
-    return character.isalpha() and not unicodedata.name(character, "").startswith(
-        ("LATIN", "FULLWIDTH LATIN", "MODIFIER LETTER", "MICRO SIGN", "FEMININE", "MASCULINE")
-    )
+    return Reading(plain(text), frozenset(unknown), truncated)

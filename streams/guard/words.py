@@ -6,7 +6,13 @@ import re
 import unicodedata
 from itertools import pairwise
 
-from palimpsest.streams.guard.lexicon import ARTICLES, CLITICS, CONTRACTIONS, PUNCTUATION, STOPS
+from palimpsest.streams.guard.data.cue_words import (
+    ARTICLES,
+    CLITICS,
+    CONTRACTIONS,
+    PUNCTUATION,
+    STOPS,
+)
 
 _WORD = re.compile(
     r"""

@@ -194,9 +194,23 @@ class Without:
         if self._is_the_same(event, target, neighbours):
             self._evolve(event)
             return
-        seeing = replace(admit, neighbours=neighbours)
+        seeing = replace(admit, neighbours=self._as_compared(event, neighbours))
         for outcome in decide(seeing, self.other, policy, event.time):
             self._evolve(outcome)
+
+    def _as_compared(self, event: Decided, found: Iterable[Neighbour]) -> tuple[Neighbour, ...]:
+        """The neighbours found there, with what the guard of that time saw of the same texts."""
+        seen = {one.candidate_id: one for one in event.data.evidence.neighbours}
+        return tuple(
+            structs.replace(
+                one,
+                near_identical=seen[one.candidate_id].near_identical,
+                cues=seen[one.candidate_id].cues,
+            )
+            if one.candidate_id in seen and self._asks_the_same(one.candidate_id)
+            else one
+            for one in found
+        )
 
     def _updates_there(self, event: Decided) -> bool:
         """Whether an update is one there, too: its text lives in no other memory."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from palimpsest import Palimpsest, store
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import CosineCheck, Policy
 from palimpsest.demo_judge import JudgeServer
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.policies import load_policy
@@ -20,6 +20,21 @@ from tests.stub_engine import load_stub
 __all__ = ["server"]
 
 STORE_TIME = load_policy("store-time")
+
+
+def unguarded(policy: Policy) -> Policy:
+    """The same policy where scores alone decide: without a judge, the gray zone is joined."""
+    checks = tuple(
+        check.model_copy(
+            update={"zones": tuple(z.model_copy(update={"guard": False}) for z in check.zones)}
+        )
+        if isinstance(check, CosineCheck)
+        else check
+        for check in policy.checks
+    )
+    return policy.model_copy(update={"checks": checks, "name": "unguarded"})
+
+
 QUICK = JudgeSettings(patience=2.0, retries=1)
 """Nobody waits long for a server that a test has stopped."""
 RUNTIMES = ("embedded", "cluster")

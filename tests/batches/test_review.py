@@ -21,9 +21,13 @@ from palimpsest.demo_judge import Fault, JudgeServer
 from palimpsest.reviewing import unreviewed
 from palimpsest.streams.judge.pairs import Pair
 from palimpsest.streams.judge.settings import JudgeSettings
-from tests.batches.conftest import STORE_TIME, embedded_alone
+from tests.batches.conftest import STORE_TIME as GUARDED
+from tests.batches.conftest import embedded_alone, unguarded
 from tests.batches.speaker import Installation, Speaker
 from tests.core.spec import ASK, KEEP, given, judge, retract, say
+
+STORE_TIME = unguarded(GUARDED)
+"""So that a gray text is rejected while nobody answers, whatever it says."""
 
 SAME = (
     "Cleo paints small wooden boats in the shed behind the house daily",

@@ -16,11 +16,13 @@ from bench.quality import (
     Fate,
     Pair,
     Seen,
+    as_edits,
     as_json,
     as_table,
     by_policy,
     by_store_time,
     count,
+    earned,
     measure,
     part_of,
     read_pairs,
@@ -56,9 +58,9 @@ def seen(a: str, b: str, cosine: float, jaccard: float = 0.0, *, duplicate: bool
     ("pair", "fate"),
     [
         (seen("Has a hen", "has  a HEN", 0.1), "exact"),
-        (seen("Has a hen", "has the hen.", 0.8), "joined"),
-        (seen("Has a hen", "has the hen.", 0.79), "asked"),
-        (seen("Has a hen", "has the hen.", 0.1, 0.9), "joined"),
+        (seen("Has a hen", "Has a hen.", 0.8), "joined"),
+        (seen("Has a hen", "Has a hen.", 0.79), "asked"),
+        (seen("Has a hen", "Has a hen.", 0.1, 0.9), "joined"),
         (seen("Has 2 hens", "has 3 hens.", 0.99), "asked"),
         (seen("Has 2 hens", "has 3 hens.", 0.1, 0.9), "asked"),
         (seen("Has 2 hens", "has 3 hens.", 0.6), "asked"),
@@ -149,24 +151,28 @@ def test_vectors_are_kept_between_runs(tmp_path: Path) -> None:
 
 def test_a_pair_is_seen_as_the_pipeline_sees_it() -> None:
     vectors = {
-        "Has two hens": Embedding(np.array([1, 0], np.float16), False, ()),
-        "Has 2 hens": Embedding(np.array([1, 0], np.float16), False, ("hens",)),
+        "She has two hens": Embedding(np.array([1, 0], np.float16), False, ()),
+        "She has 2 hens": Embedding(np.array([1, 0], np.float16), False, ("hens",)),
     }
-    found = see(Pair("Has two hens", "Has 2 hens", True), vectors)
+    found = see(Pair("She has two hens", "She has 2 hens", True), vectors)
     assert found.cosine == 1.0
-    assert found.jaccard == 0.5
+    assert found.jaccard == 0.6
     assert found.comparison.near_identical
     assert found.comparison.cues == ("unknown_token",)
 
 
 def test_results_are_printed_as_json_and_as_a_table() -> None:
-    pairs = [seen("Has a hen", "has the hen.", 0.9), seen("Has a hen", "Met Bo", 0.1)]
+    pairs = [seen("Has a hen", "Has a hen.", 0.9), seen("Has a hen", "Met Bo", 0.1)]
     found = {"all": measure(pairs, POLICY)}
-    row = json.loads(as_json(found, POLICY))["sets"]["all"]
+    edits = earned(pairs, POLICY)
+    told = json.loads(as_json(found, POLICY, edits))
+    assert told["edits"] == {"final-stop": {"joined": 1, "alone": 1}}
+    row = told["sets"]["all"]
     assert row["test"]["recall"] == row["test"]["joined"] / 2 == 0.5
     assert row["store-time"]["duplicates_asked"] == 1
     console = Console(record=True, width=120, quiet=True)
     console.print(as_table(found, POLICY))
+    console.print(as_edits(edits))
     assert all(isinstance(counts, Counts) for counts in found["all"])
 
 

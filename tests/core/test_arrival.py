@@ -90,14 +90,14 @@ def test_what_the_guard_stops_is_handed_to_the_judge() -> None:
     history = given(say("a", "Ada has 3 cats"), policy=guarded)
     history.when(say("b", "Ada has 4 cats", {"a": 0.99})).then("b pending")
     assert asked(history) == ["a"]
-    history.when(say("c", "Ada has 3 cats!", {"a": 0.99})).then("c auto_reject a")
+    history.when(say("c", "Ada has 3 cats.", {"a": 0.99})).then("c auto_reject a")
 
 
 def test_what_the_guard_stops_does_not_stop_the_next_best() -> None:
     zones = (Zone(at_least=0.9, action="auto_reject", guard=True),)
     guarded = policy(CosineCheck(check="cosine", zones=zones))
     history = given(say("a", "Ada has 3 cats"), say("b", "Ada has 4 cats"), policy=guarded)
-    history.when(say("c", "Ada has 4 cats!", {"a": 0.99, "b": 0.95})).then("c auto_reject b")
+    history.when(say("c", "Ada has 4 cats.", {"a": 0.99, "b": 0.95})).then("c auto_reject b")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_the_guard_compares_the_face_with_who_speaks_alone(
         judge("b", a="compose", text="Ada has 3 cats", sources="a b"),
         policy=guarded,
     )
-    history.when(say("c", "Ada has 3 cats!", {near: 0.95})).then(told)
+    history.when(say("c", "Ada has 3 cats.", {near: 0.95})).then(told)
 
 
 def test_an_exact_repeat_joins_the_earliest_of_its_hash_before_every_policy() -> None:

@@ -58,7 +58,7 @@ def test_each_answer_has_its_settlement(answer: Answer, told: str, shown: dict[s
     given(*GRAY).when(judge("b", a=answer)).then(told).shows(shown)
 
 
-def test_what_the_guard_stopped_no_fallback_joins() -> None:
+def test_what_the_guard_does_not_accept_no_fallback_joins() -> None:
     zones = (
         Zone(at_least=0.9, action="auto_reject", guard=True),
         Zone(at_least=0.7, action="pending"),
@@ -66,8 +66,10 @@ def test_what_the_guard_stopped_no_fallback_joins() -> None:
     rejecting = policy(CosineCheck(check="cosine", zones=zones), unavailable="reject")
     swapped = (say("a", "Ada loves Ben"), say("b", "Ben loves Ada", {"a": 0.99}))
     given(*swapped, policy=rejecting).when(judge("b", a="unavailable")).then("b fallback_keep")
-    gray = (say("a", "Ada drinks tea"), say("b", "Ada has some tea", {"a": 0.89}))
-    given(*gray, policy=rejecting).when(judge("b", a="unavailable")).then("b fallback_reject a")
+    reworded = (say("a", "Ada drinks tea"), say("b", "Ada has some tea", {"a": 0.89}))
+    given(*reworded, policy=rejecting).when(judge("b", a="unavailable")).then("b fallback_keep")
+    accepted = (say("a", "Ada drinks tea"), say("b", "Ada drinks tea.", {"a": 0.89}))
+    given(*accepted, policy=rejecting).when(judge("b", a="unavailable")).then("b fallback_reject a")
 
 
 @pytest.mark.parametrize("unavailable", ["keep", "reject", "supersede"])

@@ -68,7 +68,7 @@ def test_content_hash_exact_match_within_same_owner_alone(owner: Owner) -> None:
 
 def test_auto_reject_zone_98_and_near_identical(owner: Owner) -> None:
     long = f"{TEXT} {TEXT}"
-    first, second = owner.say(long, f"{long} .")
+    first, second = owner.say(long, f"{long}.")
     assert (second["decision"], second["joined_to"]) == ("auto_reject", first["candidate_id"])
     assert owner.faces() == [long]
 
@@ -104,14 +104,27 @@ def test_gray_zone_haiku_keep(owner: Owner) -> None:
 
 
 def test_gray_zone_haiku_down_fallback_reject(owner: Owner) -> None:
-    first, second = owner.say(TEXT, GRAY)
+    """Ours differs: what the guard accepts and nothing else."""
+    first, second = owner.say(TEXT, f"{TEXT}.")
+    assert second["decision"] == "pending"
     owner.judged(second, first, "unavailable")
     assert last(owner, Settled).data.decision == "fallback_reject"
     assert owner.faces() == [TEXT]
 
 
-def test_what_the_auto_reject_guard_stopped_no_fallback_rejects(owner: Owner) -> None:
-    first, second = owner.say("Ada loves Ben", "Ben loves Ada")
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("Ada loves Ben", "Ben loves Ada"),
+        (TEXT, GRAY),
+        (TEXT.replace("buy", "allow"), TEXT.replace("buy", "prohibit")),
+        (f"{TEXT} from Meyer", f"{TEXT} from Mayer"),
+    ],
+)
+def test_what_the_guard_does_not_accept_no_fallback_rejects(
+    owner: Owner, text: str, other: str
+) -> None:
+    first, second = owner.say(text, other)
     owner.judged(second, first, "unavailable")
     assert last(owner, Settled).data.decision == "fallback_keep"
 
@@ -196,7 +209,7 @@ def test_configuration_haiku_verify_enabled_false(owner: Owner) -> None:
     """Nobody is asked: the fallback settles a gray text at once."""
     off = RULES.model_copy(update={"judge": RULES.judge.model_copy(update={"enabled": False})})
     silent = Owner(owner.runtime, f"{owner.name} silent", off)
-    silent.say(TEXT, GRAY, "Ada loves Ben", "Ben loves Ada")
+    silent.say(TEXT, f"{TEXT}.", "Ada loves Ben", "Ben loves Ada")
     settled = [e.data.decision for e in silent.events() if isinstance(e, Settled)]
     assert settled == ["fallback_reject", "fallback_keep"]
     assert silent.faces() == [TEXT, "Ada loves Ben", "Ben loves Ada"]

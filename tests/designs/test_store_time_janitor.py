@@ -17,7 +17,7 @@ from palimpsest.contracts.requests import Selection
 from palimpsest.demo_judge import JudgeServer
 from palimpsest.streams.dedupe.key_tokens import STOPWORDS, key_tokens, sharing_pairs
 from palimpsest.streams.judge.settings import JudgeSettings
-from tests.batches.conftest import STORE_TIME
+from tests.batches.conftest import STORE_TIME, unguarded
 from tests.batches.speaker import Speaker
 
 LONGER = "Cleo paints small wooden boats in the shed behind the house daily"
@@ -34,9 +34,9 @@ def old_memories(ada: Speaker, *texts: str) -> list[str]:
 
 
 def rejected(ada: Speaker, *texts: str) -> None:
-    """Two texts of the gray zone, joined because no judge is wanted."""
+    """Two texts of the gray zone, joined because neither a judge nor the guard is asked."""
     off = STORE_TIME.judge.model_copy(update={"enabled": False})
-    ada.under(STORE_TIME.model_copy(update={"judge": off, "name": "off"}))
+    ada.under(unguarded(STORE_TIME).model_copy(update={"judge": off}))
     ada.say(*texts)
     ada.under(STORE_TIME)
     assert reviews(ada) == ["unreviewed"]

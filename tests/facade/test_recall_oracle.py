@@ -38,15 +38,13 @@ FILTERS: tuple[dict[str, Any], ...] = (
 
 def rows(chance: random.Random, count: int) -> list[dict[str, Any]]:
     def word(one: str) -> str:
-        if one == "the":
-            return chance.choice(["the", "a", "The"])
         return chance.choice([*[one] * 9, "two", "dog", "kettle"])
 
     return [
         {
             "owner_id": "ada",
             "id": f"{chance.getrandbits(64):x}",
-            "text": " ".join(map(word, WORDS)),
+            "text": " ".join(map(word, WORDS)) + chance.choice(["", "."]),
             "namespace": chance.choice(["home", "work"]),
             "category": chance.choice(["plan", "taste"]),
             "metadata": {"page": chance.choice([1, 2]), "draft": chance.choice([True, False])},

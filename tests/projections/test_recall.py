@@ -268,12 +268,12 @@ def test_the_ledger_is_asked_for_a_twin_behind_many_that_are_nearer(tmp_path: Pa
     oldest = history.admit("ada", "The kettle sings in 0 keys.", vector=same)
     for number in range(1, recall_lance.FEWEST + 8):
         history.admit("ada", f"The kettle sings in {number} keys.", vector=same)
-    history.admit("ada", "A kettle sings in 0 keys.", vector=twin, namespace="plans")
+    history.admit("ada", "The kettle sings in 0 keys", vector=twin, namespace="plans")
     project(tmp_path, history)
     asked, query = RecallOptions(1, folding=Folding(STANDARD)), of("The kettle sings.")
     [found] = recall_both(tmp_path, history.log, "ada", query, asked)
     assert (found["memory_id"], found["folded"]) == (oldest, []), "one elsewhere is no twin"
-    history.admit("ada", "A kettle sings in 0 keys.", vector=twin)
+    history.admit("ada", "The kettle sings in 0 keys", vector=twin)
     project(tmp_path, history)
     assert recall_lance.recall(tmp_path, history.log, "ada", query, asked) is None
 
@@ -296,7 +296,7 @@ def test_the_ledger_is_asked_about_a_pair_that_only_rounding_may_fold(
     history = History()
     history.admit("ada", "The kettle sings.")
     near = at_cosine("The kettle sings.", cosine)
-    history.admit("ada", "The kettle sings!", vector=near)
+    history.admit("ada", "The kettle sings", vector=near)
     project(tmp_path, history)
     asked = RecallOptions(5, folding=Folding(STANDARD))
     found = recall_lance.recall(tmp_path, history.log, "ada", of("The kettle sings."), asked)

@@ -69,6 +69,11 @@ FOUND = [
     (Cue.ANTONYM, "Drives a green van.", "Drives a grey van."),
     (Cue.ANTONYM, "Loves opera.", "Hates opera."),
     (Cue.UNKNOWN_TOKEN, "Любит чай.", "Любит чай."),
+    (Cue.CASE, "She left IT early.", "She left it early."),
+    (Cue.CASE, "The plant gives 4 MW.", "The plant gives 4 mW."),
+    (Cue.NUMBER, "Uses Go 1.3.", "Uses Go 1.30."),
+    (Cue.NUMBER, "Takes .5 of it.", "Takes 5 of it."),
+    (Cue.NUMBER, "Lives at 9a.", "Lives at 9."),
     (Cue.UNKNOWN_TOKEN, "Likes чай.", "Likes tea."),
     (Cue.NEGATION, "Was useless.", "Was use."),
     (Cue.UNKNOWN_TOKEN, "お茶が好きです", "お茶が嫌いです"),
@@ -80,7 +85,7 @@ NOT_FOUND = [
     (Cue.NUMBER, "Owes two hundred and fifty five euros.", "Owes 255 euros."),
     (Cue.NUMBER, "The town has 3 million people.", "The town has 3,000,000 people."),
     (Cue.NUMBER, "Came third.", "Came 3rd."),
-    (Cue.NUMBER, "Weighs 3.50 kg.", "Weighs 3.5 kg."),
+    (Cue.NUMBER, "The parcel weighs 3.50 kg.", "The parcel weighs 3.5 kg."),
     (Cue.NUMBER, "Is twenty-one.", "Is 21."),
     (Cue.NUMBER, "Weighs 0.0005 thousand tons.", "Weighs 0.5 tons."),
     (Cue.DATE, "Born on March 10th, 1987.", "Born on 10 March 1987."),
@@ -98,7 +103,7 @@ NOT_FOUND = [
     (Cue.UNIT, "Rose 5 percent.", "Rose 5%."),
     (Cue.VERSION, "Runs v1.2.3.", "Runs 1.2.3."),
     (Cue.NEGATION, "Doesn’t eat fish.", "Does not eat fish."),
-    (Cue.NEGATION, "Is not unhappy.", "Is happy."),
+    (Cue.NEGATION, "It is not impossible.", "It is possible."),
     (Cue.NEGATION, "The bus never stopped.", "On Monday the bus never stopped."),
     (Cue.NEGATION, "Waits inside.", "Waits at the side."),
     (Cue.NEGATION, "Is not sad.", "Is not late."),
@@ -186,7 +191,7 @@ def test_unknown_words_are_a_cue_only_where_they_differ() -> None:
 def test_numbers_and_dates_are_read_as_people_write_them(
     text: str, numbers: list[str], dates: list[str]
 ) -> None:
-    found = read(text)
+    found = read(text).clues
     assert ([*found.numbers], [*found.dates]) == (numbers, dates)
 
 
@@ -216,18 +221,16 @@ def test_numbers_and_dates_are_read_as_people_write_them(
         ("May of 2020", "@2020-5-?"),
         ("3/4/20", "@3/4/20"),
         ("version 7", "^7"),
-        ("next - to the mill", "beside mill"),
-        ("no-longer works", "no-longer work"),
-        ("while eating", "eat"),
-        ("while he eats", "while he eat"),
-        ("Hi! the user likes tea", "hi like tea"),
+        ("next - to the mill", "next to mill"),
+        ("no-longer works", "no longer works"),
+        ("Hi! the user likes tea", "hi user likes tea"),
         ("user asked", "user asked"),
         ("'s tea", "tea"),
         ("n't go", "not go"),
     ],
 )
-def test_a_text_is_read_as_the_terms_that_carry_its_meaning(text: str, terms: str) -> None:
-    assert " ".join(read(text).terms) == terms
+def test_cues_are_seen_by_the_terms_of_a_text(text: str, terms: str) -> None:
+    assert " ".join(read(text).clues.terms) == terms
 
 
 @pytest.mark.parametrize(
@@ -240,12 +243,12 @@ def test_a_text_is_read_as_the_terms_that_carry_its_meaning(text: str, terms: st
     ],
 )
 def test_a_number_of_thirty_figures_grows_no_more(text: str, numbers: list[str]) -> None:
-    assert [*read(text).numbers] == numbers
+    assert [*read(text).clues.numbers] == numbers
 
 
 def test_a_sign_alone_is_no_fact() -> None:
-    assert read("# 5 and #").numbers == ("#5",)
-    assert read("# 5 and #").measures == ("#5 #",)
+    assert read("# 5 and #").clues.numbers == ("#5",)
+    assert read("# 5 and #").clues.measures == ("#5 #",)
 
 
 @pytest.mark.parametrize("after", ["zero", "ten", "geese"])
@@ -255,7 +258,7 @@ def test_a_hyphen_belongs_to_a_number_only_before_one_to_nine(after: str) -> Non
 
 
 def test_a_negator_before_a_preposition_negates_no_word() -> None:
-    assert read("Never on Monday, not tea.").negations == ("never ", "not tea")
+    assert read("Never on Monday, not tea.").clues.negations == ("never ", "not tea")
 
 
 def test_the_order_ratio_counts_every_word() -> None:
@@ -263,8 +266,8 @@ def test_the_order_ratio_counts_every_word() -> None:
 
 
 def test_a_word_of_several_leaves_nothing_empty() -> None:
-    assert read("n't go").words == ("not", "go")
-    assert read("'s tea").words == ("tea",)
+    assert read("n't go").clues.words == ("not", "go")
+    assert read("'s tea").clues.words == ("tea",)
 
 
 def test_an_and_before_no_number_is_none_of_it() -> None:

@@ -43,13 +43,14 @@ CUED = (
     Pair("The dog bit the man", "The man bit the dog"),
     Pair("We met Ada at noon", "We met Grace at noon"),
     Pair("The tea is hot", "The tea is cold"),
+    Pair("She left IT early", "She left it early today"),
 )
 BLIND = (
     Pair("Ada likes дом", "Ada likes дым"),
     Pair(NEAR.older, NEAR.newer, truncated=True),
 )
 ROWS: dict[str, tuple[Pair, ...]] = {
-    "same normalised text": (Pair("Ada has a dog", "ada  has a dog"),),
+    "same normalised text": (Pair("Ada has a dog", "Ada has a dog "),),
     "near-identical, no cue": (NEAR,),
     "other words, no cue": (OTHER_WORDS,),
     "any cue but the last two": CUED,

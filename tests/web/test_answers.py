@@ -15,7 +15,7 @@ from palimpsest.web.answers import Answer, Choice, give, sides
 from palimpsest.web.waiting import Pair, read_pairs
 from tests.web.conftest import own_words, pair_texts, say
 
-JOINED = (own_words(9, 30), f"{own_words(9, 30)} also")
+JOINED = (own_words(9, 30), f"{own_words(9, 30)}.")
 
 
 def the_pair(store: Palimpsest, waits_as: str) -> Pair:

@@ -69,7 +69,7 @@ def test_each_answer_is_an_event_at_once_by_the_person_who_gave_it(served: Use[N
 def test_a_join_is_confirmed_or_taken_out_and_both_are_taken_back(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         said = own_words(0, 30)
-        for text in (said, f"{said} also"):
+        for text in (said, f"{said}."):
             await server.add(text)
         [before] = await _list(server)
         browser = Browser(server)
@@ -182,7 +182,7 @@ def test_answers_that_are_taken_back_are_all_left_again(served: Use[None]) -> No
     async def used(server: Server) -> None:
         await waiting_pairs(server, 3)
         said = own_words(9, 30)
-        for text in (said, f"{said} also"):
+        for text in (said, f"{said}."):
             await server.add(text)
         browser = Browser(server)
         await browser.enter()
@@ -219,7 +219,7 @@ def test_an_answer_about_a_pair_that_is_not_audited_leaves_the_audit_as_it_is(
         await waiting_pairs(server, 3)
         for said in (own_words(8, 30), own_words(9, 30)):
             await server.add(said)
-            await server.add(f"{said} also")
+            await server.add(f"{said}.")
         browser = Browser(server)
         await browser.enter()
         for path, left in (("/review/audit", 2), ("/review?in_decision=pending", 3)):
@@ -263,13 +263,13 @@ def test_the_newer_replaces_also_where_a_rule_has_joined_the_two(served: Use[Non
     async def used(server: Server) -> None:
         said = own_words(8, 30)
         await server.add(said)
-        await server.add(f"{said} also")
+        await server.add(f"{said}.")
         browser = Browser(server)
         await browser.enter()
         await browser.get("/review/audit")
         await browser.say("newer")
         assert browser.notice.startswith("Recorded")
-        assert await faces(server) == [f"{said} also"]
+        assert await faces(server) == [f"{said}."]
         await browser.send("/review/undo", queue="audit")
         assert await faces(server) == [said]
 
@@ -787,7 +787,7 @@ def test_a_restart_forgets_no_answer(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await waiting_pairs(server, 4)
         said = own_words(9, 30)
-        for text in (said, f"{said} also"):
+        for text in (said, f"{said}."):
             await server.add(text)
         browser = Browser(server)
         await browser.enter()
@@ -853,7 +853,7 @@ def test_of_a_restart_a_person_sees_their_own_answers(served: Use[None]) -> None
 def test_a_restart_forgets_no_answer_about_a_join(served: Use[None], word: str) -> None:
     async def used(server: Server) -> None:
         said = own_words(0, 30)
-        for text in (said, f"{said} also"):
+        for text in (said, f"{said}."):
             await server.add(text)
         before = await _list(server)
         browser = Browser(server)
@@ -947,7 +947,7 @@ def test_where_judge_and_guard_disagree_it_is_told_and_comes_first(served: Use[N
 
     async def used(server: Server) -> None:
         said = own_words(0, 30)
-        for text in (said, f"{said} also"):
+        for text in (said, f"{said}."):
             await server.add(text)
         [joined] = await server.twin.sql("SELECT decision FROM review_queue")
         assert joined["decision"] == "token_reject", "the guard had no objection"

@@ -294,7 +294,7 @@ MEETS = "Ada meets her brother on Sundays at {} in the café near the bridge"
 REMEMBERED = (
     *map(KEY.format, ("third", "fourth")),
     *map(MEETS.format, ("9", "10")),
-    *(f"{own_words(70, 30)}{end}" for end in ("", " also")),
+    *(f"{own_words(70, 30)}{end}" for end in ("", ".")),
 )
 """As people are shown it in docs/review.md."""
 

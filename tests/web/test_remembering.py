@@ -31,7 +31,7 @@ def asked(store: Palimpsest, number: int = 0) -> tuple[str, str]:
 def joined(store: Palimpsest) -> tuple[str, str, str]:
     """A pair that a rule has joined, and the decision."""
     said = own_words(9, 30)
-    older, newer = say(store, said, f"{said} also")
+    older, newer = say(store, said, f"{said}.")
     [join] = store.show_candidate(newer)["joins"]
     return older, newer, join["decision_id"]
 

@@ -132,7 +132,7 @@ def test_what_differs_is_recorded_so_that_nobody_asks_again() -> None:
 
 
 def test_certain_pairs_need_no_judge() -> None:
-    twins = (at("a", "Ada owns a boat", 0), at("b", "Ada owns the boat", 1))
+    twins = (at("a", "Ada owns a boat", 0), at("b", "Ada owns a boat.", 1))
     _, [join], judge = run_of(given(*twins, policy=STILL))
     assert isinstance(join, CombineRequest)
     assert (join.decision, join.rank, judge.asked) == ("auto_reject", "rule", [])
@@ -193,9 +193,9 @@ def test_of_pairs_that_are_as_near_the_earlier_memories_come_first() -> None:
 def test_certain_pairs_make_no_chain_of_merges_either() -> None:
     """All three are beyond doubt the same in pairs; the third is left for the next run."""
     three = (
-        at("a", "Ada owns a boat in the harbour", 0),
-        at("b", "Ada owns the boat in the harbour", 1),
-        at("c", "Ada owns the boat in a harbour", 2),
+        at("a", "Ada owns a big lamp in the harbour", 0),
+        at("b", "Ada owns a large lamp in the harbour", 1),
+        at("c", "Ada owns a big lamp in the harbour.", 2),
     )
     run, joins, judge = run_of(given(*three, policy=STILL))
     assert [one["decision"] for one in run.joins] == ["auto_reject"]
@@ -212,7 +212,7 @@ def at_cosine(name: str, text: str, cosine: float) -> Step:
     [(0.8799, []), (0.88, ["llm_reject"]), (0.9799, ["llm_reject"]), (0.98, ["auto_reject"])],
 )
 def test_zones_are_inclusive_upward(cosine: float, decisions: list[str]) -> None:
-    twins = (at("a", "Ada owns a boat", 0), at_cosine("b", "Ada owns the boat", cosine))
+    twins = (at("a", "Ada owns a boat", 0), at_cosine("b", "Ada owns a boat.", cosine))
     run, _, _ = run_of(given(*twins, policy=STILL))
     assert [one["decision"] for one in run.joins] == decisions
     assert all(one["similarity"] == cosine for one in run.joins)

@@ -1,11 +1,12 @@
-"""The closed word classes of English that the guard knows, written from grammar, not from data.
+"""English words by which a cue is seen, and the closed classes that token Jaccard leaves out.
 
-A word that is in no class stands for itself, so a text in another language is compared by its words
-as they are. The classes decide what may be left out or exchanged without a change of meaning; what
-is missing from them costs a question to the judge, never a false join.
+They name what a pair differs in; they never join one. The classes of the tokens are recorded in
+scores and do not change.
 """
 
 from __future__ import annotations
+
+from itertools import permutations
 
 CONTRACTIONS: dict[str, tuple[str, ...]] = {
     "won't": ("will", "not"),
@@ -36,20 +37,13 @@ ARTICLES = frozenset(
     "a an the this these those its also indeed moreover furthermore additionally really actually"
     " basically".split()
 )
-"""Words that may be left out anywhere: articles, and adverbs that only address the reader."""
+"""Articles, and adverbs that only address the reader: they are no tokens."""
 
 STOPS = frozenset("is are am be being that which who whom it there called named titled".split())
-"""Words without content that part what stands before them from what stands after.
-
-The present forms of *be*, relative pronouns, the empty *it* and *there*, and what introduces a
-name. The past forms are not among them: what was may be no more.
-"""
-
-STATIVE = frozenset("located situated positioned placed".split())
-"""Participles that say no more than *be* where a place follows."""
+"""Words without content of their own: they are no tokens."""
 
 PUNCTUATION = frozenset(".,;:!'\"()[]{}-–—…`´‘’“”„«»‹›·•|_*‐‑‒―，。、；：！（）「」『』【】《》")
-"""Marks that part words and change no meaning; any other sign stands for itself (``?`` ``/``)."""
+"""Marks that are no tokens; any other sign stands for itself (``?`` ``/``)."""
 
 PREPOSITIONS = frozenset(
     (
@@ -60,12 +54,6 @@ PREPOSITIONS = frozenset(
     ).split()
 )
 """Words that bind the noun that follows them."""
-
-SUBJECTS = frozenset("i he she they we you".split())
-"""Pronouns that can only be the subject of a clause, which begins with them."""
-
-SUBORDINATORS = frozenset("because when where while if although though unless whereas".split())
-"""Words that open a clause of its own."""
 
 NEGATORS = frozenset(
     (
@@ -123,12 +111,16 @@ _EXCLUSIVE = """
 """
 
 
-def _pairs() -> frozenset[tuple[str, str]]:
-    found = {tuple(pair.split("/")) for pair in _ANTONYMS.split()}
+def _opposites() -> dict[str, frozenset[str]]:
+    pairs = {tuple(pair.split("/")) for pair in _ANTONYMS.split()}
     for line in _EXCLUSIVE.split("|"):
-        found |= {(one, other) for one in line.split() for other in line.split() if one != other}
-    return frozenset((a, b) for one, other in found for a, b in ((one, other), (other, one)))
+        pairs |= set(permutations(line.split(), 2))
+    found: dict[str, set[str]] = {}
+    for one, other in pairs:
+        found.setdefault(one, set()).add(other)
+        found.setdefault(other, set()).add(one)
+    return {word: frozenset(others) for word, others in found.items()}
 
 
-ANTONYMS: frozenset[tuple[str, str]] = _pairs()
-"""Pairs of words that cannot both hold of one thing, in both orders."""
+OPPOSITES: dict[str, frozenset[str]] = _opposites()
+"""Each word, to those that cannot hold of the same thing."""

@@ -1,0 +1,1 @@
+"""Word lists of the guard, by language: data only, no rule."""

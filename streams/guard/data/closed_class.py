@@ -1,0 +1,108 @@
+"""Function words by which a language is known, and that English text hardly ever holds.
+
+A word that is English as well, in lower case (*die*, *in*, *a*, *is*), is in no list but that of
+English, and there only if no other language of the list writes it.
+"""
+
+from __future__ import annotations
+
+ENGLISH = frozenset(
+    (
+        "the and of with from by his her hers she they them their theirs my mine your yours our"
+        " you we its it this these those that what which whose where when why how has have had"
+        " does did doesn't don't didn't isn't aren't wasn't weren't won't can't cannot"
+        " couldn't wouldn't"
+        " are were been being would could should might must not never every each some any many much"
+        " both other another very too also only just than then there here because although while"
+        " until about after before between through during without within into onto over under near"
+        " behind beside above below across toward towards around outside inside who whom"
+        " one two three four five six seven eight nine ten for at an he it's he's she's that's"
+        " i'm you're we're they're nobody nothing everyone everything someone something"
+    ).split()
+)
+"""English function words that say that a text is English, as long as no other language speaks."""
+
+CONTENT = frozenset(
+    (
+        "girl boy dog cat house woman women children people school work works working day week"
+        " month year morning evening night food water name friend friends brother sister mother"
+        " father likes loves hates wants needs lives owns drinks eats plays reads writes walks runs"
+        " swims speaks thinks knows goes makes takes gives comes says sees uses has loves enjoys"
+        " prefers moved bought sold married born died old new good great little small big large"
+        " white black red green blue yellow happy sad near street road city town river user"
+        " customer"
+        " called named swim sings plays drives buys tells asks meeting coffee tea drawing sitting"
+        " standing walking running talking playing holding"
+        " wearing eating drinking riding"
+    ).split()
+)
+"""Everyday English words that no language listed below has: they speak for English, too."""
+
+_OTHERS = """
+    der das und ist nicht ein eine einen einem einer sie wir ihr mit von zu auf für im am beim dem
+    den des sich auch noch oder aber wenn dass wird wurde haben hat sind war mein meine sein seine
+    seit nach über bei aus kein keine macht nach um zum zur durch gegen ohne vor unter zwischen
+    jeden jeder alle nur schon immer ich du er es mich dich uns euch ihm ihn ihnen
+    ; el la los las un una unos unas y o que es en por con para su sus del al se lo le les no muy
+    pero como más mi tu está están fue ser tiene vive casa todos cada cuando donde sin sobre entre
+    ; le les des du une et est sont dans pour pas ne avec sur par au aux ce cette ces il elle ils
+    elles nous vous je tu mon ton son sa ses leur leurs qui que dont où mais donc été être avoir
+    ; il gli uno di da con per tra fra che non è sono ha hanno ho questo questa suo sua nel nella
+    della dello degli alla alle dal dalla ogni anche più molto
+    ; o os as um uma e de do da dos das em no na nos nas por para com não ele ela eles elas seu sua
+    foi ser está tem mais mas todos muito
+    ; het een de van niet dat dit zijn haar hij zij wij jullie naar voor ook maar met bij uit op om
+    aan als nog wel heeft hebben wordt werd geen deze die
+    ; och att det som inte jag han hon vi ni mig dig sig med för på av till från eller när var är
+    har hade kan ska ett en den de
+    ; og ikke jeg hun deg meg seg av til fra på som eller når var er har et en den de vil skal
+    ; ja ei se hän minä sinä he ovat oli olla mutta kun kuin myös että joka tämä
+    ; nem és az egy hogy van volt meg csak már még ez azt mint vagy kell neki
+    ; bir ve bu da de için ile çok ama gibi daha ben sen biz siz onlar değil var yok olarak
+    ; nie się jest są był była na do za od po przez dla czy ale jak tak tylko już jego jej ich
+    ; je se na že si jsem jsi jsou byl byla ale jak nebo pro při od do za ani už
+    ; si este sunt nu cu pe din la mai sau dar care ce am ai au fost pentru lui ei ele
+    ; yang dan di ke dari tidak ini itu dengan untuk pada adalah saya dia mereka kami kita akan
+    sudah
+    ; ang ng mga sa ay hindi ako siya ito iyon kung para
+    ; wa na ya ni kwa katika yeye mimi sisi hii hiyo lakini
+    ; là và của có không một những được cho với người này
+    ; ne u i je na se da su za od do ali kao što nije bio bila
+"""
+_SHARED = frozenset(
+    (
+        "a i an in is it as at am are on or so me my he we us do to no be by if of all her his the"
+        " for from and man men had has have hat can will die war bin fast art hut hand wind brief"
+        " come take same some ten per pro via et van den most over under water winter was were one"
+        " here there then than let set get got ask him case pan son sin mint volt till vi van bio"
+        " ton plus met van mine sole non sent note large code min mug"
+    ).split()
+)
+
+OTHERS: frozenset[str] = frozenset(_OTHERS.replace(";", " ").split()) - _SHARED
+"""Function words of other languages that are no English words: one of them is another language."""
+
+AMBIGUOUS = frozenset(
+    (
+        "an at for he her has have are one ten two six under over must my we were his him it them"
+        " red sad old her man mine must is hotel restaurant pub café cafe museum villa radio piano"
+        " guitar camera monitor tablet computer laptop banana pizza sandwich canoe kayak scooter"
+        " tractor park bridge robot hat gate bank lamp sofa hen dog bush wall bus farm garage pony"
+        " tiger lion station airport telephone television keyboard flag pole surfer tourist van"
+        " skateboard snowboard kiosk oven toaster boy baby designer dentist soldier student pianist"
+        " stole hall tent door box orange rose zebra panda giraffe"
+    ).split()
+)
+"""English words that are words of other languages, too: they speak for English in pairs alone."""
+
+PAIRS = frozenset(
+    f"{subject} {verb}"
+    for subjects, verbs in (
+        ("he she it who there", "is was has had will would does did can"),
+        ("i", "am have was had will would do did can"),
+        ("we you they", "are have were had will would do did can"),
+    )
+    for subject in subjects.split()
+    for verb in verbs.split()
+)
+"""Two words that stand beside each other in English alone."""

@@ -1,0 +1,339 @@
+"""English: the words that the edits of the table know, each list for one use."""
+
+from __future__ import annotations
+
+
+def _words(*lines: str) -> frozenset[str]:
+    return frozenset(" ".join(lines).split())
+
+
+LOANS = _words(
+    "café cafés naïve cliché clichés fiancé fiancée façade crème brûlée jalapeño résumé déjà"
+    " entrée soufflé sauté née décor protégé touché"
+)
+"""English words that are written with other letters than a to z."""
+
+# -- nouns -----------------------------------------------------------------------------------------
+
+PERSONS = _words(
+    "boy girl child kid man woman person baby baker butcher farmer gardener waiter waitress"
+    " plumber carpenter electrician mechanic dentist engineer scientist programmer developer"
+    " lawyer writer painter musician singer dancer actor actress teacher student librarian"
+    " soldier sailor photographer designer architect accountant journalist violinist pianist"
+    " cellist drummer monk nun neighbour neighbor tourist cyclist swimmer runner skier surfer"
+    " skateboarder"
+)
+"""People that can be counted; no relatives and none whose word is a common verb."""
+
+THINGS = _words(
+    "dog cat puppy kitten horse cow pig goat hen rabbit parrot hamster pony donkey bird animal"
+    " tortoise frog elephant giraffe zebra monkey bear tiger lion wolf squirrel pigeon"
+    " mill inn hotel restaurant pub cafe café museum library theater theatre cinema bakery"
+    " pharmacy supermarket shop garage cottage villa castle tower bridge lake river stream pond"
+    " pool hill mountain valley island beach forest garden park field farm village town city"
+    " building church station airport harbour harbor street road"
+    " bicycle bike car lorry truck van motorcycle motorbike scooter tractor boat canoe kayak"
+    " helicopter airplane aeroplane tent caravan"
+    " lamp sofa couch chair armchair desk bookshelf wardrobe cupboard mirror carpet rug curtain"
+    " pillow blanket cushion bathtub sink toilet oven stove microwave fridge refrigerator freezer"
+    " dishwasher kettle toaster teapot cup mug bowl bottle spoon knife basket bucket suitcase"
+    " backpack umbrella hat jacket sweater jumper scarf shirt skirt coat raincoat"
+    " computer laptop camera printer keyboard monitor tablet telephone television radio"
+    " piano guitar cello violin flute trumpet clarinet saxophone accordion harp ukulele banjo"
+    " trombone oboe harmonica viola drum"
+    " door window balcony terrace fireplace staircase fence gate wall yard lawn tree bush flower"
+    " banana pizza sandwich pancake pineapple cookie"
+    " ball kite skateboard surfboard snowboard racquet helmet bench sign statue fountain"
+    " flag candle toy doll puzzle box object pole table platform"
+)
+"""Things and animals that can be counted and seen."""
+
+GROUPS = _words(
+    "band family crowd group country team herd flock hole piece fire bit stage shovel whistle train"
+    " plane toilet pot plate tray glass boot shoe bag wallet key pen pencil ring necklace present"
+    " vase painting picture photo office kitchen bathroom bedroom room apartment flat"
+    " stone rock leaf"
+    " fish bee spider snake mouse rat duck swan chicken insect cake apple egg tomato potato child"
+    " male female lady guy fellow fan store stall kiosk stadium harbor ship ferry bus island"
+) - {"bit", "fire"}
+"""What is small and little, and is no thing to stand beside."""
+
+CAPTIONED = (
+    PERSONS
+    | THINGS
+    | _words(
+        "group pair couple family crowd herd flock people men women boys girls children kids"
+        " dogs cats"
+        " horses zebras giraffes elephants sheep cows bears birds surfers skiers players"
+    )
+)
+"""What a picture shows: the head of a caption's subject."""
+
+COLOURS = _words(
+    "black white red blue green yellow brown pink purple orange grey gray silver golden"
+)
+PLAIN_ADJECTIVES = COLOURS | _words(
+    "new old big large small little huge tiny young tall short long round square wooden metal"
+    " plastic empty modern beautiful pretty lovely nice cheap expensive blond blonde cute heavy"
+    " yellow dirty clean grassy busy muddy quiet city dirt"
+)
+"""Adjectives that may stand between an article and its noun."""
+
+DETERMINERS = _words("a an the this that my your his her its our their")
+POSSESSIVES = _words("my your his her its our their")
+
+# -- verbs -----------------------------------------------------------------------------------------
+
+BE = _words("is are was were am 's 're 'm")
+AUXILIARIES = _words(
+    "is are was were am be been being has have had do does did will would can could may might"
+    " shall should must isn't aren't wasn't weren't hasn't haven't hadn't don't doesn't didn't"
+    " won't wouldn't can't cannot couldn't shouldn't mustn't"
+)
+
+STATES = _words("likes loves has is wants prefers lives enjoys hates owns speaks knows believes")
+"""Verbs in the third person that no noun in the plural looks like."""
+
+STATES_BEFORE_OBJECTS = STATES - {"is"}
+
+ACTIONS = _words(
+    "drinks drank eats ate swims swam walks walked runs ran sleeps slept cooks cooked cycles cycled"
+    " jogs jogged dances danced sings sang skis skied drives drove"
+)
+"""Verbs of doing: a time said of the sentence is the time of the deed, wherever it stands."""
+
+SHOWN = _words(
+    "standing sitting walking running riding holding wearing eating drinking sleeping lying laying"
+    " playing jumping swimming looking watching talking reading smiling carrying throwing catching"
+    " flying skiing surfing snowboarding skateboarding swinging posing cooking driving grazing"
+    " floating hanging leaning pulling pushing kicking hitting working relaxing laughing singing"
+    " dancing climbing crossing waiting resting brushing cutting making taking using feeding"
+    " chasing performing preparing"
+)
+"""What is seen of a captioned subject: *is* before these says no more than they alone."""
+
+FINITE = (
+    AUXILIARIES
+    | STATES
+    | ACTIONS
+    | _words(
+        "said says told tells asked thinks thought knew went goes came comes saw sees made"
+        " makes took"
+        " takes gave gives got gets left leaves kept keeps put puts let lets fell falls sat"
+        " sits stood"
+        " stands lay lies hung hangs wore wears held holds rode rides ran runs threw throws caught"
+        " catches flew flies hit hits kicked kicks jumped jumps played plays worked works watched"
+        " watches looked looks talked talks read reads wrote writes met meets found finds"
+        " bought buys"
+        " sold sells paid pays won wins lost loses broke breaks cut cuts died dies fired hired"
+    )
+)
+"""Forms that can be a sentence's verb: in a caption there is none."""
+
+# -- words around ----------------------------------------------------------------------------------
+
+PREPOSITIONS = _words(
+    "in on at of by for with from to into onto near beside behind under over above below between"
+    " among around through across along during after before outside against toward towards"
+    " without"
+)
+PLACING = _words("in on at near beside behind under underneath inside outside above below against")
+"""Prepositions that say where a captioned subject is, or what it has."""
+
+CLAUSES = _words(
+    "and or but nor yet so who whom whose which that because when while where if although though"
+    " unless whereas as since until than"
+)
+"""Words by which a sentence has more clauses or items than one."""
+
+NEGATORS = _words(
+    "not no never none nobody nothing nowhere neither nor without hardly barely scarcely rarely"
+    " seldom cannot"
+)
+QUANTIFIERS = _words(
+    "all every each both everyone everybody everything everywhere many most few several some any"
+    " anyone anything only just always often sometimes usually because since half"
+)
+"""Words whose reach a *not* beside a verb can change."""
+
+SUBJECTS = _words("i he she it we you they")
+ABBREVIATIONS = _words("mr mrs ms dr prof st vs no fig sr jr mt ave approx dept est etc")
+"""A full stop after one of these ends no sentence."""
+
+# -- contractions ----------------------------------------------------------------------------------
+
+CONTRACTED: dict[str, tuple[str, ...]] = (
+    {f"{stem}n't": (stem, "not") for stem in (
+        "do does did is are was were has have had could should would must need".split()
+    )}
+    | {"can't": ("cannot",), "won't": ("will", "not"), "i'm": ("i", "am")}
+    | {f"{who}'re": (who, "are") for who in ("you", "we", "they")}
+    | {f"{who}'ve": (who, "have") for who in ("i", "you", "we", "they")}
+    | {f"{who}'ll": (who, "will") for who in ("i", "you", "he", "she", "it", "we", "they")}
+)  # fmt: skip
+"""Contractions that stand for one thing only."""
+
+BARE: dict[str, str] = {
+    form.replace("'", ""): form
+    for form in "don't doesn't didn't isn't aren't wasn't hasn't haven't couldn't wouldn't".split()
+}
+"""Contractions as typed without their apostrophe, where that is no word of its own."""
+
+IS_OR_HAS: dict[str, str] = {f"{who}'s": who for who in ("he", "she", "it", "that", "there")}
+"""Contractions that stand for *is* or *has*: what follows decides."""
+
+AFTER_IS = (
+    PLAIN_ADJECTIVES
+    | SHOWN
+    | _words(
+        "a an the in on at from not very too so really happy glad sad tired ill sick hungry afraid"
+        " late early ready busy sure raining snowing true fair possible important"
+    )
+)
+"""What can follow *is* and not *has*; *not* is looked behind."""
+
+# -- spelling and synonyms -------------------------------------------------------------------------
+
+SPELLINGS: tuple[tuple[str, str], ...] = tuple(
+    (one, other)
+    for line in """
+    color colour | colors colours | colored coloured | favorite favourite | favorites favourites
+    | gray grey | theater theatre | theaters theatres | flavor flavour | flavors flavours
+    | neighbor neighbour | neighbors neighbours | neighborhood neighbourhood | honor honour
+    | humor humour | rumor rumour | behavior behaviour | harbor harbour | organize organise
+    | organizes organises | organized organised | realize realise | realizes realises
+    | realized realised | recognize recognise | recognizes recognises | recognized recognised
+    | apologize apologise | apologized apologised | traveler traveller | travelers travellers
+    | traveling travelling | traveled travelled | jewelry jewellery | pajamas pyjamas
+    | mustache moustache | yogurt yoghurt | donut doughnut | donuts doughnuts | canceled cancelled
+    | canceling cancelling | cozy cosy | skeptical sceptical | cafe café | airplane aeroplane
+    | airplanes aeroplanes | specialize specialise | specializes specialises | email e-mail
+    | emails e-mails
+    """.split("|")
+    for one, other in [line.split()]
+)
+"""British and American spellings of one word that is no other word in either."""
+
+HYPHENED = _words(
+    "family-friendly kid-friendly child-friendly well-known part-time full-time second-hand"
+    " long-term short-term high-quality low-cost left-handed right-handed gluten-free sugar-free"
+)
+"""Compounds that say the same in two words."""
+
+COMPLEMENTS: dict[str, str] = {
+    "un" + base: base
+    for base in (
+        "available able necessary aware true real fair sure certain likely important healthy safe"
+        " stable reliable common usual natural clear willing familiar comfortable acceptable"
+        " ready surprising pleasant popular successful interested official"
+        " interesting realistic reasonable"
+    ).split()
+} | dict(
+    pair.split("/")
+    for pair in (
+        "impossible/possible imperfect/perfect impolite/polite impatient/patient"
+        " impractical/practical improbable/probable incorrect/correct incomplete/complete"
+        " inaccurate/accurate inadequate/adequate inappropriate/appropriate"
+        " inconvenient/convenient inconsistent/consistent inefficient/efficient"
+        " ineffective/effective inexpensive/expensive insufficient/sufficient"
+        " insignificant/significant invisible/visible insecure/secure illogical/logical"
+        " irrational/rational irregular/regular irrelevant/relevant inactive/active"
+        " dishonest/honest disloyal/loyal"
+    ).split()
+)
+"""Contraries by a prefix that say no more and no less than *not* before the other word."""
+
+TWOFOLD = _words(
+    "possible available necessary able aware true real fair complete correct visible relevant"
+    " accurate important appropriate official perfect logical polite usual common surprising"
+    " healthy certain sure stable secure ready"
+)
+"""Words between which and their contrary there is nothing, so that *not un-* gives them back."""
+
+NUMBERS: dict[str, str] = {
+    word: str(value)
+    for value, word in enumerate(
+        "two three four five six seven eight nine ten eleven twelve".split(), 2
+    )
+} | {"twenty": "20", "thirty": "30", "forty": "40", "fifty": "50"}  # fmt: skip
+"""Numbers that are written in words as often as in figures; *one* is a pronoun as well."""
+
+# -- times and measures ----------------------------------------------------------------------------
+
+WEEKDAYS = _words("monday tuesday wednesday thursday friday saturday sunday")
+MONTHS = _words("january february april june july september october november december")
+"""Months that are no other word."""
+DAYTIMES = _words("morning afternoon evening")
+CAPITALISED = WEEKDAYS | MONTHS | {day + "s" for day in WEEKDAYS}
+"""Words that are capitalised wherever they stand."""
+
+MEASURES = _words(
+    "km kg cm mm kilometer kilometers kilometre kilometres meter meters metre metres mile miles"
+    " kilogram kilograms gram grams pound pounds liter liters litre litres hour hours minute"
+    " minutes day days week weeks month months year years dollar dollars euro euros cent cents"
+    " usd eur gbp percent"
+)
+"""Units and currencies before which a number is a quantity."""
+SPACED = _words("km kg cm mm")
+"""Units that are written to their number as often as apart from it."""
+
+# -- what bars an edit -----------------------------------------------------------------------------
+
+ARTICLES = _words("a an the")
+NO_ARTICLE_AFTER = PREPOSITIONS - {"with", "near", "behind", "under", "beside"} | _words(
+    "to by as help helps helped make makes made let lets see sees saw hear hears heard watch"
+    " watches watched will would can could may might shall should must not no all both half such"
+    " what than or and but his her my your our their its"
+)
+"""Words behind which a bare noun may be a verb, an idiom, or another thing."""
+
+NAMES_TOO = _words(
+    "turkey china polish rose may march august will mark bill jack apple amazon reading nice"
+    " mercury mars venus earth faith hope grace joy dawn summer lily daisy iris violet ruby amber"
+    " pearl olive ivy hazel heather frank grant miles art chase drew rob pat sue bob dick rich"
+    " victor hunter mason cooper baker butcher carpenter farmer gardener taylor page king prince"
+    " duke hall hill lane forest brook rusty sandy ginger jade crystal melody misty angel chuck"
+    " gene guy jean josh ray rod roger tony wade warren wright young short white black brown green"
+    " gray grey gold silver oracle shell target gap meta word excel windows slack teams signal"
+    " python java ruby rust go swift dart bash job numbers acts judges catholic orthodox"
+    " liberal labour democrat republican congress parliament cancer bears lions giants jets"
+)
+"""Words that a capital turns into a name or another thing."""
+
+ACRONYMS_TOO = _words("it us who aids or us pin can age mad sad care cops nice ram rom lan wan ups")
+"""Words that capitals turn into an acronym."""
+
+CAPTION_STARTS = _words("a an one two three four five six several some")
+NO_CAPTION = FINITE | CLAUSES | NEGATORS
+"""What a caption has not, beside the *is* that may be left out."""
+
+PLURALS = _words("children people men women feet teeth mice geese sheep")
+NUMBER_PARTS = frozenset(NUMBERS) | _words(
+    "point minus plus hundred thousand million billion twenty thirty forty fifty sixty seventy"
+    " eighty ninety one number no page chapter room section class"
+)
+"""Words beside which a number is a part of another number, or a label."""
+
+BEFORE_FEELINGS = _words(
+    "is are am was were be look looks looked looking seem seems seemed feel feels felt"
+)
+INTENSIFIERS = _words("very so really extremely")
+
+PLACED = SHOWN | _words(
+    "stands stand sits sit lies lie runs run walks walk sleeps sleep plays play floats float waits"
+    " wait lives live works work parks parked stood sat lay ran walked slept played swims swim"
+    " outside"
+)
+"""Verbs of posture and motion: what follows them says where, not how dear."""
+INDEFINITE = _words("a an some two three four several many")
+CROSSING = _words("across crossing cross crosses crossed")
+ALONG = _words("down up along")
+
+PLACED_WORDS = _words("located situated positioned")
+THINGS_IN_ING = _words(
+    "building thing morning evening king ring wing string spring ceiling clothing during something"
+    " anything nothing everything wedding painting meeting drawing setting sibling sterling being"
+    " beginning ending feeling meaning saying interesting boring amazing missing charming willing"
+    " training housing banking parking engineering"
+)
+"""Words in *-ing* that are no deed that is seen."""

@@ -1,0 +1,30 @@
+"""Which guard it is: what a decision records of the table that it was made by."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from types import ModuleType
+
+from palimpsest.streams.guard.data import closed_class, en
+from palimpsest.streams.guard.moves import MOVE
+from palimpsest.streams.guard.table import EDITS
+
+REVISION = 1
+"""Raised with each change of a rule that no row of the table and no word list shows."""
+
+
+@cache
+def guard_hash() -> str:
+    """`sha256:` and 16 hex digits of the table of edits, the word lists and the tokeniser."""
+    rows = [(e.name, e.changes, e.context, e.passes, e.fails) for e in (*EDITS, MOVE)]
+    said = repr((REVISION, rows, _lists(en), _lists(closed_class)))
+    return "sha256:" + hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+def _lists(module: ModuleType) -> list[tuple[str, str]]:
+    lists = {name: value for name, value in vars(module).items() if name.isupper()}
+    return [
+        (name, repr(sorted(value) if isinstance(value, frozenset) else value))
+        for name, value in sorted(lists.items())
+    ]

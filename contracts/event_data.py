@@ -91,14 +91,26 @@ class Vector(Light):
         )
 
 
+class Verbatim(Light):
+    """The hash of a text in its verbatim form, by which the core knows it again."""
+
+    hash: str
+    normaliser: str
+
+
 class Content(Light):
-    """All that must vanish on erasure, in one object, so that it can be sealed under a key."""
+    """All that must vanish on erasure, in one object, so that it can be sealed under a key.
+
+    `hash` is of the form by which a text is found and forgotten. `verbatim` is absent in older
+    events: it is computed from the text.
+    """
 
     text: str
     hash: str
     normaliser: str
     fingerprint: str | None = None
     vector: Vector | None = None
+    verbatim: Verbatim | None = None
 
 
 class Join(Light):

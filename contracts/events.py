@@ -42,6 +42,7 @@ from palimpsest.contracts.event_data import (
     UnchangedData,
     Use,
     Vector,
+    Verbatim,
 )
 from palimpsest.contracts.light import Light, Tagged
 from palimpsest.contracts.model import WireTime
@@ -107,6 +108,7 @@ __all__ = [
     "UnchangedData",
     "Use",
     "Vector",
+    "Verbatim",
 ]
 
 SOURCE = "palimpsest"

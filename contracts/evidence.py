@@ -88,7 +88,8 @@ class Evidence(Light):
     `asked` are the neighbours handed to the judge, best first; `down` what could not be done, such
     as `search`, if the policy continues without it; `similar` the similar facts of a newcomer that
     joined nothing, most similar first. `guard` is the hash of the guard that compared the texts:
-    None where it was not asked, or where the decision is older than the field.
+    None if it was not asked, or if the decision is older than the field. `differs` is what an exact
+    repeat differs in that is not verbatim: `sentence_case`, `case`, `white_space`, `compatibility`.
     """
 
     policy: str
@@ -99,3 +100,4 @@ class Evidence(Light):
     down: tuple[str, ...] | None = None
     similar: tuple[str, ...] | None = None
     guard: str | None = None
+    differs: tuple[str, ...] | None = None

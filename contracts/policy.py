@@ -17,6 +17,7 @@ Score = Annotated[float, Field(ge=0.0, le=1.0)]
 Action = Literal["auto_reject", "superseded", "pending"]
 Fallback = Literal["keep", "reject", "supersede"]
 Tokenizer = Literal["words", "content"]
+Exact = Literal["verbatim", "folded"]
 Question = Literal["same", "relation", "compose"]
 Search = Literal["candidates", "memories"]
 """What the judge is asked about a pair of the gray zone.
@@ -265,6 +266,10 @@ class Policy(_Strict):
     """Thresholds and rules, named by the hash of their content.
 
     With `enabled` false no check runs: exact repeats are joined, as always, and all else is stored.
+    `exact` says what an exact repeat is beside the verbatim one, which always is: with `folded`,
+    one that differs in case and white space alone; with `verbatim`, none. Without the setting, as
+    in policies that were recorded before there was one, one that has the same form of
+    `nfkc-casefold-space/1`.
     `search_fails`: whether a scope that cannot be searched stops the stream or has its newcomers
     stored uncompared (fail open). `embedder_fails`: the same where the model is down; vectors
     follow when it is back.
@@ -286,6 +291,7 @@ class Policy(_Strict):
     similar: Annotated[Similar | None, ADDED] = None
     consolidate: Annotated[Consolidate | None, ADDED] = None
     embedder_fails: Annotated[Literal["stop", "store"], ADDED] = "stop"
+    exact: Annotated[Exact | None, ADDED] = None
 
     @property
     def active(self) -> tuple[Check, ...]:

@@ -40,7 +40,7 @@ from palimpsest.projections.filters import same_json
 from palimpsest.requested import named_request
 from palimpsest.store import Palimpsest
 from palimpsest.streams.core.ledger import Entry, Ledger
-from palimpsest.streams.core.text import text_hash
+from palimpsest.streams.core.text import verbatim_hash
 
 SOURCE = "langgraph"
 """The source of every candidate, and what its metadata has the item under."""
@@ -219,7 +219,7 @@ class PalimpsestStore(BaseStore):
 
         Not if the memory has this text already, or if a person's statement forbids it.
         """
-        if kept.entry.distinct.hash == text_hash(text):
+        if kept.entry.distinct.hash == verbatim_hash(text):
             return False
         try:
             with named_request(put_id):

@@ -20,7 +20,6 @@ from palimpsest.contracts.identity import event_id, run_id
 from palimpsest.contracts.requests import AnyRequest, ConfirmRequest, RunRequest, UnmergeRequest
 from palimpsest.judging import ReviewJudge
 from palimpsest.local_gateway import LocalGateway
-from palimpsest.streams.core.expand import EXACT
 from palimpsest.streams.core.ledger import Edge, Ledger
 from palimpsest.streams.core.moment import moment
 from palimpsest.streams.core.operate import unmerge
@@ -97,10 +96,8 @@ async def review(
         before, began = deepcopy(result), time.perf_counter()
         ledger = fold_owner(gateway.log, owner)
         waiting = list(unreviewed(ledger))
-        _confirm_exact(
-            gateway, [edge for edge in waiting if edge.decision in EXACT], ledger.seen, result
-        )
-        rejected = iter([edge for edge in waiting if edge.decision in REJECTIONS])
+        _confirm_exact(gateway, [edge for edge in waiting if edge.exact], ledger.seen, result)
+        rejected = iter([e for e in waiting if e.decision in REJECTIONS or e.differs])
         while part := list(islice(rejected, BATCH_SIZE)):
             if result.asked["unavailable"]:
                 result.asked["unavailable"] += len(part)
@@ -130,7 +127,7 @@ def unreviewed(ledger: Ledger) -> Iterator[Edge]:
     """
     for edge in ledger.edges.values():
         automatic = edge.standing and edge.rank in ("rule", "judge")
-        reviewable = edge.decision in EXACT or (edge.older.text_lives and edge.newer.text_lives)
+        reviewable = edge.exact or (edge.older.text_lives and edge.newer.text_lives)
         reviewed = edge.id in ledger.reviews or _is_reinstated(ledger, edge)
         if automatic and reviewable and not reviewed:
             yield edge

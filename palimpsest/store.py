@@ -104,7 +104,7 @@ from palimpsest.reviewing import review
 from palimpsest.sources import Place as ImportPlace
 from palimpsest.sources.contract import Trust
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.core.text import text_hash
+from palimpsest.streams.core.text import verbatim_hash
 from palimpsest.streams.dedupe import Progress as BatchProgress
 from palimpsest.streams.embedder import DEFAULT_MODEL, Embedder, Progress, load_engine
 from palimpsest.streams.intake import Form, Prepared
@@ -787,7 +787,7 @@ class Palimpsest:
             return self.separate(row["existing_id"], row["candidate_id"], **attribution)
         if row["waits_as"] == "forgotten":
             back = self.restore(Selection(candidate_id=row["candidate_id"]), **attribution)
-            if text_hash(row["new_text"]) != text_hash(row["existing_text"]):
+            if verbatim_hash(row["new_text"]) != verbatim_hash(row["existing_text"]):
                 self.separate(row["existing_id"], row["candidate_id"], **attribution)
             return back
         return self.unmerge(decision_id=decision_id, by="person", **attribution)

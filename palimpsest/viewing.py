@@ -328,7 +328,7 @@ def show_candidate(
         **to_json(entry.fields),
         "candidate_id": entry.id,
         "urn": str(Urn(entry.fields.owner_id, entry.fields.namespace, entry.id)),
-        "hash_tag": hash_tag(entry.distinct.hash),
+        "hash_tag": hash_tag(entry.distinct.search_hash),
         "text": entry.text,
         "memory_id": entry.memory.id,
         "face": entry.memory.face.text,

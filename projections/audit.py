@@ -240,7 +240,7 @@ FROM (SELECT *, event = 'settled' AS answers FROM d) d
      LEFT JOIN (SELECT unnest(contradicts) AS decision_id FROM m) k ON k.decision_id = d.decision_id
 WHERE (r.review_status IS NULL OR r.review_status = 'reinstated')
       AND (k.decision_id IS NOT NULL OR (
-           d.rank IN ('rule', 'judge') AND d.decision NOT IN ('hash_exact', 'recent_capture')))
+           d.rank IN ('rule', 'judge') AND (d.face_rule <> 'repeat' OR d."check" = 'folded')))
 UNION ALL
 SELECT 'forgotten', n.text, o.candidate_id, o.text,
        coalesce(d.neighbours[1].cosine, d.neighbours[1].jaccard), d.neighbours[1].cues,

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 from palimpsest.projections.analysts import Query, queries
 from palimpsest.projections.views import Place, place_of
-from palimpsest.streams.core.expand import EXACT
 
 WHOLE = 10_000
 """A similarity of 1: scores have four decimals, and are counted as whole numbers of these."""
@@ -229,7 +228,7 @@ _MERGES = f"""
 SELECT DISTINCT position, decided_at, owner_id, decision, decision_id, candidate_id, joined_to,
        similarity
 FROM {{decisions}}
-WHERE joined_to IS NOT NULL AND decision NOT IN {tuple(sorted(EXACT))} AND {_DECIDED}
+WHERE joined_to IS NOT NULL AND (face_rule <> 'repeat' OR "check" = 'folded') AND {_DECIDED}
 ORDER BY position DESC LIMIT $limit
 """
 _SAID = f"""

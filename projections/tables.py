@@ -148,7 +148,7 @@ CANDIDATES = Table(
         _column("decided_at", MOMENT, "entry.decided_at"),
         _column("decision_id", TEXT, "entry.decision_id"),
         _column("decision", TEXT, "entry.decision"),
-        _column("hash", TEXT, "entry.distinct.hash"),
+        _column("hash", TEXT, "entry.distinct.search_hash"),
         _column("living", YES_NO),
         _column("pending", YES_NO),
         _column("waits_for", TEXTS),

@@ -287,7 +287,7 @@ class _Gone:
         return tuple(
             Neighbour(candidate_id=gone.id, cosine=cosine, jaccard=jaccard)
             for row, (cosine, jaccard) in scored.items()
-            if (gone := self._texts[row].asking) is not None
+            if (gone := self._texts[row].guarded) is not None
         )
 
     def _follow(self) -> None:
@@ -296,7 +296,7 @@ class _Gone:
             row = self._row_of.setdefault(distinct, len(self._texts))
             if row == len(self._texts):
                 self._texts.append(distinct)
-            self._rows.put(row, distinct.asking, text, distinct.vector)
+            self._rows.put(row, distinct.guarded, text, distinct.vector)
         self._seen = len(journal)
 
 

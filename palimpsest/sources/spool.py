@@ -19,7 +19,16 @@ from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.sources.contract import Item
 from palimpsest.sources.mapping import Array, FieldMapping
-from palimpsest.streams.intake import Meaning, Prepared, RawRow, RowCounter, parse, understand
+from palimpsest.streams.core.text import identity_of
+from palimpsest.streams.intake import (
+    Meaning,
+    Prepared,
+    RawRow,
+    RowCounter,
+    parse,
+    prepare,
+    understand,
+)
 from palimpsest.streams.write.inputs import CONFLICT
 
 PREVIEW = 80
@@ -69,7 +78,7 @@ SELECT n FROM (
 Numbers are sorted, not rows: those have their vectors.
 """
 _IN_ORDER = """
-SELECT n, raw, repeat, candidate, hash, fingerprint, vector
+SELECT n, raw, repeat, candidate, vector
 FROM ordered CROSS JOIN rows USING (n) ORDER BY ordered.rowid
 """
 
@@ -175,7 +184,13 @@ class Spool:
         c = meaning.candidate
         return (
             *(self._size, raw, row.repeat, c.owner_id, f"{c.owner_id}\0{c.namespace}"),
-            *(meaning.hash, c.id, meaning.candidate_id, meaning.fingerprint, c.confidence),
+            *(
+                identity_of(meaning.content),
+                c.id,
+                meaning.candidate_id,
+                meaning.fingerprint,
+                c.confidence,
+            ),
             c.occurred_at.timestamp() if c.occurred_at else None,
             *(c.text, vector.tobytes() if vector is not None else None, None, None),
         )
@@ -218,15 +233,12 @@ class Spool:
 
         Of equal ones the kept one is first. Those that cannot be read come last.
         """
-        for n, raw, repeat, candidate_id, text_hash, fingerprint, vector in self._rows.execute(
-            _IN_ORDER
-        ):
+        for n, raw, repeat, candidate_id, vector in self._rows.execute(_IN_ORDER):
             row = RawRow(raw, self._source, repeat)
             if candidate_id is None:
                 yield Spooled(n, row, understand(row), None)
                 continue
             candidate = parse(raw, source=self._source, repeat=repeat)
             assert isinstance(candidate, Candidate), "it was one when it was set down"
-            meaning = Prepared(candidate, candidate_id, text_hash, fingerprint)
             found = np.frombuffer(vector, np.float32) if vector is not None else None
-            yield Spooled(n, row, meaning, found)
+            yield Spooled(n, row, prepare(candidate), found)

@@ -25,7 +25,6 @@ from palimpsest.serve.intents import own_id, require_own_forgetting
 from palimpsest.serve.problems import not_found
 from palimpsest.serve.shown_first import require_token, token_of
 from palimpsest.store import Palimpsest
-from palimpsest.streams.core.expand import EXACT
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.operate import withdrawn_by
 from palimpsest.streams.core.picture import picture
@@ -93,7 +92,7 @@ def step_of(given: Mapping[str, str]) -> Step:
 
 def cut_of(edge: Edge) -> Step | None:
     """How a standing join is taken out; None where it is none, or joins the same text."""
-    if not edge.standing or edge.decision in EXACT:
+    if not edge.standing or edge.exact:
         return None
     return Step("unmerge" if edge.over is None else "undo", edge.id)
 

@@ -24,6 +24,14 @@ from palimpsest.contracts.evidence import Evidence, Neighbour
 from palimpsest.contracts.identity import decision_id_of, forgotten_id, invalid_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.checks import Outcome, exact_decision, in_reach, run_checks
+from palimpsest.streams.core.exact import (
+    FOLDED,
+    Twin,
+    folded_target,
+    forgotten_text,
+    forgotten_words,
+    verbatim_target,
+)
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.moment import happened
 from palimpsest.streams.core.neighbour_lookup import NeighbourLookup, similarity
@@ -45,8 +53,14 @@ def admit_candidate(
         return _known_again(command, known, ledger, now)
     if command.candidate_id in ledger.turned_away:
         return []
-    distinct = ledger.distinct(command.candidate.namespace, command.content.hash)
-    gone = distinct.forgotten if distinct else None
+    namespace, content = command.candidate.namespace, command.content
+    target = verbatim_target(ledger, namespace, content)
+    if target is not None and target.living:
+        return [_exact(command, target, ledger, policy, now)]
+    twin = folded_target(ledger, command.candidate, content, policy)
+    if twin is not None:
+        return [_folded(command, twin, ledger, policy, now)]
+    gone = forgotten_text(ledger, namespace, content)
     if gone is not None and (rule := rule_of_again(gone, command.candidate.occurred_at)) != "allow":
         if rule == "refuse":
             return [_refused(command, now)]
@@ -57,7 +71,6 @@ def admit_candidate(
             down=command.down,
         )
         return [_withheld(command, gone, evidence, now)]
-    target = distinct.target if distinct else None
     if target is not None:
         return [_exact(command, target, ledger, policy, now)]
     return [_compared(command, ledger, policy, now)]
@@ -129,18 +142,26 @@ def _exact(command: Admit, target: Entry, ledger: Ledger, policy: Policy, now: d
     return _decided(command, decision, content, join, evidence, now)
 
 
+def _folded(command: Admit, twin: Twin, ledger: Ledger, policy: Policy, now: datetime) -> Decided:
+    decision = exact_decision(policy, ledger, twin.entry, now)
+    join = Join(to=twin.entry.id, face="repeat", similarity=1.0)
+    evidence = Evidence(policy=policy.hash, check=FOLDED, down=command.down, differs=twin.differs)
+    return _decided(command, decision, command.content, join, evidence, now)
+
+
 def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> Decided:
-    if not (command.neighbours or command.forgotten):
+    gone = forgotten_words(ledger, command.candidate.namespace, command.content.text)
+    if not (command.neighbours or command.forgotten or gone):
         evidence = Evidence(policy=policy.hash, down=command.down)
         return _decided(command, "stored", command.content, None, evidence, now)
     lookup = NeighbourLookup(ledger, command, policy)
     outcome = run_checks(ledger, command, policy, lookup)
     choice = outcome.choice
-    reworded = _reworded(command, ledger, policy, outcome) if command.forgotten else ()
+    reworded = _reworded(command, ledger, policy, outcome, gone)
     if reworded:
-        gone = ledger.entries[reworded[0].candidate_id]
+        first = ledger.entries[reworded[0].candidate_id]
         evidence = _evidence_of(reworded, command, policy, lookup, outcome)
-        return _withheld(command, gone, evidence, now)
+        return _withheld(command, first, evidence, now)
     asked = () if choice else lookup.gray(outcome.gray, policy.judge.neighbours)
     evidence = Evidence(
         policy=policy.hash,
@@ -160,13 +181,15 @@ def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
 
 
 def _reworded(
-    command: Admit, ledger: Ledger, policy: Policy, outcome: Outcome
+    command: Admit, ledger: Ledger, policy: Policy, outcome: Outcome, same_words: list[Entry]
 ) -> tuple[Neighbour, ...]:
-    """The forgotten texts that a newcomer rewords, nearest first.
+    """The forgotten texts that a newcomer rewords, nearest first: `same_words` before all others.
 
     None where a rule joins it to somebody living who is as near: that is what it says again.
     """
-    found = [one for one in command.forgotten if in_reach(policy, command, one)]
+    near = {one.candidate_id: one for one in command.forgotten if in_reach(policy, command, one)}
+    near |= {one.id: Neighbour(candidate_id=one.id, cosine=1.0) for one in same_words}
+    found = list(near.values())
     found.sort(key=lambda one: (-similarity(one), ledger.entries[one.candidate_id].place))
     choice = outcome.choice
     if not found or (choice is not None and choice.similarity >= similarity(found[0])):

@@ -25,7 +25,7 @@ def retracted(ledger: Ledger, event: Retracted, touched: Touched) -> None:
             at=event.time,
             order=ledger.seen,
         )
-        if data.again == "ask":
+        if data.again != "allow":
             keep_forgotten(ledger, ledger.entries[data.candidate_id])
     else:
         ledger.retractions[data.candidate_id] = Retraction(data.cause, ledger.seen)
@@ -69,7 +69,7 @@ def embedded(ledger: Ledger, event: Embedded, touched: Touched) -> None:
     entry.distinct.vector = event.data.vector
     keep_unembedded(ledger, entry.distinct, False, touched)
     row_changed(ledger, entry)
-    if entry.distinct.asking is not None:
+    if entry.distinct.guarded is not None:
         keep_forgotten(ledger, entry)
     touched.entries[entry.id] = entry
     face_changed(ledger, entry.memory, touched)
@@ -79,9 +79,9 @@ def erased(ledger: Ledger, event: Erased, touched: Touched) -> None:
     """Take the content of candidates away; their ids and joins stay."""
     for candidate_id in event.data.candidate_ids:
         entry = ledger.entries[candidate_id]
-        entry.text = ""
+        entry.text = entry.distinct.text = ""
         entry.distinct.vector = None
         keep_unembedded(ledger, entry.distinct, False, touched)
-        if entry.distinct.asking is not None:
+        if entry.distinct.guarded is not None:
             keep_forgotten(ledger, entry)
         live(ledger, candidate_id, False, touched)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from palimpsest.contracts.events import (
     AnyEvent,
+    Content,
     Decided,
     Join,
     Joined,
@@ -17,6 +18,7 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.evidence import Evidence, Verdict
 from palimpsest.streams.core.admit import FORGOTTEN
 from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.text import search_hash
 
 
 class Spoke(NamedTuple):
@@ -41,7 +43,7 @@ def compared(ledger: Ledger, event: AnyEvent) -> dict[str, Spoke]:
         case Decided():
             data = event.data
             if data.join is not None and data.join.face == "repeat":
-                return _repeated(ledger, data.join, data.content.hash)
+                return _repeated(ledger, data.join, data.content)
             found = _looked_at(ledger, data.evidence, data.join)
             if data.evidence.check == FORGOTTEN:  # what was forgotten has no face
                 found = {i: one for i, one in found.items() if not ledger.entries[i].forgotten}
@@ -56,10 +58,10 @@ def compared(ledger: Ledger, event: AnyEvent) -> dict[str, Spoke]:
             return {}
 
 
-def _repeated(ledger: Ledger, join: Join, text_hash: str) -> dict[str, Spoke]:
+def _repeated(ledger: Ledger, join: Join, content: Content) -> dict[str, Spoke]:
     """An exact repeat of a composed text joins one of its sources."""
-    older = ledger.entries[join.to]
-    return {} if older.distinct.hash == text_hash else {older.id: Spoke(older.id, text_hash, True)}
+    older, hashed = ledger.entries[join.to], search_hash(content)
+    return {} if older.distinct.search_hash == hashed else {older.id: Spoke(older.id, hashed, True)}
 
 
 def _looked_at(ledger: Ledger, evidence: Evidence, join: Join | None) -> dict[str, Spoke]:

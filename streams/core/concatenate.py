@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from palimpsest.contracts.candidate import MAX_TEXT_BYTES
-from palimpsest.contracts.events import Composition, Content
+from palimpsest.contracts.events import Composition
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.moment import by_moment
 from palimpsest.streams.core.settle import usable
-from palimpsest.streams.core.text import NORMALISER, text_hash
+from palimpsest.streams.core.text import content_of
 
 ENDS = (".", "!", "?", "…", "。", "！", "？")
 """What a sentence ends with, so that no full stop is put behind it."""
@@ -34,7 +34,7 @@ def concatenated(
     ledger: Ledger, namespace: str, text: str, sources: tuple[str, ...]
 ) -> Composition | None:
     """The text with its sources; None where it is too long, or another memory's already."""
-    content = Content(text=text, hash=text_hash(text), normaliser=NORMALISER)
+    content = content_of(text)
     made = Composition(content=content, sources=sources)
     fits = len(text.encode()) <= MAX_TEXT_BYTES
     return made if fits and usable(ledger, made, namespace) else None

@@ -66,6 +66,7 @@ from palimpsest.streams.core.ledger import (
     Statement,
 )
 from palimpsest.streams.core.separations import put_back, separation, state, take_apart, withdraw
+from palimpsest.streams.core.text import differences
 from palimpsest.streams.core.touched import Stated, Touched
 from palimpsest.streams.core.walk import (
     answered,
@@ -145,7 +146,7 @@ def _noted(ledger: Ledger, event: Compacted | Ran) -> None:
 
 def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:
     data = event.data
-    distinct = distinct_text(ledger, data.candidate.namespace, data.content.hash)
+    distinct = distinct_text(ledger, data.candidate.namespace, data.content)
     entry = Entry(
         id=event.subject,
         place=ledger.seen,
@@ -221,6 +222,7 @@ def _edge(
         over=ledger.entries[join.over] if join.over is not None else None,
         forward=_compared_with(evidence, join) if join.forward else None,
         chosen=bool(join.chosen),
+        differs=_differs(ledger.entries[join.to], newer, join, evidence),
         cause=event.data.cause,
         freed=isinstance(event, Settled) and event.data.cause is not None,
         order=ledger.seen,
@@ -233,6 +235,15 @@ def _edge(
     if composition is not None:
         add_text(ledger, edge, composition, event.id)
     return edge
+
+
+def _differs(older: Entry, newer: Entry, join: Join, evidence: Evidence | None) -> tuple[str, ...]:
+    """What an exact repeat differs in; older events did not say it, and knew one form of a text."""
+    if evidence is not None and evidence.differs:
+        return evidence.differs
+    if join.face != "repeat" or newer.distinct is older.distinct:
+        return ()
+    return differences(older.text, newer.text) if newer.distinct.said == older.distinct.said else ()
 
 
 def _compared_with(evidence: Evidence | None, join: Join) -> str | None:

@@ -33,9 +33,6 @@ from palimpsest.contracts.requests import (
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory, Question, Reversal
 from palimpsest.streams.core.separations import agreed, separated_pairs
 
-EXACT = frozenset({"hash_exact", "recent_capture"})
-"""Decisions that can never be taken out: the same text is one memory."""
-
 
 def unmerge_commands(ledger: Ledger, request: UnmergeRequest) -> list[Unmerge]:
     """The joins that a request names; what it did before a crash is named again.
@@ -212,7 +209,7 @@ def _of_memory(ledger: Ledger, request: UnmergeRequest, root: Entry) -> list[Edg
     for edge in ledger.edges.values():
         if not edge.standing and _done(ledger, request, edge.id):
             found[edge.id] = edge
-    return [edge for edge in found.values() if edge.decision not in EXACT]
+    return [edge for edge in found.values() if not edge.exact]
 
 
 def _open(ledger: Ledger, request: Request, edge: Edge) -> bool:
@@ -239,9 +236,7 @@ def reverse_commands(ledger: Ledger, request: ReverseRequest) -> list[Unmerge]:
     chosen = [
         edge
         for edge in ledger.edges.values()
-        if edge.decision not in EXACT
-        and _open(ledger, request, edge)
-        and _means_edge(request.selection, edge)
+        if not edge.exact and _open(ledger, request, edge) and _means_edge(request.selection, edge)
     ]
     chosen.sort(key=lambda edge: (not edge.by_person, -edge.place))
     return [_unmerge(ledger, request, edge.id) for edge in chosen]

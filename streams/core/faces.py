@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from palimpsest.contracts.events import Composition, Vector
 
 if TYPE_CHECKING:  # the ledger's memories hold faces
-    from palimpsest.streams.core.ledger import Edge, Entry
+    from palimpsest.streams.core.ledger import Distinct, Edge, Entry
 
 NOTHING: Mapping[str, Face] = MappingProxyType({})
 
@@ -29,16 +29,18 @@ class Lacking(NamedTuple):
 class Face(NamedTuple):
     """The text that speaks: a candidate's or a composed one's, and what it displaced.
 
-    `text_id` is the event that brought a composed text. `displaced` says, by the hash of a text,
-    which face an exact repeat of it brings back; `behind` are the hashes that stand for this face,
-    once it is displaced itself. `chosen`: a person said that it speaks, or an agent, or the judge
-    moved it forward from there; `former` are the hashes of
-    what persons displaced, and `contradicts` the automatic joins that say otherwise, for review.
+    `text_id` is the event that brought a composed text, `composed` how the scope has it.
+    `displaced` says, by what a text is known again by (`Distinct.said`), which face an exact
+    repeat of it brings back; `behind` are those that stand for this face, once it is displaced
+    itself. `chosen`: a person said that it speaks, or an agent, or the judge moved it forward from
+    there; `former` are those that persons displaced, and `contradicts` the automatic joins that
+    say otherwise, for review.
     """
 
     speaker: Entry
     composition: Composition | None = None
     text_id: str | None = None
+    composed: Distinct | None = None
     behind: frozenset[str] = frozenset()
     displaced: Mapping[str, Face] = NOTHING
     lacking: Lacking | None = None
@@ -57,9 +59,19 @@ class Face(NamedTuple):
         return self.composition.content.text if self.composition else self.speaker.text
 
     @property
+    def distinct(self) -> Distinct:
+        """The scope's distinct text that speaks."""
+        return self.composed or self.speaker.distinct
+
+    @property
     def hash(self) -> str:
-        """The hash of the text that speaks."""
-        return self.composition.content.hash if self.composition else self.speaker.distinct.hash
+        """The hash of the verbatim text that speaks."""
+        return self.distinct.hash
+
+    @property
+    def said(self) -> str:
+        """By what the text that speaks is known again."""
+        return self.distinct.said
 
     @property
     def vector(self) -> Vector | None:
@@ -186,7 +198,7 @@ def combine(edge: Edge, by_id: Mapping[str, Entry], a: Face, b: Face) -> Face:
         case "keep":
             return a._replace(behind=_behind(a, a, b)) if edge.ranked else a
         case "repeat":
-            return _repeated(a, b, by_id)
+            return _repeated(edge, a, b, by_id)
         case "take" if edge.outright:
             return b._replace(behind=_behind(b, a, b)) if edge.ranked else b
         case "take":
@@ -203,7 +215,8 @@ def _composed(
     edge: Edge, text_id: str, text: Composition, by_id: Mapping[str, Entry], a: Face, b: Face
 ) -> Face:
     speaker = newest([by_id[source] for source in text.sources])
-    face = Face(speaker, text, text_id)
+    assert edge.composed is not None, "the text is one of it"
+    face = Face(speaker, text, text_id, edge.composed[text_id])
     if edge.ranked:
         face = face._replace(behind=_behind(face, a, b))
     return face._replace(displaced=_without({**a.displaced, **b.displaced}, face))
@@ -218,7 +231,7 @@ def newest(sources: Sequence[Entry]) -> Entry:
 
 def _behind(winner: Face, a: Face, b: Face) -> frozenset[str]:
     """What stands for the winner of two faces, once it is displaced: both of them."""
-    return (a.behind | b.behind | {a.hash, b.hash}) - {winner.hash}
+    return (a.behind | b.behind | {a.said, b.said}) - {winner.said}
 
 
 def _later_over_earlier(a: Face, b: Face) -> Face:
@@ -238,29 +251,35 @@ def _over(winner: Face, loser: Face) -> Face:
     """A face that displaced another, which a repeat of it or of what is behind it brings back."""
     back = loser._replace(displaced=NOTHING, lacking=None)
     displaced = {**loser.displaced, **winner.displaced}
-    displaced.update((text, back) for text in (*loser.behind, loser.hash))
+    displaced.update((text, back) for text in (*loser.behind, loser.said))
     return winner._replace(displaced=_without(displaced, winner))
 
 
 def _without(displaced: dict[str, Face], face: Face) -> Mapping[str, Face]:
     """What may come back once this face speaks: not itself, nor what stands for it."""
-    for text in (face.hash, *face.behind):
+    for text in (face.said, *face.behind):
         displaced.pop(text, None)
     return displaced
 
 
-def _repeated(face: Face, newcomer: Face, by_id: Mapping[str, Entry]) -> Face:
+def _repeated(edge: Edge, face: Face, newcomer: Face, by_id: Mapping[str, Entry]) -> Face:
     """Only a displaced face comes back, no source of the standing composition, and no later one."""
-    back = face.displaced.get(newcomer.hash)
+    said = _repeats(edge, newcomer)
+    back = face.displaced.get(said)
     if back is None or _earlier(newcomer, face):
         return face
     if face.composition is not None:
         sources = (by_id.get(source) for source in face.composition.sources)
-        if newcomer.hash in {entry.distinct.hash for entry in sources if entry}:
+        if said in {entry.distinct.said for entry in sources if entry}:
             return face
-    if back.hash == newcomer.hash:
+    if back.said == said:
         back = newcomer._replace(behind=back.behind)
     return _over(back, face)
+
+
+def _repeats(edge: Edge, newcomer: Face) -> str:
+    """What a repeat says again: its own text, unless it differs from the one that it joins."""
+    return edge.older.distinct.said if edge.differs else newcomer.said
 
 
 def _lacking(edge: Edge, by_id: Mapping[str, Entry], a: Face, b: Face) -> Lacking | None:
@@ -272,7 +291,7 @@ def _lacking(edge: Edge, by_id: Mapping[str, Entry], a: Face, b: Face) -> Lackin
     parts = (*_to_compose(a), *_to_compose(b))
     sources = parts if edge.ranked else next(iter(edge.texts.values())).sources
     left = {one: by_id[one] for one in sources if one in by_id and by_id[one].living}
-    if len({entry.distinct.hash for entry in left.values()}) < 2:
+    if len({entry.distinct.said for entry in left.values()}) < 2:
         return None
     return Lacking(edge, tuple(left))
 
@@ -283,15 +302,15 @@ def _to_compose(face: Face) -> tuple[str, ...]:
 
 def _moves_forward(edge: Edge, a: Face, b: Face) -> bool:
     """Whether the judge said that a new value replaces the very text that a person chose."""
-    return a.chosen and not b.chosen and edge.forward == a.voice and b.hash not in a.former
+    return a.chosen and not b.chosen and edge.forward == a.voice and b.said not in a.former
 
 
 def _put_behind(winner: Face, loser: Face) -> Face:
     """The winner speaks as if it were chosen: nothing automatic takes the face back from it."""
-    former = winner.former | loser.former | loser.behind | {loser.hash}
+    former = winner.former | loser.former | loser.behind | {loser.said}
     chosen = winner._replace(
         chosen=True,
-        former=former - {winner.hash},
+        former=former - {winner.said},
         contradicts=loser.contradicts + winner.contradicts,
     )
     return chosen._replace(displaced=_both(loser, winner, chosen))
@@ -303,7 +322,7 @@ def _by_person(edge: Edge, a: Face, b: Face) -> Face:
         winner, loser = (b, a) if edge.face == "take" else (a, b)
         return _put_behind(winner, loser)._replace(contradicts=())
     winner, other = (a, b) if a.chosen else (b, a)
-    face = winner._replace(former=(a.former | b.former) - {winner.hash})
+    face = winner._replace(former=(a.former | b.former) - {winner.said})
     contradicts = a.contradicts + b.contradicts
     meant = edge.outright and winner is b
     if not (meant and not other.chosen) and _says_otherwise(edge, face, other):
@@ -314,7 +333,7 @@ def _by_person(edge: Edge, a: Face, b: Face) -> Face:
 def _chosen_within(entry: Entry, face: Face) -> Face:
     """A person chose between two texts of one memory: this candidate's own speaks from here on."""
     own = own_face(entry)
-    winner = face if face.hash == own.hash else own
+    winner = face if face.said == own.said else own
     return _put_behind(winner, face)._replace(contradicts=())
 
 
@@ -326,5 +345,5 @@ def _both(a: Face, b: Face, winner: Face) -> Mapping[str, Face]:
 def _says_otherwise(edge: Edge, face: Face, other: Face) -> bool:
     """Whether a join would have had another speak, had no person said who does."""
     if edge.face == "repeat":
-        return other.hash in face.former
+        return _repeats(edge, other) in face.former
     return other.chosen or (not edge.by_person and edge.face in ("take", "text"))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from palimpsest.contracts.events import Composition, Decided
+from palimpsest.contracts.events import Composition, Content, Decided
 from palimpsest.streams.core.faces import newest
 from palimpsest.streams.core.ledger import Distinct, Edge, Entry, Ledger, Lost, Memory, Review
+from palimpsest.streams.core.text import bare, identity_of, search_hash
 from palimpsest.streams.core.touched import Touched
 
 
@@ -14,7 +15,8 @@ def index_entry(ledger: Ledger, entry: Entry, distinct: Distinct, event: Decided
     """Have a newcomer found by its text, by its row and by its session."""
     scope = ledger.scope(distinct.namespace)
     if not distinct.members:
-        ledger.texts += 1
+        if not any(one.members for one in scope.by_search[distinct.search_hash]):
+            ledger.texts += 1
         distinct.vector = event.data.content.vector or distinct.vector
         distinct.row = len(scope.rows)
         scope.rows.append(distinct)
@@ -26,12 +28,21 @@ def index_entry(ledger: Ledger, entry: Entry, distinct: Distinct, event: Decided
         scope.sessions.setdefault(entry.fields.session_id, []).append(entry)
 
 
-def distinct_text(ledger: Ledger, namespace: str, text_hash: str) -> Distinct:
-    """The scope's distinct text of this hash; a new one where it has none."""
-    by_hash = ledger.scope(namespace).by_hash
-    found = by_hash.get(text_hash)
+def distinct_text(ledger: Ledger, namespace: str, content: Content) -> Distinct:
+    """The scope's distinct text of a content; a new one if it has none.
+
+    An older repeat recorded no vector: it has that of the text that it was taken for.
+    """
+    scope, hashed = ledger.scope(namespace), identity_of(content)
+    found = scope.by_hash.get(hashed)
     if found is None:
-        found = by_hash[text_hash] = Distinct(text_hash, namespace)
+        older, of_search = content.verbatim is None, search_hash(content)
+        said = content.hash if older else hashed
+        found = scope.by_hash[hashed] = Distinct(hashed, namespace, of_search, said, content.text)
+        same = scope.by_search.setdefault(of_search, [])
+        if older and content.vector is None:
+            found.vector = next((one.vector for one in same if one.vector is not None), None)
+        same.append(found)
     return found
 
 
@@ -44,7 +55,8 @@ def add_text(ledger: Ledger, edge: Edge, composition: Composition, text_id: str)
     edge.texts[text_id] = composition
     ledger.composed_by[text_id] = edge
     content = composition.content
-    distinct = distinct_text(ledger, edge.newer.fields.namespace, content.hash)
+    distinct = distinct_text(ledger, edge.newer.fields.namespace, content)
+    edge.composed = {**(edge.composed or {}), text_id: distinct}
     sources = [ledger.entries[source] for source in composition.sources]
     if not distinct.members and distinct.alias not in sources:
         distinct.alias = newest(sources)
@@ -88,12 +100,17 @@ def keep_forgotten(ledger: Ledger, entry: Entry) -> None:
     They look for themselves whether its forgetting still stands in their way.
     """
     scope, memory = ledger.scope(entry.fields.namespace), entry.memory
-    scope.forgotten.append((entry.distinct, entry.text))
+    gone = [(entry.distinct, entry.text)]
     for edge in memory.edges() if memory.texted else ():
-        for text in edge.texts.values():
-            distinct = scope.by_hash[text.content.hash]
+        for composition in edge.texts.values():
+            distinct = scope.by_hash[identity_of(composition.content)]
             if distinct.alias is entry:
-                scope.forgotten.append((distinct, text.content.text))
+                gone.append((distinct, composition.content.text))
+    scope.forgotten += gone
+    for distinct, text in gone:
+        same = scope.forgotten_words.setdefault(bare(text), [])
+        if distinct not in same:
+            same.append(distinct)
 
 
 def keep_review(ledger: Ledger, decision_id: str, review: Review | None, touched: Touched) -> None:

@@ -6,7 +6,7 @@ It is what the log folds into. Only `streams.core.evolve` changes it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple, cast
@@ -32,14 +32,19 @@ Review = Literal["confirmed", "reversed"]
 
 
 class Distinct(Struct, eq=False):
-    """The candidates of a scope that have the same normalised text: one row of the search index.
+    """The candidates of a scope that have the same verbatim text: one row of the search index.
 
-    `alias` is the newest source of a composed text that has no candidate of its own yet; until it
-    has one there is no `row`.
+    `hash` is that of the verbatim text, and `search_hash` that of its search form. `said` is by
+    which of them faces know the text again: by the former, unless an older event said it first,
+    which knew the latter alone. `alias` is the newest source of a composed text that has no
+    candidate of its own yet; until it has one there is no `row`.
     """
 
     hash: str
     namespace: str
+    search_hash: str
+    said: str
+    text: str
     vector: Vector | None = None
     row: int | None = None
     members: list[Entry] = msgspec.field(default_factory=list)
@@ -77,11 +82,10 @@ class Distinct(Struct, eq=False):
         return max(gone, key=lambda one: one.forgotten.order if one.forgotten else 0)
 
     @property
-    def asking(self) -> Entry | None:
-        """Whose forgetting has this text, and its rewordings, wait for a person."""
+    def guarded(self) -> Entry | None:
+        """Whose forgetting has rewordings of this text wait for a person."""
         gone = self.forgotten
-        asks = gone is not None and gone.forgotten is not None and gone.forgotten.again == "ask"
-        return gone if asks else None
+        return gone if gone is not None and gone.forgotten and gone.forgotten.guards else None
 
     @property
     def representative(self) -> Entry | None:
@@ -138,6 +142,11 @@ class Forgotten:
     def waits(self) -> bool:
         """Whether it is of a newcomer, which a person may let in."""
         return self.order == 0
+
+    @property
+    def guards(self) -> bool:
+        """Whether rewordings of the text wait for a person."""
+        return self.again != "allow"
 
 
 class Retraction(NamedTuple):
@@ -205,11 +214,13 @@ class Entry(Struct, eq=False):
 class Edge:
     """A join. `place` orders the fold of the face.
 
-    `texts` are its compositions by the events that brought them, oldest first. `ranked`: the faces
+    `texts` are its compositions by the events that brought them, oldest first, and `composed` the
+    scope's distinct texts of them. `ranked`: the faces
     of both parts stand behind the winner (events that name their speakers). `former`: a person
     chose the face, and where it is `chosen` means the `winner`'s own text; `outright`: a rule did,
     and not by time; `over`: an update did, and this candidate had spoken until then; `forward`: a
-    judge did, of this speaker. `cause` is the request that the join belongs to,
+    judge did, of this speaker. `differs` is what an exact repeat differs in that is not verbatim.
+    `cause` is the request that the join belongs to,
     `reversed_by` the reversal; `freed`: an answer made it that had been held back. `order` counts
     the owner's events.
     """
@@ -236,6 +247,13 @@ class Edge:
     standing: bool = True
     reversed_by: Reversal | None = None
     texts: dict[str, Composition] = field(default_factory=dict)
+    composed: dict[str, Distinct] | None = None
+    differs: tuple[str, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is of a verbatim repeat, which stays."""
+        return self.face == "repeat" and not self.differs
 
     @property
     def by_person(self) -> bool:
@@ -245,7 +263,7 @@ class Edge:
     @property
     def repeats_a_composition(self) -> bool:
         """Whether the newcomer said what was composed of the other's text."""
-        return self.face == "repeat" and self.newer.distinct is not self.older.distinct
+        return self.exact and self.newer.distinct is not self.older.distinct
 
     @property
     def winner(self) -> Entry:
@@ -421,17 +439,21 @@ class LastRun:
 class Scope:
     """A namespace of the owner: distinct texts in the order of arrival, and by hash.
 
-    `changed` are the rows whose vector or life changed, in order; `faces` the first members of
-    memories that began, changed or ended, in order: a search index reads on from where it stopped.
-    `forgotten` are the texts whose rewordings may have to wait for a person, again as they change.
+    `by_search` has them by the hash of their search form. `changed` are the rows whose vector or
+    life changed, in order; `faces` the first members of memories that began, changed or ended, in
+    order: a search index reads on from where it stopped. `forgotten` are the texts whose rewordings
+    may have to wait for a person, again as they change, and `forgotten_words` the same by their
+    words alone.
     """
 
     namespace: str
     by_hash: dict[str, Distinct] = field(default_factory=dict)
+    by_search: dict[str, list[Distinct]] = field(default_factory=dict)
     rows: list[Distinct] = field(default_factory=list)
     changed: list[int] = field(default_factory=list)
     faces: list[Entry] = field(default_factory=list)
     forgotten: list[tuple[Distinct, str]] = field(default_factory=list)
+    forgotten_words: dict[str, list[Distinct]] = field(default_factory=dict)
     sessions: dict[str, list[Entry]] = field(default_factory=dict)
 
 
@@ -489,10 +511,15 @@ class Ledger:
             found = self.scopes[namespace] = Scope(namespace)
         return found
 
-    def distinct(self, namespace: str, text_hash: str) -> Distinct | None:
+    def distinct(self, namespace: str, verbatim_hash: str) -> Distinct | None:
         """The distinct candidate with this text, or the alias of a composed one."""
         scope = self.scopes.get(namespace)
-        return scope.by_hash.get(text_hash) if scope else None
+        return scope.by_hash.get(verbatim_hash) if scope else None
+
+    def of_search_form(self, namespace: str, search_hash: str) -> Sequence[Distinct]:
+        """The distinct texts of one search form, in the order in which they came."""
+        scope = self.scopes.get(namespace)
+        return scope.by_search.get(search_hash, ()) if scope else ()
 
     def memories(self) -> list[Memory]:
         """Every memory once, in the order of their earliest members."""

@@ -8,6 +8,7 @@ from palimpsest.contracts.commands import Admit
 from palimpsest.contracts.events import Vector
 from palimpsest.contracts.evidence import BLIND, Cue, Neighbour
 from palimpsest.contracts.policy import Policy, Similar
+from palimpsest.streams.core.exact import is_protected
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.guard import Comparison, Reading, compare, guard_hash, kept_reading
 
@@ -32,7 +33,9 @@ class NeighbourLookup:
         self._eligible = [
             n
             for n in self._known.values()
-            if self.free and self.entry(n).living and not _one_in(protected, self.entry(n))
+            if self.free
+            and self.entry(n).living
+            and not is_protected(self.entry(n).distinct, protected)
         ]
 
     def entry(self, neighbour: Neighbour) -> Entry:
@@ -144,11 +147,6 @@ class NeighbourLookup:
 def similarity(neighbour: Neighbour) -> float:
     """The higher one of its scores."""
     return max(neighbour.cosine or 0.0, neighbour.jaccard or 0.0)
-
-
-def _one_in(categories: tuple[str, ...], entry: Entry) -> bool:
-    """Whether anybody living with this text is in one of the categories."""
-    return any(e.living and e.fields.category in categories for e in entry.distinct.members)
 
 
 def with_truncated(cues: tuple[Cue, ...], uncovered: bool) -> tuple[Cue, ...]:

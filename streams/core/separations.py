@@ -59,7 +59,7 @@ def separation(
     stated = statement_on(ledger, a.id, b.id, without=without)
     if stated is not None and stated.separated:
         return stated
-    if a.apart and b.apart and a.distinct is not b.distinct:
+    if a.apart and b.apart and a.distinct.said != b.distinct.said:
         for one in a.apart:
             if one in b.apart and (stated is None or stated.order < one.order):
                 return Statement(one.cause, one.order, True, one.rank)

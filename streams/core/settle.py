@@ -27,6 +27,7 @@ from palimpsest.streams.core.graph import current
 from palimpsest.streams.core.ledger import Answer, Answered, Entry, Ledger
 from palimpsest.streams.core.refusal import Refusal, unknown_candidate
 from palimpsest.streams.core.separations import separated_pair, separation
+from palimpsest.streams.core.text import identity_of, verbatim
 from palimpsest.streams.core.walk import (
     JOINING,
     Closed,
@@ -256,12 +257,12 @@ def usable(ledger: Ledger, composition: Composition | None, namespace: str) -> b
     It does not ask which memories there are now, or un-merging late would differ from un-merging
     at once (L2): a text whose sources are not together is recorded, and does not stand.
     """
-    if composition is None or not composition.content.text.strip():
+    if composition is None or not verbatim(composition.content.text):
         return False
     sources = [ledger.entries.get(source) for source in composition.sources]
     if not sources or any(e is None or e.fields.namespace != namespace for e in sources):
         return False
-    same = ledger.distinct(namespace, composition.content.hash)
+    same = ledger.distinct(namespace, identity_of(composition.content))
     if same is None:
         return True
     return any(e in sources for e in same.members) if same.members else same.alias in sources

@@ -31,8 +31,9 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.admit import rule_of_again
 from palimpsest.streams.core.checks import in_reach
 from palimpsest.streams.core.envelope import head
+from palimpsest.streams.core.exact import forgotten_text, forgotten_words
 from palimpsest.streams.core.graph import anchor, joins_of_update, smaller_side, update_of
-from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory
+from palimpsest.streams.core.ledger import Distinct, Edge, Entry, Ledger, Memory
 from palimpsest.streams.core.moment import happened
 from palimpsest.streams.core.neighbour_lookup import similarity
 from palimpsest.streams.core.operate import (
@@ -45,6 +46,7 @@ from palimpsest.streams.core.operate import (
 )
 from palimpsest.streams.core.refusal import Refusal, unknown_candidate, unknown_decision
 from palimpsest.streams.core.separations import statement_on
+from palimpsest.streams.core.text import identity_of
 from palimpsest.streams.core.version import version_of
 
 CHECK = "update"
@@ -58,18 +60,19 @@ def update(command: Update, ledger: Ledger, policy: Policy, now: datetime) -> Re
     target = ledger.entries.get(command.memory)
     if target is None:
         return unknown_candidate(command.memory)
-    memory, text_hash = target.memory, command.content.hash
-    refusal = _refusal(command, memory)
+    memory, text_hash = target.memory, identity_of(command.content)
+    distinct = ledger.distinct(memory.namespace, text_hash)
+    refusal = _refusal(command, memory, distinct.said if distinct else text_hash)
     if refusal is not None:
         return refusal
-    distinct = ledger.distinct(memory.namespace, text_hash)
-    gone = distinct.forgotten if distinct else None
+    home = _home(distinct)
+    lives = home is not None and home.living
+    gone = None if lives else forgotten_text(ledger, memory.namespace, command.content)
     rule = rule_of_again(gone, command.candidate.occurred_at) if gone else "allow"
     if rule != "allow" and command.rank == "agent":
         return Refusal("forgotten", "this text was forgotten: only a person says it again")
     if command.rank == "agent" and _rewords(command, ledger, memory, policy):
         return Refusal("forgotten", "this rewords what was forgotten: only a person says it again")
-    home = _home(ledger, memory.namespace, text_hash)
     if home is None or home.memory is memory:
         return [_admitted(command, ledger, memory, policy, now)]
     refusal = _hindrance(command, ledger, memory, home)
@@ -82,24 +85,29 @@ def update(command: Update, ledger: Ledger, policy: Policy, now: datetime) -> Re
     return [newcomer, _joined(command, memory, newcomer.subject, now, newer=True, step=1)]
 
 
-def _refusal(command: Update, memory: Memory) -> Refusal | None:
+def _refusal(command: Update, memory: Memory, said: str) -> Refusal | None:
     """Why a memory cannot say this now, wherever the text may live."""
     face = memory.face
     if not memory.living:
         return Refusal("not_living", f"memory {memory.id} is retracted: restore it first")
-    if face.hash == command.content.hash:
+    if face.hash == identity_of(command.content):
         return Refusal("unchanged", f"memory {memory.id} says so already")
     expected = (None, face.speaker.id, face.voice, version_of(memory))
     if command.expect not in expected:
         return Refusal("moved_on", f"memory {memory.id} has moved on: it is another version now")
-    higher = _displaced_by_higher(memory, command.content.hash, command.rank)
+    higher = _displaced_by_higher(memory, said, command.rank)
     if higher is not None:
         return Refusal("outranked", f"a {higher} said that the memory does not say this any more")
     return None
 
 
 def _rewords(command: Update, ledger: Ledger, memory: Memory, policy: Policy) -> bool:
-    """Whether the text is nearer to one that was forgotten than to the memory that it changes."""
+    """Whether the text is nearer to one that was forgotten than to the memory that it changes.
+
+    One that differs in punctuation alone is as near as can be.
+    """
+    if forgotten_words(ledger, memory.namespace, command.content.text):
+        return True
     near = [one for one in command.neighbours if ledger.entries[one.candidate_id].memory is memory]
     own = max(map(similarity, near), default=0.0)
     return any(
@@ -107,22 +115,21 @@ def _rewords(command: Update, ledger: Ledger, memory: Memory, policy: Policy) ->
     )
 
 
-def _displaced_by_higher(memory: Memory, text_hash: str, rank: Rank) -> Rank | None:
+def _displaced_by_higher(memory: Memory, said: str, rank: Rank) -> Rank | None:
     """Who of a higher rank displaced a text: only somebody of that rank brings it back."""
-    if text_hash not in memory.face.former:
+    if said not in memory.face.former:
         return None
     ranks = [
         edge.rank
         for edge in memory.edges()
-        if edge.former and (edge.over is None or edge.over.distinct.hash == text_hash)
+        if edge.former and (edge.over is None or edge.over.distinct.said == said)
     ]
     highest = max(ranks, key=lambda one: RANKS[one], default=rank)
     return highest if RANKS[highest] > RANKS[rank] else None
 
 
-def _home(ledger: Ledger, namespace: str, text_hash: str) -> Entry | None:
+def _home(distinct: Distinct | None) -> Entry | None:
     """Who has the text already: a living candidate, or the source of a composed one."""
-    distinct = ledger.distinct(namespace, text_hash)
     if distinct is None:
         return None
     alias = None if distinct.members else distinct.alias
@@ -148,7 +155,7 @@ def _admitted(
     command: Update, ledger: Ledger, memory: Memory, policy: Policy, now: datetime
 ) -> Decided:
     """The text as a newcomer that joins the memory, and takes the face."""
-    distinct = ledger.distinct(memory.namespace, command.content.hash)
+    distinct = ledger.distinct(memory.namespace, identity_of(command.content))
     known = distinct is not None and bool(distinct.members)
     content = structs.replace(command.content, vector=None) if known else command.content
     data = DecidedData(

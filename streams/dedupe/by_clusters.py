@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from msgspec import structs
 
-from palimpsest.contracts.events import BatchJoin, Composition, Content
+from palimpsest.contracts.events import BatchJoin, Composition
 from palimpsest.contracts.evidence import BLIND, Verdict
 from palimpsest.contracts.policy import CosineCheck, Policy, Zone
 from palimpsest.contracts.requests import CombineRequest
@@ -19,7 +19,7 @@ from palimpsest.streams.core.faces import Face
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.moment import by_moment
 from palimpsest.streams.core.settle import usable
-from palimpsest.streams.core.text import NORMALISER, text_hash
+from palimpsest.streams.core.text import content_of
 from palimpsest.streams.dedupe.near import comparable, compared, cosine_of
 from palimpsest.streams.dedupe.run import Near, Proposal, Run, joined, pairing, spoke_at, spoken
 from palimpsest.streams.judge.judge import PairJudge
@@ -165,7 +165,7 @@ def _sources(face: Face) -> tuple[str, ...]:
 
 
 def _can_be_kept(ledger: Ledger, text: str, sources: tuple[str, ...], cluster: Cluster) -> bool:
-    content = Content(text=text, hash=text_hash(text), normaliser=NORMALISER)
+    content = content_of(text)
     composition = Composition(content=content, sources=sources)
     return usable(ledger, composition, cluster[0].older.fields.namespace)
 

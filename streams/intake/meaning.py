@@ -11,8 +11,9 @@ from pydantic import ValidationError
 
 from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.errors import InvalidInputError
+from palimpsest.contracts.events import Content
 from palimpsest.contracts.identity import candidate_id
-from palimpsest.streams.core.text import text_hash
+from palimpsest.streams.core.text import content_of
 from palimpsest.streams.intake.parsing import NO_RENAMES, Notice, parse
 from palimpsest.streams.intake.rows import RawRow
 
@@ -21,14 +22,18 @@ from palimpsest.streams.intake.rows import RawRow
 class Prepared:
     """A candidate with all that is known of it before its owner's ledger is looked at.
 
-    `hash` is of the normalised text (`streams.core.text.NORMALISER`); `fingerprint` of everything
-    the producer said, so that the same id with other content is noticed.
+    `content` has the hashes of its text, and as `fingerprint` one of everything the producer said,
+    so that the same id with other content is noticed.
     """
 
     candidate: Candidate
     candidate_id: str
-    hash: str
-    fingerprint: str
+    content: Content
+
+    @property
+    def fingerprint(self) -> str | None:
+        """That of everything the producer said."""
+        return self.content.fingerprint
 
 
 Meaning = Prepared | Notice | InvalidInputError
@@ -50,8 +55,7 @@ def prepare(candidate: Candidate) -> Prepared:
     return Prepared(
         candidate,
         candidate_id(candidate.owner_id, candidate.source, candidate.id),
-        text_hash(candidate.text),
-        _fingerprint(candidate),
+        content_of(candidate.text, fingerprint=_fingerprint(candidate)),
     )
 
 

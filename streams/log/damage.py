@@ -34,7 +34,7 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import candidate_id, decision_id_of
 from palimpsest.contracts.wire import Recorded
-from palimpsest.streams.core.text import NORMALISER, text_hash
+from palimpsest.streams.core.text import NORMALISER, VERBATIM, text_hash, verbatim_hash
 
 
 class DamagedEventError(StoreError):
@@ -199,6 +199,11 @@ def content_fault(event: AnyEvent) -> str | None:
             return f"has a hash by the normaliser {content.normaliser}, unknown to this version"
         if text_hash(content.text) != content.hash:
             return f"holds another text than the one that was hashed by {content.normaliser}"
+        form = content.verbatim
+        if form is not None and form.normaliser != VERBATIM:
+            return f"has a hash by the normaliser {form.normaliser}, unknown to this version"
+        if form is not None and verbatim_hash(content.text) != form.hash:
+            return f"holds another text than the one that was hashed by {form.normaliser}"
     if isinstance(event, Decided):
         fields = event.data.candidate
         if fields.owner_id != event.owner_id:

@@ -49,12 +49,13 @@ from palimpsest.contracts.policy import Consolidate, PairsDedupe, Policy
 from palimpsest.streams.core.combine import hindrance_of
 from palimpsest.streams.core.decide import decide, execute
 from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.exact import folded_target, verbatim_target
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.redecide import arrival_join, redecide
 from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.separations import same_text
 from palimpsest.streams.core.settle import Freed, due, obstacle, settle_due
-from palimpsest.streams.core.text import NORMALISER, text_hash
+from palimpsest.streams.core.text import content_of, identity_of
 from palimpsest.streams.core.walk import still_about
 from palimpsest.streams.dedupe.by_pairs import by_pairs, combine_command
 from palimpsest.streams.dedupe.consolidate import joins, plan
@@ -189,7 +190,7 @@ class Without:
             self._evolve(event)
             return
         self._in_force, admit = policy, self._admit(event, down)
-        target = _target(self.other, event)
+        target = _target(self.other, event, policy)
         neighbours = () if target else self._search(self.other, admit, policy)
         if self._is_the_same(event, target, neighbours):
             self._evolve(event)
@@ -227,7 +228,7 @@ class Without:
         """The candidate as it came; a repeat of what no longer speaks has its twin's vector."""
         content, fields = event.data.content, event.data.candidate
         if content.vector is None and not down:
-            twin = self.real.distinct(fields.namespace, content.hash)
+            twin = self.real.distinct(fields.namespace, identity_of(content))
             vector = twin.vector if twin else None
             content = structs.replace(content, vector=vector)
         candidate = Candidate.model_construct(**structs.asdict(fields), text=content.text)
@@ -394,15 +395,14 @@ class Without:
 
     def _content(self, text: str) -> Content:
         """A text as a run would have recorded it, with its vector where the log has one."""
-        hashed = text_hash(text)
+        alone = content_of(text)
         known = (
             join.data.composition.content
             for joins in self._recorded.values()
             for join in joins
             if join.data.composition is not None
         )
-        found = (content for content in known if content.hash == hashed)
-        alone = Content(text=text, hash=hashed, normaliser=NORMALISER)
+        found = (content for content in known if content.text == text)
         return next(found, alone)
 
     # -- what people and batch runs said ---------------------------------------------------------
@@ -535,10 +535,14 @@ def _verdicts_only(event: Settled) -> Refused:
     )
 
 
-def _target(ledger: Ledger, event: Decided) -> Entry | None:
-    """Whom the newcomer repeats, if anybody."""
-    found = ledger.distinct(event.data.candidate.namespace, event.data.content.hash)
-    return found.target if found else None
+def _target(ledger: Ledger, event: Decided, policy: Policy | None = None) -> Entry | None:
+    """Whom the newcomer repeats, if anybody: verbatim, or as far as a policy says."""
+    fields, content = event.data.candidate, event.data.content
+    target = verbatim_target(ledger, fields.namespace, content)
+    if policy is None or (target is not None and target.living):
+        return target
+    twin = folded_target(ledger, fields, content, policy)
+    return twin.entry if twin is not None else target
 
 
 def _scores(neighbour: Neighbour) -> tuple[str, float | None, float | None]:

@@ -15,7 +15,7 @@ from palimpsest.contracts.requests import CheckRequest, PolicyRequest
 from palimpsest.streams.core.decide import execute
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.picture import picture
-from palimpsest.streams.core.text import NORMALISER, text_hash
+from palimpsest.streams.core.text import content_of
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.inputs import Outcome
 from palimpsest.streams.write.owners import fold_owner
@@ -113,7 +113,7 @@ class DryRun:
 
     def content(self, text: str) -> Content:
         """No model is asked in a dry run."""
-        return Content(text=text, hash=text_hash(text), normaliser=NORMALISER)
+        return content_of(text)
 
     def new_text(self, text: str) -> Content:
         """No model is asked in a dry run."""

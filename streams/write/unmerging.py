@@ -16,7 +16,7 @@ from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import PairsDedupe, Policy
 from palimpsest.contracts.requests import ReinstateRequest, UnmergeRequest
 from palimpsest.contracts.wire import Recorded
-from palimpsest.streams.core.expand import EXACT, reinstate_commands, unmerge_commands
+from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.replay.consequences import Plan, commands, describe, describe_runs, plan
 from palimpsest.streams.retrieval import ScopeIndex
@@ -70,7 +70,7 @@ def unmerged(executor: Executor, request: UnmergeRequest) -> JsonObject:
 
 def _is_exact(ledger: Ledger, decision_id: str) -> bool:
     edge = ledger.edges.get(decision_id)
-    return edge is not None and edge.decision in EXACT
+    return edge is not None and edge.exact
 
 
 def _earlier(executor: Executor, owner_id: str, request: UnmergeRequest) -> Recorded | None:

@@ -14,10 +14,11 @@ from palimpsest.contracts.events import AnyEvent, Content, Decided, Joined
 from palimpsest.contracts.identity import candidate_id, decision_id_of, event_id
 from palimpsest.contracts.requests import UndoRequest, UpdateRequest, command_head
 from palimpsest.contracts.wire import Recorded
+from palimpsest.streams.core.exact import verbatim_target
 from palimpsest.streams.core.faces import Face
 from palimpsest.streams.core.graph import joins_of_update, last_update
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
-from palimpsest.streams.core.text import NORMALISER, text_hash
+from palimpsest.streams.core.text import content_of, verbatim_hash
 from palimpsest.streams.core.version import version_of
 from palimpsest.streams.intake.meaning import prepare
 from palimpsest.streams.write.executor import (
@@ -84,8 +85,7 @@ def _describe_face(face: Face) -> dict[str, Any]:
 
 def _with_text(ledger: Ledger, entry: Entry, text: str) -> list[Entry]:
     """Who living has this text in the scope, or a composed one that says so."""
-    distinct = ledger.distinct(entry.fields.namespace, text_hash(text))
-    target = distinct.target if distinct else None
+    target = verbatim_target(ledger, entry.fields.namespace, content_of(text))
     return [target] if target is not None and target.living else []
 
 
@@ -109,10 +109,10 @@ def _command(executor: Executor, ledger: Ledger, request: UpdateRequest, entry: 
 
 def _content(executor: Executor, ledger: Ledger, request: UpdateRequest, entry: Entry) -> Content:
     """The text with its vector, unless it is known here."""
-    distinct = ledger.distinct(entry.fields.namespace, text_hash(request.text))
+    distinct = ledger.distinct(entry.fields.namespace, verbatim_hash(request.text))
     if distinct is None or not distinct.members:
         return executor.new_text(request.text)
-    return Content(text=request.text, hash=distinct.hash, normaliser=NORMALISER)
+    return content_of(request.text)
 
 
 def _candidate(request: UpdateRequest, entry: Entry) -> Candidate:

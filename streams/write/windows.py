@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
+from palimpsest.streams.core.exact import verbatim_target
+from palimpsest.streams.core.text import identity_of
 from palimpsest.streams.embedder import Embedding
 from palimpsest.streams.intake import Prepared
 from palimpsest.streams.write.inputs import Input
@@ -27,7 +29,7 @@ class Window:
 
 
 class PendingTexts:
-    """Texts of open windows: counts their candidates by owner, namespace and hash of the text."""
+    """Texts of open windows: counts their candidates by owner, namespace and verbatim text."""
 
     def __init__(self) -> None:
         self._waiting: dict[tuple[str, str, str], int] = {}
@@ -41,10 +43,10 @@ class PendingTexts:
             if isinstance(one.meaning, Prepared) and self._is_first(one.meaning):
                 candidate, found = one.meaning.candidate, one.meaning
                 ledger = owners.get(candidate.owner_id).ledger
-                if found.candidate_id not in ledger.entries:
-                    distinct = ledger.distinct(candidate.namespace, found.hash)
-                    if distinct is None or distinct.target is None:
-                        yield candidate.text
+                if found.candidate_id in ledger.entries:
+                    continue
+                if verbatim_target(ledger, candidate.namespace, found.content) is None:
+                    yield candidate.text
 
     def _is_first(self, prepared: Prepared) -> bool:
         key = _key(prepared)
@@ -64,4 +66,4 @@ class PendingTexts:
 
 def _key(prepared: Prepared) -> tuple[str, str, str]:
     candidate = prepared.candidate
-    return candidate.owner_id, candidate.namespace, prepared.hash
+    return candidate.owner_id, candidate.namespace, identity_of(prepared.content)

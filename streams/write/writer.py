@@ -16,6 +16,7 @@ from itertools import islice
 from time import perf_counter
 from typing import Literal
 
+from msgspec import structs
 from pydantic import ValidationError
 
 from palimpsest.contracts.commands import (
@@ -48,9 +49,10 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import CheckRequest, PolicyRequest
 from palimpsest.streams.core.decide import decide, execute, refused
 from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.exact import verbatim_target
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.record import policy_event
-from palimpsest.streams.core.text import NORMALISER, text_hash
+from palimpsest.streams.core.text import content_of, identity_of
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.garbage import collector_at_rest
@@ -303,20 +305,14 @@ class Writer:
         candidate, ledger = prepared.candidate, owner.ledger
         begun = perf_counter()
         known = prepared.candidate_id in ledger.entries
-        distinct = ledger.distinct(candidate.namespace, prepared.hash)
-        compared = not known and (distinct is None or distinct.target is None)
+        target = verbatim_target(ledger, candidate.namespace, prepared.content)
+        compared = not known and target is None
         self._timed("exact", _since(begun))
         vector = self._vector_for(candidate.text, vectors) if compared else None
         admit = Admit(
             candidate_id=prepared.candidate_id,
             candidate=candidate,
-            content=Content(
-                text=candidate.text,
-                hash=prepared.hash,
-                normaliser=NORMALISER,
-                fingerprint=prepared.fingerprint,
-                vector=vector,
-            ),
+            content=structs.replace(prepared.content, vector=vector),
             digest=digest(one.row.raw) if known else "",
             down=("embedder",) if compared and vector is None else None,
         )
@@ -353,7 +349,7 @@ class Writer:
         """An agent's update with its near texts, in a scope where forgotten ones are guarded."""
         owner = self.owners.get(update.owner_id)
         scope = owner.ledger.scope(update.candidate.namespace)
-        distinct = scope.by_hash.get(update.content.hash)
+        distinct = scope.by_hash.get(identity_of(update.content))
         known = distinct is not None and distinct.representative is not None
         if update.rank != "agent" or known or not scope.forgotten:
             return update
@@ -485,12 +481,12 @@ class Writer:
     def content(self, text: str) -> Content:
         """A composed text with its hash and vector; raises what the model fails with."""
         vector = self._vectors.required(text, self.policy)
-        return Content(text=text, hash=text_hash(text), normaliser=NORMALISER, vector=vector)
+        return content_of(text, vector=vector)
 
     def new_text(self, text: str) -> Content:
         """A text as a newcomer's: without a vector if the model is down."""
         vector = self._vectors.now(text, self.policy)
-        return Content(text=text, hash=text_hash(text), normaliser=NORMALISER, vector=vector)
+        return content_of(text, vector=vector)
 
     def set_policy(self, request: PolicyRequest) -> None:
         """Record the policy; another model is refused while the log has the old one's vectors."""

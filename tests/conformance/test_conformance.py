@@ -157,7 +157,7 @@ def test_an_exact_repeat_joins_the_earliest_with_its_text(shared: Runtime, name:
     first, second, other = shared.submit(
         [
             row("Ada plays chess", 1, name),
-            row("ada  plays chess", 2, name),
+            row("Ada pl\u00adays chess\n", 2, name),
             row("Ada plays chess", 1, f"{name}, another"),
         ]
     )
@@ -709,7 +709,7 @@ def test_a_memory_is_updated_and_the_update_in_the_middle_is_undone(runtime: Run
     meta = runtime.ask(update)
     assert meta["displaced"] == {"candidate_id": google, "text": "Ada works at Google"}
     assert runtime.ask(update) == meta
-    again = UpdateRequest(request_id=fresh(), memory_id=google, text="ADA WORKS AT META")
+    again = UpdateRequest(request_id=fresh(), memory_id=google, text="Ada works at Meta ")
     assert not runtime.ask(again)["changed"]
     late = UpdateRequest(
         request_id=fresh(), memory_id=google, text="Ada works at IBM", expect=meta["was"]
@@ -873,7 +873,7 @@ def test_what_is_checked_is_decided_so_and_nothing_is_written(runtime: Runtime) 
     owner = "checked"
     runtime.submit([row(FIRST, 1, owner)])
     before = runtime.log()
-    texts = [FIRST.upper(), BESIDE, NEWER, "the bridge is closed"]
+    texts = [f" {FIRST}\u200b", BESIDE, NEWER, "the bridge is closed"]
     requests = [
         CheckRequest(
             request_id=fresh(),

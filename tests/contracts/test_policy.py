@@ -20,7 +20,7 @@ def asking(**rules: Any) -> Policy:
 
 def test_the_hashes_of_the_first_version_stand() -> None:
     """They are in recorded logs; rules that did not exist then change nothing of them."""
-    assert STANDARD.hash == "sha256:6095c471dba351ec"
+    assert STANDARD.model_copy(update={"exact": None}).hash == "sha256:6095c471dba351ec"
     assert PLAIN.hash == "sha256:794b9720de9f8a1c"
 
 

@@ -186,7 +186,7 @@ def test_a_text_that_speaks_for_another_memory_is_unusable() -> None:
     """Nobody said it, but it was composed there: two memories would have one face."""
     apart: tuple[Step, ...] = (say("x", "Drinks tea"), say("y", "Green it is", {"x": ASK}))
     history = given(*COMPOSED, *apart)
-    history.when(judge("y", x="compose", text="likes green tea", sources="x y"))
+    history.when(judge("y", x="compose", text="Likes green tea", sources="x y"))
     history.then("y llm_keep")
     history.when(combine("x", "y", text="Likes GREEN tea", sources="x y"))
     history.then("refused unusable_text")

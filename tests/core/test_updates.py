@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from palimpsest.streams.core.questions import settle_question
 from palimpsest.streams.core.version import version_of
 from tests.core.spec import (
@@ -86,8 +88,14 @@ def test_without_expecting_anything_it_is_applied() -> None:
 
 
 def test_the_same_text_as_the_face_changes_nothing() -> None:
-    history = given(*JOBS).when(update("google", "again", "APPLE"))
+    history = given(*JOBS).when(update("google", "again", " App\u200ble\n"))
     history.then("refused unchanged").shows({"Apple": "google meta apple"})
+
+
+@pytest.mark.parametrize("text", ["APPLE", "Apple\u00b9", "Appl\u00e9"])
+def test_an_update_corrects_case_accents_and_superscripts(text: str) -> None:
+    history = given(*JOBS).when(update("google", "again", text))
+    history.shows({text: "google meta apple again"})
 
 
 def test_a_memory_that_is_retracted_says_nothing_new() -> None:

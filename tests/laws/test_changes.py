@@ -221,7 +221,7 @@ def _nearest(policy: Policy, ledger: Ledger, said: DecidedData, gone: list[Disti
     same = ledger.distinct(namespace, content.hash)
     if same is not None and (same.target or same.forgotten) is not None:
         return 0.0
-    texts = [one for one in gone if one.namespace == namespace and one.asking is not None]
+    texts = [one for one in gone if one.namespace == namespace and one.guarded is not None]
     found = [0.0]
     for text in texts:
         words = jaccard_of(content.text, text.members[0].text)
@@ -489,8 +489,10 @@ def any_join_is_near_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who joins anybody living does not wait, however near it is to what was forgotten."""
     found = admit._reworded
 
-    def broken(command: Admit, ledger: Ledger, policy: Policy, outcome: Outcome) -> Any:
-        return () if outcome.choice else found(command, ledger, policy, outcome)
+    def broken(
+        command: Admit, ledger: Ledger, policy: Policy, outcome: Outcome, same: list[Entry]
+    ) -> Any:
+        return () if outcome.choice else found(command, ledger, policy, outcome, same)
 
     monkeypatch.setattr(admit, "_reworded", broken)
 

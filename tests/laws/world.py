@@ -134,7 +134,7 @@ def by_brute_force(policy: Policy) -> Retrieve:
 def forgotten(policy: Policy, ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:
     """Everyone in the scope whose text was forgotten and waits, its rewordings, too."""
     scope = ledger.scope(admit.candidate.namespace)
-    asking = (one for distinct in scope.by_hash.values() if (one := distinct.asking) is not None)
+    asking = (one for distinct in scope.by_hash.values() if (one := distinct.guarded) is not None)
     gone = [one for one in asking if one.forgotten and one.forgotten.order]
     own = admit.content.vector
     return tuple(

@@ -368,7 +368,7 @@ class History:
         if same and self.random.random() < 0.15:
             closest = self.random.choice(same)
             text, near = f"{closest.text}.", [(closest.id, 0.97)]
-        gone = [e for e in ledger.entries.values() if e.forgotten and e.distinct.asking is e]
+        gone = [e for e in ledger.entries.values() if e.forgotten and e.distinct.guarded is e]
         gone = [entry for entry in gone if entry.fields.namespace == namespace]
         rewords: tuple[tuple[str, float], ...] = ()
         if gone and self.random.random() < 0.4:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.errors import InvalidInputError
-from palimpsest.contracts.events import Content, Decided, DecidedData
+from palimpsest.contracts.events import Decided, DecidedData
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import candidate_id, decision_id_of
 from palimpsest.contracts.wire import decode, encode
@@ -99,7 +99,7 @@ def test_what_is_accepted_can_be_read_from_the_log(fields: dict[str, Any], plain
     if not isinstance(ready, Prepared):
         assert isinstance(ready, InvalidInputError | Notice)
         return
-    content = Content(text=ready.candidate.text, hash=ready.hash, normaliser="n")
+    content = ready.content
     decided = Decided(
         id=decision_id_of(ready.candidate_id),
         subject=ready.candidate_id,

@@ -1,0 +1,85 @@
+"""Whom a text repeats, by degrees: verbatim, folded, or as it was forgotten (docs/exact.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from palimpsest.contracts.candidate import Candidate, CandidateFields
+from palimpsest.contracts.events import Content
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.ledger import Distinct, Entry, Ledger
+from palimpsest.streams.core.text import bare, differences, folded, identity_of, search_hash
+
+FOLDED = "folded"
+"""The check of an exact repeat that is not verbatim."""
+
+
+class Twin(NamedTuple):
+    """Whom a text repeats, and what the two differ in."""
+
+    entry: Entry
+    differs: tuple[str, ...]
+
+
+def verbatim_target(ledger: Ledger, namespace: str, content: Content) -> Entry | None:
+    """Whom a verbatim repeat joins. An older event's joined whatever has its search form."""
+    if content.verbatim is not None:
+        distinct = ledger.distinct(namespace, identity_of(content))
+        return distinct.target if distinct else None
+    first = _first(ledger.of_search_form(namespace, search_hash(content)))
+    return first.target if first else None
+
+
+def folded_target(
+    ledger: Ledger, candidate: CandidateFields | Candidate, content: Content, policy: Policy
+) -> Twin | None:
+    """Whom a repeat joins that is exact as the policy says, and not verbatim; it is living.
+
+    As by any check, nobody of a protected category is joined, nor joins anybody.
+    """
+    if policy.exact == "verbatim":
+        return None
+    same = ledger.of_search_form(candidate.namespace, search_hash(content))
+    if policy.exact == "folded" and same:
+        protected, form = policy.protected_categories, folded(content.text)
+        same = [
+            one
+            for one in same
+            if candidate.category not in protected
+            and folded(one.text) == form
+            and not is_protected(one, protected)
+        ]
+    first = _first(same)
+    if first is None or first.target is None or not first.target.living:
+        return None
+    return Twin(first.target, differences(first.text, content.text))
+
+
+def forgotten_text(ledger: Ledger, namespace: str, content: Content) -> Entry | None:
+    """Whose forgetting stands in the way of a text, by its search form: the latest."""
+    same = ledger.of_search_form(namespace, search_hash(content))
+    gone = [one for distinct in same if (one := distinct.forgotten) is not None]
+    return max(gone, key=lambda one: one.forgotten.order if one.forgotten else 0, default=None)
+
+
+def forgotten_words(ledger: Ledger, namespace: str, text: str) -> list[Entry]:
+    """Whose forgetting has a text wait that differs from theirs in punctuation alone."""
+    scope = ledger.scopes.get(namespace)
+    words = bare(text) if scope is not None and scope.forgotten_words else ""
+    same = scope.forgotten_words.get(words, ()) if scope is not None and words else ()
+    return [one for distinct in same if (one := distinct.guarded) is not None]
+
+
+def is_protected(distinct: Distinct, categories: tuple[str, ...]) -> bool:
+    """Whether anybody living with this text is in one of the categories."""
+    return any(e.living and e.fields.category in categories for e in distinct.members)
+
+
+def _first(texts: Iterable[Distinct]) -> Distinct | None:
+    """The text of the earliest target: of the living before the retracted, composed ones last."""
+    targets = [(one, target) for one in texts if (target := one.target) is not None]
+    if not targets:
+        return None
+    first, _ = min(targets, key=lambda of: (not of[1].living, not of[0].members, of[1].place))
+    return first

@@ -282,7 +282,7 @@ def dedupe(
     """Compare existing memories by the policy's batch rules, and join those that are the same.
 
     An owner whose run is not due by the policy's conditions is skipped. The exit status is 1 if
-    the judge left pairs unanswered; they wait for the next run.
+    the judge left pairs unanswered, which wait for the next run, or if a join was refused.
     """
     call = invocation(context)
     with call.output.progress() as report, call.store() as store:
@@ -303,6 +303,9 @@ def dedupe(
 
             page.write_text(page_of(store.gateway, answer, just_this), encoding="utf-8")
     call.output.answer(answer, lambda: _dedupe_report(answer, just_this))
+    if answer["refused"]:
+        call.output.remark(f"{len(answer['refused'])} of the joins were refused: see `refused`")
+        raise typer.Exit(1)
     if answer["asked"].get("unavailable"):
         left = answer["left"]
         waiting = f"{left} wait for the next run" if left else "the policy's fallback settled them"

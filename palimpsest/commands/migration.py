@@ -10,6 +10,7 @@ import typer
 from palimpsest.commands import rendering
 from palimpsest.commands.ingestion import Renames, parse_renames, print_summary
 from palimpsest.commands.invocation import DryRun, Invocation, invocation
+from palimpsest.commands.shell import FAILED
 from palimpsest.contracts.errors import UsageError
 from palimpsest.output import Output
 
@@ -114,7 +115,8 @@ def export(
 
     The copy has the same format. It leaves out rows that another row of
     their memory represents, and forgotten ones; the report says how to
-    bring each back.
+    bring each back. The exit status is 1 if --max-changes left some changes
+    undone.
     """
     call = invocation(context)
     with call.store() as store, call.output.progress() as report:
@@ -129,6 +131,12 @@ def export(
             progress=report,
         )
     call.output.answer(document, lambda: rendering.export_report(document))
+    if document["left"] and not dry_run:
+        call.output.remark(
+            f"the copy is not clean yet: {document['left']:,} more changes are over --max-changes"
+            f" {max_changes}; export to another place with a larger one"
+        )
+        raise typer.Exit(FAILED)
 
 
 def _confirm(output: Output, brought: Brought, *, yes: bool) -> None:

@@ -380,7 +380,10 @@ def test_no_more_changes_than_are_allowed(palimpsest: CommandLine, tmp_path: Pat
     ]
     path = palimpsest.file(rows)
     palimpsest.json("import", path, "--yes")
-    report = palimpsest.json("export", path, "--to", str(tmp_path / "a.jsonl"))
+    ran = palimpsest("export", path, "--to", str(tmp_path / "a.jsonl"))
+    assert ran.status == 1
+    assert "1 more changes are over --max-changes 200" in ran.err.splitlines()[-1]
+    report = json.loads((tmp_path / "a.jsonl.report.json").read_text())
     assert (report["changed"], report["left"], report["changes"]) == (200, 1, 201)
     assert len((tmp_path / "a.jsonl").read_text().splitlines()) == 202
     words = ("--to", str(tmp_path / "b.jsonl"), "--max-changes", "300")

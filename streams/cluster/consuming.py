@@ -9,12 +9,16 @@ from typing import Any, Protocol
 
 import faust
 import faust.transport.drivers.aiokafka as driver
+from aiokafka.errors import KafkaError
 from aiokafka.structs import OffsetAndMetadata
 from faust.types import TP
 
 from palimpsest.streams.cluster.following import WAIT_MILLISECONDS, Offsets, stopping
+from palimpsest.streams.cluster.leaving import leave_to_standby
 from palimpsest.streams.cluster.metadata import retry_without_brokers
 
+LEAVE_SECONDS = 2.0
+_log = logging.getLogger(__name__)
 FAUST = logging.getLogger("faust")
 """For Faust's messages about our subclasses' steps, which it logs to their modules' loggers."""
 
@@ -91,6 +95,25 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
 
         vars(coordinator)["_do_rejoin_group"] = wait_for_the_end
 
+    async def leave_to_standby(self) -> bool:
+        """Leave the group if another worker stands by; whether it did. Nothing is committed after.
+
+        While the brokers are away nobody can leave: the session ends by itself.
+        """
+        left: bool = await self.call_thread(self._leave_to_standby)
+        return left
+
+    async def _leave_to_standby(self) -> bool:
+        coordinator = vars(self._ensure_consumer())["_coordinator"]
+        try:
+            left = await asyncio.wait_for(leave_to_standby(coordinator), LEAVE_SECONDS)
+        except (KafkaError, TimeoutError) as error:
+            _log.warning("the worker leaves its group by the end of its session: %r", error)
+            return False
+        if left:
+            self.close()
+        return left
+
     async def on_thread_stop(self) -> None:
         """Called by Faust on the consumer's thread at its end."""
         if self._consumer is None:
@@ -148,6 +171,13 @@ class Member:
     async def join_again(self) -> None:
         """Trigger a new assignment of the group's partitions."""
         await vars(self._app.consumer)["_thread"].join_again()
+
+    async def leave_to_standby(self) -> None:
+        """Commit what is acknowledged, and leave the group if another worker stands by."""
+        if self.assignment():
+            await self._app.consumer.commit()
+            if await vars(self._app.consumer)["_thread"].leave_to_standby():
+                _log.info("left the group: a standby takes over")
 
     def _aiokafka(self) -> Any:
         """The consumer of aiokafka; None before there is one."""

@@ -34,6 +34,7 @@ from palimpsest.streams.cluster.assigned import (  # noqa: E402
 from palimpsest.streams.cluster.connection import Connection  # noqa: E402
 from palimpsest.streams.cluster.consuming import FAUST, CommittedConsumerThread, Member  # noqa: E402
 from palimpsest.streams.cluster.following import DecisionsDeletedError  # noqa: E402
+from palimpsest.streams.cluster.leaving import CLIENT, STANDBY_CLIENT  # noqa: E402
 from palimpsest.streams.cluster.manager import AGAIN_SECONDS, PartitionManager  # noqa: E402
 from palimpsest.streams.cluster.metrics import (  # noqa: E402
     LETTERS_PER_MINUTE,
@@ -146,6 +147,8 @@ class WorkerApp(faust.App):
         if not self.was_asked_to_stop:
             end_in_time(CRASHED)
         await self.manager.close()
+        if self.was_asked_to_stop:
+            await Member(self).leave_to_standby()
         await super().on_stop()
 
 
@@ -216,6 +219,7 @@ def _app(settings: WorkerSettings) -> WorkerApp:
         topic_allow_declare=False,
         consumer_auto_offset_reset="earliest",
         consumer_group_instance_id=settings.instance,
+        broker_client_id=STANDBY_CLIENT if settings.standby else CLIENT,
         broker_commit_interval=COMMIT_SECONDS,
         broker_session_timeout=settings.session_seconds,
         broker_heartbeat_interval=min(HEARTBEAT_SECONDS, settings.session_seconds / 3),

@@ -78,6 +78,7 @@ def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
         lambda: embedder,
         instance=plan["instance"],
         web_port=plan.get("web_port"),
+        standby=plan.get("standby", False),
         session_seconds=plan.get("session", SESSION_SECONDS),
         effect=effect_of(plan),
     )

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from aiokafka.errors import KafkaConnectionError
 
@@ -17,8 +18,8 @@ from palimpsest.streams.cluster import replica
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.manager import PartitionManager
 from palimpsest.streams.cluster.replica import ReplicaFolder
-from palimpsest.streams.cluster.topics import Topics
-from tests.cluster.cluster import PARTITIONS
+from palimpsest.streams.cluster.topics import Topics, partition_of
+from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, is_ready, stderr_of
 from tests.cluster.load import publish
 from tests.cluster.managers import HOME, bring, decided, new_manager, row
 
@@ -118,3 +119,24 @@ def test_a_standby_that_cannot_be_filled_hinders_nobody_and_goes_on(
     with caplog.at_level(logging.WARNING):
         asyncio.run(stand_by())
     assert "replicas of other workers' partitions fall behind" in caplog.text
+
+
+LONG = 28.0
+"""A session that no test waits for."""
+
+
+def test_a_standby_decides_at_once_when_a_worker_is_stopped(cluster: Cluster) -> None:
+    """Static members send nothing at their end: its partitions waited for its session to end."""
+    first = cluster.worker("one", session=LONG)
+    eventually(lambda: is_ready(first), "the first worker decides")
+    second = cluster.worker("two", session=LONG, standby=True)
+    eventually(lambda: is_ready(second), "they share the partitions")
+    assert ended([first]) == [0], stderr_of(first)
+    assert "left the group: a standby takes over" in stderr_of(first)
+    for name in ("ann", "bob", "cy", "dee", "eve", "fay"):
+        home = partition_of(name, PARTITIONS)
+        said = orjson.dumps({"owner_id": name, "id": "1", "text": "a text"})
+        publish(cluster.connection, cluster.topics, [(home, name.encode(), said, [])])
+    cluster.decided(patience=LONG - 8)
+    assert ended([second]) == [0], stderr_of(second)
+    assert "left the group" not in stderr_of(second)

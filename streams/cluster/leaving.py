@@ -1,0 +1,73 @@
+"""How a worker leaves its group at once, if another one stands by for its partitions.
+
+A static member sends nothing when it ends, so that it may come back to its partitions: they wait
+for its session to end. aiokafka has no request that removes a static member (LeaveGroup 3).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiokafka.protocol.admin import DescribeGroupsRequest
+from aiokafka.protocol.api import Request, RequestStruct, Response
+from aiokafka.protocol.types import Array, Int16, Int32, Schema, String
+
+STANDBY_CLIENT = "palimpsest-standby"
+"""The client id of workers that stand by for others' partitions: the group's members see it."""
+CLIENT = "palimpsest-worker"
+
+
+async def leave_to_standby(coordinator: Any) -> bool:
+    """Leave the group of an aiokafka coordinator if another member stands by; whether it did.
+
+    Raises KafkaError. The coordinator must not join again afterwards.
+    """
+    group, member_id = coordinator.group_id, coordinator.member_id
+    client, node = vars(coordinator)["_client"], coordinator.coordinator_id
+    described = await client.send(node, DescribeGroupsRequest([group]))
+    members = [member for found in described.groups for member in found[5]]
+    if not any(one != member_id and name == STANDBY_CLIENT for one, name, *_ in members):
+        return False
+    await client.send(node, _Leave(group, member_id, vars(coordinator)["_group_instance_id"]))
+    return True
+
+
+class _LeaveAnswer(Response):  # type: ignore[misc]
+    API_KEY = 13
+    API_VERSION = 3
+    SCHEMA = Schema(
+        ("throttle_time_ms", Int32),
+        ("error_code", Int16),
+        (
+            "members",
+            Array(
+                ("member_id", String("utf-8")),
+                ("group_instance_id", String("utf-8")),
+                ("error_code", Int16),
+            ),
+        ),
+    )
+
+
+class _LeaveRequest(RequestStruct):  # type: ignore[misc]
+    API_KEY = 13
+    API_VERSION = 3
+    RESPONSE_TYPE = _LeaveAnswer
+    SCHEMA = Schema(
+        ("group_id", String("utf-8")),
+        (
+            "members",
+            Array(("member_id", String("utf-8")), ("group_instance_id", String("utf-8"))),
+        ),
+    )
+
+
+class _Leave(Request[_LeaveRequest]):  # type: ignore[misc]
+    API_KEY = 13
+
+    def __init__(self, group: str, member_id: str, instance: str | None) -> None:
+        self._group = group
+        self._member = (member_id, instance)
+
+    def build(self, request_struct_class: type[_LeaveRequest]) -> _LeaveRequest:
+        return request_struct_class(self._group, [self._member])

@@ -158,7 +158,7 @@ def test_after_a_failed_rebuild_all_goes_on(
         def progress(what: str, _share: float) -> None:
             effect(what)
 
-        with pytest.raises(StoreError, match="No space left"):
+        with pytest.raises(StoreError, match="the disk is full"):
             store.rebuild(progress=progress)
         assert store.submit({"owner_id": "ada", "text": "Her kettle sings."})[0].result == "decided"
         assert [one["face"] for one in store.recall("ada", "Her kettle sings.", k=1)] == [

@@ -12,7 +12,7 @@ from palimpsest.contracts.errors import StoreError
 from palimpsest.projections.files import store_errors
 
 LANCE = (
-    "lance error: LanceError(IO): {what}, /root/.cargo/registry/src/index-0a1b/lance-file-13.0.0"
+    "lance error: LanceError(IO): {what}, /build/.cargo/registry/src/index-0a1b/lance-file-13.0.0"
     "/src/writer/structural.rs:258:9"
 )
 

@@ -262,7 +262,7 @@ def test_a_failure_is_raised_and_the_next_start_repairs(
     with monkeypatch.context() as patch:
         patch.setattr("palimpsest.projections.lance.replace_json", full)
         projector.submit(history.take())
-        with pytest.raises(StoreError, match="No space left"):
+        with pytest.raises(StoreError, match="the disk is full"):
             projector.flush()
     projector.start()
     projector.close()
@@ -286,7 +286,7 @@ def test_a_failure_that_nobody_was_told_of_is_in_the_report_of_the_next_start(
         projector.submit(history.take())
         projector.when_quiet(failed.set)
         assert failed.wait(60)
-    assert "No space left on device" in projector.start().done[0]
+    assert "the disk is full" in projector.start().done[0]
     projector.close()
     assert_right(history.log, tmp_path / "new")
 

@@ -153,9 +153,9 @@ def test_what_could_not_be_projected_is_repaired_by_the_next_call(
         disk.append("full")
         assert store.submit(rows(2))[1].decision == "stored"
         assert eventually(partial(is_free, store.folder))
-        with pytest.raises(StoreError, match="No space left"):
+        with pytest.raises(StoreError, match="the disk is full"):
             store.status()
-        with pytest.raises(StoreError, match="No space left"):
+        with pytest.raises(StoreError, match="the disk is full"):
             store.submit(rows(3))
         assert store.position == 3
         disk.clear()

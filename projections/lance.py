@@ -98,6 +98,7 @@ class LanceStore:
         for name, table in recorded.items():
             check_files(name, table["files"], found[name])
         self._added.clear()
+        self._tables.clear()  # one of a commit that failed would stay with its rows
         self.position, self._dimension = state["position"], state["dimension"]
         self._models = Models.of(state["models"])
         self._recorded = recorded

@@ -37,7 +37,7 @@ def deeper_than(value: Any, levels: int) -> bool:
 
 
 def more_than(value: Any, most: int) -> bool:
-    """Whether lists and objects have more than so many values, those of inner ones included."""
+    """Whether lists and objects hold more than `most` values, including nested ones."""
     unread = [value]
     count = 0
     while unread and count <= most:

@@ -18,7 +18,7 @@ MOST_PAGE = 200
 MOST_NAMED = 10_000
 """So many ids are under the bound of a body."""
 LONGEST_TOKEN = 9 * MOST_NAMED
-"""Characters of a token that covers each of so many memories."""
+"""Maximum length of a token: it has a part for each memory that it covers."""
 LONGEST_WAIT = 30.0
 
 Some = Annotated[int, Field(ge=1, le=MOST_FOUND)]

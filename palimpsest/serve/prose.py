@@ -87,7 +87,7 @@ def when(time: str) -> str:
 
 
 def fitted(lines: Sequence[Line], most_bytes: int) -> str:
-    """The lines in at most so many bytes: the longest texts as previews, then without the last."""
+    """Fit the lines into the limit: shorten the longest texts, then leave out the last lines."""
     if any(line.text is not None for line in lines):
         lines = [Line(None, DATA), *lines]
     room, kept = most_bytes - _size(_left_out(len(lines))), 0

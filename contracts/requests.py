@@ -162,10 +162,15 @@ class Selection(Strict):
 
 
 class JoinSelection(Selection):
-    """Which joins: also by the hash of the policy that made them, or scores below a bound."""
+    """Which joins: also by the hash of the policy that made them, or scores below a bound.
+
+    `folded` means exact repeats whose texts differ verbatim in more than the case of a sentence's
+    start (docs/exact.md).
+    """
 
     policy: str | None = None
     below: Annotated[float, Field(ge=0, le=1)] | None = None
+    folded: Literal[True] | None = None
 
 
 class TakingOut(Request):

@@ -32,6 +32,14 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+Folded = Annotated[
+    bool,
+    typer.Option(
+        "--folded",
+        help="Exact repeats that differ in more than the case of a sentence's start.",
+    ),
+]
+
 
 @app.command(epilog="Example: palimpsest unmerge 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22 --dry-run")
 def unmerge(
@@ -49,6 +57,7 @@ def unmerge(
     memory: Annotated[
         str | None, typer.Option(metavar="M", help="All of its joins except exact repeats.")
     ] = None,
+    folded: Folded = False,
     dry_run: DryRun = False,
     with_consequences: Annotated[
         bool,
@@ -58,11 +67,14 @@ def unmerge(
         ),
     ] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Do not ask if ID is a memory of many.")
+        bool, typer.Option("--yes", help="Do not ask if there are several joins.")
     ] = False,
     because: Because = None,
 ) -> None:
-    """Take a join out and show the resulting memories. Name exactly one thing."""
+    """Take a join out and show the resulting memories. Name exactly one thing.
+
+    With --folded: every join of all owners that rests on case, white space or such alone.
+    """
     given: dict[Kind | None, str | None] = {
         "decision": decision,
         "candidate": candidate,
@@ -70,6 +82,11 @@ def unmerge(
         None: which,
     }
     named = [(kind, one) for kind, one in given.items() if one is not None]
+    if folded:
+        if named or with_consequences:
+            raise typer.BadParameter("--folded means joins of its own: give no ID, and no option")
+        _reverse(invocation(context), {"folded": True}, dry_run=dry_run, yes=yes, because=because)
+        return
     if len(named) != 1:
         raise typer.BadParameter("name an ID, or one of --decision, --candidate and --memory")
     [(kind, typed)] = named
@@ -170,13 +187,12 @@ def reverse(
     candidate: Candidate = None,
     policy: Policy = None,
     below: Below = None,
+    folded: Folded = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     because: Because = None,
 ) -> None:
-    """Un-merge every join that matches all options, except exact repeats; or that of an id."""
-    from palimpsest.contracts.requests import JoinSelection
-
+    """Un-merge every join that matches all options, except verbatim repeats; or that of an id."""
     call = invocation(context)
     given = {
         "owner_id": owner,
@@ -187,11 +203,20 @@ def reverse(
         "candidate_id": candidate,
         "policy": policy,
         "below": below,
+        "folded": folded or None,
     }
     if which is not None:
         _require_no_options(given)
         unmerge_one(call, which, dry_run=dry_run, yes=yes, because=because)
         return
+    _reverse(call, given, dry_run=dry_run, yes=yes, because=because)
+
+
+def _reverse(
+    call: Invocation, given: Mapping[str, Any], *, dry_run: bool, yes: bool, because: str | None
+) -> None:
+    from palimpsest.contracts.requests import JoinSelection
+
     selection = _selection(JoinSelection, **given)
 
     def act(store: Palimpsest, **how: Any) -> Reversals:
@@ -214,6 +239,7 @@ def reinstate(
     candidate: Candidate = None,
     policy: Policy = None,
     below: Below = None,
+    folded: Folded = False,
     cause: Cause = None,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -232,6 +258,7 @@ def reinstate(
         "candidate_id": candidate,
         "policy": policy,
         "below": below,
+        "folded": folded or None,
         "cause": cause,
     }
     if decision_id is not None:

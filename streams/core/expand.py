@@ -282,6 +282,7 @@ def _means_edge(selection: JoinSelection, edge: Edge) -> bool:
         and selection.decision in (None, edge.decision)
         and selection.policy in (None, edge.policy)
         and _scores_below(selection.below, edge)
+        and (selection.folded is None or edge.folded)
     )
 
 

@@ -256,6 +256,11 @@ class Edge:
         return self.face == "repeat" and not self.differs
 
     @property
+    def folded(self) -> bool:
+        """Whether its texts differ in more than the case of a sentence's start."""
+        return any(kind != "sentence_case" for kind in self.differs)
+
+    @property
     def by_person(self) -> bool:
         """Whether a person said it: only such joins may support a memory that is one already."""
         return self.rank == "person"

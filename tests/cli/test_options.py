@@ -204,18 +204,18 @@ SELECTED: dict[str, Any] = {
     "since": MARCH,
     "until": APRIL,
 }
-JOINED = ("--policy", "abc", "--below", "0.5")
+JOINED = ("--policy", "abc", "--below", "0.5", "--folded")
 
 
 @pytest.mark.parametrize(
     ("command", "method", "also", "joins"),
     [
-        ("reverse", "reverse", JOINED, {"policy": "abc", "below": 0.5}),
+        ("reverse", "reverse", JOINED, {"policy": "abc", "below": 0.5, "folded": True}),
         (
             "reinstate",
             "reinstate_many",
             (*JOINED, "--cause", "9"),
-            {"policy": "abc", "below": 0.5, "cause": "9"},
+            {"policy": "abc", "below": 0.5, "folded": True, "cause": "9"},
         ),
         ("retract", "retract", (), {}),
         ("restore", "restore", ("--cause", "9"), {"cause": "9"}),

@@ -38,6 +38,7 @@ TEXTS = (
     "Ada is learning Spanish.",
     "Ada lives in Paris.",
 )
+FOLDED = '{"owner_id": "ada", "text": "Tulip7"}\n{"owner_id": "ada", "text": "TULIP7"}'
 STILL_WRONG: dict[tuple[str, ...], int] = {("dead-letters", "retry"): 1, ("restore", "stdin"): 1}
 """A dead letter is as wrong as it was: nothing has been mended. Nothing was retracted."""
 IN_BULK = ("reverse", "reinstate", "retract", "restore")
@@ -156,13 +157,16 @@ def test_it_can_be_typed(line: str, prepared: Prepared, monkeypatch: pytest.Monk
     if words[:2] == ["restore", "--cause"]:
         hidden = asked(prepared.folder, "retract", "--candidate", prepared.joined, "--yes")
         words[2] = hidden["cause"]
+    if "--folded" in words:
+        run("--store", str(prepared.folder), "policy", "set", "namespaced")
+        run("--store", str(prepared.folder), "ingest", "-", stdin=FOLDED.encode())
     if words[0] == "withdraw":
         run("--store", str(prepared.folder), "separate", *prepared.apart)
     if "--store" not in words and words[:2] != ["log", "import"]:
         words = ["--store", str(prepared.folder), *words]
     elif words[:2] == ["log", "import"]:
         words = ["--store", "new", *words]
-    bulk = any(word in IN_BULK for word in words)
+    bulk = "--folded" in words or any(word in IN_BULK for word in words)
     ran = run(*words, stdin=b"y\n" if bulk else b'{"owner_id": "ada", "text": "Ada sings."}')
     name = tuple(word for word in words if not word.startswith("-"))[1:3]
     assert ran.exit_code == STILL_WRONG.get(name, 0), ran.output

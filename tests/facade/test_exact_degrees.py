@@ -38,7 +38,7 @@ def say(store: Palimpsest, *texts: str) -> list[str]:
     return [str(one.candidate_id) for one in store.submit([_row(text) for text in texts])]
 
 
-def decide(store: Palimpsest, text: str) -> str:
+def decide(store: Palimpsest, text: str) -> str | None:
     [outcome] = store.submit([_row(text)])
     return outcome.decision
 

@@ -24,7 +24,7 @@ def explain(one: Reading, other: Reading) -> tuple[Edit, ...] | None:
     """
     if one.text == other.text:
         return ()
-    if one.layout != other.layout:
+    if one.fixed != other.fixed or one.layout != other.layout:
         return None
     found = _explained(one, other)
     if found is not None:
@@ -62,15 +62,14 @@ def _past_equal(mine: tuple[str, ...], i: int, theirs: tuple[str, ...], j: int) 
 
 
 def _fitting(one: Reading, i: int, other: Reading, j: int) -> Iterator[tuple[Edit, int, int]]:
-    english = one.is_english and other.is_english
     for edit in _beginning_with(low(one, i), low(other, j)):
-        if not (edit.any_language or english):
-            continue
         found = edit.match(one, i, other, j)
         if found is None:
             back = edit.match(other, j, one, i)
             found = (back[1], back[0]) if back else None
-        if found and _may(edit, one, i, found[0]) and _may(edit, other, j, found[1]):
+        if not found or not (edit.any_language or (one.is_english and other.is_english)):
+            continue
+        if _may(edit, one, i, found[0]) and _may(edit, other, j, found[1]):
             yield edit, *found
 
 
@@ -88,4 +87,4 @@ def _may(edit: Edit, text: Reading, at: int, length: int) -> bool:
 
 
 def _is_code(text: Reading, at: int) -> bool:
-    return 0 <= at < len(text.tokens) and text.tokens[at].kind is Kind.CODE
+    return 0 <= at < len(text.kinds) and text.kinds[at] is Kind.CODE

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.reading import Reading
 from palimpsest.streams.guard.tokeniser import Kind, Token
 
-_ZEROS = re.compile(r"([0-9]+)(?:\.([0-9]{1,2}))?")
-_THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
-
 
 def token(text: Reading, at: int) -> Token | None:
     """The token at a place; None outside of the text."""
-    return text.tokens[at] if 0 <= at < len(text.tokens) else None
+    if not 0 <= at < len(text.keys):
+        return None
+    return Token(text.texts[at], text.kinds[at], at in text.openers)
 
 
 def low(text: Reading, at: int) -> str:
@@ -24,36 +21,32 @@ def low(text: Reading, at: int) -> str:
 
 def kind(text: Reading, at: int) -> Kind | None:
     """What stands at a place; None outside of the text."""
-    found = token(text, at)
-    return found.kind if found else None
+    return text.kinds[at] if 0 <= at < len(text.kinds) else None
 
 
 def capital(text: Reading, at: int) -> bool:
     """Whether the word at a place begins with a capital."""
-    found = token(text, at)
-    return bool(found and found.kind is Kind.WORD and found.text[0].isupper())
+    return kind(text, at) is Kind.WORD and text.texts[at][0].isupper()
 
 
 def is_lower(text: Reading, at: int) -> bool:
     """Whether a word in small letters stands at a place."""
-    found = token(text, at)
-    return bool(found and found.kind is Kind.WORD and found.text.islower())
+    return kind(text, at) is Kind.WORD and text.texts[at].islower()
 
 
 def is_plain(text: Reading, at: int) -> bool:
     """Whether a word of more than one letter stands at a place, and no acronym."""
-    found = token(text, at)
-    return bool(found and found.kind is Kind.WORD and found.text[1:].islower())
+    return kind(text, at) is Kind.WORD and text.texts[at][1:].islower()
 
 
 def ends(text: Reading, at: int) -> bool:
     """Whether the sentence ends at a place."""
-    return at >= len(text.tokens) or low(text, at) in (".", "!")
+    return at >= len(text.keys) or low(text, at) in (".", "!")
 
 
 def stands_alone(text: Reading, at: int) -> bool:
     """Whether a noun before a place is followed by no other noun."""
-    if at >= len(text.tokens) or kind(text, at) is Kind.SIGN:
+    if at >= len(text.keys) or kind(text, at) is Kind.SIGN:
         return True
     follows = en.PREPOSITIONS | en.FINITE | en.CLAUSES | en.SHOWN | en.SUBJECTS
     return low(text, at) in follows
@@ -125,18 +118,4 @@ def closes_a_predicate(text: Reading, at: int) -> bool:
 
 def has_identifiers(text: Reading) -> bool:
     """Whether anything in the text is no word: a number, a unit, an identifier."""
-    return any(t.kind in (Kind.NUMBER, Kind.CODE) for t in text.tokens)
-
-
-def without_zeros(number: str) -> str | None:
-    """A number without noughts behind its point; None where the point may part thousands."""
-    parts = _ZEROS.fullmatch(number)
-    if parts is None:
-        return number
-    decimals = (parts[2] or "").rstrip("0")
-    return f"{parts[1]}.{decimals}" if decimals else parts[1]
-
-
-def without_thousands(number: str) -> str | None:
-    """A number without the commas between its thousands; None if it has none."""
-    return number.replace(",", "") if _THOUSANDS.fullmatch(number) else None
+    return Kind.NUMBER in text.kinds or Kind.CODE in text.kinds

@@ -13,6 +13,7 @@ from palimpsest.streams.guard.clues import Clues
 from palimpsest.streams.guard.measures import NUMBER_WORDS, ORDINALS
 from palimpsest.streams.guard.polarity import contraries, has_antonyms
 from palimpsest.streams.guard.reading import Reading
+from palimpsest.streams.guard.tokeniser import has_inner_capital
 
 _SPELLED = NUMBER_WORDS | ORDINALS.keys()
 
@@ -56,19 +57,29 @@ def _of_the_model(older: Reading, newer: Reading) -> Iterator[Cue]:
 
 def _of_the_texts(older: Reading, newer: Reading) -> Iterator[Cue]:
     one, other = older.clues, newer.clues
-    if recased(older, newer) or recased(newer, older):
+    if _may_be_recased(older, newer) and (recased(older, newer) or recased(newer, older)):
         yield Cue.CASE
     if one.names.difference(other.words) or other.names.difference(one.words):
         yield Cue.NAME
     yield from _of_facts(one, other)
+    if one.terms == other.terms:
+        return
     mine, theirs = frozenset(one.terms), frozenset(other.terms)
     if has_antonyms(mine - theirs, theirs - mine):
         yield Cue.ANTONYM
     contrary = contraries(mine - theirs, theirs) | contraries(theirs - mine, mine)
     if contrary or _negated_otherwise(one, other):
         yield Cue.NEGATION
-    if one.terms != other.terms and sorted(one.terms) == sorted(other.terms):
+    if mine == theirs and sorted(one.terms) == sorted(other.terms):
         yield Cue.SWAPPED_ORDER
+
+
+def _may_be_recased(older: Reading, newer: Reading) -> bool:
+    """Whether a word is written in two cases at all, which takes a tenth of the time to tell."""
+    if not (has_inner_capital(older.text) or has_inner_capital(newer.text)):
+        return False
+    written = {*older.texts, *newer.texts}
+    return len({word.casefold() for word in written}) < len(written)
 
 
 def recased(one: Reading, other: Reading) -> frozenset[str]:

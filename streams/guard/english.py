@@ -6,6 +6,7 @@ from palimpsest.streams.guard import around
 from palimpsest.streams.guard.around import capital, ends, kind, low, token
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.edits import Edit, Match, Pairs
+from palimpsest.streams.guard.fixed import without_thousands, without_zeros
 from palimpsest.streams.guard.moves import front
 from palimpsest.streams.guard.reading import Reading
 from palimpsest.streams.guard.tokeniser import Kind
@@ -17,18 +18,22 @@ Found = tuple[int, int] | None
 
 
 def _case_of_a_start(one: Reading, i: int, other: Reading, j: int) -> Found:
+    if low(one, i) != low(other, j):
+        return None
     a, b = token(one, i), token(other, j)
     if not (a and b and a.kind is b.kind is Kind.WORD and a.opens and b.opens):
         return None
     same = a.text[1:] == b.text[1:] and (len(a.text) == 1 or a.text[1:].islower())
     goes_on = kind(one, i + 1) is kind(one, i + 2) is Kind.WORD
     named = low(one, i) in en.NAMES_TOO
-    return (1, 1) if same and goes_on and not named and low(one, i) == low(other, j) else None
+    return (1, 1) if same and goes_on and not named else None
 
 
 def _case_of_a_text(one: Reading, i: int, other: Reading, j: int) -> Found:
+    if low(one, i) != low(other, j):
+        return None
     a, b = token(one, i), token(other, j)
-    if not (a and b) or low(one, i) != low(other, j) or a.kind is not b.kind is Kind.WORD:
+    if not (a and b) or a.kind is not b.kind is Kind.WORD:
         return None
     if around.has_identifiers(one) or around.has_identifiers(other):
         return None
@@ -68,8 +73,7 @@ def _capital_moves(one: Reading, i: int, other: Reading, j: int) -> bool:
 
 def token_opens(text: Reading, at: int) -> bool:
     """Whether a sentence begins at a place."""
-    found = token(text, at)
-    return bool(found and found.opens)
+    return at in text.openers
 
 
 def _a_or_an(one: Reading, i: int, other: Reading, j: int) -> Found:
@@ -203,9 +207,9 @@ def _decimals(one: Reading, i: int, other: Reading, j: int) -> Found:
     if unit is None or unit.text not in en.MEASURES or low(other, j + 1) != unit.text:
         return None
     mine, theirs = one.keys[i], other.keys[j]
-    if around.without_zeros(mine) == around.without_zeros(theirs):
+    if without_zeros(mine) == without_zeros(theirs):
         return (1, 1)
-    return (1, 1) if around.without_thousands(mine) == theirs else None
+    return (1, 1) if without_thousands(mine) == theirs else None
 
 
 def _unit_apart(one: Reading, i: int, other: Reading, j: int) -> Found:

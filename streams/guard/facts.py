@@ -18,6 +18,7 @@ from palimpsest.streams.guard.calendar import (
     time_of_day,
     written_date,
 )
+from palimpsest.streams.guard.data.cue_words import PUNCTUATION
 from palimpsest.streams.guard.measures import (
     CURRENCY_SIGNS,
     DIGITS,
@@ -35,11 +36,17 @@ _VERSION = re.compile(
     r"|v(\d.*)\Z"
 )
 _PLAIN_DAYS = DAYS | ORDINALS
-_MARKED = _PLAIN_DAYS.keys() | NUMBER_WORDS | MONTHS.keys()
+_MARKED = frozenset(_PLAIN_DAYS.keys() | NUMBER_WORDS | MONTHS.keys())
 
 
 def mark(words: list[str]) -> list[str]:
-    """``words`` with every number, date, time, unit and version as one marked term, in place."""
+    """``words`` with every number, date, time, unit and version as one marked term, in place.
+
+    `words` itself if nothing but plain words and marks is in it.
+    """
+    others = [word for word in words if not word.isalpha()]
+    if PUNCTUATION.issuperset(others) and _MARKED.isdisjoint(words):
+        return words
     terms: list[str] = []
     at = 0
     while at < len(words):

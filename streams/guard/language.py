@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from palimpsest.streams.guard.data.closed_class import AMBIGUOUS, CONTENT, ENGLISH, OTHERS, PAIRS
@@ -20,16 +21,18 @@ def is_english(words: Sequence[str]) -> bool:
     A function word of another language makes a text mixed, as does a letter that English does not
     write in a word in lower case. Capitalised words inside a text may be names from anywhere.
     """
-    if any(_is_of_another(word) for word in words):
+    if any(map(_is_of_another, words)):
         return False
     lows = [word.casefold() for word in words]
     if not words or lows[0] in OTHERS:
         return False
-    spoken = sum(low in _SPEAKING for low in lows)
-    spoken += sum(f"{one} {other}" in PAIRS for one, other in pairwise(lows))
-    return spoken > 0 and spoken >= FEWEST * len(words)
+    spoken = sum(map(_SPEAKING.__contains__, lows))
+    if not 0 < spoken >= FEWEST * len(words):
+        spoken += sum(f"{one} {other}" in PAIRS for one, other in pairwise(lows))
+    return 0 < spoken >= FEWEST * len(words)
 
 
+@lru_cache(maxsize=8_192)
 def _is_of_another(word: str) -> bool:
     if not word.islower():
         return False

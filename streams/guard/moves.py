@@ -43,20 +43,18 @@ def without_front(text: Reading) -> Reading | None:
     length = front(text, 0)
     if not length or text.sentences != 1 or text.holds_code or not text.is_english:
         return None
-    tokens = text.tokens
     rest = length + (text.lows[length : length + 1] == (",",))
-    end = len(tokens) - (tokens[-1].text == ".")
+    stop = "." if text.lows[-1] == "." else ""
+    end = len(text.lows) - len(stop)
     if not _is_one_clause(text, rest, end):
         return None
-    body = text.text[tokens[rest].start : tokens[end - 1].end]
-    time = text.text[tokens[0].start : tokens[length - 1].end]
-    stop = text.text[tokens[end - 1].end :]
+    body, time = " ".join(text.texts[rest:end]), " ".join(text.texts[:length])
     return Reading(f"{_capital(body)} {time[0].lower()}{time[1:]}{stop}")
 
 
 def _is_one_clause(text: Reading, start: int, end: int) -> bool:
     lows = text.lows[start:end]
-    if not lows or any(token.kind is not Kind.WORD for token in text.tokens[start:end]):
+    if not lows or any(kind is not Kind.WORD for kind in text.kinds[start:end]):
         return False
     verb = 1 if lows[0] in SUBJECTS else 2 if lows[0] in DETERMINERS else 0
     if not verb or lows[verb : verb + 1] == () or lows[verb] not in ACTIONS:
@@ -73,8 +71,7 @@ def _capital(text: str) -> str:
 
 
 def _is_year(text: Reading, at: int) -> bool:
-    found = text.tokens[at : at + 1]
-    return bool(found) and found[0].kind is Kind.NUMBER and "1500" <= found[0].text < "2100"
+    return text.kinds[at : at + 1] == (Kind.NUMBER,) and "1500" <= text.texts[at] < "2100"
 
 
 def _nowhere(_one: Reading, _i: int, _other: Reading, _j: int) -> None:

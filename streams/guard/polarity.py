@@ -14,6 +14,8 @@ from palimpsest.streams.guard.data.cue_words import (
     PREPOSITIONS,
 )
 
+_PREFIXES = tuple(NEGATING_PREFIXES)
+
 
 def negations(terms: Sequence[str]) -> tuple[str, ...]:
     """The negators of a text, each with the content that follows it, sorted."""
@@ -29,7 +31,8 @@ def negations(terms: Sequence[str]) -> tuple[str, ...]:
 
 def contraries(of: Iterable[str], among: frozenset[str]) -> dict[str, str]:
     """The words in ``of`` that negate a word in ``among`` by their form, each with that word."""
-    return {word: base for word in of for base in _bases(word) if base in among}
+    negated = (word for word in of if word.startswith(_PREFIXES) or word.endswith(NEGATING_SUFFIX))
+    return {word: base for word in negated for base in _bases(word) if base in among}
 
 
 def _bases(word: str) -> list[str]:

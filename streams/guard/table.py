@@ -9,13 +9,13 @@ from palimpsest.streams.guard.tokeniser import STOPS, Kind
 
 
 def _final_stop(one: Reading, i: int, other: Reading, j: int) -> tuple[int, int] | None:
-    last = len(one.tokens) - 1
-    if i != last or j != len(other.tokens) or not i:
+    last = len(one.keys) - 1
+    if i != last or j != len(other.keys) or not i:
         return None
-    stop, before = one.tokens[i], one.tokens[i - 1]
-    if stop.text not in STOPS or stop.kind is not Kind.SIGN:
+    if one.texts[i] not in STOPS or one.kinds[i] is not Kind.SIGN:
         return None
-    plain = before.kind is Kind.WORD or (before.kind is not Kind.SIGN and not one.holds_code)
+    before = one.kinds[i - 1]
+    plain = before is Kind.WORD or (before is not Kind.SIGN and not one.holds_code)
     return (1, 0) if plain else None
 
 

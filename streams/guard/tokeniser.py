@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Sequence
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple
 
 from palimpsest.streams.guard.data.en import ABBREVIATIONS
@@ -30,16 +31,12 @@ class Token(NamedTuple):
 
     text: str
     kind: Kind
-    start: int
-    """Where it begins in the text."""
     opens: bool
     """Whether a sentence begins with it."""
 
-    @property
-    def end(self) -> int:
-        """Where it ends."""
-        return self.start + len(self.text)
 
+LONGEST_KEPT = 40
+"""Characters of a chunk whose tokens are kept: longer ones hardly occur twice."""
 
 STOPS = frozenset(".。．｡।۔")
 """Full stops of all scripts."""
@@ -50,7 +47,6 @@ _AFTER = _MARKS + "\"')”’»…"
 _CODE = re.compile(r"^[-.~](?!\d)|[/\\_*{}=<>|`()\[\];]|\$[A-Za-z]")
 _APOSTROPHES = str.maketrans("’‘ʼ´", "''''")
 _QUOTES = str.maketrans("’‘“”„", '\'\'"""')
-_CHUNK = re.compile(r"\S+")
 _WORD = re.compile(r"[^\W\d_]+(?:['\-][^\W\d_]+)*")
 _NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _INVISIBLE = re.compile("[\u200b\ufeff\u00ad\u200e\u200f\u061c]")
@@ -65,31 +61,51 @@ def plain(text: str) -> str:
     return _INVISIBLE.sub("", unicodedata.normalize("NFC", text)).strip()
 
 
-def tokenise(text: str) -> list[Token]:
-    """The tokens of a text in order; linear in its length."""
-    found: list[Token] = []
-    opens, word = True, Kind.WORD
-    for chunk in _CHUNK.finditer(text):
-        written, start = chunk[0], chunk.start()
-        if written.isalpha():
-            found.append(Token(written, word, start, opens))
+def tokenise(text: str) -> tuple[tuple[str, ...], tuple[Kind, ...]]:
+    """The tokens of a text as written, and what each of them is; linear in its length."""
+    texts: list[str] = []
+    kinds: list[Kind] = []
+    word = Kind.WORD
+    for chunk in text.split():
+        if chunk.isalpha():
+            texts.append(chunk)
+            kinds.append(word)
+        else:
+            take_apart = _kept_apart if len(chunk) <= LONGEST_KEPT else _taken_apart
+            more, of = take_apart(chunk)
+            texts += more
+            kinds += of
+    return tuple(texts), tuple(kinds)
+
+
+def openers_of(texts: Sequence[str], kinds: Sequence[Kind]) -> frozenset[int]:
+    """Which tokens a sentence begins with; so do the signs before its first word."""
+    found: set[int] = set()
+    opens = True
+    for at, kind in enumerate(kinds):
+        if opens:
+            found.add(at)
+        if kind is not Kind.SIGN:
             opens = False
-            continue
-        for part, kind, at in _taken_apart(written):
-            found.append(Token(part, kind, start + at, opens))
-            if kind is Kind.SIGN:
-                opens = opens or (part in _ENDS and not _is_abbreviation(found))
-            else:
-                opens = False
-    return found
+        elif texts[at] in _ENDS and not _is_abbreviation(texts, at):
+            opens = True
+    return frozenset(found)
 
 
-def layout(text: str, tokens: list[Token]) -> tuple[str, ...]:
+def layout(text: str, kinds: Sequence[Kind]) -> tuple[str, ...]:
     """The white space of a text where it counts, as in code; empty where it is plain or free."""
-    if not (_INDENTED.search(text) or any(token.kind is Kind.CODE for token in tokens)):
+    if Kind.CODE not in kinds and not _INDENTED.search(text):
         return ()
     spaces = tuple(_SPACES.findall(text))
     return () if set(spaces) <= {" "} else spaces
+
+
+def has_inner_capital(text: str) -> bool:
+    """Whether a letter but the first of the first word may be a capital; False is certain."""
+    if not text.isascii():
+        return True
+    goes_on = text[1:2].isalpha() or text[1:2] == " "
+    return not (text.islower() or (goes_on and text[1:].islower()))
 
 
 def is_code(written: str) -> bool:
@@ -97,28 +113,23 @@ def is_code(written: str) -> bool:
     return bool(_CODE.search(written))
 
 
-def _taken_apart(chunk: str) -> Iterator[tuple[str, Kind, int]]:
-    """The tokens of what stands between two spaces, each with where it begins."""
+def _taken_apart(chunk: str) -> tuple[tuple[str, ...], tuple[Kind, ...]]:
+    """The tokens of what stands between two spaces."""
     if chunk[-1] in _MARKS and chunk[:-1].isalpha():
-        yield chunk[:-1], Kind.WORD, 0
-        yield chunk[-1], Kind.SIGN, len(chunk) - 1
-        return
+        return (chunk[:-1], chunk[-1]), (Kind.WORD, Kind.SIGN)
     start, end = len(chunk) - len(chunk.lstrip(_BEFORE)), len(chunk.rstrip(_AFTER))
-    word = chunk[start:end].translate(_APOSTROPHES)
-    if start < end and _is_word(word):
-        yield from _signs(chunk, 0, start)
-        yield word, Kind.WORD, start
-        yield from _signs(chunk, end, len(chunk))
-        return
-    end = len(chunk) - (len(chunk) > 1 and chunk[-1] in _MARKS and _closes(chunk[-2]))
-    kind = Kind.NUMBER if _NUMBER.fullmatch(chunk, 0, end) else Kind.CODE
-    yield chunk[:end], kind, 0
-    yield from _signs(chunk, end, len(chunk))
+    word, kind = chunk[start:end].translate(_APOSTROPHES), Kind.WORD
+    if start == end or not _is_word(word):
+        start = 0
+        end = len(chunk) - (len(chunk) > 1 and chunk[-1] in _MARKS and _closes(chunk[-2]))
+        word = chunk[:end]
+        kind = Kind.NUMBER if _NUMBER.fullmatch(word) else Kind.CODE
+    before, after = chunk[:start].translate(_QUOTES), chunk[end:].translate(_QUOTES)
+    signs = Kind.SIGN
+    return (*before, word, *after), (*[signs] * len(before), kind, *[signs] * len(after))
 
 
-def _signs(chunk: str, start: int, end: int) -> Iterator[tuple[str, Kind, int]]:
-    for at in range(start, end):
-        yield chunk[at].translate(_QUOTES), Kind.SIGN, at
+_kept_apart = lru_cache(maxsize=8_192)(_taken_apart)
 
 
 def _is_word(written: str) -> bool:
@@ -132,9 +143,9 @@ def _closes(character: str) -> bool:
     return character.isalnum() or character in ")%"
 
 
-def _is_abbreviation(tokens: list[Token]) -> bool:
-    """Whether the full stop at the end belongs to the word before it."""
-    before = tokens[-2].text if len(tokens) > 1 else ""
-    return tokens[-1].text == "." and (
+def _is_abbreviation(texts: Sequence[str], at: int) -> bool:
+    """Whether the full stop at a place belongs to the word before it."""
+    before = texts[at - 1] if at else ""
+    return texts[at] == "." and (
         before.casefold() in ABBREVIATIONS or (len(before) == 1 and before.isupper())
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from itertools import pairwise
 
 from palimpsest.streams.guard.data.cue_words import (
@@ -91,11 +92,13 @@ def expand(word: str) -> tuple[str, ...]:
     return (low.replace("'", ""),)
 
 
-def words_of(written: list[str]) -> list[str]:
+def words_of(written: Sequence[str]) -> list[str]:
     """All words that the written words stand for, in order."""
+    lows = list(map(str.casefold, written))
+    if CONTRACTIONS.keys().isdisjoint(lows) and "'" not in "".join(lows):
+        return lows
     words: list[str] = []
-    for each in written:
-        low = each.casefold()
+    for low in lows:
         if "'" in low or low in CONTRACTIONS:
             words += expand(low)
         else:

@@ -391,7 +391,7 @@ def l13_no_model(policy: Policy, story: list[Act]) -> None:
     """Folding the log, trying and carrying out every un-merge and its reinstatement."""
     told = play(policy, story)
     with (
-        patch.object(neighbour_lookup, "read", must_not_be_asked),
+        patch.object(neighbour_lookup, "kept_reading", must_not_be_asked),
         patch.object(neighbour_lookup, "compare", must_not_be_asked),
     ):
         world = World(policy, retrieve=must_not_be_asked)

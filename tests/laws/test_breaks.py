@@ -159,7 +159,7 @@ def the_smaller_part_is_not_moved(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def exact_repeats_can_be_parted(monkeypatch: pytest.MonkeyPatch) -> None:
     """An un-merge does not ask whether a text would live on both sides."""
-    monkeypatch.setattr(operate, "same_text_on_both_sides", lambda *_: False)
+    monkeypatch.setattr(operate, "_same_text_on_both_sides", lambda *_: False)
 
 
 def the_fold_counts_again(monkeypatch: pytest.MonkeyPatch) -> None:

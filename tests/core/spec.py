@@ -77,7 +77,7 @@ from palimpsest.streams.core.decide import execute
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Edge, Ledger, Memory, Statement
 from palimpsest.streams.core.separations import separation
-from palimpsest.streams.core.text import NORMALISER, text_hash
+from palimpsest.streams.core.text import content_of
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -279,10 +279,8 @@ def vector(*numbers: float) -> Vector:
 
 def content(text: str, at: tuple[float, ...] | None = None, fingerprint: str = "") -> Content:
     """What is recorded of a text."""
-    return Content(
-        text=text,
-        hash=text_hash(text),
-        normaliser=NORMALISER,
+    return content_of(
+        text,
         fingerprint=fingerprint or digest(text.encode()),
         vector=vector(*at) if at else vector(float(len(text))),
     )

@@ -60,8 +60,8 @@ def test_the_sources_of_a_standing_composition_do_not_come_back() -> None:
 
 
 def test_a_displaced_composition_comes_back_by_a_repeat_of_its_text() -> None:
-    history = given(*COMPOSED, say("c", "Hates tea", {"a": TAKE}), say("d", "likes green tea"))
-    history.then("d hash_exact b").shows({"likes green tea": "a b c d"})
+    history = given(*COMPOSED, say("c", "Hates tea", {"a": TAKE}), say("d", "Likes green tea"))
+    history.then("d hash_exact b").shows({"Likes green tea": "a b c d"})
 
 
 def test_what_the_composition_says_again_is_not_displaced_by_it() -> None:
@@ -77,7 +77,7 @@ def test_what_the_composition_says_again_is_not_displaced_by_it() -> None:
 
 def test_an_exact_repeat_of_a_composed_text_joins_its_newest_source() -> None:
     history = given(*OF_THREE)
-    history.when(say("d", "likes hot green TEA")).then("d hash_exact c")
+    history.when(say("d", "Likes hot green tea ")).then("d hash_exact c")
     history.when(say("e", "Likes hot green tea")).then("e hash_exact d")
     history.shows({"Likes hot green tea": "a b c d e"})
 
@@ -188,7 +188,7 @@ def test_a_text_that_speaks_for_another_memory_is_unusable() -> None:
     history = given(*COMPOSED, *apart)
     history.when(judge("y", x="compose", text="Likes green tea", sources="x y"))
     history.then("y llm_keep")
-    history.when(combine("x", "y", text="Likes GREEN tea", sources="x y"))
+    history.when(combine("x", "y", text="Likes green tea", sources="x y"))
     history.then("refused unusable_text")
     history.shows({"Likes green tea": "a b", "Drinks tea": "x", "Green it is": "y"})
 

@@ -22,10 +22,10 @@ from palimpsest.contracts.events import AnyEvent, Content, Vector
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.identity import NAMESPACE, candidate_id, digest, event_id
 from palimpsest.contracts.policy import PairsDedupe, Policy
+from palimpsest.streams.core import text
 from palimpsest.streams.core.decide import execute
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
-from palimpsest.streams.core.text import NORMALISER, text_hash
 from palimpsest.streams.dedupe.by_pairs import by_pairs, combine_command
 from palimpsest.streams.dedupe.run import Run
 from palimpsest.streams.guard import tokens
@@ -60,24 +60,17 @@ def vector_at(point: int) -> Vector:
     return Vector(model="grid", engine="grid", dimension=DIMENSION, data=data)
 
 
-def content_of(text: str) -> Content:
+def content_of(words: str) -> Content:
     """What is recorded of a text that a rule puts together: as if it were of its first point."""
-    point = WORDS.index(text.split(maxsplit=1)[0])
-    hashed = text_hash(text)
-    return Content(text=text, hash=hashed, normaliser=NORMALISER, vector=vector_at(point))
+    point = WORDS.index(words.split(maxsplit=1)[0])
+    return text.content_of(words, vector=vector_at(point))
 
 
 @cache
 def content_at(point: int, sign: str = "") -> Content:
     """What is recorded of the text of a point."""
-    text = text_at(point, sign)
-    return Content(
-        text=text,
-        hash=text_hash(text),
-        normaliser=NORMALISER,
-        fingerprint=digest(text.encode()),
-        vector=vector_at(point),
-    )
+    words = text_at(point, sign)
+    return text.content_of(words, fingerprint=digest(words.encode()), vector=vector_at(point))
 
 
 def admit_at(

@@ -47,9 +47,9 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.wire import Recorded
 from palimpsest.projections.changes import Changes
 from palimpsest.projections.rows import Rows
+from palimpsest.streams.core import text as forms
 from palimpsest.streams.core.decide import execute
 from palimpsest.streams.core.ledger import Entry, Ledger
-from palimpsest.streams.core.text import NORMALISER, text_hash
 from palimpsest.streams.core.touched import Touched
 
 STANDARD = Policy.model_validate(
@@ -130,14 +130,7 @@ def vector_of(text: str) -> Vector:
 
 
 def content_of(text: str, vector: Vector | None = None) -> Content:
-    hashed = text_hash(text)
-    return Content(
-        text=text,
-        hash=hashed,
-        normaliser=NORMALISER,
-        fingerprint=hashed[:16],
-        vector=vector or vector_of(text),
-    )
+    return forms.content_of(text, fingerprint=text[:16], vector=vector or vector_of(text))
 
 
 class History:

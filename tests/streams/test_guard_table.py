@@ -32,6 +32,11 @@ class Pair:
     truncated: bool = False
 
 
+LETTERS = (
+    Pair("my cat sleeps on the bed", "My cat sleeps on the bed"),
+    Pair("Her rose is Tulip7", "Her rose is tulip7"),
+)
+"""The guard licenses the first."""
 NEAR = Pair("Ada has a big dog", "Ada has a large dog")
 OTHER_WORDS = Pair("Ada drinks tea at noon", "At midday Ada has some tea")
 CUED = (
@@ -50,7 +55,8 @@ BLIND = (
     Pair(NEAR.older, NEAR.newer, truncated=True),
 )
 ROWS: dict[str, tuple[Pair, ...]] = {
-    "same normalised text": (Pair("Ada has a dog", "Ada has a dog "),),
+    "same [verbatim](exact.md) text": (Pair("Ada has a dog", "Ada has a dog "),),
+    "other case or white space only": LETTERS,
     "near-identical, no cue": (NEAR,),
     "other words, no cue": (OTHER_WORDS,),
     "any cue but the last two": CUED,
@@ -144,6 +150,9 @@ def _written(place: int) -> str:
 @pytest.mark.parametrize("row", ROWS)
 def test_the_table_says_what_is_joined_without_a_judge(preset: str, row: str) -> None:
     policy, told = silent(preset), table()[row][preset]
+    if told == "as the guard says":
+        assert [cell(policy, pair) for pair in ROWS[row]] == [cell(policy, NEAR), "never"]
+        return
     expected = cell(policy, NEAR) if told == "as any other" else told
     assert {cell(policy, pair) for pair in ROWS[row]} == {expected}
 

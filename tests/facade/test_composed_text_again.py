@@ -54,7 +54,7 @@ class World(NamedTuple):
 
 @pytest.fixture(name="world")
 def made(tmp_path: Path) -> Iterator[World]:
-    with Palimpsest.open(tmp_path / "store", policy=ASKS) as store:
+    with Palimpsest.open(tmp_path / "store", policy=ASKS, by="person") as store:
         world = World(store, "", "", "")
         a = world.say("mia plays the cello", "a").candidate_id
         b = world.say("mia plays the oboe", "b").candidate_id

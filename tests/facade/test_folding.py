@@ -12,7 +12,7 @@ from palimpsest.streams.policies import load_policy
 
 STANDARD = load_policy("standard")
 CATS = "every winter evening since the move two cats sleep near our old kitchen stove until dawn"
-SAME = CATS.replace("the move", "a move")
+SAME = f"{CATS}."
 MORE = CATS.replace("two", "three")
 
 
@@ -56,16 +56,16 @@ def test_a_plan_to_forget_names_all_that_recall_folds(unchecked: Palimpsest) -> 
 
 
 def test_a_fold_is_of_pairs_and_not_of_chains(unchecked: Palimpsest) -> None:
-    the, mixed, both = submit(
+    small, tiny, couch = submit(
         unchecked,
-        "the cat slept near the old stove",
-        "a cat slept near the old stove",
-        "a cat slept near a old stove",
+        "a small cat sleeps on the sofa",
+        "a tiny cat sleeps on the sofa",
+        "a tiny cat sleeps on the couch",
     )
-    found = unchecked.recall("ada", "the cat slept near the old stove")
-    assert [(one["memory_id"], one["folded"]) for one in found] == [(the, [mixed]), (both, [])]
-    [middle] = unchecked.recall("ada", "a cat slept near the old stove", k=1)
-    assert middle["memory_id"] == mixed
+    found = unchecked.recall("ada", "a small cat sleeps on the sofa")
+    assert [(one["memory_id"], one["folded"]) for one in found] == [(small, [tiny]), (couch, [])]
+    [middle] = unchecked.recall("ada", "a tiny cat sleeps on the sofa", k=1)
+    assert middle["memory_id"] == tiny
     assert len(middle["folded"]) == 1, "one of the two: they are not near each other"
 
 
@@ -76,7 +76,7 @@ def test_what_was_said_to_differ_or_is_protected_stays_apart(unchecked: Palimpse
     unchecked.withdraw(cats, same)
     assert unchecked.recall("ada", CATS)[0]["folded"] == [same]
     unchecked.set_policy(STANDARD.model_copy(update={"protected_categories": ("vow",)}))
-    submit(unchecked, CATS.replace("our", "the our"), category="vow")
+    submit(unchecked, CATS.capitalize(), category="vow")
     unchecked.set_policy(STANDARD.model_copy(update={"protected_categories": ("vow",)}))
     found = unchecked.recall("ada", CATS, k=9)
     assert [one["folded"] for one in found] == [[same], [], []]

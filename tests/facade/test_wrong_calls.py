@@ -139,6 +139,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "cluster": None,
         "wait": "visible",
         "accept_loss": False,
+        "by": "person",
     },
     "owners_of_session": {"session_id": "s"},
     "rebuild": {"which": ["duckdb"], "progress": nothing},
@@ -269,6 +270,7 @@ def test_right_calls_work_or_are_refused(shared: Palimpsest, name: str) -> None:
         assert "unknown" in error.reason or error.reason in ("not_waiting", "no_batch_rules")
 
 
+@pytest.mark.filterwarnings("ignore:unknown fields are kept")
 @pytest.mark.parametrize(
     ("name", "argument"), [(name, one) for name, given in CALLS.items() for one in given]
 )

@@ -67,12 +67,12 @@ def _name(chance: random.Random) -> str:
 
 
 def _again(chance: random.Random, text: str) -> str:
-    """The same text, another spelling of it, or another number in it."""
+    """The same text, with its last stop or without, or with another number in it."""
     match chance.randrange(5):
         case 0:
-            return text.replace(" in the ", " in a ")
+            return text.removesuffix(".") if text.endswith(".") else f"{text}."
         case 1:
-            return text.upper()
+            return f" {text}"
         case 2:
             return text.replace(" times a year", "0 times a year")
         case _:

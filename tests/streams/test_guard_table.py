@@ -32,11 +32,8 @@ class Pair:
     truncated: bool = False
 
 
-LETTERS = (
-    Pair("my cat sleeps on the bed", "My cat sleeps on the bed"),
-    Pair("Her rose is Tulip7", "Her rose is tulip7"),
-)
-"""The guard licenses the first."""
+START = Pair("my cat sleeps on the bed", "My cat sleeps on the bed")
+TULIP = Pair("Her rose is Tulip7", "Her rose is tulip7")
 NEAR = Pair("Ada has a big dog", "Ada has a large dog")
 OTHER_WORDS = Pair("Ada drinks tea at noon", "At midday Ada has some tea")
 CUED = (
@@ -56,7 +53,7 @@ BLIND = (
 )
 ROWS: dict[str, tuple[Pair, ...]] = {
     "same [verbatim](exact.md) text": (Pair("Ada has a dog", "Ada has a dog "),),
-    "other case or white space only": LETTERS,
+    "other case or white space only": (START, TULIP),
     "near-identical, no cue": (NEAR,),
     "other words, no cue": (OTHER_WORDS,),
     "any cue but the last two": CUED,
@@ -150,11 +147,10 @@ def _written(place: int) -> str:
 @pytest.mark.parametrize("row", ROWS)
 def test_the_table_says_what_is_joined_without_a_judge(preset: str, row: str) -> None:
     policy, told = silent(preset), table()[row][preset]
-    if told == "as the guard says":
-        assert [cell(policy, pair) for pair in ROWS[row]] == [cell(policy, NEAR), "never"]
-        return
-    expected = cell(policy, NEAR) if told == "as any other" else told
-    assert {cell(policy, pair) for pair in ROWS[row]} == {expected}
+    for pair in ROWS[row]:
+        alike = CUED[0] if pair is TULIP else NEAR
+        expected = cell(policy, alike) if told in ("as any other", "as the guard says") else told
+        assert cell(policy, pair) == expected
 
 
 def test_the_table_has_these_rows_and_every_preset() -> None:
@@ -168,7 +164,8 @@ def test_the_pairs_are_what_their_rows_say() -> None:
         found = compare(read(pair.older, truncated=pair.truncated), read(pair.newer))
         return found.near_identical, set(found.cues)
 
-    assert seen(NEAR) == (True, set())
+    assert seen(NEAR) == seen(START) == (True, set())
+    assert seen(TULIP) == (False, {Cue.CASE})
     assert seen(OTHER_WORDS) == (False, set())
     last_two = {Cue.UNKNOWN_TOKEN, Cue.TRUNCATED}
     assert set[Cue]().union(*(seen(pair)[1] for pair in CUED)) == set(Cue) - last_two

@@ -127,8 +127,8 @@ def test_a_text_is_asked_for_in_the_transaction_that_takes_its_source_away(
     lines, [question] = brokers.taken[-1]
     assert [type(event) for event, _ in lines] == [Reversed]
     assert isinstance(question, ComposeQuestion)
-    # Those of the two faces that the last join finds: the third text has lost its source.
-    assert len(question.sources) == 2
+    # All that are left: the texts of two and of three have lost their source, too.
+    assert len(question.sources) == 3
 
 
 def test_what_the_brokers_did_not_take_is_asked_when_it_comes_again(

@@ -376,7 +376,7 @@ def test_where_nothing_can_be_taken_out_the_refusal_says_why_and_is_in_the_log(
 
 def test_under_search_candidates_nothing_rests_on_a_merge(tmp_path: Path) -> None:
     with Runtime(tmp_path / "log.sqlite") as standard:
-        _, same = say(standard, "Ada has a big dog.", "Ada has a big dog!")
+        _, same = say(standard, "Ada has a big dog.", "Ada has a big dog")
         answer = dry_run(standard, same.decision_id)
         assert answer["reversed"] == [same.decision_id]
         assert answer["consequences"] == []

@@ -66,7 +66,7 @@ def test_the_text_that_it_has_changes_nothing_and_displaces_nobody(
     runtime: Runtime, pair: tuple[str, str]
 ) -> None:
     a, _ = pair
-    answer = ask(runtime, request(a, "ann rows"))
+    answer = ask(runtime, request(a, " Ann rows"))
     nothing = (answer[key] for key in ("decision_id", "displaced", "merged"))
     assert (answer["changed"], *nothing) == (False, None, None, None)
     assert (answer["candidate_id"], answer["was"]) == (a, answer["version"])
@@ -164,7 +164,7 @@ def test_undone_by_any_candidate_it_is_the_last_update_of_its_memory(
     runtime: Runtime, pair: tuple[str, str]
 ) -> None:
     a, _ = pair
-    [again] = submit(runtime, "ANN ROWS")
+    [again] = submit(runtime, " Ann rows")
     assert again.decision == "hash_exact"
     answer = ask(runtime, request(a, "Ann sails"))
     undone = ask(runtime, UndoRequest(request_id=fresh(), candidate_id=again.candidate_id))

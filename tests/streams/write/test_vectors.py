@@ -82,7 +82,7 @@ def test_what_comes_while_the_model_is_down_is_stored_uncompared(
     tmp_path: Path, plug: Plug
 ) -> None:
     with runtime(tmp_path, plug) as one:
-        told = one.submit(*rows_of(LONG, NEAR, LONG.upper()))
+        told = one.submit(*rows_of(LONG, NEAR, f" {LONG}"))
         decided = [event for _, event, _ in one.told if isinstance(event, Decided)]
         assert [each.decision for each in told] == ["stored", "stored", "recent_capture"]
         assert [event.data.evidence.down for event in decided] == [("embedder",)] * 2 + [None]
@@ -113,7 +113,7 @@ def test_vectors_follow_with_the_next_new_text(tmp_path: Path, plug: Plug) -> No
     with runtime(tmp_path, plug) as one:
         first, second = one.submit(*rows_of(LONG, "tea"))
         plug.plugged = True
-        one.submit(*rows_of("TEA", "milk"))
+        one.submit(*rows_of(" tea", "milk"))
         assert kinds(one) == ["decided"] * 4 + ["embedded"] * 2
         late = [event.subject for _, event, _ in one.told if isinstance(event, Embedded)]
         assert late == [first.candidate_id, second.candidate_id]
@@ -126,7 +126,7 @@ def test_an_exact_repeat_asks_for_no_model(tmp_path: Path, plug: Plug) -> None:
     with runtime(tmp_path, plug) as one:
         one.submit(*rows_of(LONG))
         asked = plug.asked
-        one.submit(*rows_of(LONG.upper()))
+        one.submit(*rows_of(f" {LONG}"))
         assert plug.asked == asked
 
 
@@ -247,7 +247,7 @@ def test_how_long_checks_take_is_reported(tmp_path: Path, plug: Plug) -> None:
         one.writer.time_checks(lambda check, _milliseconds: told.append(check))
         one.submit(*rows_of(LONG))
         assert told == ["exact", "semantic", "total"]
-        one.submit(*rows_of(LONG.upper()))
+        one.submit(*rows_of(f" {LONG}"))
         plug.plugged = False
         one.submit(*rows_of("tea"))
     assert told[3:] == ["exact", "total"] * 2

@@ -55,9 +55,9 @@ from tests.conformance.streamed import OWNERS, STREAM, Streamed
 from tests.judge.stand_in import StandIn
 from tests.reliability.rows import BROKEN
 
-FIRST = "every winter evening since the move two cats sleep near our old kitchen stove until dawn"
+FIRST = "every winter evening since the move two cats sleep indoors on our old sofa until dawn"
 NEWER = FIRST.replace("dawn", "noon")
-BESIDE = FIRST.replace("every", "each")
+BESIDE = FIRST.replace("sofa", "couch")
 """Near the first text, and not near the newer."""
 NOBODY = "00000000-0000-5000-8000-000000000000"
 
@@ -342,7 +342,7 @@ def test_a_separation_binds_what_comes_later(shared: Runtime, name: str) -> None
     a, b = str(first["candidate_id"]), str(second["candidate_id"])
     shared.ask(SeparateRequest(request_id=fresh(), a=a, b=b))
     shared.restart()
-    shared.submit([row("Ada paints the boat", 3, name), row("Ben mends the roof", 4, name)])
+    shared.submit([row("Ada paints a boat.", 3, name), row("Ben mends a roof.", 4, name)])
     assert [memory["members"] for memory in shared.memories(name)] == [2, 2]
 
 

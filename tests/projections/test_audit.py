@@ -544,7 +544,7 @@ def test_what_contradicts_a_chosen_face_waits_for_a_person(tmp_path: Path, ada: 
     a, b = ada.say("She lives in Rome."), ada.say("She lives in Berlin.")
     ada.run(Merge(a=a, b=b, face=b, **ada.words()))
     again = ada.decision(ada.say("She lives in Rome."))
-    once_more = ada.decision(ada.say("SHE LIVES IN ROME."))
+    once_more = ada.decision(ada.say(" She lives in Rome."))
     show(tmp_path, ada)
     queue = (
         "SELECT waits_as, decision, decision_id, existing_id FROM review_queue ORDER BY position"

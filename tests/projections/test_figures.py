@@ -65,7 +65,7 @@ def _recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, History]:
     for owner in ("ada", "bob"):
         a = history.admit(owner, "She keeps a kettle.")
         b = history.admit(owner, "A kettle is hers.", (a, 0.91))
-        history.admit(owner, "she keeps a KETTLE.")
+        history.admit(owner, " She keeps a kettle.")
         history.run(
             Settle(
                 command_id=history.fresh(),
@@ -206,7 +206,7 @@ def test_outcomes_are_those_of_the_view(told: tuple[Path, History]) -> None:
 def test_of_two_reviews_the_latest_counts_also_in_another_segment(tmp_path: Path) -> None:
     history = History()
     a = history.admit("ada", "She keeps a kettle.")
-    history.admit("ada", "she keeps a KETTLE!", (a, 0.99))
+    history.admit("ada", "She keeps a kettle", (a, 0.99))
     decided = [one.event for one in history.log.of_owner("ada")]
     [joined] = [one.id for one in decided if isinstance(one, Decided) and one.data.join]
     counted = []

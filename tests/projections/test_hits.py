@@ -15,7 +15,7 @@ from tests.core.spec import ASK, PLAIN, History, given, retract
 from tests.streams.dedupe.test_by_tokens import at
 
 CATS = "two cats sleep near the stove"
-SAME = "two cats sleep near a stove"
+SAME = "two cats sleep near the stove."
 FOLDED = RecallOptions(9, folding=Folding(PLAIN))
 
 

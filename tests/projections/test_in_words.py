@@ -72,6 +72,7 @@ SAID = {
     "accessed": "the memory was used",
     "embedded": "its text, stored while the model was down, was embedded",
     "refused": "refused: merge, because of separated",
+    "unchanged": "nothing changed: reverse",
     "erased": "its text was destroyed; its id and its joins stay",
     "redecided": "decided again without a join that was taken out: joined another candidate,"
     " whose wording stays the face",

@@ -13,7 +13,17 @@ import pytest
 from msgspec import structs
 
 from palimpsest.contracts.events import Joined, Redecided, Settled
-from palimpsest.projections import audit, batch, changes, facts, lance_tables, tables, totals, views
+from palimpsest.projections import (
+    analysts,
+    audit,
+    batch,
+    changes,
+    facts,
+    lance_tables,
+    tables,
+    totals,
+    views,
+)
 from palimpsest.projections.rows import CandidateState, Fact, Gone, MemoryState
 from palimpsest.streams.core import evolve, faces, graph
 from palimpsest.streams.core.ledger import Edge, Entry, Memory
@@ -104,6 +114,7 @@ def replace_sql(monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str) 
     text = getattr(module, name)
     assert text.count(old) >= 1
     monkeypatch.setattr(module, name, text.replace(old, new))
+    monkeypatch.setattr(analysts, "_waiting", [])  # they have the views as they were
 
 
 def moves_are_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,7 +80,7 @@ def test_the_log_of_what_was_compared(tmp_path: Path) -> None:
     history = History()
     a = history.admit("ada", "The orchard is sold.")
     b = history.admit("ada", "They sold the orchard to a cousin.", (a, 0.81))
-    history.admit("ada", "the orchard is SOLD.")
+    history.admit("ada", " The orchard is sold.")
     verdict = Verdict(
         neighbour_id=a,
         answer="different",

@@ -55,7 +55,7 @@ TEA = say("a", "Tea")
         ([TEA, say("b", "Chai"), merge("a", "b")], "ab", ""),
         ([TEA, say("b", "Chai"), merge("a", "b", face="b")], "b", "a"),
         ([TEA, say("b", "Chai"), merge("a", "b", face="a")], "a", "b"),
-        ([TEA, say("b", "Chai", {"a": KEEP}), say("c", "tea")], "ab", ""),
+        ([TEA, say("b", "Chai", {"a": KEEP}), say("c", "Tea")], "ab", ""),
         ([TEA, say("b", "Chai", {"a": KEEP}), retract("b")], "a", ""),
         ([TEA, say("b", "Chai", {"a": TAKE}), unmerge("b"), reinstate("b")], "b", "a"),
         (
@@ -111,7 +111,7 @@ def test_a_memory_is_pending_while_all_of_it_waits_and_retracted_where_none_live
 
 
 def test_of_a_retracted_memory_every_text_is_shown_once() -> None:
-    history = given(TEA, say("b", "Chai", {"a": KEEP}), say("c", "tea"))
+    history = given(TEA, say("b", "Chai", {"a": KEEP}), say("c", "Tea"))
     history.do(*(retract(name) for name in "abc"))
     shown = shown_memory(history.memory("a"), former=True)["members"]
     assert {history.name(one["candidate_id"]) for one in shown} == {"a", "b"}

@@ -96,8 +96,9 @@ async def review(
         before, began = deepcopy(result), time.perf_counter()
         ledger = fold_owner(gateway.log, owner)
         waiting = list(unreviewed(ledger))
-        _confirm_exact(gateway, [edge for edge in waiting if edge.exact], ledger.seen, result)
-        rejected = iter([e for e in waiting if e.decision in REJECTIONS or e.differs])
+        repeats = [edge for edge in waiting if edge.face == "repeat"]
+        _confirm_exact(gateway, repeats, ledger.seen, result)
+        rejected = iter([edge for edge in waiting if edge.decision in REJECTIONS])
         while part := list(islice(rejected, BATCH_SIZE)):
             if result.asked["unavailable"]:
                 result.asked["unavailable"] += len(part)
@@ -127,7 +128,7 @@ def unreviewed(ledger: Ledger) -> Iterator[Edge]:
     """
     for edge in ledger.edges.values():
         automatic = edge.standing and edge.rank in ("rule", "judge")
-        reviewable = edge.exact or (edge.older.text_lives and edge.newer.text_lives)
+        reviewable = edge.face == "repeat" or (edge.older.text_lives and edge.newer.text_lives)
         reviewed = edge.id in ledger.reviews or _is_reinstated(ledger, edge)
         if automatic and reviewable and not reviewed:
             yield edge

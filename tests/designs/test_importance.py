@@ -87,7 +87,7 @@ def test_the_texts_of_this_suite_are_as_far_apart_as_they_say() -> None:
 
 def test_merge_semantically_similar_memories_not_exact_duplicates(owner: Owner) -> None:
     """On arrival only exact repeats are compared, as under every policy; the rest is stored."""
-    said = owner.say(A, A.upper(), B)
+    said = owner.say(A, f" {A}", B)
     assert [one["decision"] for one in said] == ["stored", "hash_exact", "stored"]
     stored = [event for event in owner.events() if isinstance(event, Decided)]
     assert not any(event.data.evidence.neighbours for event in stored if not event.data.join)

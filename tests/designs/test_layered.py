@@ -93,10 +93,11 @@ def test_layer_1_exact_match_is_an_instant_reject(owner: Owner) -> None:
     assert last(owner).data.content.vector is None
 
 
-def test_layer_1_ours_hashes_the_normalised_text(owner: Owner) -> None:
-    """Ours differs: the document's hash is of the raw text, and another case is another memory."""
-    _, second = owner.say(TEXT, TEXT.upper())
+def test_layer_1_hashes_the_text_as_it_is_written(owner: Owner) -> None:
+    """The document's hash is of the raw text; ours is blind to white space at its ends alone."""
+    _, second, other = owner.say(TEXT, f" {TEXT}", TEXT.upper())
     assert second["decision"] == "hash_exact"
+    assert other["decision"] != "hash_exact"
 
 
 def test_layer_1_same_collection_and_active_alone(owner: Owner) -> None:

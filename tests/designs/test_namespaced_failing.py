@@ -70,7 +70,7 @@ def test_embeddings_unavailable_skip_semantic_check_use_exact_and_recent_only(
 ) -> None:
     """And vectors follow, so that what comes then is compared with all."""
     down = f"{TEXT} {UNPLUGGED} {owner.name}"
-    assert decisions(owner, down, down.upper()) == ["stored", "recent_capture"]
+    assert decisions(owner, down, f" {down}") == ["stored", "recent_capture"]
     assert decisions(owner, near(96)) == ["stored"], "it is not asked again at once"
     assert downs(owner) == [("embedder",), None, ("embedder",)]
     assert lacking(owner) == 2
@@ -96,13 +96,13 @@ def test_vectors_that_followed_stay_when_a_merge_is_taken_back(owner: Owner) -> 
 def test_index_unavailable_is_no_row_of_ours(ann: Owner) -> None:
     """Exact repeats are found in the ledger, which is there or nothing is decided."""
     said = f"{TEXT} again"
-    assert decisions(ann, said, said.upper()) == ["stored", "recent_capture"]
+    assert decisions(ann, said, f" {said}") == ["stored", "recent_capture"]
     assert downs(ann)[-2:] == [("search",), None]
 
 
 def test_vector_search_fails_skip_semantic_check_use_exact_and_recent_only(ann: Owner) -> None:
     close = near(98)
-    assert decisions(ann, TEXT, close, TEXT.upper()) == ["stored", "stored", "recent_capture"]
+    assert decisions(ann, TEXT, close, f" {TEXT}") == ["stored", "stored", "recent_capture"]
     assert downs(ann)[-3:] == [("search",), ("search",), None]
 
 

@@ -160,7 +160,7 @@ def test_every_join_can_be_taken_back(owner: Owner) -> None:
 
 def test_exact_repeats_are_joined_before_any_threshold(owner: Owner) -> None:
     """Ours differs: the document compares even these by cosine, and replaces the older one."""
-    old, again = owner.say(OLD, OLD.upper())
+    old, again = owner.say(OLD, f" {OLD}")
     assert (again["decision"], again["joined_to"]) == ("hash_exact", old["candidate_id"])
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 from uuid import uuid4
 
 from palimpsest.contracts.errors import PalimpsestError, StoreError, TransientError
@@ -48,6 +50,19 @@ _SETTINGS = (
 Row = tuple[Any, ...]
 
 
+Inode = tuple[int, int]
+
+_held: dict[Inode, list[int]] = defaultdict(list)
+"""Descriptors of the files that this process has connections to, to be closed after the last one.
+
+Closing any descriptor of a file drops all locks of the process on it (fcntl(2), POSIX), SQLite's as
+well. Another process that closes the file would then take itself for the last one and delete the
+write-ahead log that this process goes on writing.
+"""
+_connections: Counter[Inode] = Counter()
+_holding = Lock()
+
+
 class DamagedError(StoreError):
     """SQLite found the file's structure broken."""
 
@@ -75,10 +90,11 @@ class Database:
         mode = self.MADE if create else "ro" if self._read_only else "rw"
         immutable = "&immutable=1" if self.sealed else ""
         if create:
-            with suppress(
-                OSError
-            ):  # SQLite says what is wrong, and gives its other files this mode
-                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            # SQLite says what is wrong, and gives its other files this mode. A file that is there
+            # is not opened: closing it would drop the locks of other connections, see `_held`.
+            with suppress(OSError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        self._inode = _hold(path)
         with _database_errors(path):
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}{immutable}",
@@ -117,6 +133,19 @@ class Database:
     def close(self) -> None:
         """Close the file; the last process to close it leaves a single file."""
         self._connection.close()
+        if self._inode is not None:
+            _release(self._inode)
+            self._inode = None
+
+    @contextmanager
+    def raw(self) -> Iterator[BinaryIO]:
+        """The file past SQLite; committed pages may still be in its write-ahead log."""
+        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            with open(descriptor, "rb", closefd=False) as file:
+                yield file
+        finally:
+            _close_last(descriptor)
 
     def __enter__(self) -> Self:
         return self
@@ -240,6 +269,37 @@ class Database:
 
     def _upgrade(self) -> None:
         """Fill what was recreated from the log; called inside the transaction."""
+
+
+def _hold(path: Path) -> Inode | None:
+    """Count a connection to a file; None if there is no file yet."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    inode = found.st_dev, found.st_ino
+    with _holding:
+        _connections[inode] += 1
+    return inode
+
+
+def _release(inode: Inode) -> None:
+    with _holding:
+        _connections[inode] -= 1
+        if not _connections[inode]:
+            del _connections[inode]
+            for descriptor in _held.pop(inode, ()):
+                os.close(descriptor)
+
+
+def _close_last(descriptor: int) -> None:
+    """Close a descriptor once no connection of this process to its file is open."""
+    found = os.fstat(descriptor)
+    with _holding:
+        if _connections[found.st_dev, found.st_ino]:
+            _held[found.st_dev, found.st_ino].append(descriptor)
+        else:
+            os.close(descriptor)
 
 
 def _make_whole(path: Path) -> None:

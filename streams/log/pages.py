@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from palimpsest.streams.log.database import DamagedError, Database
 
@@ -38,7 +38,7 @@ def check_pages(log: Database) -> None:
     for attempt in range(1, ATTEMPTS + 1):
         roots = [*log.rows("SELECT rootpage FROM sqlite_master WHERE rootpage > 0")]
         try:
-            with _File(log.path) as file:
+            with log.raw() as raw, _File(log.path, raw) as file:
                 for (root,) in roots:
                     _check_tree(file, root)
         except _DamagedPageError as damage:
@@ -61,8 +61,8 @@ class _DamagedPageError(Exception):
 class _File:
     """The pages of a database's file, the newest first from its write-ahead log."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("rb")
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self._file = file
         header = self._file.read(100)
         size = int.from_bytes(header[16:18], "big")
         self.page_bytes = 65536 if size == 1 else size
@@ -80,7 +80,6 @@ class _File:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
         if self._wal is not None:
             self._wal.close()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -105,7 +107,7 @@ def test_pages_are_read_from_the_write_ahead_log_if_they_are_newer_there(tmp_pat
         for first in range(1, EVENTS, 500):
             fill(log, first, first + 500)
             check_pages(log)
-        with _File(path) as file:
+        with log.raw() as raw, _File(path, raw) as file:
             assert file.pages > EVENTS / 5
         assert path.stat().st_size < PAGE * 100
         log.execute("PRAGMA wal_checkpoint(PASSIVE)")
@@ -122,3 +124,26 @@ def test_a_transaction_that_is_not_committed_is_left_out(copied: Path) -> None:
         check_pages(log)
         other.execute("ROLLBACK")
         check_pages(log)
+
+
+def test_a_log_whose_pages_were_read_keeps_its_locks(copied: Path) -> None:
+    """Another process that closes it does not take its write-ahead log away."""
+    look = f"""
+from pathlib import Path
+from palimpsest.streams.log.log import Log
+with Log.open(Path({str(copied)!r})) as log:
+    print(log.row("SELECT count(*) FROM owners")[0])
+"""
+
+    def counted_elsewhere() -> int:
+        command = [sys.executable, "-c", look]
+        return int(subprocess.run(command, check=True, capture_output=True).stdout)
+
+    with Log.create(copied) as log:
+        check_pages(log)
+        Log.create(copied).close()
+        before = counted_elsewhere()
+        fill(log, EVENTS + 1, EVENTS + 3)
+        assert counted_elsewhere() == before + 2
+    held = {str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.exists()}
+    assert str(copied) not in held, "what was kept open is closed with the last connection"

@@ -15,7 +15,7 @@ __all__ = ["palimpsest", "shelf"]
 COUNT = 1_000
 OWNERS = 11
 REPEATED = 100
-"""So many of the thousand say what another one says: with other letters, and less sure of it."""
+"""So many of the thousand say what another one says: with white space round it, and less sure of it."""
 
 
 def memories(count: int = COUNT) -> list[dict[str, Any]]:
@@ -30,7 +30,7 @@ def _memory(number: int) -> dict[str, Any]:
     text = " ".join(words)
     return {
         "memory_id": f"m{number}",
-        "content": text.upper() if repeats else text,
+        "content": f" {text}\n" if repeats else text,
         "user_id": f"owner-{said % OWNERS}",
         "run_id": f"talk-{said % 7}",
         "created_at": f"2026-03-{said % 28 + 1:02}T10:00:00+00:00",

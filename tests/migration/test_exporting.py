@@ -371,12 +371,7 @@ def test_a_merge_is_taken_back_in_the_store_and_then_in_the_copy(
 
 def test_no_more_changes_than_are_allowed(palimpsest: CommandLine, tmp_path: Path) -> None:
     rows = [
-        {
-            "id": str(n),
-            "owner_id": "ada",
-            "text": f"Note {n // 2} of ada." if n % 2 else f"note {n // 2} of Ada.",
-        }
-        for n in range(402)
+        {"id": str(n), "owner_id": "ada", "text": f"Note {n // 2} of Ada."} for n in range(402)
     ]
     path = palimpsest.file(rows)
     palimpsest.json("import", path, "--yes")
@@ -474,7 +469,7 @@ def test_events_come_and_go_as_they_are(palimpsest: CommandLine, tmp_path: Path)
             "id": str(number),
             "data": {"owner_id": "ada", "text": text},
         }
-        for number, text in enumerate(("Ada sings.", "ada SINGS.", "Ada has a dog."))
+        for number, text in enumerate(("Ada sings.", "Ada sings.\n", "Ada has a dog."))
     ]
     path = palimpsest.file(events)
     summary = palimpsest.json("import", path, "--yes", "--source", "bot")

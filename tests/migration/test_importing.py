@@ -52,14 +52,14 @@ ONE, TWO = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
     ("rows", "speaks"),
     [
         pytest.param(
-            [("Ada sings.", {"confidence": 0.5}), ("ada SINGS.", {"confidence": 0.9})],
-            "ada SINGS.",
+            [("Ada sings.", {"confidence": 0.5}), ("Ada sings. ", {"confidence": 0.9})],
+            "Ada sings. ",
             id="the higher confidence",
         ),
         pytest.param(
             [
                 ("Ada sings.", {"confidence": 0.9, "created_at": ONE}),
-                ("ada SINGS.", {"confidence": 0.5, "created_at": TWO}),
+                ("Ada sings. ", {"confidence": 0.5, "created_at": TWO}),
             ],
             "Ada sings.",
             id="confidence before time",
@@ -67,17 +67,17 @@ ONE, TWO = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
         pytest.param(
             [
                 ("Ada sings.", {"confidence": 0.9, "created_at": TWO}),
-                ("ada SINGS.", {"confidence": 0.9, "created_at": ONE}),
+                ("Ada sings. ", {"confidence": 0.9, "created_at": ONE}),
             ],
             "Ada sings.",
             id="then the newest",
         ),
         pytest.param(
-            [("Ada sings.", {"confidence": 0.1}), ("ada SINGS.", {})],
+            [("Ada sings.", {"confidence": 0.1}), ("Ada sings. ", {})],
             "Ada sings.",
             id="a confidence before none",
         ),
-        pytest.param([("Ada sings.", {}), ("ada SINGS.", {})], "ada SINGS.", id="the later row"),
+        pytest.param([("Ada sings.", {}), ("Ada sings. ", {})], "Ada sings. ", id="the later row"),
     ],
 )
 def test_of_equal_rows_the_surest_and_newest_speaks(
@@ -101,13 +101,13 @@ def test_of_equal_rows_the_surest_and_newest_speaks(
 
 def test_a_policy_says_how_sure_a_row_without_confidence_is(palimpsest: CommandLine) -> None:
     """`layered` takes it for 0.9."""
-    rows = [mem0_row("Ada sings.", "1", confidence=0.8), mem0_row("ada SINGS.", "2")]
+    rows = [mem0_row("Ada sings.", "1", confidence=0.8), mem0_row("Ada sings. ", "2")]
     path = palimpsest.file(rows)
     palimpsest("policy", "set", "layered")
     [repeat] = palimpsest.json("import", path, "--dry-run")["repeats"]
     assert repeat["keep_id"] == "2"
     palimpsest.json("import", path, "--yes")
-    assert faces(palimpsest) == ["ada SINGS."]
+    assert faces(palimpsest) == ["Ada sings. "]
 
 
 def test_a_new_store_will_say_it_by_the_policy_that_is_set(
@@ -115,7 +115,7 @@ def test_a_new_store_will_say_it_by_the_policy_that_is_set(
 ) -> None:
     monkeypatch.setenv("PALIMPSEST_POLICY", "layered")
     path = palimpsest.file(
-        [mem0_row("Ada sings.", "1", confidence=0.8), mem0_row("ada SINGS.", "2")]
+        [mem0_row("Ada sings.", "1", confidence=0.8), mem0_row("Ada sings. ", "2")]
     )
     [repeat] = palimpsest.json("import", path, "--dry-run")["repeats"]
     assert repeat["keep_id"] == "2"

@@ -10,7 +10,7 @@ from palimpsest import Palimpsest
 CONVERSATION = (
     ("Where shall we eat?", "Ada does not eat meat."),
     ("Which table do we take?", "Ada likes to sit by the window."),
-    ("Anything to drink?", "Ada does not eat meat!"),
+    ("Anything to drink?", "Ada does not eat meat"),
     ("What do we order?", "In the evening, Ada drinks green tea."),
 )
 

@@ -9,7 +9,7 @@ import duckdb
 
 from palimpsest import Palimpsest
 
-TEXTS = ("Ada owns 2 cats.", "Ada owns 3 cats.", "Ada owns 2 cats!", "ada owns 2 cats.")
+TEXTS = ("Ada owns 2 cats.", "Ada owns 3 cats.", "Ada owns 2 cats", "Ada owns 2 cats.")
 QUESTIONS = {
     "decisions by kind": "SELECT decision, sum(n) AS n FROM daily GROUP BY ALL ORDER BY ALL",
     "what is asked": "SELECT new_text, existing_text, cues FROM review_queue",

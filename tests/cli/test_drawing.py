@@ -672,7 +672,7 @@ def test_a_batch_run_reports_what_it_did() -> None:
     found = lines(_dedupe_report(answer | {"dry_run": True}, "just this"))
     assert found == [
         *told[:3],
-        "calls for this dry run: 4 ($0.250000)",
+        "calls for this dry run: 4 ($0.2500)",
         "would be joined: 3",
         *told[4:-1],
         "to include these: --force",
@@ -688,7 +688,7 @@ def test_a_batch_run_of_nothing_is_told_shortly() -> None:
         "memories: 2,000 (owners: 1)",
         "pairs compared: 0 of 0 (0.0%)",
         "verdicts: none, the judge was not asked",
-        "calls for this dry run: 1 (unknown)",
+        "calls for this dry run: 1 (price unknown)",
         "would be joined: 0",
     ]
     free = nothing | {"cost": {"calls": 0, "usd": 0.0}}
@@ -697,7 +697,7 @@ def test_a_batch_run_of_nothing_is_told_shortly() -> None:
 
 def test_calls_that_cost_nothing_have_a_known_price() -> None:
     free = DEDUPED | {"dry_run": True, "cost": {"calls": 2, "usd": 0.0}}
-    assert "calls for this dry run: 2 ($0.000000)" in lines(_dedupe_report(free, "just this"))
+    assert "calls for this dry run: 2 ($0.0000)" in lines(_dedupe_report(free, "just this"))
 
 
 def test_every_warning_of_a_batch_run_is_told() -> None:

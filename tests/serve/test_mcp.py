@@ -74,7 +74,7 @@ def test_an_agent_remembers_and_finds(served: Use[None], mode: str) -> None:
 def test_undo_shows_first_and_does_what_was_shown(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await server.add("Ada rows a boat")
-        decision = (await server.add("ADA rows a boat."))["decision_id"]
+        decision = (await server.add("Ada rows a boat."))["decision_id"]
         async with client(server) as made:
             shown = await call(made, "undo", id=decision)
             assert (shown["done"], len(shown["result"]["memories"])) == (False, 2)

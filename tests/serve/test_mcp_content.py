@@ -72,7 +72,7 @@ def test_an_agent_that_reads_text_alone_remembers_corrects_and_forgets(served: U
         async with client(server) as made:
             said = await read(made, "add_memory", text="Ada lives in Paris")
             assert said.startswith("Stored as memory ")
-            again = await read(made, "add_memory", text="ada lives in paris")
+            again = await read(made, "add_memory", text="Ada lives in Paris.")
             assert again.startswith("Joined memory ")
             await read(
                 made, "add_memory", text="The cat sleeps", occurred_at="2026-01-02T03:04:05Z"

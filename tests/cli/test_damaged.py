@@ -13,7 +13,9 @@ import pytest
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams import embedder
 from palimpsest.streams.embedder import ModelUnusable
+from palimpsest.streams.log.acknowledged import ACKNOWLEDGED_FILE
 from tests.cli.conftest import CommandLine, row
+
 
 PARIS = "She lives in Paris."
 TEA = "Ada drinks tea in the morning."
@@ -28,6 +30,7 @@ def damaged(palimpsest: CommandLine) -> CommandLine:
         log.execute("UPDATE events SET position = -position WHERE position > 2")
         log.execute("UPDATE events SET position = -position - 1 WHERE position < 0")
     log.close()
+    (palimpsest.store / ACKNOWLEDGED_FILE).unlink()  # it would tell of an event that is missing
     return palimpsest
 
 

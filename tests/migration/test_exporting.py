@@ -370,9 +370,7 @@ def test_a_merge_is_taken_back_in_the_store_and_then_in_the_copy(
 
 
 def test_no_more_changes_than_are_allowed(palimpsest: CommandLine, tmp_path: Path) -> None:
-    rows = [
-        {"id": str(n), "owner_id": "ada", "text": f"Note {n // 2} of Ada."} for n in range(402)
-    ]
+    rows = [{"id": str(n), "owner_id": "ada", "text": f"Note {n // 2} of Ada."} for n in range(402)]
     path = palimpsest.file(rows)
     palimpsest.json("import", path, "--yes")
     ran = palimpsest("export", path, "--to", str(tmp_path / "a.jsonl"))

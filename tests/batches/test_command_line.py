@@ -35,7 +35,7 @@ def test_a_person_and_the_stronger_model_review(
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
     ada.under(STORE_TIME)
-    ada.say(*SAME, *OTHER, SAME[0].upper())
+    ada.say(*SAME, *OTHER, SAME[0])
     about = ("--owner", ada.name)
     keys = palimpsest("review", "next", *about)
     assert keys["new_text"] == OTHER[1]

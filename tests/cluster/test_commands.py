@@ -33,7 +33,7 @@ ROWS = (
     "Ada has a big dog.",
     "Ada has a big dog.",
     f"{NOTE} in the old town",
-    f"{NOTE} in a old town",
+    f"{NOTE} in the old town.",
 )
 
 
@@ -75,7 +75,7 @@ def _dedupe(shell: Shell) -> None:
     shell.asked("policy", "set", str(shell.folder / "unseeing.toml"))
     count = shell.asked("status", cluster=False)["candidates"]
     text = "Eve rows a red boat on the lake and a blue boat on the sea"
-    said = [{"owner_id": "eve", "text": t, "id": t} for t in (f"{text} {text}", f"{text} {text} .")]
+    said = [{"owner_id": "eve", "text": t, "id": t} for t in (f"{text} {text}", f"{text} {text}.")]
     shell.asked("ingest", "-", stdin=b"".join(json.dumps(row).encode() + b"\n" for row in said))
     shell.until(count + 2)
     shell.asked("policy", "set", "store-time")

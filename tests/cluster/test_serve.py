@@ -104,7 +104,7 @@ def test_a_worker_decides_what_is_asked_for_over_mcp(served: Use) -> None:
     async def used(server: Server) -> None:
         async with client(server) as made:
             one = await shown(server, await call(made, "add_memory", text="Ada rows a boat"))
-            same = await call(made, "add_memory", text="ADA rows a boat.")
+            same = await call(made, "add_memory", text="Ada rows a boat.")
             assert await shown(server, same) == one
             [found] = (await call(made, "search_memories", query="boat"))["memories"]
             assert found["face"] == "Ada rows a boat"

@@ -34,7 +34,7 @@ _EACH = 5_000
 """Rows between two reports of progress."""
 _MEMBERS = """
 SELECT c.candidate_id, c.producer_id, c.memory_id, c.living, c.text, m.face, m.face_of
-FROM candidates c LEFT JOIN memories m USING (memory_id) WHERE c.source = ?
+FROM candidates c LEFT JOIN memories m USING (memory_id) WHERE c.source = ? ORDER BY c.position
 """
 _JOINS = """
 SELECT j.decision_id, j.candidate_id, j.joined_to, j.decision FROM joins j
@@ -63,11 +63,14 @@ class _Memory:
 
     @property
     def kept(self) -> _Member | None:
-        """Who speaks, if that is a row of the source; else the last one; None for no living one."""
+        """Who speaks, if that is a row of the source; else who came in first; None if none lives.
+
+        Of equal rows the surest and newest comes in first (`spool`).
+        """
         living = [one for one in self.members if one.living]
         if not living:
             return None
-        return next((one for one in living if one.id == one.face_of), living[-1])
+        return next((one for one in living if one.id == one.face_of), living[0])
 
 
 class _Cleaned:

@@ -702,7 +702,7 @@ class Palimpsest:
     def reverse(
         self, selection: JoinSelection, *, dry_run: bool = False, **attribution: Unpack[Attribution]
     ) -> Reversals:
-        """Un-merge every join of a selection, except exact repeats; `dry_run` names them."""
+        """Un-merge every join of a selection, except verbatim repeats; `dry_run` names them."""
         request = ReverseRequest(
             request_id=fresh(), selection=selection, dry_run=dry_run, **attribution
         )

@@ -109,7 +109,7 @@ LISTED = {
     ),
     "reverse": Listed(
         "undo",
-        "Un-merge every join that matches all options, except exact repeats; or that of an id.",
+        "Un-merge every join that matches all options, except verbatim repeats; or that of an id.",
     ),
     "reinstate": Listed(
         "undo",

@@ -23,6 +23,7 @@ from palimpsest.commands import rendering
 from palimpsest.commands.cluster import require_cluster, wait_for_topics
 from palimpsest.commands.invocation import Because, Invocation, OneOwner, invocation
 from palimpsest.commands.rendering import dollars, fields, shown
+from palimpsest.commands.shell import FAILED
 from palimpsest.contracts.errors import UsageError
 from palimpsest.interrupts import stop_event
 from palimpsest.output import visible
@@ -303,14 +304,14 @@ def dedupe(
 
             page.write_text(page_of(store.gateway, answer, just_this), encoding="utf-8")
     call.output.answer(answer, lambda: _dedupe_report(answer, just_this))
-    if answer["refused"]:
-        call.output.remark(f"{len(answer['refused'])} of the joins were refused: see `refused`")
-        raise typer.Exit(1)
-    if answer["asked"].get("unavailable"):
+    if refused := answer["refused"]:
+        call.output.remark(f"joins that were refused: {len(refused)}")
+    if unanswered := answer["asked"].get("unavailable"):
         left = answer["left"]
         waiting = f"{left} wait for the next run" if left else "the policy's fallback settled them"
         call.output.remark(f"the judge left pairs unanswered; {waiting}")
-        raise typer.Exit(1)
+    if refused or unanswered:
+        raise typer.Exit(FAILED)
 
 
 def _just_this(plan: str, owner: str | None, *, force: bool) -> str:
@@ -390,7 +391,7 @@ def run_review(context: typer.Context, owner: OneOwner = None) -> None:
         answer = store.review(owner_id=owner, judge=call.settings.judge, progress=report)
     call.output.answer(answer, lambda: _review_report(answer))
     if answer["asked"].get("unavailable"):
-        raise typer.Exit(1)
+        raise typer.Exit(FAILED)
 
 
 def _review_report(answer: Mapping[str, Any]) -> RenderableType:

@@ -133,8 +133,9 @@ def export(
     call.output.answer(document, lambda: rendering.export_report(document))
     if document["left"] and not dry_run:
         call.output.remark(
-            f"the copy is not clean yet: {document['left']:,} more changes are over --max-changes"
-            f" {max_changes}; export to another place with a larger one"
+            f"the copy is not clean yet: --max-changes {max_changes} left out"
+            f" {document['left']:,} of {document['changes']:,} changes; export to another place"
+            " with a larger one"
         )
         raise typer.Exit(FAILED)
 

@@ -55,7 +55,7 @@ def unmerge(
         str | None, typer.Option(metavar="C", help="The join that brought this candidate in.")
     ] = None,
     memory: Annotated[
-        str | None, typer.Option(metavar="M", help="All of its joins except exact repeats.")
+        str | None, typer.Option(metavar="M", help="All of its joins except verbatim repeats.")
     ] = None,
     folded: Folded = False,
     dry_run: DryRun = False,

@@ -49,7 +49,8 @@ def unmerged(executor: Executor, request: UnmergeRequest) -> JsonObject:
     refused: list[dict[str, str]] = []
     joins_out = unmerge_commands(ledger, request)
     if request.memory_id is not None and _is_exact(ledger, joins_out[0].decision_id):
-        refusal = RefusedError("same_text", "all its joins are exact repeats: a text is one memory")
+        detail = "all its joins are verbatim repeats: a text is one memory"
+        refusal = RefusedError("same_text", detail)
         executor.refuse(joins_out[0], refusal)
         raise refusal
     for command in joins_out:

@@ -751,7 +751,7 @@ def test_check_says_what_would_become_of_a_text(palimpsest: CommandLine) -> None
     assert "nothing was written" in ran.out
     answer = palimpsest.json("check", "ada", "two cats", "--field", "namespace=other")
     assert (answer["decision"], answer["neighbours"]) == ("stored", [])
-    answer = palimpsest.json("check", "ada", "Every winter two cats sleep near our stove")
+    answer = palimpsest.json("check", "ada", " every winter two cats sleep near our stove")
     assert answer["decision"] == "hash_exact"
     assert answer["neighbour"]["candidate_id"] == candidate
     invalid = palimpsest("check", "ada", "tea", "--field", "confidence=much")

@@ -16,7 +16,6 @@ from palimpsest.streams.embedder import ModelUnusable
 from palimpsest.streams.log.acknowledged import ACKNOWLEDGED_FILE
 from tests.cli.conftest import CommandLine, row
 
-
 PARIS = "She lives in Paris."
 TEA = "Ada drinks tea in the morning."
 

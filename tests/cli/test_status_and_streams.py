@@ -142,9 +142,24 @@ def test_what_the_judge_left_for_the_next_run_is_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     palimpsest.holds(row("a"))
-    answer = {"asked": asked, "left": 2, "plan": "t"}
+    answer = {"asked": asked, "left": 2, "plan": "t", "refused": []}
     monkeypatch.setattr(Palimpsest, method, lambda *_args, **_kwargs: answer)
     assert palimpsest.json(*command.split(), status=status) == answer
+
+
+def test_a_batch_run_whose_join_was_refused_is_one(
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    palimpsest.holds(row("a"))
+    refused = [{"a": "x", "b": "y", "reason": "outranked"}]
+    answer = {"asked": {"unavailable": 2}, "left": 2, "plan": "t", "refused": refused}
+    monkeypatch.setattr(Palimpsest, "dedupe", lambda *_args, **_kwargs: answer)
+    ran = palimpsest("--json", "dedupe")
+    assert (ran.status, ran.document) == (1, answer)
+    assert "joins that were refused: 1\n" in ran.err
+    assert "2 wait for the next run" in ran.err
+    answer["asked"] = {"same": 1}
+    assert palimpsest.json("dedupe", status=1) == answer
 
 
 def test_a_bug_is_reported_without_its_message(

@@ -375,7 +375,7 @@ def test_no_more_changes_than_are_allowed(palimpsest: CommandLine, tmp_path: Pat
     palimpsest.json("import", path, "--yes")
     ran = palimpsest("export", path, "--to", str(tmp_path / "a.jsonl"))
     assert ran.status == 1
-    assert "1 more changes are over --max-changes 200" in ran.err.splitlines()[-1]
+    assert "--max-changes 200 left out 1 of 201 changes" in ran.err.splitlines()[-1]
     report = json.loads((tmp_path / "a.jsonl.report.json").read_text())
     assert (report["changed"], report["left"], report["changes"]) == (200, 1, 201)
     assert len((tmp_path / "a.jsonl").read_text().splitlines()) == 202

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROWS = 120
+ROWS = 600
+"""Of the demo's stream: the first join that can be taken out is among them."""
 
 
 @pytest.mark.timeout(300)

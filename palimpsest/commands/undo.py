@@ -73,7 +73,7 @@ def unmerge(
 ) -> None:
     """Take a join out and show the resulting memories. Name exactly one thing.
 
-    With --folded: every join of all owners that rests on case, white space or such alone.
+    With --folded: every exact repeat that differs in case or white space, of all owners.
     """
     given: dict[Kind | None, str | None] = {
         "decision": decision,
@@ -84,7 +84,7 @@ def unmerge(
     named = [(kind, one) for kind, one in given.items() if one is not None]
     if folded:
         if named or with_consequences:
-            raise typer.BadParameter("--folded means joins of its own: give no ID, and no option")
+            raise typer.BadParameter("--folded takes no ID and no --with-consequences")
         _reverse(invocation(context), {"folded": True}, dry_run=dry_run, yes=yes, because=because)
         return
     if len(named) != 1:

@@ -66,8 +66,9 @@ def clues_of(text: str, tokens: Sequence[str], kinds: Sequence[Kind]) -> Clues:
 
 def _written(text: str, tokens: Sequence[str], kinds: Sequence[Kind]) -> Sequence[str]:
     """What `split` gives: of a text of plain words these are the tokens, at a tenth of the time."""
-    plain = text.isascii() and "'" not in text and "-" not in text
-    return tokens if plain and not {Kind.CODE, Kind.NUMBER} & {*kinds} else split(text)
+    words = Kind.CODE not in kinds and Kind.NUMBER not in kinds
+    plain = words and text.isascii() and "'" not in text and "-" not in text
+    return tokens if plain else split(text)
 
 
 def _names(text: str, written: Sequence[str]) -> frozenset[str]:

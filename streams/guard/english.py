@@ -61,19 +61,14 @@ def _article(one: Reading, i: int, other: Reading, j: int) -> Found:
         return None
     if low(other, j) in en.DETERMINERS:
         return None
-    if token_opens(one, i):  # the next word gets the capital
+    if i in one.openers:  # the next word gets the capital
         same = noun == i + 1 and low(one, noun) == low(other, j)
         return (2, 1) if same and _capital_moves(one, i, other, j) else None
     return (1, 0)
 
 
 def _capital_moves(one: Reading, i: int, other: Reading, j: int) -> bool:
-    return token_opens(other, j) and capital(one, i) == capital(other, j)
-
-
-def token_opens(text: Reading, at: int) -> bool:
-    """Whether a sentence begins at a place."""
-    return at in text.openers
+    return j in other.openers and capital(one, i) == capital(other, j)
 
 
 def _a_or_an(one: Reading, i: int, other: Reading, j: int) -> Found:
@@ -107,7 +102,7 @@ def _is_contracted(one: Reading, i: int, other: Reading, j: int) -> Found:
 def _user(one: Reading, i: int, other: Reading, j: int) -> Found:
     length = 2 if low(one, i) == "the" and low(one, i + 1) == "user" else 1
     verb = i + length
-    if low(one, verb - 1) != "user" or not (token_opens(one, i) and token_opens(other, j)):
+    if low(one, verb - 1) != "user" or not (i in one.openers and j in other.openers):
         return None
     if around.asks(one) or around.asks(other) or low(one, verb) not in en.STATES:
         return None
@@ -163,7 +158,7 @@ def _comma(one: Reading, i: int, _other: Reading, _j: int) -> Found:
 
 def _ends_a_time(text: Reading, at: int) -> bool:
     starts = (n for n in (at - 2, at - 3) if n >= 0 and n + front(text, n) == at)
-    opens = any(token_opens(text, n) for n in starts)
+    opens = any(n in text.openers for n in starts)
     return opens and low(text, at + 1) in en.SUBJECTS
 
 

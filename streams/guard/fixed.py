@@ -19,16 +19,14 @@ def fixed_of(tokens: Sequence[str], kinds: Sequence[Kind], lows: Sequence[str]) 
     Two texts with other ones are not near-identical: `number-word`, `decimals` and `unit-apart`
     keep the value, and no other edit touches either.
     """
-    written = [
-        token if _WITH_UNIT.fullmatch(token) is None else _value(token[:-2])
-        for token, kind in zip(tokens, kinds, strict=True)
-        if kind is Kind.CODE
-    ]
-    figures = [
-        _value(token) for token, kind in zip(tokens, kinds, strict=True) if kind is Kind.NUMBER
-    ]
-    words = [] if NUMBERS.keys().isdisjoint(lows) else [NUMBERS[w] for w in lows if w in NUMBERS]
-    return tuple(sorted([*written, *figures, *words]))
+    found = [NUMBERS[low] for low in lows if low in NUMBERS]
+    for token, kind in zip(tokens, kinds, strict=True):
+        if kind is Kind.NUMBER:
+            found.append(_value(token))
+        elif kind is Kind.CODE:
+            quantity = _WITH_UNIT.fullmatch(token)
+            found.append(_value(quantity[1]) if quantity else token)
+    return tuple(sorted(found))
 
 
 def _value(number: str) -> str:

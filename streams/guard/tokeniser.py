@@ -36,7 +36,7 @@ class Token(NamedTuple):
 
 
 LONGEST_KEPT = 40
-"""Characters of a chunk whose tokens are kept: longer ones hardly occur twice."""
+"""Characters between two spaces whose tokens are cached: longer ones are hardly ever repeated."""
 
 STOPS = frozenset(".。．｡।۔")
 """Full stops of all scripts."""

@@ -48,8 +48,6 @@ _SETTINGS = (
 )
 
 Row = tuple[Any, ...]
-
-
 Inode = tuple[int, int]
 
 _held: dict[Inode, list[int]] = defaultdict(list)
@@ -94,7 +92,6 @@ class Database:
             # is not opened: closing it would drop the locks of other connections, see `_held`.
             with suppress(OSError):
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        self._inode = _hold(path)
         with _database_errors(path):
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}{immutable}",
@@ -103,6 +100,7 @@ class Database:
                 check_same_thread=not shared,
                 uri=True,
             )
+        self._inode = _hold(path)  # before its first statement, which takes the first lock
         try:
             self._prepare(create=create)
         except BaseException:
@@ -271,13 +269,16 @@ class Database:
         """Fill what was recreated from the log; called inside the transaction."""
 
 
+def _inode(found: os.stat_result) -> Inode:
+    return found.st_dev, found.st_ino
+
+
 def _hold(path: Path) -> Inode | None:
     """Count a connection to a file; None if there is no file yet."""
     try:
-        found = path.stat()
+        inode = _inode(path.stat())
     except OSError:
         return None
-    inode = found.st_dev, found.st_ino
     with _holding:
         _connections[inode] += 1
     return inode
@@ -294,10 +295,10 @@ def _release(inode: Inode) -> None:
 
 def _close_last(descriptor: int) -> None:
     """Close a descriptor once no connection of this process to its file is open."""
-    found = os.fstat(descriptor)
+    inode = _inode(os.fstat(descriptor))
     with _holding:
-        if _connections[found.st_dev, found.st_ino]:
-            _held[found.st_dev, found.st_ino].append(descriptor)
+        if _connections[inode]:
+            _held[inode].append(descriptor)
         else:
             os.close(descriptor)
 

@@ -242,6 +242,17 @@ def test_many_at_once(
     assert bare == ((kind(owner_id="ada"),), {"because": None, "actor": ACTOR, "dry_run": False})
 
 
+def test_unmerge_takes_out_repeats_that_are_not_verbatim(ask: Ask, line: CommandLine) -> None:
+    how = {"because": "why", "actor": ACTOR}
+    words = ("--folded", "--because", "why")
+    selection = JoinSelection(folded=True)
+    assert ask("reverse", "unmerge", *words, "--yes") == ((selection,), {**how, "dry_run": False})
+    assert ask("reverse", "unmerge", *words) == ((selection,), {**how, "dry_run": True})
+    _, tea = line.ids()
+    for also in ((tea,), ("--candidate", tea), ("--with-consequences",)):
+        assert line("unmerge", "--folded", *also).status == 2
+
+
 @pytest.mark.parametrize(
     ("command", "kind"),
     [

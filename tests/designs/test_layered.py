@@ -94,7 +94,7 @@ def test_layer_1_exact_match_is_an_instant_reject(owner: Owner) -> None:
 
 
 def test_layer_1_hashes_the_text_as_it_is_written(owner: Owner) -> None:
-    """The document's hash is of the raw text; ours is blind to white space at its ends alone."""
+    """The document's hash is of the raw text; ours ignores white space at its ends."""
     _, second, other = owner.say(TEXT, f" {TEXT}", TEXT.upper())
     assert second["decision"] == "hash_exact"
     assert other["decision"] != "hash_exact"

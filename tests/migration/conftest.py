@@ -15,7 +15,7 @@ __all__ = ["palimpsest", "shelf"]
 COUNT = 1_000
 OWNERS = 11
 REPEATED = 100
-"""So many of the thousand repeat another one, with white space round it and less sure of it."""
+"""Rows of the thousand that repeat another one, with white space around it and less confidence."""
 
 
 def memories(count: int = COUNT) -> list[dict[str, Any]]:

@@ -10,7 +10,6 @@ from typing import cast
 import orjson
 
 from palimpsest.contracts.answers import Answer, Done, JsonObject, SoFar
-from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.errors import InvalidInputError, InvalidReason
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.identity import digest
@@ -20,8 +19,8 @@ from palimpsest.streams.intake import (
     Prepared,
     RawRow,
     binary_mode,
+    meaning_of,
     parse_binary,
-    prepare,
     understand,
 )
 from palimpsest.streams.log.dead_letters import Headers, NewDeadLetter
@@ -80,11 +79,7 @@ def _meaning(record: Record, row: RawRow) -> Meaning:
     headers = binary_mode(record.headers)
     if headers is None:
         return understand(row)
-    try:
-        parsed = parse_binary(headers, record.value)
-    except InvalidInputError as error:
-        return error
-    return prepare(parsed) if isinstance(parsed, Candidate) else parsed
+    return meaning_of(lambda: parse_binary(headers, record.value))
 
 
 def _in_its_place(meaning: Meaning, record: Record, partitions: int) -> Meaning:

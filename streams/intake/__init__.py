@@ -4,6 +4,7 @@ from palimpsest.streams.intake.meaning import (
     Meaning,
     Prepared,
     matches_former_fingerprint,
+    meaning_of,
     prepare,
     understand,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "as_structured",
     "binary_mode",
     "matches_former_fingerprint",
+    "meaning_of",
     "parse",
     "parse_binary",
     "prepare",

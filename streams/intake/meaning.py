@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import orjson
@@ -41,13 +41,26 @@ Meaning = Prepared | Notice | InvalidInputError
 
 def understand(row: RawRow, renames: Mapping[str, str] = NO_RENAMES) -> Meaning:
     """What a row means; an input that cannot be read is returned as the error about it."""
-    try:
-        parsed = parse(
+    return meaning_of(
+        lambda: parse(
             row.raw, source=row.source, repeat=row.repeat, reading=row.reading, renames=renames
         )
+    )
+
+
+def meaning_of(parsing: Callable[[], Candidate | Notice]) -> Meaning:
+    """What `parsing` returns, prepared, or an error equal to the one that it raises.
+
+    Not that one: its traceback holds the frames of all callers, and they hold the inputs with their
+    errors. The collector rests, and objects of pydantic in such a cycle are never freed.
+    """
+    try:
+        parsed = parsing()
     except InvalidInputError as error:
-        return error
-    return prepare(parsed) if isinstance(parsed, Candidate) else parsed
+        reason, detail = error.reason, error.detail
+    else:
+        return prepare(parsed) if isinstance(parsed, Candidate) else parsed
+    return InvalidInputError(reason, detail)
 
 
 def prepare(candidate: Candidate) -> Prepared:

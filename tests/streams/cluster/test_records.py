@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import orjson
 import pytest
@@ -35,6 +38,7 @@ from palimpsest.streams.intake import Prepared
 from palimpsest.streams.write.commit import InputOffset
 from palimpsest.streams.write.inputs import Outcome
 from tests.core.spec import BEGIN, PLAIN, given, say
+from tests.reliability.rows import BROKEN
 
 TOPIC = "memory.candidates"
 
@@ -107,6 +111,22 @@ def test_what_cannot_be_read_is_invalid_for_what_it_is() -> None:
         assert isinstance(found.meaning, InvalidInputError)
         assert found.meaning.reason == "not_json"
         assert (found.row.source, found.row.reading) == ("chat", "1")
+
+
+def test_rows_that_cannot_be_read_leave_nothing_to_the_collector() -> None:
+    """It rests in a worker, and never frees what pydantic holds: such records took 3 kB each."""
+
+    def read_all() -> list[weakref.ref[Any]]:
+        rows = [Record(TOPIC, OWN, 0, row) for row in BROKEN]
+        headers = tuple((name, one.encode()) for name, one in ENDED.items())
+        found = [read(one, TOPIC, PARTITIONS) for one in (*rows, replace(rows[3], headers=headers))]
+        return [weakref.ref(one.meaning) for one in found]
+
+    gc.disable()
+    try:
+        assert [one() for one in read_all()] == [None] * (len(BROKEN) + 1)
+    finally:
+        gc.enable()
 
 
 def test_a_decision_has_its_owners_key_and_a_policy_its_own() -> None:

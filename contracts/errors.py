@@ -33,16 +33,19 @@ class TransientError(PalimpsestError):
 class InvalidInputError(PalimpsestError):
     """An input that can never be processed: it goes to the dead letters with its bytes.
 
-    `detail` says where and what to do.
+    `detail` names the field and what is wrong with it; `index` is the place in a list that was
+    submitted, from 0.
     """
 
-    def __init__(self, reason: InvalidReason, detail: str) -> None:
-        super().__init__(reason, detail)
+    def __init__(self, reason: InvalidReason, detail: str, index: int | None = None) -> None:
+        super().__init__(reason, detail, index)
         self.reason: InvalidReason = reason
         self.detail = detail
+        self.index = index
 
     def __str__(self) -> str:
-        return f"{self.reason}: {self.detail}"
+        what = f"{self.reason}: {self.detail}"
+        return what if self.index is None else f"candidate {self.index}: {what}"
 
 
 class RefusedError(PalimpsestError):

@@ -9,6 +9,7 @@
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.contracts.errors import (
+    InvalidInputError,
     ModelError,
     PalimpsestError,
     RefusedError,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncPalimpsest",
+    "InvalidInputError",
     "ModelError",
     "Palimpsest",
     "PalimpsestError",

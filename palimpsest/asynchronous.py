@@ -18,8 +18,13 @@ from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from palimpsest.calls import CLOSED
-from palimpsest.contracts.errors import StoreError, TransientError, UsageError
-from palimpsest.store import Palimpsest
+from palimpsest.contracts.errors import (
+    InvalidInputError,
+    StoreError,
+    TransientError,
+    UsageError,
+)
+from palimpsest.store import IfInvalid, Palimpsest
 from palimpsest.streams.embedded.pipeline import WINDOW
 from palimpsest.streams.write.inputs import Outcome
 
@@ -112,10 +117,12 @@ class AsyncPalimpsest:
         candidates: Mapping[str, Any] | Iterable[Mapping[str, Any]],
         *,
         source: str = "python",
+        invalid: IfInvalid = "raise",
     ) -> builtins.list[Outcome]:
         """As `Palimpsest.submit`; what other tasks submit meanwhile goes into the same commit."""
         self.require()
-        return await asyncio.wrap_future(self._windows.offer(candidates, source))
+        offer = _Offer(candidates, source, invalid)
+        return await asyncio.wrap_future(self._windows.put(offer))
 
     async def close(self) -> None:
         """Finish the calls that were taken up and close the store; the rest is never made."""
@@ -196,11 +203,12 @@ class AsyncPalimpsest:
 class _Offer:
     """What one task submits, and where it gets its outcomes."""
 
-    def __init__(self, candidates: Any, source: str) -> None:
+    def __init__(self, candidates: Any, source: str, invalid: IfInvalid) -> None:
         several = isinstance(candidates, Iterable) and not isinstance(candidates, Mapping | str)
         self.candidates = list(candidates) if several else candidates  # an iterator is read once
         self.size = len(self.candidates) if several else 1
         self.source = source
+        self.invalid: IfInvalid = invalid
         self.outcomes: Future[list[Outcome]] = Future()
 
 
@@ -214,9 +222,8 @@ class _Windows:
         self._lock = Lock()
         self._deciding = False
 
-    def offer(self, candidates: Any, source: str) -> Future[list[Outcome]]:
+    def put(self, offer: _Offer) -> Future[list[Outcome]]:
         """The outcomes, once a window with these candidates was decided on."""
-        offer = _Offer(candidates, source)
         with self._lock:
             self._waiting.append(offer)
             if not self._deciding:
@@ -257,20 +264,27 @@ class _Windows:
         As nothing of a window is written unless all is, each can be decided on alone then.
         """
         try:
-            found = self._store.submit_each([(one.candidates, one.source) for one in window])
+            answers = self._store.submit_each(
+                [(one.candidates, one.source, one.invalid) for one in window]
+            )
         except (StoreError, TransientError) as error:
             for one in window:
                 one.outcomes.set_exception(error)
         except Exception:  # noqa: BLE001 - whose it was gets it
             self._decide_each(window)
         else:
-            for one, outcomes in zip(window, found, strict=True):
-                one.outcomes.set_result(outcomes)
+            for one, answer in zip(window, answers, strict=True):
+                if isinstance(answer, InvalidInputError):
+                    one.outcomes.set_exception(answer)
+                else:
+                    one.outcomes.set_result(answer)
 
     def _decide_each(self, window: list[_Offer]) -> None:
         for one in window:
             try:
-                outcomes = self._store.submit(one.candidates, source=one.source)
+                outcomes = self._store.submit(
+                    one.candidates, source=one.source, invalid=one.invalid
+                )
             except Exception as error:  # noqa: BLE001 - who awaits it gets it
                 one.outcomes.set_exception(error)
             else:

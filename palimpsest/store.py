@@ -39,7 +39,7 @@ from palimpsest.contracts.answers import (
     Updated,
 )
 from palimpsest.contracts.candidate import DEFAULT_NAMESPACE, Metadata, Name, Text
-from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError
 from palimpsest.contracts.events import Again, Decision, Speaker
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import (
@@ -114,7 +114,7 @@ from palimpsest.streams.log.dead_letters import DeadLetterState
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.check import undecided
-from palimpsest.streams.write.inputs import Outcome, rejected, why_invalid
+from palimpsest.streams.write.inputs import Input, Outcome, rejected, why_invalid
 from palimpsest.uses import Uses
 
 MOST_RECALLED = 100_000
@@ -197,6 +197,21 @@ Candidates = Annotated[Mapping[str, Any] | Iterable[Mapping[str, Any]], BeforeVa
 
 Candidate = Annotated[Mapping[str, Any], BeforeValidator(_no_text)]
 """One candidate, as Python values."""
+
+IfInvalid = Literal["raise", "collect"]
+"""What unreadable candidates of a submission lead to: an error, or outcomes."""
+
+
+def _read(
+    candidates: Candidates, source: str, invalid: IfInvalid
+) -> list[Input] | InvalidInputError:
+    """Read all candidates of a submission; the first unreadable one's error, unless collected."""
+    inputs = to_inputs([candidates] if isinstance(candidates, Mapping) else candidates, source)
+    for index, one in enumerate(inputs):
+        if invalid == "raise" and isinstance(one.meaning, InvalidInputError):
+            return InvalidInputError(one.meaning.reason, one.meaning.detail, index)
+    return inputs
+
 
 EngineName = Literal["onnx", "sentence-transformers", "none"]
 
@@ -314,30 +329,36 @@ class Palimpsest:
         candidates: Candidates,
         *,
         source: Name = "python",
+        invalid: IfInvalid = "raise",
     ) -> builtins.list[Outcome]:
         """Decide on one candidate or several, in order; return one outcome for each.
 
-        A candidate is a mapping with `owner_id` and `text` (docs/producers.md has all fields). One
-        that breaks a rule, or is no mapping of plain JSON values, has the outcome `invalid`; the
-        others are not affected.
+        A candidate is a mapping with `owner_id` and `text` (docs/producers.md has all fields). All
+        are read first: if one breaks a rule, or is no mapping of plain JSON values, nothing is
+        stored, and InvalidInputError has its `index` and names the field. With `invalid="collect"`
+        its outcome is `invalid`, its bytes go to the dead letters, and the others are not affected.
+        So is always one whose id is known with other content (`id_conflict`).
         """
-        rows = [candidates] if isinstance(candidates, Mapping) else list(candidates)
-        return self._gateway.submit(to_inputs(rows, source))
+        inputs = _read(candidates, source, invalid)
+        if isinstance(inputs, InvalidInputError):
+            raise inputs
+        return self._gateway.submit(inputs)
 
     def submit_each(
-        self, offers: Sequence[tuple[Candidates, Name]]
-    ) -> builtins.list[builtins.list[Outcome]]:
-        """Decide on the candidates of several callers, each with its source, as one batch.
+        self, offers: Sequence[tuple[Candidates, Name, IfInvalid]]
+    ) -> builtins.list[builtins.list[Outcome] | InvalidInputError]:
+        """Decide on what several callers submit, as one batch: candidates, source and `invalid`.
 
-        Returns the outcomes of each. Up to 512 candidates together are committed as one, or not at
-        all.
+        Returns for each its outcomes, or the error if nothing of it is stored. Up to 512 candidates
+        together are committed as one, or not at all.
         """
-        inputs = [
-            to_inputs([attribution] if isinstance(attribution, Mapping) else attribution, source)
-            for attribution, source in offers
+        read = [_read(*offer) for offer in offers]
+        readable = (some for some in read if not isinstance(some, InvalidInputError))
+        outcomes = iter(self._gateway.submit([one for some in readable for one in some]))
+        return [
+            some if isinstance(some, InvalidInputError) else list(islice(outcomes, len(some)))
+            for some in read
         ]
-        outcomes = iter(self._gateway.submit([one for some in inputs for one in some]))
-        return [list(islice(outcomes, len(some))) for some in inputs]
 
     def check(self, candidate: Candidate, *, source: Name = "python") -> Checked:
         """Show what would become of a candidate if it were submitted now; nothing is written.

@@ -29,12 +29,11 @@ from palimpsest.contracts.answers import (
     Unmerged,
     Updated,
 )
-from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError
+from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import Again, AnyEvent, Retracted, Speaker
 from palimpsest.contracts.identity import candidate_id, decision_id_of, digest, event_id
 from palimpsest.contracts.shown import Found, Happened, History, Page, ShownMemory
 from palimpsest.finding import By, Plan
-from palimpsest.ingesting import to_inputs
 from palimpsest.naming import SHORTEST, bare
 from palimpsest.requested import named_request
 from palimpsest.serve.callers import Caller
@@ -100,7 +99,7 @@ class Intents:
     # -- memories ----------------------------------------------------------------------------------
 
     async def add(self, memories: Sequence[Mapping[str, Any]]) -> builtins.list[JsonObject]:
-        """Offer memories; the outcome of each.
+        """Offer memories; the outcome of each. InvalidInputError if one of them cannot be read.
 
         Those of a key that is known with other ones are `invalid` (`id_conflict`).
         """
@@ -110,13 +109,6 @@ class Intents:
             await self._store.call(self._require_as_many, len(rows))
         outcomes = await self._store.submit(rows, source=self._source)
         return [asdict(outcome) for outcome in outcomes]
-
-    def require_readable(self, memories: Sequence[Mapping[str, Any]]) -> None:
-        """Raise the InvalidInputError of the first of these memories that breaks a rule."""
-        rows = [self._candidate(memory, number) for number, memory in enumerate(memories)]
-        for one in to_inputs(rows, self._source):
-            if isinstance(one.meaning, InvalidInputError):
-                raise one.meaning
 
     def _candidate(self, memory: Mapping[str, Any], number: int) -> dict[str, Any]:
         row = {**memory, "owner_id": self.owner_id}

@@ -103,8 +103,9 @@ def problem_of(error: Exception) -> ProblemError:
             return ProblemError(409, "refused", detail, reason=reason)
         case UsageError():
             return ProblemError(422, "invalid", str(error))
-        case InvalidInputError(reason=reason, detail=detail):
-            return ProblemError(422, "invalid", detail, reason=reason)
+        case InvalidInputError(reason=reason, detail=detail, index=index):
+            place: dict[str, Any] = {} if index is None else {"index": index}
+            return ProblemError(422, "invalid", detail, reason=reason, **place)
         case TransientError() | ModelError():
             return ProblemError(503, "unavailable", str(error), headers=again)
         case PalimpsestError():

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from palimpsest import Palimpsest
 from palimpsest.contracts.errors import InvalidInputError, RefusedError
 from palimpsest.contracts.events import Decided, Invalid, Refused
 from palimpsest.contracts.identity import decision_id_of, digest, forgotten_id, invalid_id
@@ -154,6 +155,11 @@ class ClusterRuntime:
         self._settle()
         eventually(lambda: is_shown(self._store), "the projections follow")
         return self._store
+
+    def client(self) -> Palimpsest:
+        store = self.read_side()
+        self._is_settled = False  # it may publish
+        return Palimpsest.open(store, create=False, cluster=self.cluster.connection)
 
     def dead_letters(self) -> list[bytes]:
         self._settle()

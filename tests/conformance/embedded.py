@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from palimpsest import Palimpsest
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.paths import LOG_FILE
@@ -71,6 +72,9 @@ class EmbeddedRuntime:
 
     def read_side(self) -> Path:
         return self._folder
+
+    def client(self) -> Palimpsest:
+        return Palimpsest(self._folder, self._opened())
 
     def dead_letters(self) -> list[bytes]:
         letters = DeadLetters(self._gateway.log)

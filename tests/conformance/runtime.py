@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from palimpsest import Palimpsest
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.light import to_json
 from palimpsest.contracts.requests import AnyRequest
@@ -43,6 +44,9 @@ class Runtime(Protocol):
 
     def read_side(self) -> Path:
         """The folder of its store, which has everything that was said so far."""
+
+    def client(self) -> Palimpsest:
+        """The facade as a program opens it that writes to this runtime."""
 
     def dead_letters(self) -> list[bytes]:
         """The bytes of every row that could not be read, in any order: it may have no owner."""

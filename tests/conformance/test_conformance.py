@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from palimpsest import Palimpsest
-from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.errors import InvalidInputError, RefusedError
 from palimpsest.contracts.events import (
     Again,
     AnyEvent,
@@ -186,6 +186,20 @@ def test_what_cannot_be_read_is_kept_byte_for_byte_and_the_rest_goes_on(streamed
 
 
 # -- the log -------------------------------------------------------------------------------------
+
+
+def test_of_a_list_with_an_unreadable_candidate_nothing_is_stored(
+    shared: Runtime, name: str
+) -> None:
+    said = {"owner_id": name, "text": "he rows"}
+    unread = shared.dead_letters()
+    with shared.client() as client:
+        with pytest.raises(InvalidInputError) as raised:
+            client.submit([said, {"owner_id": name, "text": " "}])
+        assert (raised.value.index, raised.value.detail) == (1, "text: is blank")
+        client.submit({"owner_id": name, "text": "he sails"})
+    assert [one["face"] for one in shared.memories(name)] == ["he sails"]
+    assert shared.dead_letters() == unread
 
 
 def test_ids_are_unique_and_lines_are_as_they_were_written(shared: Runtime) -> None:

@@ -14,7 +14,7 @@ from palimpsest.streams.log.damage import DamagedEventError
     "error",
     [
         RefusedError("separated", "both were separated"),
-        InvalidInputError("field", "owner_id: missing"),
+        InvalidInputError("field", "owner_id: missing", 3),
         DamagedEventError(7, "names nobody"),
     ],
     ids=lambda error: type(error).__name__,

@@ -12,7 +12,14 @@ from unittest.mock import patch
 
 import pytest
 
-from palimpsest import AsyncPalimpsest, Palimpsest, StoreError, TransientError, UsageError
+from palimpsest import (
+    AsyncPalimpsest,
+    InvalidInputError,
+    Palimpsest,
+    StoreError,
+    TransientError,
+    UsageError,
+)
 from palimpsest.streams.write.inputs import Input, Outcome
 from tests.facade.test_wrong_calls import in_child
 
@@ -135,6 +142,32 @@ def test_a_commit_has_as_many_as_it_holds_and_no_offer_is_in_two(tmp_path: Path)
         use(tmp_path / "store", used)
 
 
+def test_an_unreadable_candidate_keeps_its_own_submission_out_and_no_other(tmp_path: Path) -> None:
+    async def used(twin: AsyncPalimpsest) -> None:
+        windows = Windows(twin)
+        blank = {**note(9), "text": " "}
+        with patch.object(twin.store.gateway, "submit", windows.submit):
+            first = asyncio.ensure_future(twin.submit(note(0)))
+            await windows.have_begun()
+            others = [
+                asyncio.ensure_future(twin.submit([note(1), blank])),
+                asyncio.ensure_future(twin.submit([note(2), blank], invalid="collect")),
+                asyncio.ensure_future(twin.submit(note(3))),
+            ]
+            windows.go.set()
+            await first
+            raised, collected, three = await asyncio.gather(*others, return_exceptions=True)
+        assert isinstance(raised, InvalidInputError)
+        assert (raised.index, raised.detail) == (1, "text: is blank")
+        assert isinstance(collected, list)
+        assert [one.result for one in collected] == ["decided", "invalid"]
+        assert isinstance(three, list)
+        assert windows.sizes == [1, 3], "still one commit"
+        assert (await twin.status())["candidates"] == 3
+
+    use(tmp_path / "store", used)
+
+
 def test_a_wrong_call_is_nobody_elses_trouble(tmp_path: Path) -> None:
     async def used(twin: AsyncPalimpsest) -> None:
         windows = Windows(twin)
@@ -146,12 +179,15 @@ def test_a_wrong_call_is_nobody_elses_trouble(tmp_path: Path) -> None:
                 asyncio.ensure_future(twin.submit("no mapping")),  # type: ignore[arg-type]
                 asyncio.ensure_future(twin.submit(note(2), source="")),
                 asyncio.ensure_future(twin.submit([note(3), note(4)])),
+                asyncio.ensure_future(twin.submit([note(5), {**note(6), "text": " "}])),
             ]
             windows.go.set()
             await first
-            one, no_mapping, no_source, two = await asyncio.gather(*others, return_exceptions=True)
+            found = await asyncio.gather(*others, return_exceptions=True)
+        one, no_mapping, no_source, two, unreadable = found
         assert isinstance(no_mapping, UsageError)
         assert "`candidates`" in str(no_mapping)
+        assert isinstance(unreadable, InvalidInputError)
         assert isinstance(no_source, UsageError)
         assert isinstance(one, list)
         assert isinstance(two, list)

@@ -170,8 +170,12 @@ CALLS: dict[str, dict[str, Any]] = {
     "show_candidate": {"candidate_id": A, "as_of": 1},
     "sql": {"query": "SELECT count(*) FROM memories WHERE owner_id = ?", "parameters": ["ada"]},
     "status": {"as_of": 1},
-    "submit": {"candidates": {"owner_id": "ada", "text": "She moved."}, "source": "s"},
-    "submit_each": {"offers": [({"owner_id": "ada", "text": "She moved."}, "s")]},
+    "submit": {
+        "candidates": {"owner_id": "ada", "text": "She moved."},
+        "source": "s",
+        "invalid": "raise",
+    },
+    "submit_each": {"offers": [({"owner_id": "ada", "text": "She moved."}, "s", "collect")]},
     "undo": {"update_id": A, "by": "agent", "owner_id": "ada", "dry_run": True, **SAID},
     "unmerge": {
         "decision_id": A,
@@ -436,7 +440,8 @@ def test_what_is_no_json_is_invalid_and_the_rest_goes_on(memories: Palimpsest) -
         deep,
     ]
     good = {"owner_id": "ada", "text": "She sails."}
-    outcomes = memories.submit([*strange, good, {"owner_id": "ada", "text": Odd()}])
+    rows = [*strange, good, {"owner_id": "ada", "text": Odd()}]
+    outcomes = memories.submit(rows, invalid="collect")
     assert [one.result for one in outcomes] == ["invalid"] * 6 + ["decided", "invalid"]
     assert {one.reason for one in outcomes if one.result == "invalid"} == {"not_json"}
     assert all("plain JSON" in (one.detail or "") for one in outcomes if one.reason)
@@ -460,7 +465,8 @@ def test_a_number_that_json_does_not_know_is_invalid_and_its_field_named(
     memories: Palimpsest, fields: dict[str, Any], named: str
 ) -> None:
     said = {"owner_id": "ada", "text": "She sails."}
-    wrong, right = memories.submit([said | fields, said | {"category": None}])
+    rows = [said | fields, said | {"category": None}]
+    wrong, right = memories.submit(rows, invalid="collect")
     assert (wrong.result, wrong.reason) == ("invalid", "not_json")
     assert (wrong.detail or "").startswith(f"{named}: JSON has no NaN")
     assert right.result == "decided"

@@ -185,7 +185,7 @@ def test_a_bug_is_reported_to_the_process_that_left_the_item(
 def test_a_retry_through_the_inbox_is_read_with_its_renames(store: Palimpsest) -> None:
     """Another process holds the lock at first: it reads the rows again, from their bytes."""
     with pytest.warns(UserWarning, match="content"):
-        store.submit({"owner_id": "ann", "content": "a text of theirs"})
+        store.submit({"owner_id": "ann", "content": "a text of theirs"}, invalid="collect")
     store.status()
     lock = WriterLock(store.folder)
     assert lock.try_acquire()

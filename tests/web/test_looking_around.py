@@ -175,7 +175,7 @@ def test_a_day_shows_what_the_judge_cost(served: Use[None]) -> None:
 def test_days_and_policies_are_of_the_owners_that_one_sees(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await fill(server)
-        await server.twin.submit({"owner_id": "ada"})
+        await server.twin.submit({"owner_id": "ada"}, invalid="collect")
         today = datetime.now(UTC).date()
         policy = quote((await server.twin.policy()).hash, safe="")
         bob = await entered(server, owners="bob")
@@ -284,7 +284,9 @@ def test_the_banner_shows_what_waits_and_what_failed(served: Use[None]) -> None:
         await server.add(" ".join(words))
         decided = await server.add(" ".join([*words[:18], "other", "more"]))
         assert decided["decision"] == "pending"
-        await server.twin.submit([{"owner_id": "ada"}, {"owner_id": "ada", "text": ""}])
+        await server.twin.submit(
+            [{"owner_id": "ada"}, {"owner_id": "ada", "text": ""}], invalid="collect"
+        )
         banner = Banner()
         lines = await server.twin.call(banner.lines)
         assert [one.text for one in lines] == [
@@ -360,7 +362,7 @@ def test_no_refusal_is_shown_that_nobody_asked_for(tmp_path: Path) -> None:
 
 def test_a_page_that_shows_a_problem_has_the_banner_too(served: Use[None]) -> None:
     async def used(server: Server) -> None:
-        await server.twin.submit({"owner_id": "ada"})
+        await server.twin.submit({"owner_id": "ada"}, invalid="collect")
         browser = await entered(server, owners=".*")
         page = await browser.get("/review/owners/nobody")
         assert page.status_code == 404
@@ -376,7 +378,7 @@ def test_a_banner_is_looked_up_once_in_a_while(tmp_path: Path) -> None:
     banner = Banner(lambda: now)
     with Palimpsest.open(tmp_path / "store", by="person") as store:
         assert banner.lines(store) == []
-        store.submit({"owner_id": "ada"})
+        store.submit({"owner_id": "ada"}, invalid="collect")
         assert banner.lines(store) == [], "it is fresh"
         now += FRESH_SECONDS
         assert len(banner.lines(store)) == 1

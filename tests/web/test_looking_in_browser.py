@@ -64,7 +64,7 @@ def _memory(site: Site) -> str:
         gone = say(store, "Ada has a cat")
         store.retract(Selection(owner_id=OWNER, candidate_id=gone), actor="kim")
         store.update(walks, "Ada sails", actor="grace", because="she said so")
-        store.submit({"owner_id": OWNER})
+        store.submit({"owner_id": OWNER}, invalid="collect")
         ends = [store.submit({"owner_id": LONG, "text": one})[0] for one in ("lifts", "turns")]
         store.merge(*(str(one.candidate_id) for one in ends))
     [found] = store.sql("SELECT memory_id FROM memories WHERE face = 'Ada sails'")

@@ -195,14 +195,23 @@ class TakeBack(Strict):
     dry_run: bool = False
 
 
-class Forget(Strict):
-    """Why a memory is forgotten, and in which state: as a version, or a token that covers it."""
+class ForgetQuery(Strict):
+    """In which state a memory is forgotten: as a version, or a token that covers it."""
 
     expect: Annotated[str, Field(min_length=1, max_length=LONGEST_TOKEN)] | None = Field(
         None, description=EXPECT
     )
-    because: Because | None = Field(None, description=BECAUSE)
     dry_run: bool = Field(False, description=DRY_RUN)
+
+
+class Reason(Strict):
+    """Why."""
+
+    because: Because | None = Field(None, description=BECAUSE)
+
+
+class Forget(ForgetQuery, Reason):
+    """Why a memory is forgotten, and in which state."""
 
 
 class ForgetFound(Strict):

@@ -82,6 +82,7 @@ def _document_operation(operation: Operation, schemas: Any) -> JsonObject:
             *map(_in_path, _PARAMETER.findall(operation.path)),
             *_in_query(operation),
             *([_IDEMPOTENCY_KEY] if operation.writes else []),
+            *([_IF_MATCH] if operation.expects else []),
         ],
         "responses": {
             "200": _content(
@@ -90,9 +91,14 @@ def _document_operation(operation: Operation, schemas: Any) -> JsonObject:
             "default": _content("A problem.", MEDIA_TYPE, {"$ref": PLACE.format(model="Problem")}),
         },
     }
+    if operation.is_versioned:
+        documented["responses"]["200"]["headers"] = {"ETag": _ETAG}
     if operation.body is not None:
         body = _content("", "application/json", schemas[operation.name, "body"])
-        documented["requestBody"] = {"required": True, "content": body["content"]}
+        documented["requestBody"] = {
+            "required": operation.needs_body,
+            "content": body["content"],
+        }
     return documented
 
 
@@ -111,6 +117,20 @@ def _in_query(operation: Operation) -> list[JsonObject]:
         for name, one in schema.get("properties", {}).items()
     ]
 
+
+_ETAG = {
+    "description": "The memory's `version`, in quotes.",
+    "required": True,
+    "schema": {"type": "string"},
+}
+
+_IF_MATCH = {
+    "name": "If-Match",
+    "in": "header",
+    "required": False,
+    "description": "The ETag that a read gave: 412 if the memory has changed since.",
+    "schema": {"type": "string"},
+}
 
 _IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -15,6 +16,7 @@ from starlette.routing import Route
 
 from palimpsest.asynchronous import AsyncPalimpsest
 from palimpsest.contracts.candidate import Name
+from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.model import Strict
 from palimpsest.output import plain
 from palimpsest.serve.callers import Caller
@@ -26,6 +28,7 @@ from palimpsest.serve_settings import Role
 OWNER = "/v1/owners/{owner}"
 MEMORIES = f"{OWNER}/memories"
 KEY_HEADER = "idempotency-key"
+IF_MATCH = "if-match"
 SOURCE = "http"
 
 
@@ -37,6 +40,9 @@ class _Key(Strict):
     """The header `Idempotency-Key`."""
 
     key: Name | None
+
+
+_ETAG = re.compile(r'"([\x21\x23-\x7e]+)"')
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,8 @@ class Call:
 class Operation:
     """One method of one resource. `answer` is the type of what `run` gives.
 
-    `writes`: a header `Idempotency-Key` names the request, and asked again it is done once.
+    `writes`: a header `Idempotency-Key` names the request, and asked again it is done once. Where a
+    version can be expected, in the query or the body, `If-Match` says it, too.
     """
 
     name: str
@@ -84,6 +91,22 @@ class Operation:
     role: Role = "agent"
     writes: bool = False
 
+    @property
+    def needs_body(self) -> bool:
+        """Whether the body has a field that has to be there."""
+        fields = self.body.model_fields.values() if self.body else ()
+        return any(field.is_required() for field in fields)
+
+    @property
+    def expects(self) -> bool:
+        """Whether a version can be expected."""
+        return any("expect" in model.model_fields for model in (self.query, self.body) if model)
+
+    @property
+    def is_versioned(self) -> bool:
+        """Whether it reads one memory."""
+        return self.method == "GET" and "{memory}" in self.path
+
     def route(self, store: AsyncPalimpsest) -> Route:
         """The operation on a store."""
 
@@ -96,6 +119,9 @@ class Operation:
                 given.caller.require_owner(ids["owner"])
             query = self.query.model_validate(_parameters(request))
             body = self._understood(given.document)
+            version = self._version_in(request)
+            if version is not None:
+                query, body = _expecting(query, version), _expecting(body, version)
             asked = Call(
                 store,
                 given.caller,
@@ -105,13 +131,22 @@ class Operation:
                 _Key(key=request.headers.get(KEY_HEADER)).key if self.writes else None,
                 digest_of_call(self.name, ids, query, body),
             )
-            return json_response(await self.run(asked))
+            try:
+                answer = await self.run(asked)
+            except RefusedError as refused:
+                if version is None or refused.reason != "moved_on":
+                    raise
+                raise _precondition_failed(refused) from None
+            tag = {"etag": f'"{answer["version"]}"'} if self.is_versioned else None
+            return json_response(answer, tag)
 
         return Route(self.path, endpoint, methods=[self.method])
 
     def _understood(self, document: Any) -> Any:
         if self.body is None:
             return None
+        if document is None and not self.needs_body:
+            document = {}
         if document is None:
             raise ProblemError(
                 400, "bad_request", "the body should be JSON, with content-type application/json"
@@ -119,10 +154,39 @@ class Operation:
         # As JSON, not as Python values: a time is a string there.
         return self.body.model_validate_json(orjson.dumps(document))
 
+    def _version_in(self, request: Request) -> str | None:
+        """The version of the header `If-Match`; none for `*`, as what is not there is refused."""
+        said = request.headers.get(IF_MATCH, "*").strip()
+        if said == "*":
+            return None
+        if not self.expects:
+            detail = "this request cannot be made to depend on a version: leave If-Match out"
+            raise ProblemError(400, "bad_request", detail)
+        found = _ETAG.fullmatch(said)
+        if found is None:
+            detail = 'If-Match is the ETag of one memory, as it came: "…"'
+            raise ProblemError(400, "bad_request", detail)
+        return found[1]
 
-def json_response(answer: Any) -> Response:
+
+def _expecting(asked: Any, version: str) -> Any:
+    """A query or a body that expects this version; a problem if it expects another."""
+    if "expect" not in type(asked).model_fields:
+        return asked
+    if asked.expect not in (None, version):
+        raise ProblemError(422, "invalid", "If-Match and `expect` name different versions")
+    return asked.model_copy(update={"expect": version})
+
+
+def _precondition_failed(refused: RefusedError) -> ProblemError:
+    detail = f"{refused.detail}; read it again for its new ETag"
+    return ProblemError(412, "precondition_failed", detail, reason=refused.reason)
+
+
+def json_response(answer: Any, headers: Mapping[str, str] | None = None) -> Response:
     """An answer as JSON."""
-    return Response(orjson.dumps(answer, default=plain), media_type="application/json")
+    content = orjson.dumps(answer, default=plain)
+    return Response(content, headers=headers, media_type="application/json")
 
 
 def _parameters(request: Request) -> dict[str, str]:

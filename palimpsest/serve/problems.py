@@ -31,6 +31,7 @@ TITLES = {
     "method_not_allowed": "The resource has no such method",
     "timeout": "The request came too slowly",
     "refused": "It cannot be",
+    "precondition_failed": "The memory has changed",
     "too_large": "The request is too large",
     "misdirected": "This server has another name",
     "invalid": "The request breaks a rule",

@@ -24,7 +24,8 @@ async def _update(asked: Call) -> Updated:
 
 
 async def _forget(asked: Call) -> Forgotten:
-    return await asked.intents().forget(asked.ids["memory"], **asked.query.model_dump())
+    how = {**asked.query.model_dump(), **asked.body.model_dump()}
+    return await asked.intents().forget(asked.ids["memory"], **how)
 
 
 async def _forget_found(asked: Call) -> Forgotten:
@@ -89,10 +90,12 @@ OPERATIONS = [
         "forget_memory",
         "DELETE",
         f"{MEMORIES}/{{memory}}",
-        "Forget a memory with all its wordings, reversibly.",
+        "Forget a memory with all its wordings, reversibly; refused where `expect` is not its"
+        " version any more.",
         Forgotten,
         _forget,
-        query=bodies.Forget,
+        bodies.Reason,
+        query=bodies.ForgetQuery,
         writes=True,
     ),
     Operation(

@@ -346,7 +346,9 @@ def test_who_forgets_says_why_and_what_happens_if_it_comes_again(served: Use[Non
         back = {"forgotten": gone["forgotten"]}
         await server.ask("POST", "/v1/owners/ada/restore", back, name="grace")
         path = f"{MEMORIES}/{said['memory_ids'][0]}"
-        gone = await server.ask("DELETE", path, params={"because": "she asked again"})
+        refused = await server.ask("DELETE", path, params={"because": "she asked again"})
+        assert refused.status_code == 422, "no reason in a URL"
+        gone = await server.ask("DELETE", path, {"because": "she asked again"})
         assert gone.is_success
         events = (await server.ask("GET", f"{path}/history", name="grace")).json()["events"]
         reasons = [(one["actor"], one["because"]) for one in events if one["event"] == "retracted"]
@@ -439,10 +441,10 @@ def test_openapi_says_which_requests_need_what(served: Use[None]) -> None:
 
         assert (headers(memories["post"]), headers(memories["get"])) == (["Idempotency-Key"], [])
         assert headers(paths["/v1/owners/{owner}/memories/search"]["post"]) == []
-        assert headers(paths["/v1/owners/{owner}/memories/{memory}"]["delete"]) == [
-            "Idempotency-Key"
-        ]
+        one = paths["/v1/owners/{owner}/memories/{memory}"]
+        assert headers(one["delete"]) == headers(one["patch"]) == ["Idempotency-Key", "If-Match"]
         assert memories["post"]["requestBody"]["required"]
+        assert not one["delete"]["requestBody"]["required"]
         limit = next(one for one in memories["get"]["parameters"] if one["name"] == "limit")
         assert limit["schema"]["default"] == 50
         key = {"Idempotency-Key": "x" * 513}
@@ -470,6 +472,51 @@ def test_openapi_says_which_parameters_have_to_be_there() -> None:
         ("first", "query", True),
         ("count", "query", False),
     ]
+
+
+def test_a_write_that_expects_a_version_is_refused_once_the_memory_has_changed(
+    served: Use[None],
+) -> None:
+    async def used(server: Server) -> None:
+        path = f"{MEMORIES}/{(await server.add('Ada works at Google'))['memory_id']}"
+        tags = set()
+        for what in ("", "/history", "/joins"):
+            read = await server.ask("GET", f"{path}{what}")
+            assert read.headers["etag"] == f'"{read.json()["version"]}"'
+            tags.add(read.headers["etag"])
+        [seen] = tags
+        mine = {"If-Match": seen}
+        changed = await server.ask("PATCH", path, {"text": "Ada works at Meta"}, headers=mine)
+        assert changed.is_success
+        now, late = (
+            changed.json()["version"],
+            [
+                await server.ask("PATCH", path, {"text": "Ada works at Apple"}, headers=mine),
+                await server.ask("DELETE", path, headers=mine),
+                await server.ask("DELETE", path, headers={**mine, "Idempotency-Key": "k"}),
+                await server.ask("DELETE", path, headers={**mine, "Idempotency-Key": "k"}),
+            ],
+        )
+        assert {one.status_code for one in late} == {412}
+        assert {one.json()["reason"] for one in late} == {"moved_on"}
+        old = {"expect": seen.strip('"')}
+        assert (await server.ask("DELETE", path, params=old)).status_code == 409
+        both = await server.ask("DELETE", path, params={"expect": now}, headers=mine)
+        assert both.status_code == 422
+        for wrong in ("W/" + seen, f"{seen}, {seen}", seen.strip('"')):
+            refused = await server.ask("DELETE", path, headers={"If-Match": wrong})
+            assert refused.status_code == 400
+        undo = {"id": path.rpartition("/")[2]}
+        refused = await server.ask("POST", "/v1/owners/ada/undo", undo, headers=mine)
+        assert refused.status_code == 400, "it would not be heeded"
+        dry = await server.ask("DELETE", path, params={"expect": now, "dry_run": "true"})
+        assert len(dry.json()["candidates"]) == 2
+        assert (await server.ask("GET", path)).json()["version"] == now
+        gone = await server.ask("DELETE", path, headers={"If-Match": f'"{now}"'})
+        assert gone.json()["candidates"] == dry.json()["candidates"]
+        assert (await server.ask("GET", path)).status_code == 404
+
+    served(used)
 
 
 def test_with_a_key_a_memory_keeps_the_id_that_it_was_offered_with(served: Use[None]) -> None:
@@ -547,6 +594,8 @@ def test_answers_are_what_openapi_promises(served: Use[None]) -> None:
         for what in ("", "/history", "/joins"):
             shown = await server.ask("GET", f"{one}{what}")
             require(shown, f"GET {base}/{{memory}}{what}")
+            documented = operations[f"GET {base}/{{memory}}{what}"]["responses"]["200"]["headers"]
+            assert {name.lower() for name in documented} <= shown.headers.keys()
         require(await server.ask("GET", MEMORIES), f"GET {base}")
         changed = await server.ask("PATCH", one, {"text": "Ada sings no more"})
         require(changed, f"PATCH {base}/{{memory}}")

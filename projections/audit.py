@@ -205,7 +205,8 @@ WHERE x.existing_id IS NOT NULL
 """
 
 _SAID = """
-(FROM c SEMI JOIN (SELECT DISTINCT hash, memory_id FROM c WHERE living) USING (hash, memory_id))"""
+(FROM c SEMI JOIN (SELECT DISTINCT verbatim, memory_id FROM c WHERE living)
+              USING (verbatim, memory_id))"""
 """Candidates whose text is living in their memory: as themselves, or as a repeat of them."""
 
 REVIEW_QUEUE = f"""
@@ -240,7 +241,7 @@ FROM (SELECT *, event = 'settled' AS answers FROM d) d
      LEFT JOIN (SELECT unnest(contradicts) AS decision_id FROM m) k ON k.decision_id = d.decision_id
 WHERE (r.review_status IS NULL OR r.review_status = 'reinstated')
       AND (k.decision_id IS NOT NULL OR (
-           d.rank IN ('rule', 'judge') AND (d.face_rule <> 'repeat' OR d."check" = 'folded')))
+           d.rank IN ('rule', 'judge') AND (d.face_rule <> 'repeat' OR len(d.differs) > 0)))
 UNION ALL
 SELECT 'forgotten', n.text, o.candidate_id, o.text,
        coalesce(d.neighbours[1].cosine, d.neighbours[1].jaccard), d.neighbours[1].cues,

@@ -59,8 +59,10 @@ class Changes:
         if position > self._upto:
             self._upto = position
             about = None if arrived else _about(event, touched)
-            spoken = touched.compared or NOBODY_ELSE
-            self._facts.append(Fact(position, event, about, spoken, touched.stated or NOTHING_SAID))
+            spoken, stated = touched.compared or NOBODY_ELSE, touched.stated or NOTHING_SAID
+            edge = touched.edges.get(event.id)
+            differs = edge.differs if edge is not None else ()
+            self._facts.append(Fact(position, event, about, spoken, stated, differs))
             if arrived:
                 self._new.add(event.subject)
         repeats = isinstance(event, Decided) and _repeats(event)

@@ -45,6 +45,8 @@ _COMMON: Mapping[str, str] = {
     "decision": "The decision, as the log names it",
     "decision_id": "The id of the decision",
     "detail": "The refusal or the error in a sentence",
+    "differs": "What an exact repeat that is not verbatim differs in: sentence_case (only the case"
+    " of a sentence's start), case, white_space, compatibility",
     "digest": "The hash of the bytes that could not be read",
     "event": "The kind of event: decided, settled, joined, redecided, reversed, separated, …",
     "event_id": "The id of the event",
@@ -53,7 +55,8 @@ _COMMON: Mapping[str, str] = {
     "face": "The text that speaks for the memory",
     "face_of": "The candidate that speaks; for a composed text, its newest source",
     "face_rule": "Which face wins a join: repeat, keep, take or text",
-    "hash": "The hash of the normalised text",
+    "folded": "Whether it is an exact repeat that differs in more than sentence_case",
+    "hash": "The hash of the text's search form",
     "input_tokens": "Tokens sent to the model",
     "intensity": "The producer's intensity, 0 to 1",
     "joined": "Whether it joined the two",
@@ -90,6 +93,7 @@ _COMMON: Mapping[str, str] = {
     "standing": "Whether it holds now",
     "text": "The text",
     "topics": "Topics that the producer gave",
+    "verbatim": "The hash of the verbatim text, by which exact repeats are known",
 }
 
 _SPECIAL: Mapping[tuple[str, str], str] = {

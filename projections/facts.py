@@ -70,6 +70,7 @@ class DecisionRow(Row, frozen=True):
     cause: str | None = None
     consequence_of: str | None = None
     spoken: Mapping[str, Spoke] = NOBODY_ELSE
+    differs: tuple[str, ...] = ()
 
 
 def decision_row(fact: Fact) -> DecisionRow | None:
@@ -108,6 +109,7 @@ def _first(fact: Fact, event: Decided) -> DecisionRow:
         because=data.because,
         cause=data.cause,
         spoken=fact.spoken,
+        differs=fact.differs,
     )
 
 
@@ -134,6 +136,7 @@ def _later(fact: Fact, event: Settled | Joined | Redecided) -> DecisionRow:
         cause=getattr(data, "cause", None),
         consequence_of=data.consequence_of if isinstance(data, RedecidedData) else None,
         spoken=fact.spoken,
+        differs=fact.differs,
     )
 
 

@@ -228,7 +228,7 @@ _MERGES = f"""
 SELECT DISTINCT position, decided_at, owner_id, decision, decision_id, candidate_id, joined_to,
        similarity
 FROM {{decisions}}
-WHERE joined_to IS NOT NULL AND (face_rule <> 'repeat' OR "check" = 'folded') AND {_DECIDED}
+WHERE joined_to IS NOT NULL AND (face_rule <> 'repeat' OR len(differs) > 0) AND {_DECIDED}
 ORDER BY position DESC LIMIT $limit
 """
 _SAID = f"""

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from lancedb.table import Table
 
 FOLDER = "lancedb"
-LAYOUT = 4
-READABLE = (1, 2, 3, LAYOUT)
+LAYOUT = 5
+READABLE = (1, 2, 3, 4, LAYOUT)
 """Layouts that can be recalled from. Whoever writes makes an earlier one anew."""
 DEFAULT_DIMENSION = 384
 INDEXED_FROM = 10_000

@@ -33,7 +33,8 @@ class Fact(Row, frozen=True):
     """An event that is a row of its own, for ever; `entry` is the candidate that it is about.
 
     `spoken` says who spoke for the candidates that it compared, where they did not themselves;
-    `stated` what it says of pairs.
+    `stated` what it says of pairs; `differs` what the texts of its join differ in, if an exact
+    repeat is not verbatim.
     """
 
     position: int
@@ -41,6 +42,7 @@ class Fact(Row, frozen=True):
     entry: Entry | None
     spoken: Mapping[str, Spoke] = NOBODY_ELSE
     stated: Sequence[Stated] = NOTHING_SAID
+    differs: tuple[str, ...] = ()
 
 
 class CandidateState(Row, frozen=True):

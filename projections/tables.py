@@ -24,8 +24,9 @@ from palimpsest.projections.facts import decision_row, score, verdict_rows
 from palimpsest.projections.rows import Gone, MemoryState, Rows, as_json
 from palimpsest.projections.words import statement_rows, text_row, word_row
 from palimpsest.streams.core.compared import Spoke
+from palimpsest.streams.core.text import search_hash
 
-LAYOUT = 9
+LAYOUT = 10
 """Raised when a column or its meaning changes: segments of another layout are made from the log."""
 
 
@@ -76,6 +77,7 @@ DECISIONS = Table(
         _column("event", TEXT),
         _column("cause", TEXT),
         _column("consequence_of", TEXT),
+        _column("differs", TEXTS),
         SPOKEN,
     ),
 )
@@ -121,7 +123,7 @@ COMPOSITIONS = Table(
         _column("text", TEXT, "composition.content.text"),
         _column("sources", TEXTS, "composition.sources"),
         _column("composed_at", MOMENT),
-        _column("hash", TEXT, "composition.content.hash"),
+        _column("hash", TEXT, "composition.content", search_hash),
     ),
 )
 
@@ -149,6 +151,7 @@ CANDIDATES = Table(
         _column("decision_id", TEXT, "entry.decision_id"),
         _column("decision", TEXT, "entry.decision"),
         _column("hash", TEXT, "entry.distinct.search_hash"),
+        _column("verbatim", TEXT, "entry.distinct.hash"),
         _column("living", YES_NO),
         _column("pending", YES_NO),
         _column("waits_for", TEXTS),

@@ -112,7 +112,8 @@ SELECT d.decision_id, d.candidate_id, d.joined_to, c.memory_id, d.owner_id, d.na
        d.decided_at, d.position, coalesce(r.review_status, 'unreviewed') AS review_status,
        d.policy, d."check", d.cues, d.face_rule, d.rank, d.nearest_id, d.nearest_similarity,
        d.asked, d.neighbours, d.llm_answer, d.llm_reasoning, d.actor, d.because, d.source,
-       d.session_id, d.reason, d.detail, d.digest, d.event, d.cause, d.consequence_of
+       d.session_id, d.reason, d.detail, d.digest, d.event, d.cause, d.consequence_of, d.differs,
+       len(d.differs) > 0 AND d.differs <> ['sentence_case'] AS folded
 FROM d LEFT JOIN c ON c.candidate_id = d.candidate_id
        LEFT JOIN r ON r.decision_id = d.decision_id
 """

@@ -76,7 +76,7 @@ def _looked_at(ledger: Ledger, evidence: Evidence, join: Join | None) -> dict[st
     for entry in _known(ledger, ids):
         face = entry.memory.face
         if face.composition is not None:
-            found[entry.id] = Spoke(face.speaker.id, face.composition.content.hash, False)
+            found[entry.id] = Spoke(face.speaker.id, search_hash(face.composition.content), False)
         elif face.speaker is not entry:
             found[entry.id] = Spoke(face.speaker.id, None, False)
     for verdict in evidence.verdicts:
@@ -93,7 +93,7 @@ def _speaker_of(ledger: Ledger, verdict: Verdict) -> Spoke | None:
     edge = ledger.composed_by.get(verdict.speaker)
     if edge is None:
         return Spoke(verdict.speaker, None, True)
-    return Spoke(verdict.neighbour_id, edge.texts[verdict.speaker].content.hash, True)
+    return Spoke(verdict.neighbour_id, search_hash(edge.texts[verdict.speaker].content), True)
 
 
 def _faces(ledger: Ledger, ids: Iterable[str]) -> dict[str, Spoke]:
@@ -102,7 +102,7 @@ def _faces(ledger: Ledger, ids: Iterable[str]) -> dict[str, Spoke]:
     Who does not speak any more was displaced by another join of the run, and had its own text.
     """
     return {
-        entry.id: Spoke(entry.id, composition.content.hash, True)
+        entry.id: Spoke(entry.id, search_hash(composition.content), True)
         for entry in _known(ledger, ids)
         if (composition := entry.memory.face.composition) is not None
         and entry.memory.face.speaker is entry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -74,6 +74,16 @@ STANDARD = Policy.model_validate(
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 DIMENSION = 12
 NOUNS = "harbour kettle ladder violin orchard tunnel blanket lantern compass ferry".split()
+VARIANTS: list[Callable[[str], str]] = [
+    "{}.".format,
+    str.upper,
+    str.swapcase,
+    lambda text: text.replace(" ", "  ", 1),
+    lambda text: text.translate({ord("0") + digit: 0xFF10 + digit for digit in range(10)}),
+    lambda text: f" {text[:3]}\u200b{text[3:]}",
+    lambda text: text[:1].swapcase() + text[1:],
+]
+"""Another text, and the same one folded, by its search form alone, or verbatim."""
 VERBS = "keeps sells paints borrows repairs hides carries forgets".split()
 
 
@@ -360,7 +370,7 @@ class History:
             near = [(e.id, self.random.choice([0.5, 0.72, 0.8, 0.95])) for e in some]
         if same and self.random.random() < 0.15:
             closest = self.random.choice(same)
-            text, near = f"{closest.text}.", [(closest.id, 0.97)]
+            text, near = self.random.choice(VARIANTS)(closest.text), [(closest.id, 0.97)]
         gone = [e for e in ledger.entries.values() if e.forgotten and e.distinct.guarded is e]
         gone = [entry for entry in gone if entry.fields.namespace == namespace]
         rewords: tuple[tuple[str, float], ...] = ()

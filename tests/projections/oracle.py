@@ -8,8 +8,11 @@ what is right is read off docs/analysts.md and docs/design.md, Faces.
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
+import re
 import struct
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -22,7 +25,46 @@ Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 
 DECISIONS = ("decided", "settled", "joined", "redecided", "invalid")
-EXACT = ("hash_exact", "recent_capture")
+INVISIBLE = re.compile("[\u200b\ufeff\u00ad\u200e\u200f\u061c]")
+SENTENCE_ENDS = (".", "!", "?", "…")
+
+
+def verbatim(text: str) -> str:
+    """The text as docs/exact.md calls it verbatim: candidates of a scope that share it are one."""
+    return unicodedata.normalize("NFC", INVISIBLE.sub("", text)).strip()
+
+
+def search_form(text: str) -> str:
+    """By what a text is found and forgotten."""
+    return " ".join(unicodedata.normalize("NFKC", INVISIBLE.sub("", text)).casefold().split())
+
+
+def sha256(text: str) -> str:
+    """As hashes are recorded."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def differing(a: str, b: str) -> list[str]:
+    """What two texts of one search form differ in, by the kinds of docs/exact.md."""
+    a, b = verbatim(a), verbatim(b)
+    if a == b:
+        return []
+    written = [unicodedata.normalize("NFKC", text).split() for text in (a, b)]
+    kinds = []
+    others = [n for n, (x, y) in enumerate(zip(*written, strict=True)) if x != y]
+    if others:
+        starts = all(
+            written[0][n][1:] == written[1][n][1:]
+            and (n == 0 or written[0][n - 1].endswith(SENTENCE_ENDS))
+            for n in others
+        )
+        kinds.append("sentence_case" if starts else "case")
+    if re.findall(r"\s+", a) != re.findall(r"\s+", b):
+        kinds.append("white_space")
+    plain = [" ".join(text.split()).casefold() for text in (a, b)]
+    if plain[0] != plain[1] or not kinds:
+        kinds.append("compatibility")
+    return kinds
 
 
 def moment(text: str | None) -> datetime | None:
@@ -42,7 +84,11 @@ def numbers(vector: Row | None) -> list[float] | None:
 
 @dataclass
 class Candidate:
-    """A candidate as the log has it by now. `place` is the position at which it arrived."""
+    """A candidate as the log has it by now. `place` is the position at which it arrived.
+
+    `said` is by what faces know its text again: the verbatim form, or the hash that was recorded
+    where an event said it first that knew no other.
+    """
 
     id: str
     place: int
@@ -50,6 +96,7 @@ class Candidate:
     event_id: str
     data: Row
     position: int
+    said: str
     living: bool = True
     pending: bool = False
     waits_for: list[str] = field(default_factory=list)
@@ -73,10 +120,9 @@ class Candidate:
         return found
 
     @property
-    def hash(self) -> str:
-        """Of its words, as recorded."""
-        found: str = self.data["content"]["hash"]
-        return found
+    def verbatim(self) -> str:
+        """Its words, as far as anybody sees them."""
+        return verbatim(self.text)
 
     @property
     def namespace(self) -> str:
@@ -104,11 +150,20 @@ class Join:
     older: Candidate
     data: Row
     place: int
+    recorded: list[str]
     standing: bool = True
     texts: dict[str, Row] = field(default_factory=dict)
     ranked: bool = False
     by_person: bool = False
     forward: str | None = None
+
+    @property
+    def differs(self) -> list[str]:
+        """What an exact repeat differs in that is not verbatim; older events did not say it."""
+        if self.recorded:
+            return self.recorded
+        folded = self.data["face"] == "repeat" and self.newer.said == self.older.said
+        return differing(self.older.text, self.newer.text) if folded else []
 
 
 @dataclass
@@ -168,6 +223,7 @@ class Owner:
     candidates: dict[str, Candidate] = field(default_factory=dict)
     joins: dict[str, Join] = field(default_factory=dict)
     vectors: dict[tuple[str, str], Row | None] = field(default_factory=dict)
+    said: dict[tuple[str, str], str] = field(default_factory=dict)
     updated: dict[str, tuple[int, datetime]] = field(default_factory=dict)
     memory_of: dict[str, str] = field(default_factory=dict)
     words: list[oracle_questions.Statement] = field(default_factory=list)
@@ -220,7 +276,13 @@ class Owner:
 
     def text_vector(self, candidate: Candidate) -> Row | None:
         """The vector of a distinct text."""
-        return self.vectors.get((candidate.namespace, candidate.hash))
+        return self.vectors.get((candidate.namespace, candidate.verbatim))
+
+    def says(self, namespace: str, content: Row) -> str:
+        """By what faces know a text again, which an event says."""
+        words = verbatim(content["text"])
+        said = words if content.get("verbatim") else content["hash"]
+        return self.said.setdefault((namespace, words), said)
 
 
 class Oracle:
@@ -273,18 +335,13 @@ class Oracle:
         data = event.data
         match event.name:
             case "decided":
+                words = owner.says(data["candidate"].get("namespace", "default"), data["content"])
                 one = Candidate(
-                    event.subject, event.position, event.at, event.id, data, event.position,
+                    event.subject, event.position, event.at, event.id, data, event.position, words,
                     living=data.get("withheld") is None,
                 )  # fmt: skip
+                self._keep_vector(owner, one)
                 owner.candidates[one.id] = self.candidates[one.id] = one
-                first = not any(
-                    (c.namespace, c.hash) == (one.namespace, one.hash)
-                    for c in owner.candidates.values() if c is not one
-                )  # fmt: skip
-                if first and data["content"].get("vector") is not None:
-                    owner.vectors[one.namespace, one.hash] = data["content"]["vector"]
-                owner.vectors.setdefault((one.namespace, one.hash), None)
                 self._decide(event, owner, one, one.place)
                 return [one.id]
             case "settled" | "redecided":
@@ -328,7 +385,7 @@ class Oracle:
                 return [use["candidate_id"] for use in said]
             case "embedded":
                 one = owner.candidates[data["candidate_id"]]
-                owner.vectors[one.namespace, one.hash] = data["vector"]
+                owner.vectors[one.namespace, one.verbatim] = data["vector"]
                 one.position = event.position
                 return [one.id]
             case "policy_set":
@@ -338,6 +395,18 @@ class Oracle:
                 return []
             case _:
                 raise ValueError(event.name)
+
+    def _keep_vector(self, owner: Owner, one: Candidate) -> None:
+        """The first of a text brings its vector; of before, one without has that of its twin."""
+        key, content = (one.namespace, one.verbatim), one.data["content"]
+        others = [c for c in owner.candidates.values() if c.namespace == one.namespace]
+        if key not in owner.vectors and not content.get("verbatim") and "vector" not in content:
+            form = search_form(one.text)
+            twins = [owner.text_vector(c) for c in others if search_form(c.text) == form]
+            owner.vectors[key] = next((found for found in twins if found is not None), None)
+        if not any(c.verbatim == one.verbatim for c in others) and content.get("vector"):
+            owner.vectors[key] = content["vector"]
+        owner.vectors.setdefault(key, None)
 
     def _decide(self, event: Event, owner: Owner, one: Candidate, place: int) -> None:
         evidence = event.data["evidence"]
@@ -363,7 +432,8 @@ class Oracle:
 
     def _connect(self, event: Event, owner: Owner, one: Candidate, place: int) -> None:
         said = event.data["join"]
-        join = Join(event.id, one, owner.candidates[said["to"]], said, place)
+        differs = (event.evidence or {}).get("differs") or []
+        join = Join(event.id, one, owner.candidates[said["to"]], said, place, differs)
         join.ranked = any(verdict.get("speaker") is not None for verdict in event.verdicts)
         join.by_person = event.data.get("rank") == "person"
         if said.get("forward"):
@@ -375,9 +445,10 @@ class Oracle:
 
     def _compose(self, event: Event, owner: Owner, join: Join) -> None:
         composition = event.data["composition"]
-        join.texts[event.id] = composition
         content = composition["content"]
-        key = join.newer.namespace, content["hash"]
+        said = owner.says(join.newer.namespace, content)
+        join.texts[event.id] = composition | {"said": said}
+        key = join.newer.namespace, verbatim(content["text"])
         if key not in owner.vectors:
             owner.vectors[key] = content.get("vector")
         if event.name == "redecided":
@@ -394,10 +465,10 @@ class Oracle:
         data, join = event.data, event.data.get("join")
         match event.name:
             case "decided" if join is not None and join["face"] == "repeat":
-                older = owner.candidates[join["to"]]
-                if older.hash == data["content"]["hash"]:
+                older, form = owner.candidates[join["to"]], search_form(data["content"]["text"])
+                if search_form(older.text) == form:
                     return {}
-                return {older.id: self._composed_text(event.owner, data["content"]["hash"])}
+                return {older.id: self._composed_text(event.owner, form)}
             case "decided" | "settled" | "redecided":
                 texts = self._texts_looked_at(event, owner)
                 if data.get("withheld") is not None:  # what it rewords is gone, and has no face
@@ -437,12 +508,12 @@ class Oracle:
         faces = {one: owner.face(one) for one in ids}
         return {one: face.text for one, face in faces.items() if face.speaker.id == one}
 
-    def _composed_text(self, owner_id: str, text_hash: str) -> str:
-        """The newest composed text of an owner with this hash."""
+    def _composed_text(self, owner_id: str, form: str) -> str:
+        """The newest composed text of an owner with this search form."""
         texts = [
             composition["content"]["text"]
             for join in self.owners[owner_id].joins.values()
             for composition in join.texts.values()
-            if composition["content"]["hash"] == text_hash
+            if search_form(composition["content"]["text"]) == form
         ]
         return str(texts[-1])

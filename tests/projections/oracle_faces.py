@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 class Face:
     """The text that speaks.
 
-    `displaced`: by the hash of a text, the face that an exact repeat of it brings back. `behind`:
-    the hashes that stand for this face once it is displaced. `chosen`: a person said that it
-    speaks; `former` are the hashes of what persons displaced, and `contradicts` the joins that say
+    `displaced`: by what a text is known by, the face that an exact repeat of it brings back.
+    `behind`: the texts that stand for this face once it is displaced. `chosen`: a person said that
+    it speaks; `former` are the texts that persons displaced, and `contradicts` the joins that say
     otherwise.
     """
 
@@ -36,9 +36,9 @@ class Face:
         return self.composition["content"]["text"] if self.composition else self.speaker.text
 
     @property
-    def hash(self) -> str:
-        """Its hash."""
-        return self.composition["content"]["hash"] if self.composition else self.speaker.hash
+    def said(self) -> str:
+        """By what its text is known again."""
+        return self.composition["said"] if self.composition else self.speaker.said
 
     @property
     def sources(self) -> list[str]:
@@ -118,7 +118,7 @@ def _united(join: Join, everyone: dict[str, Candidate], older: Face, newer: Face
         case "keep":
             return _with_both_behind(older, older, newer) if join.ranked else older
         case "repeat":
-            return _repeated(everyone, older, newer)
+            return _repeated(join, everyone, older, newer)
         case "take" if join.data.get("outright"):
             return _with_both_behind(newer, older, newer) if join.ranked else newer
         case "take":
@@ -135,23 +135,23 @@ def _united(join: Join, everyone: dict[str, Candidate], older: Face, newer: Face
 def _is_moved_forward(join: Join, older: Face, newer: Face) -> bool:
     """The judge was asked about the very text that a person chose, and called it outdated."""
     asked = join.forward is not None and join.forward == (older.voice or older.speaker.id)
-    return asked and older.chosen and not newer.chosen and newer.hash not in older.former
+    return asked and older.chosen and not newer.chosen and newer.said not in older.former
 
 
 def _chosen(join: Join, older: Face, newer: Face) -> Face:
     """A person says who speaks: whatever the other stood for comes back no more by itself."""
     takes = join.data["face"] == "take"
     winner, loser = (newer, older) if takes else (older, newer)
-    former = older.former | newer.former | loser.behind | {loser.hash}
-    former -= {winner.hash}
+    former = older.former | newer.former | loser.behind | {loser.said}
+    former -= {winner.said}
     displaced = _without({**older.displaced, **newer.displaced}, winner, former)
     return replace(winner, chosen=True, former=former, contradicts=(), displaced=displaced)
 
 
 def _preferred(spoke: Face, speaker: Candidate) -> Face:
     """A person says which member of one memory speaks: what spoke does not return by itself."""
-    winner = spoke if spoke.hash == speaker.hash else Face(speaker)
-    former = (spoke.former | spoke.behind | {spoke.hash}) - {winner.hash}
+    winner = spoke if spoke.said == speaker.said else Face(speaker)
+    former = (spoke.former | spoke.behind | {spoke.said}) - {winner.said}
     displaced = _without(spoke.displaced, winner, former)
     return replace(winner, chosen=True, former=former, contradicts=(), displaced=displaced)
 
@@ -159,14 +159,14 @@ def _preferred(spoke: Face, speaker: Candidate) -> Face:
 def _stays(join: Join, older: Face, newer: Face) -> Face:
     """What a person chose survives; of two the older one, and a join that says otherwise waits."""
     winner, other = (older, newer) if older.chosen else (newer, older)
-    former = (older.former | newer.former) - {winner.hash}
+    former = (older.former | newer.former) - {winner.said}
     displaced = _without({**older.displaced, **newer.displaced}, winner, former)
     contradicts = older.contradicts + newer.contradicts
     rule = join.data["face"]
     automatic = rule in ("take", "text") and not join.by_person
     if join.data.get("outright") and winner is newer:
         automatic = False
-    if other.hash in former if rule == "repeat" else other.chosen or automatic:
+    if _repeats(join, other) in former if rule == "repeat" else other.chosen or automatic:
         contradicts += (join.id,)
     return replace(winner, former=former, displaced=displaced, contradicts=contradicts)
 
@@ -174,14 +174,21 @@ def _stays(join: Join, older: Face, newer: Face) -> Face:
 # -- what automation does --------------------------------------------------------------------------
 
 
-def _repeated(everyone: dict[str, Candidate], older: Face, newer: Face) -> Face:
+def _repeats(join: Join, newer: Face) -> str:
+    """What a repeat says again: its own text, unless it differs from the one that it joins."""
+    return join.older.said if join.differs else newer.said
+
+
+def _repeated(join: Join, everyone: dict[str, Candidate], older: Face, newer: Face) -> Face:
     """A displaced text comes back, or whoever it stood for: not a source of what speaks."""
-    back = older.displaced.get(newer.hash)
+    said = _repeats(join, newer)
+    back = older.displaced.get(said)
     sources = older.sources if older.composition else []
-    hashes = {everyone[one].hash for one in sources if one in everyone}
-    if back is None or newer.hash in hashes or _happened_before(newer, older):
+    if said in {everyone[one].said for one in sources if one in everyone}:
         return older
-    if back.hash == newer.hash:
+    if back is None or _happened_before(newer, older):
+        return older
+    if back.said == said:
         back = replace(newer, behind=back.behind)
     return _over(back, older)
 
@@ -196,7 +203,7 @@ def _composed(join: Join, everyone: dict[str, Candidate], older: Face, newer: Fa
         return replace(found, displaced=_without({**older.displaced, **newer.displaced}, found))
     first: dict[str, Any] = next(iter(join.texts.values()), {"sources": []})
     lost = [*older.sources, *newer.sources] if join.ranked else first["sources"]
-    left = {everyone[one].hash for one in lost if one in everyone and everyone[one].living}
+    left = {everyone[one].said for one in lost if one in everyone and everyone[one].living}
     taken = _taken(older, newer)
     return replace(taken, needs_composition=taken.needs_composition or len(left) > 1)
 
@@ -221,15 +228,15 @@ def _last(candidates: Sequence[Candidate]) -> Candidate:
 
 
 def _with_both_behind(winner: Face, older: Face, newer: Face) -> Face:
-    both = older.behind | newer.behind | {older.hash, newer.hash}
-    return replace(winner, behind=both - {winner.hash})
+    both = older.behind | newer.behind | {older.said, newer.said}
+    return replace(winner, behind=both - {winner.said})
 
 
 def _over(winner: Face, loser: Face) -> Face:
     """The loser may come back: by its own text, or by one that stood behind it."""
     back = replace(loser, displaced={}, needs_composition=False)
     displaced = {**loser.displaced, **winner.displaced}
-    displaced |= dict.fromkeys([*loser.behind, loser.hash], back)
+    displaced |= dict.fromkeys([*loser.behind, loser.said], back)
     return replace(winner, displaced=_without(displaced, winner))
 
 
@@ -237,5 +244,5 @@ def _without(
     displaced: Mapping[str, Face], winner: Face, former: frozenset[str] = frozenset()
 ) -> dict[str, Face]:
     """What may come back: not the winner, what it stands for, nor what a person displaced."""
-    gone = {winner.hash, *winner.behind, *former}
+    gone = {winner.said, *winner.behind, *former}
     return {text: face for text, face in displaced.items() if text not in gone}

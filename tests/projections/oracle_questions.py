@@ -136,7 +136,7 @@ def separated(owner: Owner, one: Candidate, other: Candidate) -> bool:
     if word is not None and word.separates:
         return True
     said = 0 if word is None else word.event.position
-    return one.hash != other.hash and any(
+    return one.said != other.said and any(
         apart.position > said and apart.parts(one.id, other.id) for apart in owner.taken_apart
     )
 

@@ -11,7 +11,6 @@ from typing import Any
 from tests.projections import oracle_questions
 from tests.projections.oracle import (
     DECISIONS,
-    EXACT,
     Candidate,
     Event,
     Oracle,
@@ -20,6 +19,8 @@ from tests.projections.oracle import (
     Tables,
     moment,
     numbers,
+    search_form,
+    sha256,
 )
 
 
@@ -80,7 +81,8 @@ def _candidates(said: Oracle) -> list[Row]:
             "decided_at": one.at,
             "decision_id": one.event_id,
             "decision": one.data["decision"],
-            "hash": one.hash,
+            "hash": sha256(search_form(one.text)),
+            "verbatim": sha256(one.verbatim),
             "living": one.living,
             "pending": one.pending,
             "waits_for": one.waits_for,
@@ -145,7 +147,7 @@ def _distinct(said: Oracle) -> list[Row]:
         where = owner.memory_of
         same: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
         for one in owner.candidates.values():
-            same[one.namespace, one.hash].append(one)
+            same[one.namespace, one.verbatim].append(one)
         for equal in same.values():
             stands = next((one for one in equal if one.living), None)
             if stands is not None:
@@ -258,6 +260,8 @@ def _decision(said: Oracle, event: Event) -> Row:
     evidence = event.evidence or {}
     nearest, verdict = _nearest(event), _verdict(event)
     review = said.reviews.get(event.id, "unreviewed")
+    edge = said.owners[event.owner].joins[event.id] if join else None
+    differs = edge.differs if edge is not None else []
     return {
         "decision_id": event.id,
         "candidate_id": one.id,
@@ -267,7 +271,7 @@ def _decision(said: Oracle, event: Event) -> Row:
         "namespace": one.namespace,
         "decision": data["decision"],
         "similarity": join.get("similarity"),
-        "standing": said.owners[event.owner].joins[event.id].standing if join else None,
+        "standing": edge.standing if edge is not None else None,
         "decided_at": event.at,
         "position": event.position,
         "review_status": review,
@@ -292,6 +296,8 @@ def _decision(said: Oracle, event: Event) -> Row:
         "event": event.name,
         "cause": data.get("cause"),
         "consequence_of": data.get("consequence_of"),
+        "differs": differs,
+        "folded": any(kind != "sentence_case" for kind in differs),
     }
 
 
@@ -315,6 +321,8 @@ def _invalid(event: Event) -> Row:
         "detail": event.data["detail"],
         "digest": event.data["digest"],
         "event": "invalid",
+        "differs": [],
+        "folded": False,
     }
 
 
@@ -710,7 +718,7 @@ def _lives(said: Oracle, one: Candidate) -> bool:
     """Whether somebody living in its memory has its text."""
     owner = said.owners[one.fields["owner_id"]]
     members = owner.members(owner.memory_of[one.id])
-    return any(member.living and member.hash == one.hash for member in members)
+    return any(member.living and member.verbatim == one.verbatim for member in members)
 
 
 def _to_review(said: Oracle, decisions: Sequence[Row], memories: Sequence[Row]) -> list[Row]:
@@ -724,7 +732,8 @@ def _to_review(said: Oracle, decisions: Sequence[Row], memories: Sequence[Row]) 
         if row["joined_to"] is None or row["review_status"] not in ("unreviewed", "reinstated"):
             continue
         one, other = said.candidates[row["candidate_id"]], said.candidates[row["joined_to"]]
-        automatic = row["rank"] in ("rule", "judge") and row["decision"] not in EXACT
+        verbatim = row["face_rule"] == "repeat" and not row["differs"]
+        automatic = row["rank"] in ("rule", "judge") and not verbatim
         said_still = _lives(said, one) and _lives(said, other)
         if not (automatic or row["decision_id"] in contradict) or not said_still:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -296,6 +297,7 @@ def _candidates(a: str, x: str, b: str, c: str, ids: dict[str, str]) -> list[Row
             "producer_id": f"00000000-0000-0000-0000-{number:012x}",
             "text": text,
             "hash": content_of(text).hash,
+            "verbatim": sha256(text.encode()).hexdigest(),
             "decision_id": ids[name],
             "position": position,
         }
@@ -374,6 +376,7 @@ def _decisions(
     plain: Row = empty | {
         "owner_id": "ada", "namespace": "default", "source": "test", "policy": STANDARD.hash,
         "review_status": "unreviewed", "cues": [], "asked": [], "neighbours": [],
+        "differs": [], "folded": False,
     }  # fmt: skip
 
     def first(

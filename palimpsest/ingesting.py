@@ -19,6 +19,7 @@ from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageEr
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.streams.intake import (
     Form,
+    Prepared,
     RawRow,
     RowCounter,
     RowReader,
@@ -27,6 +28,7 @@ from palimpsest.streams.intake import (
     parse,
     understand,
 )
+from palimpsest.streams.intake.parsing import NO_RENAMES
 from palimpsest.streams.log.dead_letters import DeadLetter, DeadLetters, Headers
 from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.wrong_files import advice
@@ -61,7 +63,7 @@ class Summary:
     """What became of the rows: decided, known already, invalid, heard, or published.
 
     `decisions` counts the new decisions by kind; `invalid_rows` names the first invalid ones, and
-    `remarks` files that are most likely not what was meant.
+    `remarks` files that are most likely not what was meant, and unknown fields.
     """
 
     rows: int = 0
@@ -124,18 +126,25 @@ def to_inputs(rows: Iterable[object], source: str) -> list[Input]:
 
 def _warn_of_unknown(rows: Iterable[object]) -> None:
     """A UserWarning that names unknown fields, which may be misspelt."""
-    unknown = {
-        str(name)[:MOST_OF_A_NAME]
-        for row in rows
-        if isinstance(row, Mapping) and "specversion" not in row
-        for name in row.keys() - UNDERSTOOD - EXPIRY
-    }
+    unknown = {name for row in rows for name in _unknown_fields(row)}
     if unknown:
-        names = ", ".join(sorted(unknown)[:NAMED])
-        warnings.warn(
-            f"unknown fields are kept as metadata: {names}; pass them as `metadata` if you mean it",
-            stacklevel=2,
-        )
+        warnings.warn(f"{_kept(unknown)}; pass them as `metadata` if you mean it", stacklevel=2)
+
+
+def _unknown_fields(row: object, renames: Mapping[str, str] = NO_RENAMES) -> set[str]:
+    """The names of a candidate's fields that mean nothing here, and are kept as metadata."""
+    match row:
+        case {"specversion": _, "type": "palimpsest.candidate.v1", "data": Mapping() as fields}:
+            unknown = fields.keys() - UNDERSTOOD - EXPIRY
+        case Mapping() if "specversion" not in row:
+            unknown = row.keys() - UNDERSTOOD - EXPIRY - renames.keys()
+        case _:
+            unknown = set()
+    return {str(name)[:MOST_OF_A_NAME] for name in unknown}
+
+
+def _kept(unknown: Iterable[str]) -> str:
+    return f"unknown fields are kept as metadata: {', '.join(sorted(unknown)[:NAMED])}"
 
 
 def _input(values: object, source: str, counter: RowCounter, reading: str) -> Input:
@@ -217,12 +226,16 @@ def decide_on(
     """Decide on the rows of checked files, and report `progress` after each window."""
     reader, source, renames = files.reader, files.source, files.renames
     ends: deque[tuple[int, int]] = deque()
+    unknown: set[str] = set()
 
     def read() -> Iterator[Input]:
         for number, row in enumerate(reader, 1):
             named = row if source is None else replace(row, source=source)
             ends.append((number, reader.done))
-            yield Input(named, understand(named, renames))
+            meaning = understand(named, renames)
+            if isinstance(meaning, Prepared) and meaning.candidate.metadata:
+                unknown.update(_unknown_fields(orjson.loads(named.raw), renames))
+            yield Input(named, meaning)
 
     decided = 0
 
@@ -234,7 +247,9 @@ def decide_on(
             progress(IngestProgress(summary.rows, decided, reader.total, summary.decisions))
 
     summary = summarised(gateway.stream(read(), renames), report)
-    summary.remarks = files.remarks
+    summary.remarks = [*files.remarks]
+    if unknown:
+        summary.remarks.append(f"{_kept(unknown)}; --map reads a misspelt one as ours")
     return summary
 
 

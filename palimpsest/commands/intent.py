@@ -122,6 +122,12 @@ def forget(
     query: Annotated[
         str | None, typer.Option(metavar="WORDS", help="All memories that mention these words.")
     ] = None,
+    expect: Annotated[
+        str | None,
+        typer.Option(
+            metavar="V", help="With ids: refuse unless this is the version, or a token of them."
+        ),
+    ] = None,
     again: Annotated[
         str,
         typer.Option(metavar="ask|allow|refuse", help="What happens if the text arrives again."),
@@ -137,6 +143,8 @@ def forget(
         raise typer.BadParameter("name ids, a --plan, or --owner with a --query: one of them")
     if (query is None) is not (owner is None):
         raise typer.BadParameter("--owner and --query go together")
+    if expect is not None and not which:
+        raise typer.BadParameter("--expect goes with ids: a plan and a query have a token")
     if again not in ("ask", "allow", "refuse"):
         raise typer.BadParameter("--again must be ask, allow or refuse")
     call = invocation(context)
@@ -149,7 +157,7 @@ def forget(
         how: dict[str, Any] = {"again": again, "actor": call.settings.actor, "because": because}
         if query is not None and not (dry_run or yes):
             _confirm(call, what)
-        answer = store.forget(what, dry_run=dry_run, **how)
+        answer = store.forget(what, expect=expect, dry_run=dry_run, **how)
     call.output.answer(answer, lambda: _forgotten(answer, dry_run=dry_run))
 
 

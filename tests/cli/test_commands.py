@@ -91,6 +91,31 @@ def test_invalid_rows_are_named_and_the_rest_goes_on(palimpsest: CommandLine) ->
     assert palimpsest.json("status")["invalid"] == 2
 
 
+def test_unknown_fields_are_named_once_and_those_that_mean_expiry_refused(
+    palimpsest: CommandLine,
+) -> None:
+    event = {"specversion": "1.0", "type": "palimpsest.candidate.v1", "source": "s", "id": "1"}
+    rows = [
+        row(PARIS, categroy="place"),
+        row(TEA, categroy="drink", metadata={"known": 1}),
+        {**event, "data": row(f"{TEA} twice", colour="red")},
+        row(f"{PARIS} still", ttl=3600),
+    ]
+    ran = palimpsest("--json", "ingest", palimpsest.file([json.dumps(one) for one in rows]))
+    told = "unknown fields are kept as metadata: categroy, colour; --map reads a misspelt one"
+    assert (ran.status, ran.document["remarks"]) == (1, [f"{told} as ours"])
+    assert ran.err.count(told) == 1
+    [refused] = ran.document["invalid_rows"]
+    assert (refused["row"], "ttl: memories do not expire" in refused["detail"]) == (4, True)
+    mapped = palimpsest.file([{"user": "ada", "content": PARIS}], "mapped.jsonl")
+    assert (
+        palimpsest.json("ingest", mapped, "--map", "user=owner_id", "--map", "content=text")[
+            "remarks"
+        ]
+        == []
+    )
+
+
 def test_status_counts(stocked: CommandLine) -> None:
     status = stocked.json("status")
     expected = {"candidates": 3, "memories": 2, "joins": 1, "pending": 0, "invalid": 0}

@@ -323,12 +323,12 @@ def test_what_an_agent_wants(ask: Ask, line: CommandLine) -> None:
     assert ask("undo", "undo", tea, "--dry-run") == ((tea,), {"dry_run": True, **said})
     assert ask("forget", "forget", kettle, tea) == (
         ([kettle, tea],),
-        {"again": "ask", "dry_run": False, **said},
+        {"again": "ask", "dry_run": False, "expect": None, **said},
     )
-    again = ("--again", "refuse", "--dry-run", "--because", "why")
+    again = ("--again", "refuse", "--dry-run", "--because", "why", "--expect", "v")
     assert ask("forget", "forget", kettle, *again) == (
         ([kettle],),
-        {"again": "refuse", "dry_run": True, "actor": ACTOR, "because": "why"},
+        {"again": "refuse", "dry_run": True, "expect": "v", "actor": ACTOR, "because": "why"},
     )
     plan: dict[str, Any] = {"hits": [{"memory_id": kettle}], "token": "t"}
     file = line.file([json.dumps(plan)], "plan.json")
@@ -689,6 +689,7 @@ def test_extract(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> No
         ("forget",),
         ("forget", "a", "--plan", "plan.json"),
         ("forget", "--query", "tea"),
+        ("forget", "--plan", "plan.json", "--expect", "v"),
         ("forget", "a", "--owner", "ada"),
         ("forget", "a", "--again", "never"),
     ],

@@ -74,6 +74,21 @@ def test_exactly_what_a_plan_shows_is_forgotten(palimpsest: CommandLine) -> None
     assert len(palimpsest.json("list", "ada")["memories"]) == 2
 
 
+def test_a_memory_is_forgotten_only_in_the_version_that_is_expected(
+    palimpsest: CommandLine,
+) -> None:
+    submit(palimpsest, BERLIN)
+    [memory] = palimpsest.json("list", "ada")["memories"]
+    seen = ("forget", memory["memory_id"], "--expect", memory["version"])
+    assert palimpsest.json(*seen, "--dry-run")["candidates"] == [memory["memory_id"]]
+    palimpsest.json("update", memory["memory_id"], "Ada has left Berlin")
+    late = palimpsest(*seen)
+    assert (late.status, "moved_on" in late.err) == (3, True)
+    [now] = palimpsest.json("list", "ada")["memories"]
+    palimpsest.json("forget", now["memory_id"], "--expect", now["version"])
+    assert palimpsest.json("list", "ada")["memories"] == []
+
+
 def test_all_that_mention_the_words_are_forgotten_once_that_was_agreed(
     palimpsest: CommandLine,
 ) -> None:

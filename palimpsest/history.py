@@ -29,11 +29,15 @@ _REINSTATED = "SELECT decision_id FROM events WHERE event = 'reinstated' AND pos
 
 @dataclass(slots=True)
 class Counts:
-    """What many ledgers add up to; `waiting` are questions that the judge has not answered."""
+    """What many ledgers add up to; `waiting` are questions that the judge has not answered.
+
+    `folded` are standing joins of exact repeats that differ in more than a sentence's start.
+    """
 
     candidates: int = 0
     memories: int = 0
     joins: int = 0
+    folded: int = 0
     pending: int = 0
     waiting: int = 0
     unembedded: int = 0
@@ -52,7 +56,9 @@ def counts_as_of(
             asked = (settle_question(ledger, entry.id, policy) for entry in pending)
             counts.candidates += len(ledger.entries)
             counts.memories += sum(memory.living for memory in ledger.memories())
-            counts.joins += sum(edge.standing for edge in ledger.edges.values())
+            joins = [edge for edge in ledger.edges.values() if edge.standing]
+            counts.joins += len(joins)
+            counts.folded += sum(edge.folded for edge in joins)
             counts.pending += len(pending)
             counts.unembedded += len(ledger.unembedded)
             counts.waiting += sum(one is not None for one in asked) + len(ledger.composing)

@@ -74,7 +74,8 @@ def sql(gateway: LocalGateway, text: str, parameters: Parameters) -> list[dict[s
 _COUNTS = """
 SELECT (SELECT count(*) FROM candidates) AS candidates,
        (SELECT count(*) FROM memories) AS memories,
-       (SELECT count(*) FROM joins WHERE standing) AS joins
+       (SELECT count(*) FROM joins WHERE standing) AS joins,
+       (SELECT count(*) FROM joins WHERE standing AND folded) AS folded
 """
 _BY_KIND = "SELECT decision, count(*) AS n FROM decisions GROUP BY decision ORDER BY decision"
 _PENDING = "SELECT count(*) AS n FROM candidates WHERE pending AND living"
@@ -119,6 +120,7 @@ def status_as_of(gateway: LocalGateway, position: int) -> dict[str, Any]:
         "candidates": counts.candidates,
         "memories": counts.memories,
         "joins": counts.joins,
+        "folded": counts.folded,
         "pending": counts.pending,
         "unembedded": counts.unembedded,
         "invalid": kinds.get("invalid", 0),

@@ -188,9 +188,12 @@ def vectors_sentence(vectors: Mapping[str, Any]) -> str:
 def status_table(status: Mapping[str, Any]) -> RenderableType:
     """Counts, then the decisions by kind, then where the log and the projections are."""
     shown_apart = ("behind", "decisions", "judge", "lag", "policy", "position", "verified")
-    counts = [(name, status[name]) for name in status if name not in shown_apart]
-    if not status["unembedded"]:
-        counts.remove(("unembedded", 0))
+    rare = ("folded", "unembedded")
+    counts = [
+        (name, status[name])
+        for name in status
+        if name not in shown_apart and (status[name] or name not in rare)
+    ]
     kinds = [(f"  {kind}", count) for kind, count in status["decisions"].items()]
     policy = status.get("policy", {})
     lag = ", ".join(f"{name} {events} behind" for name, events in status["lag"].items())

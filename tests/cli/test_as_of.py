@@ -13,7 +13,9 @@ from palimpsest.contracts.requests import SettleRequest
 from tests.cli.conftest import CommandLine, Row
 
 HEARD = ("recall", "ada", "She keeps a kettle.", "-k", "1")
-COUNTED = tuple("candidates memories joins pending unembedded invalid decisions position".split())
+COUNTED = tuple(
+    "candidates memories joins folded pending unembedded invalid decisions position".split()
+)
 NEAR = ("Ada paints wooden boats in the shed", "Ada paints boats in the shed")
 """Of the second the judge is asked whether it is the first."""
 

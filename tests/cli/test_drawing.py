@@ -161,6 +161,7 @@ def test_an_export_says_where_it_is_and_how_to_go_back(count: int) -> None:
 
 STATUS: dict[str, Any] = {
     "candidates": 1_000,
+    "folded": 0,
     "unembedded": 0,
     "decisions": {"stored": 600, "hash_exact": 400},
     "judge": {"waiting": 1, "verdicts": 2, "calls": 3.0, "usd": 0.5},
@@ -183,8 +184,9 @@ def test_a_status_has_all_its_counts() -> None:
         "policy standard abc",
         "never verified",
     ]
-    found = lines(rendering.status_table(STATUS | {"behind": 1_234, "unembedded": 5}))
-    assert found[1] == "5 unembedded"
+    waiting = {"behind": 1_234, "folded": 3, "unembedded": 5}
+    found = lines(rendering.status_table(STATUS | waiting))
+    assert found[1:3] == ["3 folded", "5 unembedded"]
     assert found[-3].endswith("duckdb 7 behind; 1,234 records behind the cluster")
 
 

@@ -114,8 +114,12 @@ def test_other_texts_are_unmerged_in_bulk_and_a_sentence_start_is_not(opened: Op
     planned = store.reverse(JoinSelection(folded=True), dry_run=True)
     assert {one["newer_text"] for one in planned["joins"]} == set(OTHER.values())
     assert len(store.list("ada")["memories"]) == 1, "a dry run writes nothing"
+    made = store.position
+    assert (store.status()["joins"], store.status()["folded"]) == (4, len(OTHER))
     store.reverse(JoinSelection(folded=True))
     assert faces(store) == {LAMP, *OTHER.values()}
+    assert (store.status()["joins"], store.status()["folded"]) == (2, 0)
+    assert store.status(as_of=made)["folded"] == len(OTHER)
     assert store.verify()["differences"] == 0
 
 

@@ -180,19 +180,26 @@ class ClusterDedupe(_Dedupe):
 
 
 class PairsDedupe(_Dedupe):
-    """Batch rule: near pairs, those of the most important memories first; no judge is asked.
+    """Batch rule: near pairs, those of the most important memories first.
 
     Near is a cosine `above` the threshold, itself excluded, among the `top` nearest of either of
     the two; with `counts_itself` a memory is the first of its own. By `keep`, who stays: the more
-    important of the two; of equal ones both texts, one after the other. What was absorbed in a run
-    absorbs nothing in it.
+    important of the two. Of `equal` ones both texts, one after the other (`concatenate`), or one
+    text that the judge composes (`compose`). What was absorbed in a run absorbs nothing in it.
     """
 
     rule: Literal["pairs"]
     above: Score
-    top: Annotated[int, Field(ge=2, le=100)] = 5
+    top: Annotated[int, Field(ge=1, le=100)] = 5
     counts_itself: bool = False
     keep: Literal["importance"] = "importance"
+    equal: Annotated[Literal["concatenate", "compose"], ADDED] = "concatenate"
+
+    @model_validator(mode="after")
+    def _looks_at_others(self) -> Self:
+        if self.top == 1 and self.counts_itself:
+            raise ValueError("top: with counts_itself, a top of 1 is the memory alone; 2 or more")
+        return self
 
 
 Dedupe = Annotated[TokenDedupe | ClusterDedupe | PairsDedupe, Field(discriminator="rule")]

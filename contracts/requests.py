@@ -317,12 +317,22 @@ class ComposeRequest(Request):
     verdicts: tuple[Verdict, ...] = ()
 
 
+class ComposedText(Strict):
+    """What the judge composed of the `sources`, oldest first; no text where nothing was usable."""
+
+    sources: tuple[str, ...]
+    text: str | None = None
+    verdict: Verdict
+
+
 class RunRequest(Request):
     """A batch run over one owner's memories: `palimpsest dedupe`, or a schedule.
 
     Owner, step and `due` name the run: however many ask for it, it is done once. `force` leaves the
     policy's conditions aside. `figures` are those of a run whose joins were requested one by one,
-    because a judge took part in it; then only its record is asked for.
+    because a judge took part in it; then only its record is asked for. `composed` has the texts
+    for pairs that the rule `pairs` has composed; a dry run's answer
+    has those to make.
     """
 
     request: Literal["run"] = "run"
@@ -332,6 +342,7 @@ class RunRequest(Request):
     force: bool = False
     dry_run: bool = False
     figures: Figures | None = None
+    composed: tuple[ComposedText, ...] = ()
 
 
 class AccessRequest(Request):

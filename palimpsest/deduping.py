@@ -15,11 +15,12 @@ from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.events import Figures, Ran
 from palimpsest.contracts.identity import event_id, run_id, token_of
 from palimpsest.contracts.policy import PairsDedupe
-from palimpsest.contracts.requests import AnyRequest, RunRequest
+from palimpsest.contracts.requests import AnyRequest, ComposedText, RunRequest
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.streams.dedupe import Pairing, Progress, Proposal, Run, proposals
 from palimpsest.streams.dedupe.due import living, not_due
 from palimpsest.streams.judge.judge import PairJudge
+from palimpsest.streams.judge.pairs import Side
 from palimpsest.streams.policies import load_policy, preset_names
 from palimpsest.streams.write.owners import fold_owner
 from palimpsest.streams.write.runs import figures_of, warnings
@@ -112,17 +113,59 @@ async def dedupe(
     for number, owner in enumerate(owners):
         progress("comparing memories", number / len(owners))
         if isinstance(policy.dedupe, PairsDedupe):
-            runs.append(_by_the_writer(gateway, wanted, owner, run, outcomes))
+            composed = await _composed(gateway, judge, wanted, owner, run)
+            runs.append(_by_the_writer(gateway, wanted, owner, composed, run, outcomes))
         else:
             runs.append(await _by_parts(gateway, judge, wanted, owner, run, outcomes))
     return _summary(policy.name, runs, run, outcomes, dry_run=wanted.dry_run)
 
 
+async def _composed(
+    gateway: LocalGateway, judge: PairJudge, wanted: Wanted, owner: str, run: Run
+) -> tuple[ComposedText, ...]:
+    """The texts that an owner's run needs of the judge, if its rule has it compose.
+
+    What comes later in a run may be composed of what came before, so the run is tried until it
+    lacks none. Once the judge is unavailable, what is lacking waits for the next run.
+    """
+    policy = gateway.policy_in_force()
+    assert isinstance(policy.dedupe, PairsDedupe)
+    texts: list[ComposedText] = []
+    if policy.dedupe.equal == "concatenate" or not policy.judge.enabled:
+        return ()
+    while not run.unanswered:
+        trial = replace(wanted, dry_run=True).request(owner)
+        answer = gateway.ask(trial.model_copy(update={"composed": tuple(texts)}))
+        lacking = answer.get("to_compose", ())
+        if not lacking:
+            break
+        run.progress("composing", None)
+        for one in lacking:
+            sides = [
+                Side(s["candidate_id"], s["text"], datetime.fromisoformat(s["moment"]))
+                for s in one["sides"]
+            ]
+            made = await judge.compose(sides)
+            run.asked[made.verdict.answer] += 1
+            if made.verdict.answer == "unavailable":
+                run.left -= 1  # the run itself counts the pair as left
+                break
+            texts.append(
+                ComposedText(sources=tuple(one["sources"]), text=made.text, verdict=made.verdict)
+            )
+    return tuple(texts)
+
+
 def _by_the_writer(
-    gateway: LocalGateway, wanted: Wanted, owner: str, run: Run, outcomes: Outcomes
+    gateway: LocalGateway,
+    wanted: Wanted,
+    owner: str,
+    composed: tuple[ComposedText, ...],
+    run: Run,
+    outcomes: Outcomes,
 ) -> JsonObject:
-    """A run that asks no judge: the owner's writer carries it out in one commit."""
-    request = wanted.request(owner)
+    """A run whose joins the owner's writer makes, in one commit."""
+    request = wanted.request(owner).model_copy(update={"composed": composed})
     answer = gateway.ask(request)
     figures = answer.get("figures", {})
     run.memories += figures.get("memories_before", 0)
@@ -132,7 +175,7 @@ def _by_the_writer(
     for joined in answer.get("joined", ()):
         run.joins.append(cast("Pairing", joined))
         outcomes.decisions[joined["older"], joined["newer"]] = joined["decision_id"]
-    return {name: value for name, value in answer.items() if name not in ("joined", "left_out")}
+    return {name: value for name, value in answer.items() if name not in ("joined", "to_compose")}
 
 
 async def _by_parts(

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import structs
 
 from palimpsest.contracts.commands import Combine
 from palimpsest.contracts.events import BatchJoin, Composition, Content
-from palimpsest.contracts.evidence import BLIND, Evidence, Neighbour
+from palimpsest.contracts.evidence import BLIND, Evidence, Neighbour, Verdict
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import PairsDedupe, Policy
+from palimpsest.contracts.requests import ComposedText
 from palimpsest.streams.core.combine import hindrance_of
 from palimpsest.streams.core.concatenate import concatenated, one_after_the_other
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.moment import by_moment
 from palimpsest.streams.core.worth import recorded_worth
 from palimpsest.streams.dedupe.near import comparable, compared
-from palimpsest.streams.dedupe.run import CHECK, Near, Run
+from palimpsest.streams.dedupe.run import CHECK, Near, Run, ToCompose, spoken
 from palimpsest.streams.guard import guard_hash
 from palimpsest.streams.retrieval import vector_of
 from palimpsest.streams.search import VectorIndex
@@ -28,32 +30,44 @@ from palimpsest.streams.search.hits import DECIMALS
 
 @dataclass(frozen=True, slots=True)
 class PlannedJoin:
-    """A join that a rule makes without the judge: who speaks, and the text where one is made."""
+    """A join of a rule: who speaks, and the text where one is made, with the judge's verdict."""
 
     near: Near
     decision: BatchJoin
     face: Literal["keep", "take", "text"]
     text: str | None = None
     sources: tuple[str, ...] = ()
+    verdict: Verdict | None = None
 
 
-def by_pairs(ledger: Ledger, policy: Policy, rule: PairsDedupe, run: Run) -> Iterator[PlannedJoin]:
+def by_pairs(
+    ledger: Ledger,
+    policy: Policy,
+    rule: PairsDedupe,
+    run: Run,
+    composed: Sequence[ComposedText] = (),
+) -> Iterator[PlannedJoin]:
     """The joins for one owner's memories, to be made one after the other.
 
     The pairs of the most important memories come first. What was absorbed in this run absorbs
     nothing, and is absorbed by nothing else. A pair that the model cannot tell apart is left out.
+    Where a text is not among those `composed`, both memories wait for it: the run lacks it.
     """
+    texts = {one.sources: one for one in composed}
     for near in _by_importance(_near(ledger, policy, rule, run), policy):
         entries = {near.older.id, near.newer.id}
         if entries & run.merged or hindrance_of(ledger, near.older, near.newer) is not None:
             continue
         seen = compared(near.older, near.newer, near.score, rule.above)
-        planned = _planned(ledger, policy, Near(near.older, near.newer, seen))
-        if planned is None or not BLIND.isdisjoint(seen.cues):
-            run.left += 1
+        planned = _planned(ledger, policy, rule, Near(near.older, near.newer, seen), texts)
+        if isinstance(planned, PlannedJoin):
+            run.merged.add(_absorbed(planned).id)
+            yield planned
             continue
-        run.merged.add(_absorbed(planned).id)
-        yield planned
+        run.left += 1
+        if planned is not None:
+            run.merged |= entries
+            run.lacking.append(planned)
 
 
 def combine_command(
@@ -64,7 +78,7 @@ def combine_command(
     content: Callable[[str], Content],
 ) -> Combine:
     """The command of a join that a rule planned; `content` gives its text a hash and a vector."""
-    near, text = planned.near, None
+    near, verdict, text = planned.near, planned.verdict, None
     if planned.text is not None:
         text = Composition(content=content(planned.text), sources=planned.sources)
     return Combine(
@@ -76,8 +90,14 @@ def combine_command(
         face=planned.face,
         composition=text,
         evidence=Evidence(
-            policy=policy.hash, check=CHECK, neighbours=(near.seen,), guard=guard_hash()
+            policy=policy.hash,
+            check=CHECK,
+            neighbours=(near.seen,),
+            asked=(near.older.id,) if verdict else (),
+            verdicts=(structs.replace(verdict, neighbour_id=near.older.id),) if verdict else (),
+            guard=guard_hash(),
         ),
+        rank="judge" if verdict else "rule",
         outright=planned.face == "take",
         cause=run,
     )
@@ -137,23 +157,37 @@ def _by_importance(pairs: list[Near], policy: Policy) -> list[Near]:
 # -- who stays -----------------------------------------------------------------------------------
 
 
-def _planned(ledger: Ledger, policy: Policy, near: Near) -> PlannedJoin | None:
-    """A face that a person chose stays; else that of the more important memory, else both texts.
+def _planned(
+    ledger: Ledger,
+    policy: Policy,
+    rule: PairsDedupe,
+    near: Near,
+    texts: Mapping[tuple[str, ...], ComposedText],
+) -> PlannedJoin | ToCompose | None:
+    """A face that a person chose stays; else that of the more important memory, else one of both.
 
-    None where both texts together are no text that could be kept.
+    None where what is made of both is no text that could be kept, and where the model is blind.
     """
+    if not BLIND.isdisjoint(near.seen.cues):
+        return None
     older, newer = near.memories
     chosen = older.face.chosen - newer.face.chosen
     weight = chosen or importance(older, policy) - importance(newer, policy)
     if weight or (older.face.chosen and newer.face.chosen):
         return PlannedJoin(near, "superseded", "take" if weight < 0 else "keep")
     first, second = (entry.memory.face for entry in near.in_time)
-    text = one_after_the_other([first.text, second.text])
     both = {*first.sources, *second.sources}
     sources = tuple(sorted(both, key=lambda one: by_moment(ledger.entries[one])))
-    if not concatenated(ledger, near.older.fields.namespace, text, sources):
-        return None
-    return PlannedJoin(near, "concatenated", "text", text, sources)
+    planned = PlannedJoin(
+        near, "concatenated", "text", one_after_the_other([first.text, second.text]), sources
+    )
+    if rule.equal == "compose":
+        made = texts.get(sources)
+        if made is None:
+            return ToCompose(tuple(spoken(entry) for entry in near.in_time), sources)
+        planned = PlannedJoin(near, "llm_merge", "text", made.text, sources, made.verdict)
+    kept = planned.text and concatenated(ledger, near.older.fields.namespace, planned.text, sources)
+    return planned if kept else None
 
 
 def _absorbed(planned: PlannedJoin) -> Entry:

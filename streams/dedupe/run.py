@@ -42,13 +42,22 @@ class Pairing(TypedDict):
     face: NotRequired[str]
 
 
+@dataclass(frozen=True, slots=True)
+class ToCompose:
+    """A text that a run lacks: of which faces the judge composes it, oldest first."""
+
+    sides: tuple[Side, ...]
+    sources: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class Run:
     """The counts of one run.
 
     `pairs` counts the computed cosines, `all_pairs` all pairs of each scope; `asked` counts the
-    judge's answers. `merged` memories take no further part. `seen` is the number of the owner's
-    events: the same run over the same events sends requests with the same ids.
+    judge's answers. `merged` memories take no further part. `lacking` are texts without which a
+    rule could not go on. `seen` is the number of the owner's events: the same run over the same
+    events sends requests with the same ids.
     """
 
     progress: Progress
@@ -58,6 +67,7 @@ class Run:
     asked: Counter[str] = field(default_factory=Counter)
     left: int = 0
     seen: int = 0
+    lacking: list[ToCompose] = field(default_factory=list)
     joins: list[Pairing] = field(default_factory=list)
     merged: set[str] = field(default_factory=set)
 

@@ -189,13 +189,15 @@ def _dedupe(rule: Dedupe | None) -> str:
             )
         case PairsDedupe():
             most = rule.top - rule.counts_itself
-            kept = {
-                "importance": "the more important one speaks; texts of equal importance are"
-                " concatenated (concatenated)"
-            }[rule.keep]
+            equal = {
+                "concatenate": "texts of equal importance are concatenated (concatenated). No judge"
+                " is asked.",
+                "compose": "the judge composes one text of equally important ones (llm_merge).",
+            }[rule.equal]
             return (
                 f"dedupe: two memories join if one is among the other's {most} nearest and"
-                f" their cosine is over {_number(rule.above)}: {kept}. No judge is asked."
+                f" their cosine is over {_number(rule.above)}: the more important one speaks;"
+                f" {equal}"
             )
         case _:
             assert_never(rule)

@@ -46,6 +46,7 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.evidence import Neighbour, Verdict
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import Consolidate, PairsDedupe, Policy
+from palimpsest.contracts.requests import ComposedText
 from palimpsest.streams.core.combine import hindrance_of
 from palimpsest.streams.core.decide import decide, execute
 from palimpsest.streams.core.evolve import evolve
@@ -335,7 +336,7 @@ class Without:
             freed = Freed(event_id(event.id, "freed"), event.id, *found)
             self._evolve(settle_due(freed, self.other, self._in_force, event.time))
 
-    # -- batch runs that ask no judge ------------------------------------------------------------
+    # -- batch runs that the writer carries out ---------------------------------------------------
 
     def _find_runs(self, events: Sequence[AnyEvent]) -> None:
         """Find the runs that can be carried out again from the log alone, and their joins.
@@ -352,7 +353,7 @@ class Without:
                 self._recorded.setdefault(run, []).append(event)
 
     def _rule_of(self, ran: Ran) -> PairsDedupe | Consolidate | None:
-        """The rule of a run, if it asks no judge."""
+        """The rule of a run, if the writer carried it out."""
         policy = self._policies.get(ran.data.policy)
         if policy is None:
             return None
@@ -390,8 +391,17 @@ class Without:
             found = plan(self.other, policy, rule, ran.data.session_id)
             yield from joins(self.other, policy, found, run)
         elif rule is not None:
-            for planned in by_pairs(self.other, policy, rule, Run(_ignore_progress)):
+            composed = [*self._composed(run)]
+            for planned in by_pairs(self.other, policy, rule, Run(_ignore_progress), composed):
                 yield combine_command(self.other, policy, planned, run, self._content)
+
+    def _composed(self, run: str) -> Iterator[ComposedText]:
+        """What the judge composed for a run; another text it would have to be asked for."""
+        for joined in self._recorded.get(run, ()):
+            made = joined.data.composition
+            if made is not None and joined.data.evidence and joined.data.evidence.verdicts:
+                [verdict] = joined.data.evidence.verdicts
+                yield ComposedText(sources=made.sources, text=made.content.text, verdict=verdict)
 
     def _content(self, text: str) -> Content:
         """A text as a run would have recorded it, with its vector where the log has one."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from palimpsest.contracts.answers import JsonObject
@@ -18,11 +18,11 @@ from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import Figures, Joined, Ran
 from palimpsest.contracts.identity import event_id, run_id
 from palimpsest.contracts.policy import Dedupe, PairsDedupe
-from palimpsest.contracts.requests import RunRequest
+from palimpsest.contracts.requests import ComposedText, RunRequest
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.dedupe.by_pairs import PlannedJoin, by_pairs, combine_command
 from palimpsest.streams.dedupe.due import living, not_due
-from palimpsest.streams.dedupe.run import Pairing, Run, pairing
+from palimpsest.streams.dedupe.run import Pairing, Run, ToCompose, pairing
 from palimpsest.streams.write.executor import Executor
 
 _log = logging.getLogger(__name__)
@@ -53,8 +53,9 @@ def ran(executor: Executor, request: RunRequest) -> JsonObject:
         why = {"reason": skipped.reason, "detail": skipped.detail}
         return {"owner_id": request.owner_id, "step": request.step, "skipped": why}
     figures, joined = dict(request.figures or {}), list[JsonObject]()
+    lacking: Sequence[ToCompose] = ()
     if isinstance(rule, PairsDedupe) and request.figures is None:
-        figures, joined = _carried_out(executor, ledger, rule, run)
+        figures, joined, lacking = _carried_out(executor, ledger, rule, run, request.composed)
     record = RecordRun(
         command_id=run,
         owner_id=request.owner_id,
@@ -67,7 +68,17 @@ def ran(executor: Executor, request: RunRequest) -> JsonObject:
     executor.run(record)
     for warning in warnings(figures):
         _log.warning("%s of owner %r: %s", request.step, request.owner_id, warning)
-    return _answer(request.owner_id, request.step, run, figures, joined)
+    answer = _answer(request.owner_id, request.step, run, figures, joined)
+    return answer | {"to_compose": [*map(_described, lacking)]} if request.dry_run else answer
+
+
+def _described(lacking: ToCompose) -> JsonObject:
+    """A text to compose, as `palimpsest.deduping` reads it."""
+    sides = [
+        {"candidate_id": one.candidate_id, "text": one.text, "moment": one.moment.isoformat()}
+        for one in lacking.sides
+    ]
+    return {"sides": sides, "sources": [*lacking.sources]}
 
 
 def _rule(executor: Executor, request: RunRequest, ledger: Ledger) -> Dedupe | None:
@@ -92,11 +103,16 @@ def _rule(executor: Executor, request: RunRequest, ledger: Ledger) -> Dedupe | N
 
 
 def _carried_out(
-    executor: Executor, ledger: Ledger, rule: PairsDedupe, run: str
-) -> tuple[Figures, list[JsonObject]]:
+    executor: Executor,
+    ledger: Ledger,
+    rule: PairsDedupe,
+    run: str,
+    composed: Sequence[ComposedText],
+) -> tuple[Figures, list[JsonObject], list[ToCompose]]:
+    """The figures, the joins, and what has to be composed before more can be made."""
     began, before, seen = time.perf_counter(), living(ledger), Run(_unreported)
     joined = []
-    for planned in by_pairs(ledger, executor.policy, rule, seen):
+    for planned in by_pairs(ledger, executor.policy, rule, seen, composed):
         described = _describe_join(planned)
         command = combine_command(ledger, executor.policy, planned, run, executor.content)
         [event] = executor.run(command)[:1]
@@ -104,7 +120,7 @@ def _carried_out(
     after = living(ledger)
     counted = {"pairs": seen.pairs, "left": seen.left}
     took = round((time.perf_counter() - began) * 1000, 1)
-    return figures_of(before, after, took) | counted, joined
+    return figures_of(before, after, took) | counted, joined, seen.lacking
 
 
 def _unreported(_what: str, _share: float | None) -> None:
@@ -134,7 +150,7 @@ def warnings(figures: Figures) -> Iterator[str]:
 
 def _describe_join(planned: PlannedJoin) -> Pairing:
     """A join as a person sees it, described before it is made."""
-    described = pairing(planned.near, planned.decision)
+    described = pairing(planned.near, planned.decision, planned.verdict)
     speaks = planned.near.newer if planned.face == "take" else planned.near.older
     described["face"] = planned.text or speaks.memory.face.text
     return described

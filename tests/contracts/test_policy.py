@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from palimpsest.contracts.policy import ADDED, CosineCheck, Judge, Policy, TokenCheck
+from palimpsest.contracts.policy import ADDED, CosineCheck, Judge, PairsDedupe, Policy, TokenCheck
 from palimpsest.streams.policies import load_policy
 from tests.core.spec import PLAIN
 
@@ -83,6 +83,12 @@ def test_a_threshold_of_a_namespace_may_be_zero_and_is_of_it_alone() -> None:
     check = CosineCheck.model_validate(rules | {"namespaces": {"plans": 0.0}})
     assert [zone.at_least for zone in check.zones_of("plans")] == [0.0]
     assert [zone.at_least for zone in check.zones_of("others")] == [0.9]
+
+
+def test_the_one_nearest_is_enough_unless_a_memory_counts_itself() -> None:
+    assert PairsDedupe(rule="pairs", above=0.7, top=1).top == 1
+    with pytest.raises(ValidationError, match="a top of 1 is the memory alone"):
+        PairsDedupe(rule="pairs", above=0.7, top=1, counts_itself=True)
 
 
 def test_each_check_stands_once() -> None:

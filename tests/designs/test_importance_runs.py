@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from palimpsest import Palimpsest
 from palimpsest.cli import app
-from palimpsest.contracts.policy import Decay
-from palimpsest.demo_judge import JudgeServer
+from palimpsest.contracts.policy import Decay, PairsDedupe, Policy
+from palimpsest.demo_judge import Fault, JudgeServer
 from palimpsest.scheduling import Schedule, Scheduler, StepDone
 from palimpsest.streams.core.worth import decayed
 from palimpsest.streams.judge.settings import JudgeSettings
@@ -126,19 +126,56 @@ def test_importance_decays_5_percent_per_month_on_reading(ada: Speaker) -> None:
     assert joined["decision"] == "concatenated", "however old each is"
 
 
-def test_smart_merging_is_another_batch_rule(
+def smart() -> Policy:
+    """The preset, whose run has the judge compose texts of equal importance."""
+    assert isinstance(PRESET.dedupe, PairsDedupe)
+    rule = PRESET.dedupe.model_copy(update={"equal": "compose"})
+    judge = PRESET.judge.model_copy(update={"enabled": True})
+    return PRESET.model_copy(update={"name": "smart", "dedupe": rule, "judge": judge})
+
+
+def test_smart_merging_uses_the_llm_at_night_by_importance(
     ada: Speaker, server: JudgeServer, asking: JudgeSettings
 ) -> None:
-    """The judge composes one text at night, where this preset puts two side by side."""
+    """In force before anything arrives: arrivals wait for nothing, the night composes a chain."""
+    ada.under(smart())
+    ada.say(B, A, window(8))
+    ada.say(window(24), importance=0.9)
+    ada.say(window(28))
+    assert (ada.waiting(), server.calls) == ([], 0)
+    planned = run(ada, judge=asking, dry_run=True)
+    assert planned["asked"] == {"compose": 2}
+    done = run(ada, judge=asking)
+    assert (done["plan"], server.calls, done["left"]) == (planned["plan"], 2, 0)
+    kept, first, second = done["joined"]
+    assert (kept["decision"], kept["face"]) == ("superseded", window(24))
+    assert [first["decision"], second["decision"]] == ["llm_merge", "llm_merge"]
+    assert ada.faces() == [second["face"], window(24)]
+    ada.store.unmerge(decision_id=first["decision_id"])
+    [anew] = ada.rows("memories", "members", "needs_composition")
+    assert anew == {"members": 2}, "of what is left one text is composed anew"
+    assert ada.rows("runs", "step") == [{"step": "dedupe"}]
+
+
+def test_what_the_llm_does_not_answer_waits_for_the_next_night(
+    ada: Speaker, server: JudgeServer, asking: JudgeSettings
+) -> None:
+    """The joins that need no model are made meanwhile."""
+    ada.under(smart())
     ada.say(A, B)
-    composing = load_policy("replace-or-merge")
-    rules = composing.model_dump() | {"name": "smart", "absent": PRESET.absent.model_dump()}
-    rules["checks"][0]["zones"] = [{"at_least": 0.7501, "action": "pending"}]
-    ada.under(type(composing).model_validate(rules))
-    [joined] = run(ada, judge=asking)["joined"]
-    assert (joined["decision"], server.calls) == ("llm_merge", 1)
-    assert ada.faces() == [joined["composed"]]
-    assert ada.rows("runs", "step") == [{"step": "dedupe"}], "such a run is recorded, too"
+    ada.say(window(24), importance=0.9)
+    ada.say(window(28))
+    server.always = Fault(status=400, kind="invalid_request_error")
+    unusable = run(ada, judge=asking)
+    assert [one["decision"] for one in unusable["joined"]] == ["superseded"]
+    assert (unusable["asked"], unusable["left"]) == ({"unusable": 1}, 1)
+    server.stop()
+    down = run(ada, judge=asking, due=NIGHT + timedelta(days=1))
+    assert (down["joined"], down["asked"], down["left"]) == ([], {"unavailable": 1}, 1)
+    server.start()
+    server.always = None
+    again = run(ada, judge=asking, due=NIGHT + timedelta(days=2))
+    assert [one["decision"] for one in again["joined"]] == ["llm_merge"]
 
 
 # -- from the command line -------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def picture(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any]:
         "cues": [(cue, cue_kind(cue)) for cue in pair.cues],
         "memory": _memory(sides.older.memory),
         "together": sides.older.memory is sides.newer.memory,
-        "steps": _steps(evidence, sides),
+        "steps": _steps(evidence, pair, sides),
         "hangs": hangs(store, pair) if few else None,
     }
 
@@ -128,11 +128,9 @@ def evidence_of(store: Palimpsest, event_id: str) -> Evidence | None:
     return None
 
 
-def _steps(evidence: dict[str, Any] | None, sides: Sides) -> list[Step]:
+def _steps(evidence: dict[str, Any] | None, pair: Pair, sides: Sides) -> list[Step]:
     """The waterfall: each check in its order, as far as anything was measured."""
-    same = sides.newer.distinct is sides.older.distinct
-    found, outcome = ("equal texts", "a match") if same else ("different texts", "no match")
-    steps = [Step("Exact", found, ("equal texts",), outcome=outcome)]
+    steps = [_exact(pair, sides)]
     if evidence is None:
         return steps
     seen = _looked_at(evidence, sides.older.id)
@@ -146,6 +144,16 @@ def _steps(evidence: dict[str, Any] | None, sides: Sides) -> list[Step]:
         *_verdicts(evidence, sides.older.id),
     ]
     return steps
+
+
+def _exact(pair: Pair, sides: Sides) -> Step:
+    join = sides.ledger.edges.get(pair.decision_id)
+    if join is not None and join.differs:
+        found = f"equal but for {', '.join(map(_plain, join.differs))}"
+        return Step("Exact", found, ("equal, folded",), outcome="a match")
+    same = sides.newer.distinct is sides.older.distinct or (join is not None and join.exact)
+    found, outcome = ("equal texts", "a match") if same else ("different texts", "no match")
+    return Step("Exact", found, ("equal texts",), outcome=outcome)
 
 
 def _looked_at(evidence: dict[str, Any], candidate_id: str) -> dict[str, Any]:

@@ -910,6 +910,19 @@ def test_each_step_of_the_evidence_has_its_thresholds(served: Use[None]) -> None
     served(used)
 
 
+def test_an_exact_repeat_that_is_not_verbatim_is_said_to_be_one(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await server.twin.set_policy("store-time")
+        for text in ("The lamp is Tulip7", "The  lamp is tulip7"):
+            await server.add(text)
+        browser = Browser(server)
+        await browser.enter()
+        steps = waterfall((await browser.get("/review")).text)
+        assert steps["Exact"] == ["equal but for case, white space", "equal, folded", "a match"]
+
+    served(used)
+
+
 def test_a_verdict_has_its_reasoning_and_few_words_in_common_are_shown(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await waiting_pairs(server, 1)

@@ -6,6 +6,7 @@ import base64
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -96,10 +97,18 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
     return (line.rstrip(b"\n") for line in file)
 
 
-def dead_letters(gateway: LocalGateway, state: str | None) -> list[dict[str, Any]]:
-    """The letters of a state, or all."""
-    wanted: DeadLetterState | None = state  # type: ignore[assignment]
-    return [asdict(letter) for letter in DeadLetters(gateway.log).all(wanted)]
+def dead_letters(
+    gateway: LocalGateway, state: DeadLetterState | None, limit: int | None, after: str | None
+) -> list[dict[str, Any]]:
+    """The first letters, of a state or of all, after one of them. RefusedError if that is none."""
+    letters = DeadLetters(gateway.log)
+    if after is not None and letters.get(after) is None:
+        raise _unknown(after)
+    return [asdict(letter) for letter in islice(letters.all(state, after), limit)]
+
+
+def _unknown(letter_id: str) -> RefusedError:
+    return RefusedError("unknown_letter", f"there is no dead letter {letter_id}")
 
 
 def dead_letter(gateway: LocalGateway, letter_id: str) -> tuple[dict[str, Any], bytes]:
@@ -107,7 +116,7 @@ def dead_letter(gateway: LocalGateway, letter_id: str) -> tuple[dict[str, Any], 
     letters = DeadLetters(gateway.log)
     letter, original = letters.get(letter_id), letters.original(letter_id)
     if letter is None or original is None:
-        raise RefusedError("unknown_letter", f"there is no dead letter {letter_id}")
+        raise _unknown(letter_id)
     headers = [_header(*header) for header in letters.headers(letter_id)]
     return asdict(letter) | {"headers": headers}, original
 

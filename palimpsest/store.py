@@ -1079,9 +1079,18 @@ class Palimpsest:
         """
         return self._gateway.behind()
 
-    def dead_letters(self, state: DeadLetterState | None = None) -> builtins.list[dict[str, Any]]:
-        """Unreadable inputs, without their bytes."""
-        return exchange.dead_letters(self._gateway, state)
+    def dead_letters(
+        self,
+        state: DeadLetterState | None = None,
+        *,
+        limit: Annotated[int, Field(ge=1)] | None = None,
+        after: Id | None = None,
+    ) -> builtins.list[dict[str, Any]]:
+        """Unreadable inputs, the oldest first, without their bytes.
+
+        At most `limit`, and only those that came after the one with the id `after`: a page.
+        """
+        return exchange.dead_letters(self._gateway, state, limit, after)
 
     def dead_letter(self, letter_id: Id) -> tuple[dict[str, Any], bytes]:
         """An unreadable input, with its original bytes."""

@@ -24,12 +24,25 @@ State = Literal["open", "retried"]
 def list_dead_letters(
     context: typer.Context,
     state: Annotated[State | None, typer.Option(help="Only these.")] = None,
+    limit: Annotated[
+        int, typer.Option(min=1, metavar="N", help="The most dead letters on the page.")
+    ] = 100,
+    after: Annotated[
+        str | None, typer.Option(metavar="ID", help="The page after this dead letter.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All of them, on one page.")] = False,
 ) -> None:
-    """List dead letters, the oldest first, each with its reason."""
+    """List dead letters, the oldest first, each with its reason, a page at a time."""
+    from palimpsest.naming import full_id
+
     call = invocation(context)
     with call.store() as store:
-        found = store.dead_letters(state)
-    call.output.answer(found, lambda: rendering.dead_letters(found))
+        first = after and full_id(store.gateway, after, "letter")
+        found = store.dead_letters(state, limit=None if everything else limit + 1, after=first)
+    page = found if everything else found[:limit]
+    call.output.answer(page, lambda: rendering.dead_letters(page))
+    if len(found) > len(page):
+        call.output.remark(f"there are more: --after {page[-1]['id']}, or --all")
 
 
 @app.command(epilog="Example: palimpsest dead-letters show 8c1f… --raw > row.bin")

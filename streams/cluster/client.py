@@ -18,7 +18,7 @@ from palimpsest.streams.cluster.following import begin_at, reader
 from palimpsest.streams.cluster.metadata import answering
 from palimpsest.streams.cluster.partition import SOURCE
 from palimpsest.streams.cluster.publishing import BATCH_BYTES, REQUEST_BYTES
-from palimpsest.streams.cluster.topics import Topics, partition_of
+from palimpsest.streams.cluster.topics import Kind, Topics, compare_counts, partition_of
 from palimpsest.streams.intake import Prepared, RawRow, understand
 from palimpsest.streams.write.inputs import Input
 
@@ -66,6 +66,7 @@ class Client:
     def __init__(self, connection: Connection, topics: Topics) -> None:
         self._connection = connection
         self._topics = topics
+        self._compared: set[Kind] = set()
         self._producer = AIOKafkaProducer(
             **connection.arguments(),
             acks="all",
@@ -83,7 +84,11 @@ class Client:
         await self._producer.stop()
 
     async def publish(self, inputs: Iterable[Input]) -> int:
-        """Publish inputs to the candidates topic in order; returns once the brokers have them."""
+        """Publish inputs to the candidates topic in order; returns once the brokers have them.
+
+        StoreError, with nothing published, where it has not the decisions' count of partitions.
+        """
+        await self._require_counts("candidates")
         topic = self._topics.name("candidates")
         sent = []
         for one in inputs:
@@ -92,6 +97,12 @@ class Client:
             sent.append(await self._producer.send(topic, value, key, partition=partition))
         await asyncio.gather(*sent)
         return len(sent)
+
+    async def _require_counts(self, *kinds: Kind) -> None:
+        """Compare topics with the decisions before the first record: no worker would read it."""
+        if not self._compared.issuperset(kinds):
+            await compare_counts(self._connection, self._topics, kinds)
+            self._compared.update(kinds)
 
     async def behind(self, followed: Mapping[tuple[str, int], int]) -> int:
         """How many records of the decisions there are from these offsets of topics' partitions on.
@@ -108,8 +119,10 @@ class Client:
 
         All are published before the first answer is awaited. Only an owner's partition knows its
         candidates, so a request of an unknown owner goes to all. TransientError if those partitions
-        answered nothing for `ANSWER_SECONDS`, not even that a request continues.
+        answered nothing for `ANSWER_SECONDS`, not even that a request continues; StoreError as
+        `publish`.
         """
+        await self._require_counts("commands", "answers")
         concerned = {one.request_id: self._concerned(one, owner_id) for one, owner_id in asked}
         async with reader(self._connection) as consumer:
             await self._listen(consumer, {p for some in concerned.values() for p in some})

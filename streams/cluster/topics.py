@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -113,14 +114,17 @@ async def read_topics(connection: Connection) -> Topics:
     return Topics(connection.prefix, partitions)
 
 
-async def compare_counts(connection: Connection, topics: Topics) -> None:
-    """Compare how many partitions all topics have with how many those of `topics` have.
+async def compare_counts(
+    connection: Connection, topics: Topics, kinds: Collection[Kind] | None = None
+) -> None:
+    """Compare how many partitions topics have, by default all, with how many `topics` has.
 
     Where these differ, an owner's records are in different partitions. StoreError where one does or
     is not there, TransientError where no broker answers.
     """
-    found = (await read_metadata(connection, list(topics.names))).topics
-    for name, spec in topics.names.items():
+    names = {n: spec for n, spec in topics.names.items() if kinds is None or spec.kind in kinds}
+    found = (await read_metadata(connection, list(names))).topics
+    for name, spec in names.items():
         if name not in found:
             raise _missing(name)
         if wrong := wrong_count(spec, topics.partitions, found[name]):

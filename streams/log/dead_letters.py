@@ -91,12 +91,23 @@ class DeadLetters:
             (one.id, one.digest, one.data, *values, _packed(one.headers)),
         )
 
-    def all(self, state: DeadLetterState | None = None) -> Iterator[DeadLetter]:
-        """The dead letters, all or those of one state, the oldest first; without their bytes."""
-        last = 0
+    def all(
+        self, state: DeadLetterState | None = None, after: str | None = None
+    ) -> Iterator[DeadLetter]:
+        """The dead letters, all or those of one state, the oldest first; without their bytes.
+
+        Only those that came after the letter with the id `after`, which must be there.
+        """
+        last = self._number(after) if after else 0
         while chunk := self._after(last, state):
             yield from (_letter(row) for row in chunk)
             last = chunk[-1][0]
+
+    def _number(self, letter_id: str) -> int:
+        [[number]] = self._database.rows(
+            "SELECT number FROM dead_letters WHERE id = ?", (letter_id,)
+        )
+        return int(number)
 
     def _after(self, number: int, state: DeadLetterState | None) -> list[Row]:
         where = "number > ?" if state is None else "state = ? AND number > ?"

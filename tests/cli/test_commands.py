@@ -579,6 +579,20 @@ def test_dead_letters_keep_the_bytes(palimpsest: CommandLine) -> None:
     assert palimpsest("dead-letters", "show", "nothing").status == 3
 
 
+def test_dead_letters_are_listed_a_page_at_a_time(palimpsest: CommandLine) -> None:
+    palimpsest.ingest(row(PARIS), *(b"no json %d" % number for number in range(5)), status=1)
+    whole = palimpsest.json("dead-letters", "list", "--all")
+    assert len(whole) == 5
+    last = whole[1]["id"]
+    first = palimpsest("--json", "dead-letters", "list", "--limit", "2")
+    assert json.loads(first.out) == whole[:2]
+    assert f"--after {last}" in first.err
+    end = palimpsest("--json", "dead-letters", "list", "--limit", "3", "--after", last[:12])
+    assert json.loads(end.out) == whole[2:]
+    assert "--after" not in end.err
+    assert palimpsest("dead-letters", "list", "--after", "nothing").status == 3
+
+
 def test_a_retry_renames_and_gives_the_ids_that_the_first_reading_would_have(
     palimpsest: CommandLine,
 ) -> None:

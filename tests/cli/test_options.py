@@ -401,8 +401,10 @@ def test_sessions(ask: Ask) -> None:
 
 
 def test_letters(ask: Ask) -> None:
-    assert ask("dead_letters", "dead-letters", "list") == ((None,), {})
-    assert ask("dead_letters", "dead-letters", "list", "--state", "open") == (("open",), {})
+    page = {"limit": 101, "after": None}
+    assert ask("dead_letters", "dead-letters", "list") == ((None,), page)
+    asked = ask("dead_letters", "dead-letters", "list", "--state", "open", "--all")
+    assert asked == (("open",), page | {"limit": None})
     letter = "0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11"
     words = ("dead-letters", "retry", letter, "--map", "content=text")
     assert ask("retry_dead_letters", *words) == (([letter],), {"mapping": {"content": "text"}})

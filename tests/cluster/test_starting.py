@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from aiokafka.admin import NewPartitions
 
+from palimpsest import Palimpsest
 from palimpsest.commands import cluster
 from palimpsest.commands.invocation import Invocation
 from palimpsest.contracts.errors import StoreError
@@ -16,7 +17,9 @@ from palimpsest.settings import read_settings
 from palimpsest.streams import embedder
 from palimpsest.streams.cluster import topics as topics_module
 from palimpsest.streams.cluster import worker
+from palimpsest.streams.cluster.assigned import INPUTS
 from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.following import ends_of
 from palimpsest.streams.cluster.metadata import BrokersAwayError
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.embedder import Embedder
@@ -47,6 +50,18 @@ def test_beside_inputs_with_other_partitions_it_does_not_start(
     worker = forge.run(tmp_path, words, env=environment(connection))
     assert worker.status == 4
     assert WRONG in worker.printed(stream=2)
+
+
+def test_nothing_is_published_to_inputs_with_other_partitions(
+    tmp_path: Path, connection: Connection, altered: Topics
+) -> None:
+    with Palimpsest.open(tmp_path, cluster=connection) as store:
+        with pytest.raises(StoreError, match=WRONG):
+            store.submit({"owner_id": "ann", "text": "Ann lives in Oslo."})
+        with pytest.raises(StoreError, match="commands: 8 partitions instead of 4"):
+            store.set_policy("standard")
+    inputs = [altered.at(kind, n) for kind in INPUTS for n in range(8)]
+    assert set(asyncio.run(ends_of(connection, inputs)).values()) == {0}
 
 
 def test_given_other_partitions_while_it_runs_it_ends_at_the_next_assignment(

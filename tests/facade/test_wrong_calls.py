@@ -53,7 +53,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "compose": {"request": COMPOSING},
     "confirm": {"decision_id": A, **SAID},
     "dead_letter": {"letter_id": A},
-    "dead_letters": {"state": "open"},
+    "dead_letters": {"state": "open", "limit": 1, "after": A},
     "decisions": {
         "owner_id": "ada",
         "decision": "stored",

@@ -35,11 +35,12 @@ class MemoryPicture(TypedDict):
 class Compared(TypedDict):
     """A candidate that was looked at, with its memory, its scores and the guard's findings.
 
-    `text` is its own, `face` what speaks for its memory now.
+    `text` is its own, `face` what speaks for its memory now, and `version` that memory's.
     """
 
     candidate_id: str
     memory_id: str
+    version: str
     text: str
     face: str
     cosine: float | None

@@ -24,6 +24,7 @@ def row_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
         "categories": [],
         "created_at": memory["created_at"],
         "updated_at": memory["updated_at"],
+        "version": memory["version"],
     }
 
 

@@ -235,7 +235,8 @@ def got(memory: Answer) -> list[Line]:
 
 def told(history: Answer) -> list[Line]:
     """The events of a memory, one a line."""
-    lines = [Line(None, f"Events of memory {short(history['memory_id'])}, the first first:")]
+    which = f"{short(history['memory_id'])}, version {history['version']}"
+    lines = [Line(None, f"Events of memory {which}, the first first:")]
     for event in history["events"]:
         by = "".join(
             f", {name} {quoted(event[name])}" for name in ("actor", "because") if event.get(name)

@@ -11,6 +11,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import CheckRequest
 from palimpsest.streams.core.admit import FORGOTTEN
 from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.version import version_of
 from palimpsest.streams.write.executor import Executor
 from palimpsest.streams.write.inputs import Outcome, similar_facts
 
@@ -81,6 +82,7 @@ def _compared(seen: Neighbour, ledger: Ledger) -> Compared:
     return Compared(
         candidate_id=entry.id,
         memory_id=entry.memory.id,
+        version=version_of(entry.memory),
         text=entry.text,
         face=entry.memory.face.text,
         cosine=seen.cosine,

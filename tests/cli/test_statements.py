@@ -79,6 +79,18 @@ def test_a_memory_is_forgotten_only_in_the_version_that_is_expected(
 ) -> None:
     submit(palimpsest, BERLIN)
     [memory] = palimpsest.json("list", "ada")["memories"]
+    for words in (
+        ("recall", "ada", "Berlin"),
+        ("get", memory["memory_id"]),
+        ("history", memory["memory_id"]),
+        ("show", memory["memory_id"]),
+        ("show", "--candidate", memory["memory_id"]),
+        ("find", "ada", "Berlin"),
+        ("check", "ada", BERLIN),
+    ):
+        assert f'"version":"{memory["version"]}"' in json.dumps(
+            palimpsest.json(*words), separators=(",", ":")
+        )
     seen = ("forget", memory["memory_id"], "--expect", memory["version"])
     assert palimpsest.json(*seen, "--dry-run")["candidates"] == [memory["memory_id"]]
     palimpsest.json("update", memory["memory_id"], "Ada has left Berlin")

@@ -71,6 +71,42 @@ def test_an_agent_remembers_and_finds(served: Use[None], mode: str) -> None:
     served(used)
 
 
+def test_every_read_of_a_memory_at_every_door_has_its_version(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        memory_id = (await server.add("Ada lives in Paris"))["memory_id"]
+        version = (await server.twin.get(memory_id))["version"]
+        path = "/v1/owners/ada/memories"
+        reads: list[Any] = [
+            (await server.ask("GET", f"{path}/{memory_id}{what}")).json()
+            for what in ("", "/history", "/joins")
+        ]
+        reads += (await server.ask("GET", path)).json()["memories"]
+        for name, said in (
+            ("list", {}),
+            ("search", {"query": "Paris"}),
+            ("find", {"query": "Paris"}),
+            ("check", {"text": "Ada lives in Paris"}),
+        ):
+            found = (await server.ask("POST", f"{path}/{name}", said)).json()
+            reads += found.get("memories") or found.get("hits") or found["neighbours"]
+        async with client(server) as made:
+            reads += (await call(made, "search_memories", query="Paris"))["memories"]
+            reads += (await call(made, "get_memories"))["memories"]
+            reads += (await call(made, "find_memories", query="Paris"))["hits"]
+            for tool in ("get_memory", "memory_history"):
+                result = await made.call_tool(tool, {"memory_id": memory_id})
+                assert version in prose(result)
+                reads.append(result.structured_content)
+        ada = {"filters": {"user_id": "ada"}}
+        reads.append((await server.ask("GET", f"/mem0/v1/memories/{memory_id}/")).json())
+        reads += (await server.ask("POST", "/mem0/v3/memories/", ada)).json()["results"]
+        searched = await server.ask("POST", "/mem0/v3/memories/search/", {"query": "Paris", **ada})
+        reads += searched.json()["results"]
+        assert [one["version"] for one in reads] == [version] * 16
+
+    served(used)
+
+
 def test_undo_shows_first_and_does_what_was_shown(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await server.add("Ada rows a boat")

@@ -331,8 +331,8 @@ class RunRequest(Request):
     Owner, step and `due` name the run: however many ask for it, it is done once. `force` leaves the
     policy's conditions aside. `figures` are those of a run whose joins were requested one by one,
     because a judge took part in it; then only its record is asked for. `composed` has the texts
-    for pairs that the rule `pairs` has composed; a dry run's answer
-    has those to make.
+    for pairs that the rule `pairs` has composed; a dry run's answer has those to make, and the
+    number of the owner's `events`: with another number than the one to `expect` a run is refused.
     """
 
     request: Literal["run"] = "run"
@@ -343,6 +343,7 @@ class RunRequest(Request):
     dry_run: bool = False
     figures: Figures | None = None
     composed: tuple[ComposedText, ...] = ()
+    expect: int | None = None
 
 
 class AccessRequest(Request):

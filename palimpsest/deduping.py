@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from uuid import uuid4
 
 from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.errors import RefusedError, TransientError
-from palimpsest.contracts.events import Figures, Ran
+from palimpsest.contracts.events import AnyEvent, Figures, Ran
 from palimpsest.contracts.identity import event_id, run_id, token_of
 from palimpsest.contracts.policy import PairsDedupe
 from palimpsest.contracts.requests import AnyRequest, ComposedText, RunRequest
@@ -26,6 +27,11 @@ from palimpsest.streams.write.owners import fold_owner
 from palimpsest.streams.write.runs import figures_of, warnings
 
 _log = logging.getLogger(__name__)
+
+AT = "-"
+"""In a plan's token, between what it stands for and the log's position when it was made."""
+TOLD = 5
+"""Owners of which a refusal says what changed."""
 
 
 @dataclass(slots=True)
@@ -53,12 +59,19 @@ class Outcomes:
         )
 
 
+class Planned(NamedTuple):
+    """What a dry run found for an owner: the number of its events, and what would be joined."""
+
+    events: int | None = None
+    joins: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A requested batch run: its owner, when it was due, and the actor.
 
     `force` leaves the policy's conditions aside. `plan` stands for what a dry run showed: nothing
-    else may be done.
+    else may be done. `planned` has what the same dry run, repeated, found for each owner.
     """
 
     due: datetime
@@ -68,6 +81,7 @@ class Wanted:
     plan: str | None = None
     actor: str | None = None
     because: str | None = None
+    planned: Mapping[str, Planned] = field(default_factory=dict)
 
     def request(self, owner_id: str, figures: Figures | None = None) -> RunRequest:
         """The request for one owner's run; with `figures` it was carried out, and is recorded."""
@@ -81,7 +95,13 @@ class Wanted:
             force=self.force or figures is not None,
             dry_run=self.dry_run,
             figures=figures,
+            expect=None if figures is not None else self.planned.get(owner_id, Planned()).events,
         )
+
+    def require_planned(self, owner_id: str, joins: Sequence[Pairing], policy: str) -> None:
+        """RefusedError if an owner's joins, under the policy so named, are not those planned."""
+        if plan_of(policy, joins) != self.planned[owner_id].joins:
+            raise RefusedError("moved_on", f"{owner_id} has changed since the run was planned")
 
 
 async def dedupe(
@@ -94,13 +114,9 @@ async def dedupe(
     than what is planned would be done now.
     """
     if wanted.plan is not None and not wanted.dry_run:
-        now = await dedupe(gateway, judge, replace(wanted, dry_run=True), progress)
-        if now["plan"] != wanted.plan:
-            raise RefusedError(
-                "another_plan",
-                "what would be joined is not what was shown any more: look at it again",
-            )
+        wanted = await _as_shown(gateway, judge, wanted, wanted.plan, progress)
     policy, run, outcomes = gateway.policy_in_force(), Run(progress), Outcomes()
+    position = gateway.log.head()
     if policy.dedupe is None:
         having = ", ".join(name for name in preset_names() if load_policy(name).dedupe)
         raise RefusedError(
@@ -117,7 +133,56 @@ async def dedupe(
             runs.append(_by_the_writer(gateway, wanted, owner, composed, run, outcomes))
         else:
             runs.append(await _by_parts(gateway, judge, wanted, owner, run, outcomes))
-    return _summary(policy.name, runs, run, outcomes, dry_run=wanted.dry_run)
+    plan = f"{plan_of(policy.name, run.joins)}{AT}{position}"
+    return _summary(policy.name, plan, runs, run, outcomes, dry_run=wanted.dry_run)
+
+
+async def _as_shown(
+    gateway: LocalGateway, judge: PairJudge, wanted: Wanted, plan: str, progress: Progress
+) -> Wanted:
+    """The run with what is planned now; RefusedError if that is not what the plan stands for."""
+    now = await dedupe(gateway, judge, replace(wanted, dry_run=True), progress)
+    shown, _, position = plan.partition(AT)
+    if now["plan"].partition(AT)[0] != shown:
+        raise RefusedError(
+            "another_plan",
+            "what would be joined is not what was shown: "
+            f"{_changes_since(gateway, wanted, position)}. Look at it again",
+        )
+    joins: dict[str, list[Pairing]] = defaultdict(list)
+    for join in now["joined"]:
+        joins[join["owner_id"]].append(join)
+    return replace(
+        wanted,
+        planned={
+            one["owner_id"]: Planned(
+                one.get("events"), plan_of(now["policy"], joins[one["owner_id"]])
+            )
+            for one in now["runs"]
+        },
+    )
+
+
+def _changes_since(gateway: LocalGateway, wanted: Wanted, position: str) -> str:
+    """What the log got after a position, in words: by owner, at most a few of them."""
+    if not position.isdigit():
+        return "the plan does not say when it was made"
+    after, log = int(position), gateway.log
+    policies = [found and found.data.hash for found in (log.last_policy(after), log.last_policy())]
+    told = ["the policy is another"] if policies[0] != policies[1] else []
+    owners = sorted(filter(None, log.owners_since(after, upto=log.head())))
+    for owner in [one for one in owners if wanted.owner_id in (None, one)][:TOLD]:
+        kinds = Counter(_kind(recorded.event) for recorded in log.of_owner(owner, after=after))
+        told.append(f"{owner} has {', '.join(f'{n} {kind}' for kind, n in kinds.items())}")
+    if not told:
+        return "nothing was recorded since, so the judge answers otherwise"
+    return f"since then {'; '.join(told)}"
+
+
+def _kind(event: AnyEvent) -> str:
+    """What an event is called: its decision, if it has one."""
+    decision: str | None = getattr(event.data, "decision", None)
+    return decision or type(event).__name__.lower()
 
 
 async def _composed(
@@ -166,6 +231,9 @@ def _by_the_writer(
 ) -> JsonObject:
     """A run whose joins the owner's writer makes, in one commit."""
     request = wanted.request(owner).model_copy(update={"composed": composed})
+    if composed and owner in wanted.planned:
+        trial = gateway.ask(request.model_copy(update={"dry_run": True}))
+        wanted.require_planned(owner, trial.get("joined", ()), gateway.policy_in_force().name)
     answer = gateway.ask(request)
     figures = answer.get("figures", {})
     run.memories += figures.get("memories_before", 0)
@@ -174,7 +242,8 @@ def _by_the_writer(
     run.left += figures.get("left", 0)
     for joined in answer.get("joined", ()):
         run.joins.append(cast("Pairing", joined))
-        outcomes.decisions[joined["older"], joined["newer"]] = joined["decision_id"]
+        if not wanted.dry_run:
+            outcomes.decisions[joined["older"], joined["newer"]] = joined["decision_id"]
     return {name: value for name, value in answer.items() if name not in ("joined", "to_compose")}
 
 
@@ -200,9 +269,16 @@ async def _by_parts(
     began, living_before, joins = time.perf_counter(), living(ledger), len(run.joins)
     refused = len(outcomes.refused)
     run.seen = ledger.seen
-    async for part in proposals(ledger, policy, judge, run):
-        if not wanted.dry_run:
+    proposed = proposals(ledger, policy, judge, run)
+    if owner in wanted.planned:
+        whole = [part async for part in proposed]
+        wanted.require_planned(owner, run.joins[joins:], policy.name)
+        for part in whole:
             carry_out(gateway, part, outcomes)
+    else:
+        async for part in proposed:
+            if not wanted.dry_run:
+                carry_out(gateway, part, outcomes)
     ledger.dissolve()
     removed = len(run.joins) - joins - (len(outcomes.refused) - refused)
     took = round((time.perf_counter() - began) * 1000, 1)
@@ -235,13 +311,13 @@ def _one(gateway: LocalGateway, request: AnyRequest) -> JsonObject | RefusedErro
 
 
 def _summary(
-    policy: str, runs: list[JsonObject], run: Run, outcomes: Outcomes, *, dry_run: bool
+    policy: str, plan: str, runs: list[JsonObject], run: Run, outcomes: Outcomes, *, dry_run: bool
 ) -> dict[str, Any]:
     refused = {(one["a"], one["b"]) for one in outcomes.refused}
     return {
         "policy": policy,
         "dry_run": dry_run,
-        "plan": plan_of(policy, run.joins),
+        "plan": plan,
         "owners": len(runs),
         "memories": run.memories,
         "pairs": run.pairs,

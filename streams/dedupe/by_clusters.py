@@ -19,7 +19,7 @@ from palimpsest.streams.core.faces import Face
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.moment import by_moment
 from palimpsest.streams.core.settle import usable
-from palimpsest.streams.core.text import content_of
+from palimpsest.streams.core.text import content_of, identity_of
 from palimpsest.streams.dedupe.near import comparable, compared, cosine_of
 from palimpsest.streams.dedupe.run import Near, Proposal, Run, joined, pairing, spoke_at, spoken
 from palimpsest.streams.judge.judge import PairJudge
@@ -81,7 +81,7 @@ def _near(memories: list[Memory], zones: tuple[Zone, ...], run: Run) -> list[Nea
     vectors = np.stack([vector_of(f.vector) for e in speakers if (f := e.memory.face).vector])
     run.pairs += len(memories) * (len(memories) - 1) // 2
     return [
-        Near(a, b, compared(a, b, score, _zone(zones, score).at_least))
+        Near(a, b, compared(a.memory.face, b.memory.face, score, _zone(zones, score).at_least))
         for score, older, newer in pairs_above(vectors, zones[-1].at_least)
         for a, b in [(speakers[older], speakers[newer])]
     ]
@@ -149,7 +149,7 @@ def _composed(
         return _joins(cluster, decision, policy, run, verdict)
     found = {source for entry in members(cluster) for source in _sources(entry.memory.face)}
     sources = tuple(sorted(found, key=lambda source: by_moment(ledger.entries[source])))
-    if made.text is None or not _can_be_kept(ledger, made.text, sources, cluster):
+    if made.text is None or not _can_be_kept(ledger, made.text, sources, cluster, run):
         ids = ", ".join(entry.id for entry in members(cluster))
         _log.warning("DEDUP_FAIL: nothing usable was composed, all stay: %s", ids)
         return []
@@ -164,10 +164,17 @@ def _sources(face: Face) -> tuple[str, ...]:
     return face.composition.sources if face.composition else (face.speaker.id,)
 
 
-def _can_be_kept(ledger: Ledger, text: str, sources: tuple[str, ...], cluster: Cluster) -> bool:
-    content = content_of(text)
+def _can_be_kept(
+    ledger: Ledger, text: str, sources: tuple[str, ...], cluster: Cluster, run: Run
+) -> bool:
+    """Whether a composed text may be recorded, also after those that this run composed before."""
+    content, namespace = content_of(text), cluster[0].older.fields.namespace
+    composed = ledger.owner_id, namespace, identity_of(content)
     composition = Composition(content=content, sources=sources)
-    return usable(ledger, composition, cluster[0].older.fields.namespace)
+    if composed in run.composed or not usable(ledger, composition, namespace):
+        return False
+    run.composed.add(composed)
+    return True
 
 
 def _joins(

@@ -50,15 +50,18 @@ def by_pairs(
     """The joins for one owner's memories, to be made one after the other.
 
     The pairs of the most important memories come first. What was absorbed in this run absorbs
-    nothing, and is absorbed by nothing else. A pair that the model cannot tell apart is left out.
+    nothing, and is absorbed by nothing else. A pair that the model cannot tell apart is left out;
+    compared are the faces that the run finds, whose vectors gave the score: a dry run has no
+    vectors of the texts that it puts together.
     Where a text is not among those `composed`, both memories wait for it: the run lacks it.
     """
+    faces = {memory.face.speaker.id: memory.face for memory in ledger.memories()}
     texts = {one.sources: one for one in composed}
     for near in _by_importance(_near(ledger, policy, rule, run), policy):
         entries = {near.older.id, near.newer.id}
         if entries & run.merged or hindrance_of(ledger, near.older, near.newer) is not None:
             continue
-        seen = compared(near.older, near.newer, near.score, rule.above)
+        seen = compared(faces[near.older.id], faces[near.newer.id], near.score, rule.above)
         planned = _planned(ledger, policy, rule, Near(near.older, near.newer, seen), texts)
         if isinstance(planned, PlannedJoin):
             run.merged.add(_absorbed(planned).id)

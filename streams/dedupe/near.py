@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.policy import CosineCheck, Policy, TokenDedupe
 from palimpsest.streams.core.combine import hindrance_of
-from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.faces import Face
+from palimpsest.streams.core.ledger import Ledger, Memory
 from palimpsest.streams.core.neighbour_lookup import reading_of, with_truncated
 from palimpsest.streams.dedupe.key_tokens import Pairs, key_tokens, sharing_pairs
 from palimpsest.streams.dedupe.run import Near, Run
@@ -70,19 +71,22 @@ def _in_scope(
         a, b = (memories[place].face.speaker for place in pairs[at])
         older, newer = sorted((a, b), key=lambda entry: entry.place)
         if hindrance_of(ledger, older, newer) is None:
-            yield Near(older, newer, compared(older, newer, float(scores[at]), floor))
+            yield Near(
+                older,
+                newer,
+                compared(older.memory.face, newer.memory.face, float(scores[at]), floor),
+            )
 
 
-def compared(older: Entry, newer: Entry, score: float, at_least: float) -> Neighbour:
+def compared(older: Face, newer: Face, score: float, at_least: float) -> Neighbour:
     """The pair as evidence, with the guard's cues.
 
     `truncated` is one of them where a window of either has no counterpart that is so near.
     """
-    one, other = older.memory.face, newer.memory.face
-    result = compare(reading_of(one.text, one.vector), reading_of(other.text, other.vector))
-    both = coverage(one.vector, other.vector)
+    result = compare(reading_of(older.text, older.vector), reading_of(newer.text, newer.vector))
+    both = coverage(older.vector, newer.vector)
     return Neighbour(
-        candidate_id=older.id,
+        candidate_id=older.speaker.id,
         cosine=score,
         near_identical=result.near_identical,
         cues=with_truncated(result.cues, both is not None and both < at_least),

@@ -56,8 +56,9 @@ class Run:
 
     `pairs` counts the computed cosines, `all_pairs` all pairs of each scope; `asked` counts the
     judge's answers. `merged` memories take no further part. `lacking` are texts without which a
-    rule could not go on. `seen` is the number of the owner's events: the same run over the same
-    events sends requests with the same ids.
+    rule could not go on. `composed` has the identities of texts that were, by owner and namespace.
+    `seen` is the number of the owner's events: the same run over the same events sends requests
+    with the same ids.
     """
 
     progress: Progress
@@ -70,6 +71,7 @@ class Run:
     lacking: list[ToCompose] = field(default_factory=list)
     joins: list[Pairing] = field(default_factory=list)
     merged: set[str] = field(default_factory=set)
+    composed: set[tuple[str, str, str]] = field(default_factory=set)
 
     def request_id(self, near: Near) -> str:
         """The id of the request about a pair; after more events the id is another."""

@@ -38,20 +38,25 @@ AHEAD_SECONDS = 300.0
 def ran(executor: Executor, request: RunRequest) -> JsonObject:
     """What a run did, or why it was skipped; asked again, it answers as it did.
 
-    RefusedError for an owner without memories, a policy without batch rules and a time to come.
+    RefusedError for an owner without memories, a policy without batch rules, a time to come, and
+    an owner with other events than expected.
     """
     run = run_id(request.owner_id, request.step, request.due)
     found = executor.log.find(event_id(run, "0"))
     if found is not None and isinstance(found.event, Ran):
         return _as_recorded(executor, found.event, run)
     ledger = executor.ledger(request.owner_id)
+    events = ledger.seen
+    if request.expect not in (None, events):
+        raise RefusedError("moved_on", f"{request.owner_id} has changed since the run was planned")
     rule = _rule(executor, request, ledger)
     skipped = None
     if rule is not None and not request.force:
         skipped = not_due(ledger, rule, request.step, request.due)
     if skipped is not None:
         why = {"reason": skipped.reason, "detail": skipped.detail}
-        return {"owner_id": request.owner_id, "step": request.step, "skipped": why}
+        answer: JsonObject = {"owner_id": request.owner_id, "step": request.step, "skipped": why}
+        return answer | ({"events": events} if request.dry_run else {})
     figures, joined = dict(request.figures or {}), list[JsonObject]()
     lacking: Sequence[ToCompose] = ()
     if isinstance(rule, PairsDedupe) and request.figures is None:
@@ -69,7 +74,9 @@ def ran(executor: Executor, request: RunRequest) -> JsonObject:
     for warning in warnings(figures):
         _log.warning("%s of owner %r: %s", request.step, request.owner_id, warning)
     answer = _answer(request.owner_id, request.step, run, figures, joined)
-    return answer | {"to_compose": [*map(_described, lacking)]} if request.dry_run else answer
+    if not request.dry_run:
+        return answer
+    return answer | {"to_compose": [*map(_described, lacking)], "events": events}
 
 
 def _described(lacking: ToCompose) -> JsonObject:

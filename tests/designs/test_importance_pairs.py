@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from palimpsest import Palimpsest
+from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.policy import PairsDedupe
 from palimpsest.streams.policies import load_policy
 
@@ -78,3 +79,45 @@ def test_what_merges_wrongly_loses_no_word_and_can_be_taken_back(tmp_path: Path)
         assert joined["face"] == f"{first}. {second}"
         store.unmerge(decision_id=joined["decision_id"])
         assert store.dedupe(force=True)["joined"] == []
+
+
+TRIP = "Nora sailed with her brother along the coast from Lisbon to Porto {}"
+TRIPS = (
+    "in calm weather and with a borrowed chart",
+    "and lost an anchor on the second evening near a lighthouse",
+    "while her brother read novels about whales and mended the torn sail with floss",
+    "and slept on deck, fished for mackerel at dawn and cooked it with lemon and thyme",
+    "and came home with forty photographs of seagulls, a sunburnt nose and a stray cat in a basket",
+)
+
+
+def test_a_run_by_plan_joins_the_pairs_of_the_dry_run_and_no_others(tmp_path: Path) -> None:
+    """Also where texts that it puts together are more than the model reads at a time."""
+    both = f"{TRIP}; {TRIP}; it was the sailing trip of last spring, along the coast to Porto"
+    told = [
+        *(both.format(trip, trip) for trip in TRIPS),
+        "Nora sailed along the coast from Lisbon to Porto",
+    ]
+    with Palimpsest.open(tmp_path / "store", policy=PRESET, by="person") as store:
+        store.submit([{"owner_id": "nora", "text": text} for text in told])
+        shown = store.dedupe(dry_run=True, force=True)
+        done = store.dedupe(force=True, plan=shown["plan"])
+        assert [one | {"decision_id": None} for one in done["joined"]] == shown["joined"]
+        assert len(shown["joined"]) == len(TRIPS)
+
+
+def test_what_comes_in_after_a_plan_was_compared_is_not_joined_by_it(tmp_path: Path) -> None:
+    with Palimpsest.open(tmp_path / "store", policy=PRESET, by="person") as store:
+        store.submit([{"owner_id": "ann", "text": text} for text in MEASURED[0][:2]])
+        plan = store.dedupe(dry_run=True, force=True)["plan"]
+        turns: list[str] = []
+
+        def say_more(what: str, _share: float | None) -> None:
+            turns.append(what)
+            if len(turns) == 2:  # the first is of the dry run that is compared with the plan
+                store.submit({"owner_id": "ann", "text": "Ann lives in Paris"})
+
+        with pytest.raises(RefusedError, match="has changed since") as refused:
+            store.dedupe(force=True, plan=plan, progress=say_more)
+        assert refused.value.reason == "moved_on"
+        assert store.status()["joins"] == 0

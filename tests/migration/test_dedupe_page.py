@@ -184,7 +184,9 @@ def test_what_was_not_shown_is_not_done(full: CommandLine) -> None:
     full.json(
         "import", full.file([ROWS[0] | {"id": "9", "text": f"{WORDS} end"}], "more.jsonl"), "--yes"
     )
-    assert dedupe(full, "--plan", shown["plan"], status=3)["error"]["reason"] == "another_plan"
+    error = dedupe(full, "--plan", shown["plan"], status=3)["error"]
+    assert error["reason"] == "another_plan"
+    assert "since then ada has 1 stored" in error["detail"]
     assert full.json("sql", "SELECT count(*) AS n FROM joins") == [{"n": 0}]
 
 

@@ -430,3 +430,16 @@ def test_of_a_pair_the_older_is_the_speaker_that_came_first() -> None:
     )
     _, [join] = run_of(history, Composes())
     assert (history.name(join.a), history.name(join.b)) == ("x", "b")
+
+
+def test_of_two_clusters_with_one_composed_text_the_second_is_left() -> None:
+    """The writer would refuse its joins: a dry run would have shown what is not done."""
+    history = given(
+        at("a", "Ada sails", 0, None),
+        at("b", "Ada is a sailor", GRAY, None),
+        at("c", "Ada has a boat", 180, None),
+        at("d", "Ada owns a boat", 180 + GRAY, None),
+        policy=STILL,
+    )
+    _, joins = run_of(history, Composes(text="Ada sails her own boat"))
+    assert [(history.name(one.a), history.name(one.b)) for one in joins] == [("a", "b")]

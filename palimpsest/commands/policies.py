@@ -96,8 +96,10 @@ def check(context: typer.Context, which: Which) -> None:
     """Check a policy; report a wrong key with exit status 2."""
     from palimpsest.streams.policies import load_policy
 
-    summary = _summary(load_policy(which))
-    invocation(context).output.answer(summary, lambda: rendering.fields(summary))
+    call, policy = invocation(context), load_policy(which)
+    summary = _summary(policy)
+    call.output.answer(summary, lambda: rendering.fields(summary))
+    _remark_on_exact(call, policy)
 
 
 @app.command("set", epilog="Example: palimpsest policy set mine.toml")
@@ -118,12 +120,19 @@ def set_policy(context: typer.Context, which: Which, dry_run: DryRun = False) ->
         answer = {
             "policy": policy.name,
             "hash": policy.hash,
+            "exact": policy.exact,
             "rules": policy.model_dump(mode="json"),
         }
     else:
         with call.store(create=True) as store:
             answer = store.set_policy(policy, actor=call.settings.actor)
     call.output.answer(answer, lambda: rendering.fields(summary))
+    _remark_on_exact(call, policy)
+
+
+def _remark_on_exact(call: Invocation, policy: Policy) -> None:
+    if policy.exact is None:
+        call.output.remark(rendering.EXACT_UNSET)
 
 
 def _summary(policy: Policy) -> dict[str, Any]:

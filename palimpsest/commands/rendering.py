@@ -185,6 +185,13 @@ def vectors_sentence(vectors: Mapping[str, Any]) -> str:
     return f"its vectors were not used, the texts are embedded: {vectors['because']}"
 
 
+EXACT_UNSET = (
+    "this policy does not set `exact`, so texts that differ only in case, white space or"
+    " compatibility characters are joined, as in earlier versions. The presets of this version set"
+    ' it; in a policy of your own, set exact = "verbatim" or exact = "folded"'
+)
+
+
 def status_table(status: Mapping[str, Any]) -> RenderableType:
     """Counts, then the decisions by kind, then where the log and the projections are."""
     shown_apart = ("behind", "decisions", "judge", "lag", "policy", "position", "verified")
@@ -195,7 +202,7 @@ def status_table(status: Mapping[str, Any]) -> RenderableType:
         if name not in shown_apart and (status[name] or name not in rare)
     ]
     kinds = [(f"  {kind}", count) for kind, count in status["decisions"].items()]
-    policy = status.get("policy", {})
+    policy = status["policy"]
     lag = ", ".join(f"{name} {events} behind" for name, events in status["lag"].items())
     if status["behind"] is not None:
         lag = f"{lag}; {status['behind']:,} records behind the cluster"
@@ -203,7 +210,8 @@ def status_table(status: Mapping[str, Any]) -> RenderableType:
         _counts([*counts, ("decisions", sum(status["decisions"].values())), *kinds]),
         shown(_judged(status["judge"]), "dim"),
         shown(f"log at position {status['position']}; {lag}", "dim"),
-        shown(f"policy {policy.get('name')} {policy.get('hash')}", "dim"),
+        shown(f"policy {policy['name']} {policy['hash']}", "dim"),
+        *([shown(EXACT_UNSET, "yellow")] if policy["exact"] is None else []),
         shown(*_last_verification(status["verified"])),
     )
 

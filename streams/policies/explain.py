@@ -12,6 +12,7 @@ from palimpsest.contracts.policy import (
     Consolidate,
     CosineCheck,
     Dedupe,
+    Exact,
     Fallback,
     Judge,
     PairsDedupe,
@@ -41,6 +42,13 @@ QUESTIONS: dict[Question, str] = {
     "relation": "whether they say the same, differ, each add something, or one is an update",
     "compose": "for one text composed of both",
 }
+REPEATS: dict[Exact | None, str] = {
+    "verbatim": "A verbatim repeat of a text joins it, before any check (hash_exact).",
+    "folded": "An exact repeat of a text joins it, before any check (hash_exact), also one that"
+    " differs in case and white space (check folded).",
+    None: "An exact repeat of a text joins it, before any check (hash_exact), also one that"
+    " only has the same search form (check folded).",
+}
 TOKENS: dict[Tokenizer, str] = {
     "words": "words",
     "content": "words between white space without stopwords",
@@ -59,7 +67,7 @@ def explain(policy: Policy) -> list[str]:
 def _sentences(policy: Policy) -> Iterator[str]:
     yield f"{policy.name} ({policy.hash}), for {policy.model}. {policy.description}".strip()
     yield _search(policy)
-    yield "An exact repeat of a text joins it, before any check (hash_exact)."
+    yield REPEATS[policy.exact]
     if not policy.enabled:
         yield "The policy is switched off: no check runs, and all else is stored."
     for check in policy.checks:

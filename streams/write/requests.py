@@ -273,9 +273,15 @@ def _policy_set(executor: Executor, request: PolicyRequest) -> JsonObject:
     """The policy that is in force from now on; of an older log's request, the one that was."""
     found = executor.log.find(event_id(request.request_id, "0"))
     if found is not None and isinstance(found.event, PolicySet):
-        return {"policy": found.event.data.policy["name"], "hash": found.event.data.hash}
+        rules = found.event.data.policy
+        return {
+            "policy": rules["name"],
+            "hash": found.event.data.hash,
+            "exact": rules.get("exact"),
+        }
     executor.set_policy(request)
-    return {"policy": executor.policy.name, "hash": executor.policy.hash}
+    policy = executor.policy
+    return {"policy": policy.name, "hash": policy.hash, "exact": policy.exact}
 
 
 # -- one command ---------------------------------------------------------------------------------

@@ -541,6 +541,28 @@ def test_what_is_no_preset_is_shown_as_json(stocked: CommandLine) -> None:
     assert json.loads(shown) == stocked.json("policy", "show", str(own))
 
 
+def test_a_policy_without_the_setting_of_exact_repeats_is_said_to_fold_them(
+    palimpsest: CommandLine,
+) -> None:
+    """As it did before there was the setting; whoever names one of the two is told nothing."""
+    own = palimpsest.folder / "before.toml"
+    rules = palimpsest("policy", "show", "standard").out
+    own.write_text(rules.replace('exact = "verbatim"\n', ""))
+    for command in (("policy", "check", str(own)), ("policy", "set", str(own))):
+        ran = palimpsest(*command)
+        assert ran.status == 0
+        assert "does not set `exact`" in " ".join(ran.err.split())
+    assert palimpsest.json("status")["policy"]["exact"] is None
+    assert "does not set `exact`" in " ".join(palimpsest("status").out.split())
+    assert "search form" in " ".join(palimpsest("policy", "explain").out.split())
+    before = palimpsest.json("status")["position"]
+    assert palimpsest.json("policy", "set", "store-time")["exact"] == "folded"
+    assert palimpsest.json("status")["policy"]["exact"] == "folded"
+    assert palimpsest.json("status", "--as-of", str(before))["policy"]["exact"] is None
+    assert "exact" not in palimpsest("status").out
+    assert "case and white space" in " ".join(palimpsest("policy", "explain").out.split())
+
+
 def test_a_checked_policy_is_told_in_one_order(palimpsest: CommandLine) -> None:
     own = palimpsest.folder / "mine.toml"
     rules = palimpsest("policy", "show", "standard").out

@@ -168,7 +168,7 @@ STATUS: dict[str, Any] = {
     "lag": {"lancedb": 0, "duckdb": 7},
     "verified": None,
     "behind": None,
-    "policy": {"name": "standard", "hash": "abc"},
+    "policy": {"name": "standard", "hash": "abc", "exact": "verbatim"},
     "position": 12,
 }
 

@@ -212,7 +212,7 @@ def test_a_policy_is_explained_and_its_zones_are_counted(served: Use[None]) -> N
         page = await browser.get(path)
         said = plain(page.text)
         assert "in force" in said
-        assert "An exact repeat of a text joins it, before any check" in said
+        assert "A verbatim repeat of a text joins it, before any check" in said
         rows = await server.twin.sql("FROM policy_outcomes ORDER BY decision")
         for row in rows:
             start = f"{row['decision'].replace('_', ' ')} {row['n']} {row['reversed']}"

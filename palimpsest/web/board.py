@@ -58,7 +58,8 @@ class Person:
     """What the server knows of one session: nothing of it waits in the browser.
 
     `nothing_since`: how often the queue had been read, or begun to be, when nothing was left.
-    `remembers`: whether their answers of before have been looked up.
+    `remembers`: whether their answers of before have been looked up. `failed`: whether the notice
+    says that the last key did not do what it says, so that those after it were pressed in vain.
     """
 
     skipped: set[Key] = field(default_factory=set)
@@ -66,8 +67,13 @@ class Person:
     given: int = 0
     shown: dict[Wanted, Pair] = field(default_factory=dict)
     notice: str = ""
+    failed: bool = False
     nothing_since: int | None = None
     remembers: bool = False
+
+    def tell(self, notice: str, *, failed: bool = False) -> None:
+        """Have the next page say what came of a key."""
+        self.notice, self.failed = notice, failed
 
     def note(self, answer: Answer, texts: tuple[str, str]) -> None:
         """Keep an answer, by a number of its own."""
@@ -168,9 +174,11 @@ class ReviewBoard:
             was_read = await self._looked_again(self.person(session))
             shown = await self._store.call(self._next, session, wanted)
         person = self.person(session)
-        shown_pair = {**shown, "notice": person.notice, "reading": not was_read}
+        shown_pair = {**shown, "reading": not was_read}
+        shown_pair |= {"notice": person.notice, "failed": person.failed}
         if was_read:  # else the page asks again at once, and says the same
-            person.nothing_since, person.notice = None, ""
+            person.nothing_since = None
+            person.tell("")
         return shown_pair
 
     async def _looked_again(self, person: Person) -> bool:
@@ -262,12 +270,12 @@ class ReviewBoard:
             texts = _texts(store, pair)
             given = give(store, pair, word, version, session.caller.name, because)
         except RefusedError as refused:
-            person.notice = f"Not recorded: {refused.detail}."
+            person.tell(f"Not recorded: {refused.detail}.", failed=True)
             return
         person.note(given, texts)
         person.skipped.discard(key)
         self._settle(pair, session)
-        person.notice = f"Recorded: {LABELS[word]}."
+        person.tell(f"Recorded: {LABELS[word]}.")
 
     async def skip(self, session: Session, key: Key) -> None:
         """Leave a pair for later, or for others; the log does not know."""
@@ -279,7 +287,7 @@ class ReviewBoard:
             person.skipped.add(key)
         self._put_away(person, key)
         self.leases.release(key, session.csrf)
-        person.notice = "Skipped."
+        person.tell("Skipped.")
 
     def see_skipped(self, session: Session) -> None:
         """Show what was skipped again."""
@@ -295,16 +303,16 @@ class ReviewBoard:
         person = self.person(session)
         found = person.take(number)
         if found is None:
-            person.notice = NOTHING_TO_UNDO if number is None else NO_SUCH_ANSWER
+            person.tell(NOTHING_TO_UNDO if number is None else NO_SUCH_ANSWER, failed=True)
             return
         pair = found.answer.pair
         try:
             found.answer.take_back(store)
         except RefusedError as refused:
-            person.notice = f"Not taken back: {refused.detail}."
+            person.tell(f"Not taken back: {refused.detail}.", failed=True)
             return
         person.answers.remove(found)
-        person.notice = f"Taken back: {LABELS[found.answer.word]}."
+        person.tell(f"Taken back: {LABELS[found.answer.word]}.")
         if sides(store, pair) is None:
             return
         self._waiting.wait_again(pair)

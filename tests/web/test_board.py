@@ -875,7 +875,7 @@ def test_a_restart_forgets_no_answer_about_a_join(served: Use[None], word: str) 
 
 def waterfall(page: str) -> dict[str, list[str]]:
     """The steps of the evidence: what was found, the thresholds, and what it means."""
-    table = page[page.index('id="h-evidence"') : page.index("</table>")]
+    table = page[page.index('id="h-evidence"') :].partition("</table>")[0]
     steps = [re.split(r"</t[hd]>", row) for row in table.split("<tr>")[2:]]
     told = [[plain(cell) for cell in row] for row in steps]
     return {row[0]: row[1:4] for row in told}

@@ -200,6 +200,121 @@ def test_a_slow_or_broken_connection_is_told_and_a_key_is_never_carried_out_twic
     site.wrong = [one for one in site.wrong if not re.search(lost_ones, one)]
 
 
+UNHURRIED = """
+const late = setTimeout;
+setTimeout = (told, ms, ...rest) => ms === 2000 ? 0 : late(told, ms, ...rest);
+"""
+"""A busy machine is slow by itself: nobody is told to wait."""
+
+
+def hold_an_answer(page: Page) -> list[Route]:
+    """Have the next answer not reach the server until it continues."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/review/answer", hold, times=1)
+    page.reload()
+    return held
+
+
+def see_both(page: Page) -> None:
+    for text in page.locator(".said").all():
+        expect(text).to_be_in_viewport(ratio=1)
+
+
+def test_fast_keys_wait_for_the_next_pair_and_none_is_lost(site: Site) -> None:
+    submit_pairs(site.store, 8)
+    page = site.entered()
+    page.add_init_script(UNHURRIED)
+    held = hold_an_answer(page)
+    for key in ["d", "s", "Space", "u", "Backspace", "f", "d", "d"]:
+        page.keyboard.press(key)
+    expect(page.locator(".about")).to_contain_text("8 left")
+    held.pop().continue_()
+    until(page, "board => board.innerText.includes('3 left')")
+    events = [event for event, _ in statements(site.store)]
+    assert (events.count("separated"), events.count("joined")) == (3, 3)
+    for key in "dddd":  # there are two yet, and one that was skipped
+        page.keyboard.press(key)
+    expect(page.locator("#question")).to_have_text("Nothing waits here")
+    expect(page.locator("main")).to_contain_text("1 left, 1 skipped by you")
+    page.keyboard.press("Backspace")
+    expect(page.locator("#notice")).to_have_text("Taken back: different.")
+    see_both(page)
+
+
+def test_letters_of_a_reason_are_no_answers_while_an_answer_is_on_its_way(site: Site) -> None:
+    submit_pairs(site.store, 4)
+    page = site.entered()
+    held = hold_an_answer(page)
+    page.keyboard.type("dbsuds")
+    held.pop().continue_()
+    expect(page.locator("#because")).to_be_focused()
+    assert statements(site.store)[0] == ("separated", "grace")
+    assert "joined" not in dict(statements(site.store))
+
+
+def test_keys_that_wait_are_dropped_once_an_answer_is_not_recorded(site: Site) -> None:
+    submit_pairs(site.store, 3)
+    page = site.entered()
+    page.add_init_script(UNHURRIED)
+    held = hold_an_answer(page)
+    asked = shown(page)
+    [pair] = site.store.sql(f"SELECT * FROM review_queue WHERE decision_id = '{asked}'")
+    site.store.separate(pair["existing_id"], pair["candidate_id"], actor="kim")
+    page.keyboard.type("ddd")
+    held.pop().continue_()
+    expect(page.locator("#notice")).to_contain_text("this pair was settled meanwhile")
+    expect(page.locator(".about")).to_contain_text("2 left")
+    assert "grace" not in dict(statements(site.store)).values()
+
+
+@pytest.mark.parametrize("away", ["help", "scrolled"])
+def test_a_key_never_answers_a_pair_that_is_not_in_view(site: Site, away: str) -> None:
+    submit_pairs(site.store, 3)
+    page = site.entered(viewport={"width": 1200, "height": 400})
+    first = shown(page)
+    if away == "help":
+        page.keyboard.press("?")
+        expect(page.locator("#help table")).to_be_in_viewport()
+    for key in ("d", "u", "Space"):
+        page.evaluate("() => scrollTo(0, document.body.scrollHeight)")
+        expect(page.locator(".pair")).not_to_be_in_viewport()
+        page.keyboard.press(key)
+        expect(page.locator("#notice")).to_contain_text("press the key again")
+        see_both(page)
+        assert shown(page) == first
+    assert statements(site.store) == []
+    press(page, "d")
+    assert shown(page) != first
+    see_both(page)
+
+
+def test_the_button_that_has_the_focus_answers_no_pair_out_of_view_either(site: Site) -> None:
+    submit_pairs(site.store, 1)
+    page = site.entered(viewport={"width": 1200, "height": 400})
+    page.get_by_role("button", name="Different").focus()
+    page.evaluate("() => scrollTo(0, document.body.scrollHeight)")
+    page.keyboard.press("Enter")
+    expect(page.locator("#notice")).to_contain_text("press the key again")
+    assert statements(site.store) == []
+
+
+def test_in_a_small_window_both_texts_are_read_one_after_the_other(site: Site) -> None:
+    submit_pairs(site.store, 2)
+    page = site.entered(viewport={"width": 320, "height": 180})  # as at 400 %
+    older, newer = page.locator(".said").all()
+    expect(newer).not_to_be_in_viewport()
+    older.scroll_into_view_if_needed()
+    page.keyboard.press("d")
+    expect(newer).to_be_in_viewport()
+    assert statements(site.store) == []
+    press(page, "d")
+    assert statements(site.store)[0] == ("separated", "grace")
+
+
 def carried_out_unheard(route: Route) -> None:
     """Have the server do it, and the connection break before its answer comes."""
     route.fetch()
@@ -278,6 +393,7 @@ def test_hostile_texts_are_shown_as_what_they_are(site: Site) -> None:
         assert page.evaluate("() => window.pwned") is None
         assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
         assert page.locator("main img, main script, main i").count() == 0
+        page.locator(".said").last.scroll_into_view_if_needed()
         press(page, "d")
     assert "<script>window.pwned = 1</script>" in seen
     assert "{{ 7 * 7 }}" in seen

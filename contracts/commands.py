@@ -270,7 +270,10 @@ class Access(OwnerCommand):
 
 
 class Embed(OwnerCommand):
-    """The vector of a text that was stored while the model was down, by its first candidate."""
+    """The late vector of a text, by its first candidate.
+
+    The text was stored while the model was down, or before long texts had windows.
+    """
 
     command: Literal["embed"] = "embed"
     candidate_id: str

@@ -339,7 +339,7 @@ class OnSessionData(Light):
 
 
 class EmbeddedData(Light):
-    """The vector of a candidate's text under another model."""
+    """The vector of a candidate's text: it came late, got its windows, or is of another model."""
 
     candidate_id: str
     vector: Vector

@@ -364,11 +364,13 @@ class SessionRequest(Request):
 class EmbedRequest(Request):
     """`palimpsest embed`: vectors for texts of an owner that were stored while the model was down.
 
-    A part of them; the answer says how many are `left`.
+    With `long`, windows for those longer than the model's input that were stored before there were
+    any. A part of them; the answer says how many are `left`.
     """
 
     request: Literal["embed"] = "embed"
     owner_id: Name
+    long: bool = False
 
 
 class CheckRequest(Request):

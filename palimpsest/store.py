@@ -879,14 +879,18 @@ class Palimpsest:
         self,
         *,
         owner_id: Name | None = None,
+        long: bool = False,
+        dry_run: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> dict[str, int]:
         """Embed texts that were stored while the model was down: all, or one owner's.
 
-        Returns how many were `embedded` and are `left`; `progress` receives both in between. They
-        are not decided again. RefusedError if the model is still down.
+        With `long`, the ends of texts longer than the model's input that were stored before these
+        were embedded. Returns how many were `embedded` and are `left`; `progress` receives both in
+        between, and `dry_run` embeds none. They are not decided again. RefusedError if the model is
+        still down.
         """
-        return embed_late(self._gateway, owner_id, progress)
+        return embed_late(self._gateway, owner_id, progress, long=long, dry_run=dry_run)
 
     def settle(self, requests: Sequence[SettleRequest]) -> builtins.list[JsonObject | RefusedError]:
         """Deliver the judge's verdicts about pending candidates; an answer or refusal for each."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,13 @@ class StubEngine:
         return [
             Tokens([], bool(windows := windows_of(text)), _unknown(text), windows) for text in texts
         ]
+
+
+class BeforeWindows(StubEngine):
+    """The engine as it was when it embedded the beginning of a long text alone."""
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        return [replace(one, windows=None) for one in super().embed(texts)]
 
 
 def _embedding(text: str) -> Embedding:

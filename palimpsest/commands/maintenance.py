@@ -16,7 +16,7 @@ from rich.console import Group
 from rich.text import Text
 
 from palimpsest.commands import rendering
-from palimpsest.commands.invocation import OneOwner, invocation
+from palimpsest.commands.invocation import DryRun, OneOwner, invocation
 from palimpsest.commands.rendering import shown
 from palimpsest.commands.shell import FAILED
 from palimpsest.contracts.errors import ModelError, PalimpsestError, StoreError
@@ -94,17 +94,28 @@ def schemas(
 
 
 @app.command(epilog="Example: palimpsest embed")
-def embed(context: typer.Context, owner: OneOwner = None) -> None:
+def embed(
+    context: typer.Context,
+    owner: OneOwner = None,
+    long: Annotated[
+        bool, typer.Option("--long", help="Embed the ends of long texts that lack it.")
+    ] = False,
+    dry_run: DryRun = False,
+) -> None:
     """Embed texts that were stored while the model was down, as the policy allows.
 
-    It also happens automatically after an owner's next new text. Exit
-    status 3 if the model is still down.
+    It also happens automatically after an owner's next new text. With
+    --long, it embeds the ends of texts longer than the model's input that
+    were stored before these were embedded. Exit status 3 if the model is
+    still down.
     """
     call = invocation(context)
     with call.store() as store, call.output.progress() as report:
         call.require_owner(store, owner)
         answer = store.embed(
             owner_id=owner,
+            long=long,
+            dry_run=dry_run,
             progress=lambda done, left: report(f"{done:,} embedded", done / (done + left)),
         )
     call.output.answer(answer, lambda: rendering.fields(answer))

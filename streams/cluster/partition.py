@@ -298,10 +298,10 @@ class PartitionExecutor:
         self.step()
         return self._writer.run(command)
 
-    def embed_late(self, owner_id: str) -> int:
+    def embed_late(self, owner_id: str, *, long: bool) -> tuple[int, int]:
         """As `Writer.embed_late`; another partition's owner is refused."""
         self._require_mine(owner_id)
-        return self._writer.embed_late(owner_id)
+        return self._writer.embed_late(owner_id, long=long)
 
     def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
         """As `Writer.foresee`; another partition's owner is refused."""

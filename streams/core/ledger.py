@@ -530,6 +530,11 @@ class Ledger:
         """Every memory once, in the order of their earliest members."""
         return [entry.memory for entry in self.entries.values() if entry.memory.id == entry.id]
 
+    def without_windows(self) -> list[Distinct]:
+        """The texts of which only the beginning is embedded: from before long ones had windows."""
+        rows = (distinct for scope in self.scopes.values() for distinct in scope.rows)
+        return [one for one in rows if one.vector is not None and not one.vector.covers_text]
+
     def at(self, now: datetime) -> datetime:
         """`now`, or the last decision's time where the clock went back."""
         return now if self.last_time is None or now > self.last_time else self.last_time

@@ -161,13 +161,19 @@ def compose(command: Compose, ledger: Ledger, policy: Policy, now: datetime) -> 
 
 
 def embed(command: Embed, ledger: Ledger, now: datetime) -> Result:
-    """`embedded`: a text has its vector now; nothing if it has one already, or is empty."""
+    """`embedded`: a text has its vector now, or its windows; nothing if it has them or is empty.
+
+    A vector that gets windows stays as it was recorded: decisions rest on it.
+    """
     entry = ledger.entries.get(command.candidate_id)
     if entry is None:
         return unknown_candidate(command.candidate_id)
-    if entry.distinct.vector is not None or not entry.text:
+    known, vector = entry.distinct.vector, command.vector
+    if not entry.text or (known is not None and (known.covers_text or not vector.covers_text)):
         return []
-    data = EmbeddedData(candidate_id=entry.id, vector=command.vector)
+    if known is not None and known.model == vector.model and vector.windows is not None:
+        vector = structs.replace(known, windows=vector.windows)
+    data = EmbeddedData(candidate_id=entry.id, vector=vector)
     return [Embedded(**head(command, entry.id, now), data=data)]
 
 

@@ -215,6 +215,12 @@ class Log(Database):
             yield from chunk
             after = chunk[-1]
 
+    def owners_with_long_texts(self) -> list[str]:
+        """The ids of owners with texts longer than their model's input; reads the whole log."""
+        long = "SELECT owner_no FROM events WHERE instr(line, CAST('\"truncated\":true' AS BLOB))"
+        sql = f"SELECT owner_id FROM owners WHERE owner_no IN ({long}) ORDER BY owner_id"  # noqa: S608 - no values
+        return [row[0] for row in self.rows(sql)]
+
     def owners_since(self, position: int, *, upto: int) -> list[str]:
         """The ids of owners with events after a position, up to and including another."""
         numbers = "SELECT DISTINCT owner_no FROM events WHERE position > ? AND position <= ?"

@@ -61,8 +61,8 @@ class Executor(Protocol):
     def compared(self, update: Update) -> Update:
         """An agent's update with its near texts, in a scope where forgotten ones are guarded."""
 
-    def embed_late(self, owner_id: str) -> int:
-        """Embed some of the texts that have no vector yet; returns how many."""
+    def embed_late(self, owner_id: str, *, long: bool) -> tuple[int, int]:
+        """Embed some texts that lack a vector or windows: how many, and how many are left."""
 
     def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
         """The events by which a candidate would be decided on, or its outcome without any."""
@@ -123,7 +123,7 @@ class DryRun:
         """No model is asked in a dry run, so rewordings are not found."""
         return update
 
-    def embed_late(self, owner_id: str) -> int:
+    def embed_late(self, owner_id: str, *, long: bool) -> tuple[int, int]:  # noqa: ARG002
         """No model is asked in a dry run."""
         raise UsageError(f"embed requests have no dry run (owner {owner_id})")
 

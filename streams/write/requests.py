@@ -493,12 +493,11 @@ def _expanded(ledger: Ledger, request: BulkRequest) -> Sequence[Step]:
 
 
 def _embedded(executor: Executor, request: EmbedRequest) -> JsonObject:
-    """Late vectors; refused if the model is still down."""
+    """Late vectors, or windows; refused if the model is still down."""
     try:
-        done = executor.embed_late(request.owner_id)
+        done, left = executor.embed_late(request.owner_id, long=request.long)
     except ModelError as error:
         raise RefusedError("embedder_down", str(error)) from error
-    left = len(executor.ledger(request.owner_id).unembedded)
     if left and not done:
         raise RefusedError("embedder_down", "there is still no model: `palimpsest doctor` says why")
     return {"embedded": done, "left": left}

@@ -50,7 +50,7 @@ from palimpsest.contracts.requests import CheckRequest, PolicyRequest
 from palimpsest.streams.core.decide import decide, execute, refused
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.exact import verbatim_target
-from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.ledger import Distinct, Entry, Ledger
 from palimpsest.streams.core.record import policy_event
 from palimpsest.streams.core.text import content_of, identity_of
 from palimpsest.streams.core.touched import Touched
@@ -96,6 +96,8 @@ MANY = 64
 """Inputs of a window from which on the collector rests, so that it does not walk all ledgers."""
 LATE = 64
 """Late texts that are embedded after a newcomer, once the model is back: about half a second."""
+LATE_LONG = 4
+"""Long texts that are embedded at once: a worker decides on nothing meanwhile."""
 
 CheckType = Literal["exact", "semantic", "total"]
 CheckTimer = Callable[[CheckType, float], None]
@@ -273,30 +275,40 @@ class Writer:
             self._embed_late(ledger)
         return self._outcome(one, ledger, events)
 
-    def embed_late(self, owner_id: str) -> int:
-        """Embed some of an owner's texts that have no vector, also if the model was just down."""
+    def embed_late(self, owner_id: str, *, long: bool) -> tuple[int, int]:
+        """Embed some of an owner's texts that lack a vector, also if the model was just down.
+
+        Or those that lack windows. Returns how many, and how many are left.
+        """
         self._vectors.try_again()
-        return self._embed_late(self.ledger(owner_id))
+        ledger = self.ledger(owner_id)
+        if not long:
+            return self._embed_late(ledger), len(ledger.unembedded)
+        lacking = ledger.without_windows()
+        done = self._embed_each(ledger, lacking[:LATE_LONG], "windows")
+        return done, len(lacking) - done
 
     def _embed_late(self, ledger: Ledger) -> int:
         """Embed texts that were stored while the model was down; returns how many.
 
         At most `LATE` at once, the oldest first. They are not decided on again.
         """
-        lacking = [*islice(ledger.unembedded.values(), LATE)]
+        return self._embed_each(ledger, [*islice(ledger.unembedded.values(), LATE)], "embedded")
+
+    def _embed_each(self, ledger: Ledger, lacking: Sequence[Distinct], what: str) -> int:
         firsts = [distinct.members[0] for distinct in lacking]
         found = self._vectors.all([first.text for first in firsts], self.policy)
-        late = [(first, found[first.text]) for first in firsts if first.text in found]
-        for first, vector in late:
-            self.apply(
-                Embed(
-                    command_id=event_id(first.id, f"embedded:{vector.model}"),
-                    owner_id=ledger.owner_id,
-                    candidate_id=first.id,
-                    vector=vector,
-                )
+        late = [
+            Embed(
+                command_id=event_id(first.id, f"{what}:{vector.model}"),
+                owner_id=ledger.owner_id,
+                candidate_id=first.id,
+                vector=vector,
             )
-        return len(late)
+            for first in firsts
+            if (vector := found.get(first.text)) is not None
+        ]
+        return sum(bool(self.apply(command)) for command in late)
 
     def _admission(
         self, one: Input, prepared: Prepared, owner: Loaded, vectors: dict[str, Vector]

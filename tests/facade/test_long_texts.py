@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from palimpsest import Palimpsest, local_gateway
+from palimpsest import Palimpsest, RefusedError, local_gateway, store
+from palimpsest.contracts.events import Decided, Embedded, Vector
+from palimpsest.contracts.wire import decode
+from palimpsest.streams.embedder import load_engine
 from palimpsest.streams.policies import load_policy
-from tests.stub_engine import LONGEST
+from tests.stub_engine import LONGEST, BeforeWindows, load_stub
 
 FILL = [f"filler{n}" for n in range(3 * LONGEST)]
 LONG = " ".join(FILL) + " ada is allergic to peanuts"
@@ -88,3 +93,100 @@ def test_large_owners_are_found_by_windows_too(
     assert by_lancedb() == long
     memories.forget([long])
     assert by_lancedb() != long
+
+
+# -- texts that were stored before long ones had windows -------------------------------------------
+
+
+END = "ada is allergic to peanuts"
+SAME = LONG.replace("filler0", "opening")
+"""As long, and of another first word."""
+
+
+@pytest.fixture(name="old")
+def stored_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Palimpsest:
+    """Ada's long text, and ten of Ben's beside one that fits."""
+    monkeypatch.setattr(store, "load_engine", lambda *_args, **_kwargs: BeforeWindows())
+    with Palimpsest.open(tmp_path / "store", by="person", policy="replace-or-merge") as made:
+        keep(made, LONG, *OTHERS)
+        rows = [*(f"ben{n} {LONG}" for n in range(10)), "ben is well"]
+        made.submit([{"owner_id": "ben", "text": text, "id": text[:5]} for text in rows])
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    return made
+
+
+def reopened(old: Palimpsest, engine: str = "onnx") -> Palimpsest:
+    return Palimpsest.open(old.folder, create=False, by="person", engine=engine)  # type: ignore[arg-type]
+
+
+def long_of(memories: Palimpsest) -> str:
+    [long] = (one for one in memories.list("ada")["memories"] if one["face"] == LONG)
+    return long["memory_id"]
+
+
+def vectors_of(old: Palimpsest) -> dict[str, list[Vector | None]]:
+    """What was recorded for each candidate, in order."""
+    told: dict[str, list[Vector | None]] = {}
+    for _, line in old.gateway.log.lines():
+        match event := decode(line):
+            case Decided():
+                told.setdefault(event.subject, []).append(event.data.content.vector)
+            case Embedded():
+                told.setdefault(event.data.candidate_id, []).append(event.data.vector)
+    return told
+
+
+def test_old_long_texts_get_their_windows_on_request(old: Palimpsest) -> None:
+    """All of one owner's, then all; what was recorded of their beginnings stays."""
+    so_far: list[tuple[int, int]] = []
+    with reopened(old) as reader:
+        memories = [one["memory_id"] for one in reader.list("ada")["memories"]]
+        long = long_of(reader)
+        assert found(reader, END) != long
+        assert reader.embed() == {"embedded": 0, "left": 0}
+        assert reader.embed(long=True, dry_run=True) == {"embedded": 0, "left": 11}
+        assert reader.embed(long=True, owner_id="ada") == {"embedded": 1, "left": 0}
+        assert found(reader, END) == long
+        told = reader.embed(long=True, progress=lambda *now: so_far.append(now))
+        assert told == {"embedded": 10, "left": 0}
+        assert so_far == [(4, 6), (8, 2), (10, 0)]
+        before = reader.position
+        assert reader.embed(long=True) == {"embedded": 0, "left": 0}
+        assert reader.position == before
+        assert memories == [one["memory_id"] for one in reader.list("ada")["memories"]]
+        for first, *late in vectors_of(reader).values():
+            assert first is not None
+            assert [(one.data, one.covers_text) for one in late if one] == (
+                [(first.data, True)] if first.truncated else []
+            )
+        assert reader.verify()["differences"] == 0
+        reader.rebuild()
+        assert reader.verify()["differences"] == 0
+
+
+def test_old_long_texts_are_joined_by_cosine_once_they_have_their_windows(old: Palimpsest) -> None:
+    """And the join is taken out like any other."""
+    with reopened(old) as writer:
+        assert decisions(writer, SAME) == ["pending"]
+        writer.embed(long=True)
+        [joined] = writer.submit({"owner_id": "ada", "text": SAME.replace("opening", "start")})
+        assert joined.decision == "superseded"
+        writer.unmerge(decision_id=str(joined.decision_id))
+        assert long_of(writer) == joined.joined_to
+
+
+def test_large_owners_are_found_by_late_windows_too(
+    old: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with reopened(old) as writer:
+        long = long_of(writer)
+        writer.embed(long=True)
+    monkeypatch.setattr(local_gateway, "FOLDED_EVENTS", 0)
+    with reopened(old) as reader:
+        assert found(reader, END) == long
+
+
+def test_windows_need_a_model(old: Palimpsest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "load_engine", load_engine)
+    with reopened(old, "none") as reader, pytest.raises(RefusedError, match="embedder_down"):
+        reader.embed(long=True)

@@ -71,7 +71,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "progress": nothing,
         **SAID,
     },
-    "embed": {"owner_id": "ada", "progress": nothing},
+    "embed": {"owner_id": "ada", "long": True, "dry_run": True, "progress": nothing},
     "end_session": {"owner_id": "ada", "session_id": "s"},
     "export_log": {"file": "exported.jsonl", "progress": nothing},
     "find": {

@@ -36,6 +36,8 @@ class Compared(TypedDict):
     """A candidate that was looked at, with its memory, its scores and the guard's findings.
 
     `text` is its own, `face` what speaks for its memory now, and `version` that memory's.
+    `covered`, if one of the two texts is longer than the model's input, is the lowest cosine of any
+    window of either with its nearest in the other.
     """
 
     candidate_id: str
@@ -47,6 +49,7 @@ class Compared(TypedDict):
     jaccard: float | None
     near_identical: bool | None
     cues: list[str]
+    covered: float | None
 
 
 class SimilarFact(TypedDict):

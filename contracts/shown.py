@@ -156,6 +156,7 @@ class ShownMember(TypedDict):
     pending: bool
     check: str | None
     cues: list[str]
+    covered: float | None
     reasoning: str | None
     supports: list[Support]
 

@@ -1006,7 +1006,8 @@ class Palimpsest:
     ) -> builtins.list[Alike]:
         """An owner's similar memories across namespaces; nothing is joined.
 
-        By the cosine of their faces, the nearest pair first.
+        By the cosine of their faces, the nearest pair first; of long ones by that of the window of
+        either that is the least like any of the other.
         """
         return across_namespaces(self._gateway, owner_id, at_least, limit)
 

@@ -268,6 +268,7 @@ def shown_member(gateway: LocalGateway, entry: Entry) -> ShownMember:
         "pending": entry.pending,
         "check": evidence.check if evidence else None,
         "cues": [str(cue) for cue in neighbour.cues] if neighbour else [],
+        "covered": neighbour.covered if neighbour else None,
         "reasoning": verdict.reasoning if verdict else None,
         "supports": [
             {"joined_to": e.older.id, "decision": e.decision, "decision_id": e.id}

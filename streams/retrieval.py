@@ -58,10 +58,11 @@ def coverage(one: Vector | None, other: Vector | None) -> float | None:
         return None
     if not (one.covers_text and other.covers_text) or one.dimension != other.dimension:
         return None
-    return covered(_windows_of(one), _windows_of(other))
+    return covered(windows_of(one), windows_of(other))
 
 
-def _windows_of(vector: Vector) -> Float16:
+def windows_of(vector: Vector) -> Float16:
+    """The numbers of a recorded vector and of its windows, (windows, dimension)."""
     return np.stack([vector_of(window) for window in vector.each()])
 
 

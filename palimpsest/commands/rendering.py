@@ -507,10 +507,11 @@ def _label(member: Member) -> RenderableType:
 
 
 def _reason(member: Member) -> str:
-    similarity = member.get("similarity")
+    similarity, covered = member.get("similarity"), member.get("covered")
     parts = [
         str(member["decision"]),
         *([] if similarity is None else [f"similarity {similarity:.4f}"]),
+        *([] if covered is None else [f"covered {covered:.4f}"]),
         *([f"by the check {member['check']}"] if member.get("check") else []),
         *([f"from {member['source']}"] if member.get("source") else []),
         *([str(member["decided_at"])] if member.get("decided_at") else []),
@@ -588,7 +589,7 @@ def _looked_at(evidence: Mapping[str, Any]) -> Sequence[RenderableType]:
     asked = evidence.get("asked", [])
     lines: list[RenderableType] = []
     for one in evidence.get("neighbours", []):
-        scored = [(name, one.get(name)) for name in ("cosine", "jaccard")]
+        scored = [(name, one.get(name)) for name in ("cosine", "covered", "jaccard")]
         scores = "  ".join(f"{name} {score:.4f}" for name, score in scored if score is not None)
         cues = "".join(f"  cue {cue}" for cue in one.get("cues", []))
         judge = "  asked the judge" if one["candidate_id"] in asked else ""

@@ -331,7 +331,10 @@ class FeedQuery(Strict):
 
 
 class Added(TypedDict):
-    """What became of a memory that was offered. `known`: it was offered before, by the same id."""
+    """What became of a memory that was offered. `known`: it was offered before, by the same id.
+
+    `windows`: the parts in which a text longer than the model's input is embedded, else null.
+    """
 
     result: Literal["decided", "known", "invalid", "published"]
     candidate_id: str | None
@@ -342,6 +345,7 @@ class Added(TypedDict):
     reason: str | None
     detail: str | None
     similar_facts: list[dict[str, Any]] | None
+    windows: int | None
 
 
 class AddedMany(TypedDict):

@@ -170,6 +170,8 @@ def added(outcome: Answer) -> list[Line]:
         lines.append(
             Line(None, f"If the join is wrong: undo with id {short(outcome['decision_id'])}.")
         )
+    if windows := outcome["windows"]:
+        lines.append(Line(None, f"It is long: {windows} windows of it are compared and searched."))
     similar = outcome["similar_facts"] or ()
     if similar:
         lines.append(Line(None, "It resembles, and did not join:"))

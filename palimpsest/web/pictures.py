@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -140,6 +141,7 @@ def _steps(evidence: dict[str, Any] | None, pair: Pair, sides: Sides) -> list[St
     steps += [
         _words_in_common(seen, evidence["thresholds"]),
         _measured("Cosine", seen.get("cosine"), evidence["thresholds"], cosine),
+        *_windows(seen, evidence["thresholds"], cosine),
         _guard(seen),
         *_verdicts(evidence, sides.older.id),
     ]
@@ -172,6 +174,14 @@ def _measured(
     reached = next((one for one in mine if score >= one["at_least"]), None)
     outcome = _plain(reached["then"]) if reached else ("below" if mine else "")
     return Step(name, f"{score:.4f}", found, max(0.0, min(score, 1.0)), marks, outcome)
+
+
+def _windows(
+    seen: dict[str, Any], thresholds: list[dict[str, Any]], checks: tuple[str, ...]
+) -> Iterator[Step]:
+    """Of texts beyond the model's input: the window with the least like counterpart."""
+    if seen.get("covered") is not None:
+        yield _measured("Windows", seen["covered"], thresholds, checks)
 
 
 def _words_in_common(seen: dict[str, Any], thresholds: list[dict[str, Any]]) -> Step:

@@ -89,4 +89,5 @@ def _compared(seen: Neighbour, ledger: Ledger) -> Compared:
         jaccard=seen.jaccard,
         near_identical=seen.near_identical,
         cues=[str(cue) for cue in seen.cues],
+        covered=seen.covered,
     )

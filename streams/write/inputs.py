@@ -38,6 +38,8 @@ class Outcome:
     `reason` and `detail` say why. `published` ones are decided on by a cluster, later.
     `similar_facts` are memories that a newcomer resembles and did not join, where the policy asks.
     One that was admitted and is not recalled because of a forgetting has the reason `forgotten`.
+    `windows`, of a text longer than the model's input, are the parts that it is embedded in: 1 if
+    that is only its beginning.
     """
 
     result: Result
@@ -49,6 +51,7 @@ class Outcome:
     reason: str | None = None
     detail: str | None = None
     similar_facts: list[SimilarFact] | None = None
+    windows: int | None = None
 
 
 def similar_facts(evidence: Evidence, entries: Mapping[str, Entry]) -> list[SimilarFact] | None:
@@ -59,6 +62,12 @@ def similar_facts(evidence: Evidence, entries: Mapping[str, Entry]) -> list[Simi
         SimilarFact(id=memory.id, assertion=memory.face.text, similarity=score)
         for memory, score in found
     ] or None
+
+
+def window_count(entry: Entry) -> int | None:
+    """The parts that a candidate's text is embedded in; None if the model sees it whole."""
+    vector = entry.distinct.vector
+    return len(vector.each()) if vector is not None and vector.truncated else None
 
 
 def withheld(entry: Entry) -> dict[str, Any]:

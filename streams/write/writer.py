@@ -77,6 +77,7 @@ from palimpsest.streams.write.inputs import (
     rejected,
     similar_facts,
     why_invalid,
+    window_count,
     withheld,
 )
 from palimpsest.streams.write.owners import Loaded, Owners, fold_owner
@@ -414,6 +415,7 @@ class Writer:
                 similar_facts=similar_facts(first.evidence, entries)
                 if isinstance(first, DecidedData) and first.evidence.similar
                 else None,
+                windows=window_count(entry),
             )
         event_id = invalid_id(digest(one.row.raw))
         if last is not None:
@@ -591,4 +593,5 @@ def _known(known: Entry) -> Outcome:
         None,
         known.memory.id,
         **withheld(known),
+        windows=window_count(known),
     )

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from palimpsest import Palimpsest, RefusedError, local_gateway, store
+from palimpsest.commands.rendering import _reason
 from palimpsest.contracts.events import Decided, Embedded, Vector
 from palimpsest.contracts.wire import decode
 from palimpsest.streams.embedder import load_engine
 from palimpsest.streams.policies import load_policy
-from tests.stub_engine import LONGEST, BeforeWindows, load_stub
+from palimpsest.streams.retrieval import coverage
+from tests.stub_engine import LONGEST, BeforeWindows, load_stub, windows_of
 
 FILL = [f"filler{n}" for n in range(3 * LONGEST)]
 LONG = " ".join(FILL) + " ada is allergic to peanuts"
@@ -68,10 +70,60 @@ def test_two_texts_with_other_ends_wait(unguarded: Palimpsest, turn: int) -> Non
     """Their beginnings are the same, which is all that was compared once."""
     other = " ".join([*FILL, *(f"other{n}" for n in range(20))])
     rows = [{"owner_id": "ada", "text": text} for text in (LONG, other)[::turn]]
-    first, second = unguarded.submit(rows)
+    foreseen = [unguarded.check(rows[1])["neighbours"]]
+    first = unguarded.submit(rows[0])[0]
+    foreseen.append(unguarded.check(rows[1])["neighbours"])
+    second = unguarded.submit(rows[1])[0]
     assert (first.decision, second.decision) == ("stored", "pending")
-    shown = unguarded.show_candidate(str(second.candidate_id))
-    assert "truncated" in str(shown)
+    [shown] = unguarded.show_candidate(str(second.candidate_id))["evidence"]["neighbours"]
+    assert "truncated" in shown["cues"]
+    assert shown["covered"] < 0.5 < shown["cosine"]
+    assert foreseen[0] == []
+    assert [one["covered"] for one in foreseen[1]] == [shown["covered"]]
+
+
+def test_an_outcome_says_how_many_windows_a_long_text_has(memories: Palimpsest) -> None:
+    """The second and the third time, too: as a repeat, and by its id."""
+    rows = [{"owner_id": "ada", "text": text, "id": text[:9]} for text in (LONG, OTHERS[0])]
+    rows.append({"owner_id": "ada", "text": LONG, "id": "repeat"})
+    windows = 1 + len(windows_of(LONG))
+    for _ in range(2):
+        assert [one.windows for one in memories.submit(rows)] == [windows, None, windows]
+
+
+def test_what_a_join_of_long_texts_rests_on_is_shown(unguarded: Palimpsest) -> None:
+    other = " ".join(["opening", *FILL[1:]]) + " ada is allergic to peanuts"
+    memory = keep(unguarded, LONG, other)[0]
+    _, joined = unguarded.show(memory)["members"]
+    assert joined["covered"] is not None
+    assert 0.9 < joined["covered"] <= (joined["similarity"] or 0.0)
+    assert f"covered {joined['covered']:.4f}" in _reason(joined)
+
+
+def test_likeness_is_by_all_windows(memories: Palimpsest) -> None:
+    """Of two texts with the same beginning and other ends it is low; a short one is like itself."""
+    same = " ".join(["opening", *FILL[1:]]) + " ada is allergic to peanuts"
+    ends = " ".join([*FILL, *(f"other{n}" for n in range(20))])
+    texts = {"a": LONG, "b": ends, "c": same, "d": OTHERS[0], "e": f"{OTHERS[0]} now"}
+    memories.submit([{"owner_id": "ada", "namespace": n, "text": t} for n, t in texts.items()])
+    vectors = {
+        n: entry.distinct.vector
+        for entry in memories.gateway.ledger("ada").entries.values()  # type: ignore[union-attr]
+        for n in texts
+        if texts[n] == entry.text
+    }
+    found = {
+        (one["a"].split("/")[3], one["b"].split("/")[3]): one
+        for one in memories.likeness("ada", at_least=0.0)
+    }
+    assert found["a", "c"]["similarity"] == coverage(vectors["a"], vectors["c"])
+    assert found["a", "b"]["similarity"] == coverage(vectors["a"], vectors["b"])
+    assert found["a", "b"]["similarity"] < 0.5
+    near = memories.likeness("ada", at_least=0.8)
+    assert [(one["a_face"], one["b_face"]) for one in near] == [
+        (LONG, same),
+        (OTHERS[0], f"{OTHERS[0]} now"),
+    ]
 
 
 def test_large_owners_are_found_by_windows_too(
@@ -128,11 +180,11 @@ def vectors_of(old: Palimpsest) -> dict[str, list[Vector | None]]:
     """What was recorded for each candidate, in order."""
     told: dict[str, list[Vector | None]] = {}
     for _, line in old.gateway.log.lines():
-        match event := decode(line):
-            case Decided():
-                told.setdefault(event.subject, []).append(event.data.content.vector)
-            case Embedded():
-                told.setdefault(event.data.candidate_id, []).append(event.data.vector)
+        event = decode(line)
+        if isinstance(event, Decided):
+            told.setdefault(event.subject, []).append(event.data.content.vector)
+        if isinstance(event, Embedded):
+            told.setdefault(event.subject, []).append(event.data.vector)
     return told
 
 
@@ -168,6 +220,8 @@ def test_old_long_texts_are_joined_by_cosine_once_they_have_their_windows(old: P
     """And the join is taken out like any other."""
     with reopened(old) as writer:
         assert decisions(writer, SAME) == ["pending"]
+        again = {"owner_id": "ben", "text": f"ben0 {LONG}", "id": "ben0 "}
+        assert writer.submit(again)[0].windows == 1, "its beginning alone"
         writer.embed(long=True)
         [joined] = writer.submit({"owner_id": "ada", "text": SAME.replace("opening", "start")})
         assert joined.decision == "superseded"

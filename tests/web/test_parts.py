@@ -24,7 +24,14 @@ from palimpsest.web.days_page import SPAN, _parsed, _row
 from palimpsest.web.door import MOST_DIGITS, MOST_FIELDS, _fields, whole_number
 from palimpsest.web.kinds import FAMILIES
 from palimpsest.web.pairs import Pairs, _path
-from palimpsest.web.pictures import _guard, _looked_at, _measured, _verdicts, _words_in_common
+from palimpsest.web.pictures import (
+    _guard,
+    _looked_at,
+    _measured,
+    _verdicts,
+    _windows,
+    _words_in_common,
+)
 from palimpsest.web.rendering import EXCERPT, excerpt, render, shown, words
 from palimpsest.web.sessions import (
     LINK_SECONDS,
@@ -361,6 +368,12 @@ def test_a_score_is_told_by_the_threshold_that_it_reaches(
     assert step.thresholds == ("0.92 and more: auto reject", "0.85 and more: pending")
     assert step.marks == (0.92, 0.85)
     assert _measured("Cosine", 0.5, THRESHOLDS, ("session",)).outcome == ""
+
+
+def test_windows_are_a_step_of_long_texts_alone() -> None:
+    assert [*_windows({"cosine": 0.95}, THRESHOLDS, ("cosine",))] == []
+    [step] = _windows({"cosine": 0.95, "covered": 0.5}, THRESHOLDS, ("cosine",))
+    assert (step.name, step.found, step.outcome) == ("Windows", "0.5000", "below")
 
 
 @pytest.mark.parametrize(

@@ -90,10 +90,10 @@ class Happened(TypedDict):
 
     `candidate_id` is who it is about, and `other_id` the other one where it is about two. `answers`
     is the event that it answers. In a history, `face` is the memory's after the event, and `text`
-    what an admitted candidate said.
+    what an admitted candidate said. A server's agents get no `position`: it counts all owners.
     """
 
-    position: int
+    position: NotRequired[int]
     event: str
     event_id: str
     decided_at: str

@@ -40,7 +40,9 @@ class Hit(TypedDict):
 
 
 class Plan(TypedDict):
-    """What was found, first what mentions the query. `position` is the log's when it was asked.
+    """What was found, first what mentions the query.
+
+    `position` is the log's when it was asked; a server's agents do not get it.
 
     The `token` stands for these memories as they are, for all and for any of them: it no longer
     covers one that has another member or another face, whatever else the log got meanwhile.
@@ -48,7 +50,7 @@ class Plan(TypedDict):
 
     owner_id: str
     query: str
-    position: int
+    position: NotRequired[int]
     token: str
     hits: list[Hit]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, Self, TypedDict
 
 from pydantic import Field, model_validator
 
@@ -323,9 +323,12 @@ class ShowQuery(Strict):
 
 
 class FeedQuery(Strict):
-    """Decisions after a position; where there is none, wait so many seconds for one."""
+    """Decisions after a page's `next`; where there is none, wait so many seconds for one.
 
-    after: Position = 0
+    Reviewers and operators may name a position of the log.
+    """
+
+    after: Annotated[Position | SomeId, Field(union_mode="left_to_right")] = 0
     limit: Annotated[int, Field(ge=1, le=MOST_PAGE)] = 50
     wait: Annotated[float, Field(ge=0, le=LONGEST_WAIT, allow_inf_nan=False)] = 0.0
 
@@ -361,9 +364,9 @@ class FoundMemories(TypedDict):
 
 
 class DecisionRow(TypedDict):
-    """A decision as the log has it, without texts."""
+    """A decision as the log has it, without texts; an agent gets no `position`."""
 
-    position: int
+    position: NotRequired[int]
     decision_id: str
     candidate_id: str | None
     joined_to: str | None
@@ -379,4 +382,4 @@ class Feed(TypedDict):
     """Decisions in the order of the log; `next` is where to go on: the next request's `after`."""
 
     decisions: list[DecisionRow]
-    next: int
+    next: int | str

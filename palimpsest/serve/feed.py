@@ -8,8 +8,10 @@ from typing import cast
 
 from palimpsest.asynchronous import AsyncPalimpsest
 from palimpsest.serve.bodies import DecisionRow, Feed
+from palimpsest.serve.problems import ProblemError
 from palimpsest.store import Palimpsest
 
+NO_NEXT = "`after` should be the `next` of a page of this owner's decisions, or 0"
 PAUSE_SECONDS = 0.1
 """Between two looks at where the log ends; all who wait share them."""
 
@@ -32,14 +34,26 @@ class Feeds:
         """Have nobody wait any more."""
         self._ending.set()
 
-    async def after(self, owner_id: str, position: int, *, limit: int, wait: float) -> Feed:
-        """Decisions after a position; none after `wait` seconds without one."""
+    async def after(
+        self, owner_id: str, after: int | str, *, limit: int, wait: float, positions: bool
+    ) -> Feed:
+        """Decisions after a page's `next`; none after `wait` seconds without one.
+
+        Without `positions`, which count what all owners did, `next` is the id of a decision.
+        """
+        if not positions and isinstance(after, int) and after:
+            raise ProblemError(422, "invalid", NO_NEXT)
+        position = await self._store.call(_position_of, owner_id, after)
         until = time.monotonic() + wait
         while True:
-            found = await self._store.call(_page, owner_id, position, limit)
-            position = found["next"]
-            if found["decisions"] or not await self._moved(position, until):
-                return found
+            rows, position = await self._store.call(_page, owner_id, position, limit)
+            if rows or not await self._moved(position, until):
+                break
+        if positions:
+            return Feed(decisions=rows, next=position)
+        for row in rows:
+            del row["position"]
+        return Feed(decisions=rows, next=rows[-1]["decision_id"] if rows else after)
 
     async def _moved(self, position: int, until: float) -> bool:
         """Wait for the log to go beyond a position; False where it is too late, or the end."""
@@ -60,9 +74,24 @@ class Feeds:
         return await asyncio.shield(self._look)
 
 
-def _page(store: Palimpsest, owner_id: str, after: int, limit: int) -> Feed:
-    """A page. Decisions that others wrote and are not projected yet come later."""
+def _position_of(store: Palimpsest, owner_id: str, after: int | str) -> int:
+    """A position, or that of a decision of the owner; a problem for anything else."""
+    if isinstance(after, int):
+        return after
+    recorded = store.gateway.log.find(after)
+    if recorded is None or recorded.event.owner_id != owner_id:
+        raise ProblemError(422, "invalid", NO_NEXT)
+    return recorded.position
+
+
+def _page(
+    store: Palimpsest, owner_id: str, after: int, limit: int
+) -> tuple[list[DecisionRow], int]:
+    """A page, and the position that it reaches.
+
+    Decisions that others wrote and are not projected yet come later.
+    """
     store.gateway.refresh()
     upto = max(store.gateway.positions()["duckdb"], after)
     rows = cast("list[DecisionRow]", store.sql(_ROWS, [owner_id, after, upto, limit]))
-    return Feed(decisions=rows, next=rows[-1]["position"] if len(rows) == limit else upto)
+    return rows, rows[-1]["position"] if len(rows) == limit else upto

@@ -125,7 +125,9 @@ class Intents:
 
     async def find(self, query: str, *, by: Sequence[By], k: int, namespace: str | None) -> Plan:
         """Which memories are meant."""
-        return await self._store.find(self.owner_id, query, by=by, k=k, namespace=namespace)
+        plan = await self._store.find(self.owner_id, query, by=by, k=k, namespace=namespace)
+        self._without_positions(plan)
+        return plan
 
     async def check(self, memory: Mapping[str, Any]) -> Checked:
         """What would become of a memory; nothing is written."""
@@ -146,6 +148,7 @@ class Intents:
     async def history(self, memory_id: str) -> History:
         """Every event of a memory; of one that was forgotten, an agent sees no texts."""
         found = await self._with(memory_id, lambda store, own: store.history(own))
+        self._without_positions(*found["events"])
         if found["state"] == "retracted" and not self._shows_forgotten:
             return _without_texts(found)
         return found
@@ -155,7 +158,9 @@ class Intents:
         self._require_person_for(as_of)
         if as_of is None:
             await self.get(memory_id)
-        return await self._with(memory_id, lambda store, own: store.show(own, as_of=as_of))
+        shown = await self._with(memory_id, lambda store, own: store.show(own, as_of=as_of))
+        self._without_positions(*shown["timeline"])
+        return shown
 
     # -- changing and forgetting -------------------------------------------------------------------
 
@@ -371,6 +376,12 @@ class Intents:
         )
 
     # -- how it asks -------------------------------------------------------------------------------
+
+    def _without_positions(self, *answers: Plan | Happened) -> None:
+        """Leave out positions for an agent: they tell how much other owners did."""
+        if not self._caller.may_act_as("reviewer"):
+            for answer in answers:
+                answer.pop("position", None)
 
     def _require_person_for(self, as_of: AsOf | None) -> None:
         """Agents do not see in the past what was forgotten since."""

@@ -38,7 +38,11 @@ def all_operations(feeds: Feeds) -> list[Operation]:
         asked.caller.require_owner(asked.ids["owner"])
         query = asked.query
         return await feeds.after(
-            asked.ids["owner"], query.after, limit=query.limit, wait=query.wait
+            asked.ids["owner"],
+            query.after,
+            limit=query.limit,
+            wait=query.wait,
+            positions=asked.caller.may_act_as("reviewer"),
         )
 
     return [
@@ -49,7 +53,7 @@ def all_operations(feeds: Feeds) -> list[Operation]:
             "list_decisions",
             "GET",
             f"{OWNER}/decisions",
-            "The owner's decisions after a position of the log, oldest first; `wait` for the next.",
+            "The owner's decisions after the `next` of a page, oldest first; `wait` for more.",
             bodies.Feed,
             decisions,
             query=bodies.FeedQuery,

@@ -98,7 +98,7 @@ def test_a_body_that_does_not_come_is_408(tmp_path: Path) -> None:
 
 def test_a_token_and_the_server_have_only_so_many_at_once(tmp_path: Path) -> None:
     async def used(server: Server) -> None:
-        path = "/v1/owners/{}/decisions?after=9&wait=20"
+        path = "/v1/owners/{}/decisions?wait=20"
         waiting = [
             asyncio.ensure_future(server.ask("GET", path.format(owner), name=owner))
             for owner in ("ada", "ada", "bob")

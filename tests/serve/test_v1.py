@@ -160,9 +160,8 @@ def test_decisions_come_page_by_page_and_who_waits_gets_the_next(served: Use[Non
         news = await server.add("something else entirely")
         [decision] = (await waiting).json()["decisions"]
         assert decision["candidate_id"] == news["candidate_id"]
-        idle = asyncio.ensure_future(
-            server.ask("GET", path, params={"after": await server.twin.position(), "wait": 20})
-        )
+        asked = {"after": decision["decision_id"], "wait": 20}
+        idle = asyncio.ensure_future(server.ask("GET", path, params=asked))
         await asyncio.sleep(0.05)
         server.app.end()
         async with asyncio.timeout(10):
@@ -247,7 +246,7 @@ def test_a_page_of_decisions_goes_on_where_the_log_is(served: Use[None]) -> None
         await server.add("Bob bakes bread", "bob")
         head = await server.twin.position()
         for query, wanted in (("", head), ("?limit=1", 2), (f"?after={head + 9}", head + 9)):
-            found = (await server.ask("GET", f"{path}{query}")).json()
+            found = (await server.ask("GET", f"{path}{query}", name="grace")).json()
             assert found["next"] == wanted, query
 
     served(used)

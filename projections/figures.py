@@ -156,7 +156,11 @@ def activity_on(
 
 
 def refused_since(folder: Path, since: datetime) -> tuple[int, datetime | None]:
-    """How many commands were refused since a time, and when the last of them was, in UTC."""
+    """How many commands were refused since a time, and when the last of them was, in UTC.
+
+    Unknown ids are left out: in a cluster each partition that does not know an id refuses it,
+    though another one carries the command out.
+    """
     moment = since.astimezone(UTC).replace(tzinfo=None)
     [[row]] = queries(folder, _query(_REFUSED, place_of(folder), None, since=moment))
     latest = row["latest"]
@@ -242,6 +246,7 @@ SELECT count(DISTINCT position) AS n, max(decided_at) AS latest
 FROM {{words}}
 WHERE event = 'refused' AND decided_at >= $since
       AND command NOT IN ({", ".join(repr(one) for one in ANSWERS)})
+      AND NOT (coalesce(owner_id, '') = '' AND starts_with(reason, 'unknown_'))
 """
 _BY_PERSON = "rank = 'person' AND actor IS NOT NULL"
 _SPOKEN = f"""

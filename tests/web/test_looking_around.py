@@ -342,6 +342,9 @@ def test_refusals_are_looked_up_where_something_happened(
         assert len(asked) == 3
 
 
+NOBODY = "00000000-0000-5000-8000-000000000000"
+
+
 def test_no_refusal_is_shown_that_nobody_asked_for(tmp_path: Path) -> None:
     """A forgotten text that comes again is refused as it should be; what is old is past."""
     with Palimpsest.open(tmp_path / "store", by="person") as store:
@@ -352,6 +355,11 @@ def test_no_refusal_is_shown_that_nobody_asked_for(tmp_path: Path) -> None:
         assert Banner().lines(store) == []
         ids = [store.submit({"owner_id": "ada", "text": text})[0].candidate_id for text in "ab"]
         merged = store.merge(*map(str, ids))
+        with pytest.raises(RefusedError):
+            store.confirm(NOBODY)
+        [unknown] = store.sql("FROM events WHERE reason = 'unknown_decision'")
+        assert unknown["owner_id"] is None
+        assert Banner().lines(store) == []
         with pytest.raises(RefusedError):
             store.reinstate(merged["decision_id"])
         assert len(Banner().lines(store)) == 1

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any, Self
 
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.errors import (
     IllegalOperation,
+    InvalidTimestampError,
     ProducerFenced,
     TransactionalIdAuthorizationFailed,
 )
 
-from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import NotPermittedError, retry_without_brokers
 from palimpsest.streams.cluster.records import Outgoing, decision_record, done_with
@@ -110,7 +112,8 @@ class PartitionProducer:
         """Send one transaction, from the thread that decides, and wait until it is committed.
 
         Raises ProducerFenced once another writer of the partition has begun; StoreError, with
-        nothing published, where the decisions were deleted and recreated, with another history.
+        nothing published, where the decisions were deleted and recreated, with another history, and
+        TransientError where this machine's clock is wrong.
         """
         sending = self._send(self._records(lines, done), others)
         try:
@@ -122,6 +125,13 @@ class PartitionProducer:
                 self.partition,
             )
             raise
+        except InvalidTimestampError:
+            raise TransientError(
+                f"the brokers refuse the time of our records: the clock of this machine says"
+                f" {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC, further from theirs than they allow"
+                " (message.timestamp.after.max.ms, by default an hour ahead). Set the clock, and"
+                " start again: nothing was published, and the input waits"
+            ) from None
 
     def _records(self, lines: Lines, done: Sequence[InputOffset]) -> list[Outgoing]:
         records = [decision_record(self._decisions, event, line) for event, line in lines[:-1]]

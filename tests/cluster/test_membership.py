@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
+import time
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
 from aiokafka.errors import ProducerFenced
 
+from palimpsest.contracts.errors import TransientError
 from palimpsest.streams.cluster import worker
 from palimpsest.streams.cluster.assigned import Delivery
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.publishing import PartitionProducer
 from palimpsest.streams.cluster.records import Outgoing, Record
-from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.topics import DAY, Topics
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.policies import load_policy
 from tests.cluster.cluster import Cluster, ended, eventually, is_ready, stderr_of
@@ -77,6 +80,25 @@ def test_a_second_producer_of_a_partition_fences_the_first(
 
     assert asyncio.run(published()) == [0, 2, 0, 0]
     assert "partition 1 has another writer" in caplog.text
+
+
+def test_a_clock_that_is_a_day_ahead_is_told_in_a_sentence(
+    connection: Connection, topics: Topics
+) -> None:
+    async def publish() -> None:
+        producer = PartitionProducer(connection, topics, 1)
+        await producer.start()
+        client = vars(producer)["_producer"]
+        tomorrow = int(time.time() * 1000) + DAY
+        vars(client)["send"] = partial(client.send, timestamp_ms=tomorrow)
+        letter = Outgoing(topics.name("dead_letters"), b"{}")
+        try:
+            await asyncio.to_thread(producer.publish, [], [letter], [])
+        finally:
+            await producer.stop()
+
+    with pytest.raises(TransientError, match=r"the clock of this machine says .* Set the clock"):
+        asyncio.run(publish())
 
 
 def test_one_that_is_acknowledged_between_two_records_says_the_same(

@@ -1,13 +1,15 @@
 """`make cluster-demo`: the demo's stream through a cluster, with a worker killed half-way.
 
-A real Kafka broker from its published jars, two workers, a projector and a producer, each a process
-of its own. What comes out has to equal what one embedded process makes of the same file.
+A real Kafka broker from its published jars, two workers, a projector, a producer and a verifier,
+each a process of its own. What comes out has to equal what one embedded process makes of the same
+file. Then the local stand-in for the judge answers what no rule could tell.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import json
 import os
 import shlex
 import signal
@@ -24,9 +26,22 @@ from tempfile import TemporaryDirectory
 from infra.broker import Broker, BrokerError
 from infra.distribution import NotAvailableError
 from palimpsest import Palimpsest
+from palimpsest.demo_judge import JudgeServer
 
 STREAM = Path(__file__).parent / "data" / "memories.jsonl.gz"
 PALIMPSEST = str(Path(sys.executable).with_name("palimpsest"))
+PLAIN_CASES = (
+    "Ada has a big dog.",
+    "Ada has a big dog.",
+    "Ada has a large dog.",
+    "Ada works as a nurse at the city hospital.",
+    "Ada works as a night nurse at the city hospital.",
+    "Grandmother taught Ada to knit.",
+    "Ada taught grandmother to knit.",
+)
+"""What comes before the stream: a case of each of the kinds of decisions."""
+KINDS = ("hash_exact", "auto_reject", "llm_keep", "superseded")
+"""What the demo has to show: by the exact text, by a rule, and by the judge, apart and joined."""
 PARTITIONS = 6
 PATIENCE = 300.0
 """Seconds for anything to happen; then the demo has failed."""
@@ -54,11 +69,12 @@ def heading(sentence: str) -> None:
 class Demo:
     """Commands in one folder, with one cluster, and the processes that run."""
 
-    def __init__(self, folder: Path, bootstrap: str) -> None:
+    def __init__(self, folder: Path, bootstrap: str, judge: str) -> None:
         self.folder = folder
         self._where = ["--bootstrap", bootstrap]
         # What the reader has set for work of their own is not for the demo.
         self._env = {k: v for k, v in os.environ.items() if not k.startswith("PALIMPSEST_")}
+        self._env |= {"ANTHROPIC_API_KEY": "demo", "ANTHROPIC_BASE_URL": judge}
         self._running: list[subprocess.Popen[bytes]] = []
 
     def shown(self, *words: str, cluster: bool = True) -> None:
@@ -103,8 +119,12 @@ class Demo:
 @contextmanager
 def cluster() -> Iterator[Demo]:
     """A broker in a folder that is gone afterwards, with whatever ran there."""
-    with TemporaryDirectory(prefix="palimpsest-demo-") as name, Broker(Path(name) / "b") as broker:
-        demo = Demo(Path(name), broker.bootstrap)
+    with (
+        TemporaryDirectory(prefix="palimpsest-demo-") as name,
+        Broker(Path(name) / "b") as broker,
+        JudgeServer(keep=False) as judge,
+    ):
+        demo = Demo(Path(name), broker.bootstrap, judge.url)
         try:
             yield demo
         except BaseException:
@@ -125,9 +145,11 @@ def until(holds: Callable[[], bool], what: str) -> None:
 
 
 def written(folder: Path, rows: int | None) -> int:
-    """Write the stream, or its first rows, into the folder; return how many rows there are."""
+    """Write the plain cases and the stream, or its first rows; return how many rows there are."""
+    cases = [{"owner_id": "demo", "id": str(n), "text": t} for n, t in enumerate(PLAIN_CASES)]
     with gzip.open(STREAM, "rb") as lines, (folder / "memories.jsonl").open("wb") as out:
-        return sum(bool(out.write(line)) for line in islice(lines, rows))
+        plain = (json.dumps(case).encode() + b"\n" for case in cases)
+        return sum(bool(out.write(line)) for line in (*plain, *islice(lines, rows)))
 
 
 def run(demo: Demo, rows: int) -> None:
@@ -147,7 +169,10 @@ def run(demo: Demo, rows: int) -> None:
     demo.shown("--store", "embedded", "ingest", "memories.jsonl", cluster=False)
     compare(demo, "the cluster and the embedded process differ")
     decision = take_back(demo)
-    heading("5. All processes are stopped, and the store is checked against its log.")
+    heading("5. A verifier has the judge's stand-in answer what no rule could tell.")
+    demo.shown("verifier", "--once")
+    until(lambda: set(KINDS) <= kinds(demo).keys(), f"all of {', '.join(KINDS)} are shown")
+    heading("6. All processes are stopped, and the store is checked against its log.")
     demo.ended(workers[1])
     demo.ended(project)
     with demo.store("followed") as followed:
@@ -184,6 +209,13 @@ def candidates(demo: Demo) -> int:
         return found
 
 
+def kinds(demo: Demo) -> dict[str, int]:
+    """How many decisions of each kind the followed store shows."""
+    with demo.store("followed") as followed:
+        found: dict[str, int] = followed.status()["decisions"]
+        return found
+
+
 def compare(demo: Demo, otherwise: str) -> None:
     """Both stores must show the same decisions, joins and memories, ids included."""
     with demo.store("followed") as followed, demo.store("embedded") as embedded:
@@ -210,15 +242,16 @@ def summary(demo: Demo, killed: int, decision: str, checked: int, seconds: float
     """What a stranger should take away."""
     with demo.store("followed") as followed:
         status = followed.status()
-    kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(status["decisions"].items()))
+    counted = ", ".join(f"{n:,} {kind}" for kind, n in sorted(status["decisions"].items()))
     heading(f"Done in {seconds:.0f} seconds.")
     print(
         f"""
 {status["candidates"]:,} candidates were published and are {status["memories"]:,} memories now.
-Decisions: {kinds}.
+Decisions: {counted}.
 A worker was killed with SIGKILL after {killed:,} of them; the other took its partitions over.
-Nothing is lost and nothing doubled: every decision, join and memory equals those of one embedded
+Nothing was lost and nothing doubled: every decision, join and memory equalled those of one embedded
 process that read the same file, ids included, before and after one {decision} was taken out.
+Then the stand-in for the judge answered what no rule could tell.
 verify compared {checked:,} facts and found 0 differences.
 
 The broker, its data and both stores are gone again. docs/cluster.md tells how to run one to keep.

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from examples.cluster_demo import KINDS, PLAIN_CASES
+
 ROOT = Path(__file__).parents[2]
-ROWS = 600
-"""Of the demo's stream: the first join that can be taken out is among them."""
+ROWS = 193
+"""Of the demo's stream: with the plain cases before it two hundred."""
 
 
 @pytest.mark.timeout(300)
@@ -28,8 +30,12 @@ def test_the_cluster_demo_equals_the_embedded_run(startable: None, tmp_path: Pat
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     summary = ran.stdout[ran.stdout.index("Done in") :]
-    assert f"{ROWS} candidates were published" in summary
+    published = ROWS + len(PLAIN_CASES)
+    assert f"{published} candidates were published" in summary
+    [counted] = re.findall(r"^Decisions: (.+)\.$", summary, re.MULTILINE)
+    assert set(KINDS) == {"hash_exact", "auto_reject", "llm_keep", "superseded"}
+    assert set(KINDS) <= {one.split()[1] for one in counted.split(", ")}
     killed = re.search(r"killed with SIGKILL after (\d+) of them", summary)
     assert killed is not None
-    assert ROWS // 3 <= int(killed[1]) <= ROWS
+    assert published // 3 <= int(killed[1]) <= published
     assert [*tmp_path.iterdir()] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
@@ -116,6 +117,8 @@ from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.check import undecided
 from palimpsest.streams.write.inputs import Input, Outcome, rejected, why_invalid
 from palimpsest.uses import Uses
+
+_log = logging.getLogger(__name__)
 
 MOST_RECALLED = 100_000
 """Memories of one answer, at most."""
@@ -235,7 +238,7 @@ class Palimpsest:
         path: Place,
         *,
         create: bool = True,
-        policy: str | Policy = "standard",
+        policy: str | Policy | None = None,
         engine: EngineName = "onnx",
         model: str = DEFAULT_MODEL,
         progress: Progress | None = None,
@@ -246,8 +249,9 @@ class Palimpsest:
     ) -> Self:
         """Open the store in the folder `path`, created first unless `create` is False.
 
-        `policy` (a preset's name, a file, or a policy) is put in force by the first candidate of a
-        new store; later `set_policy` changes it. The first text that needs the model loads it.
+        `policy` (a preset's name, a file, or a policy; `standard`) is put in force by the first
+        candidate of a new store; later `set_policy` changes it, and a warning is logged if another
+        is named here. The first text that needs the model loads it.
         With a `cluster`, which this store follows, all writes go to its topics; only `project`
         creates a store then, and without one nothing can be read.
 
@@ -264,13 +268,15 @@ class Palimpsest:
         """
         require_no_inheritance()
         folder = Path(path)
-        wanted = policy if isinstance(policy, Policy) else load_policy(policy)
+        wanted = policy if isinstance(policy, Policy) else load_policy(policy or "standard")
 
         def embedder() -> Embedder:
             return Embedder(load_engine(model, engine, progress=progress))
 
         if cluster is not None:
             log = log_that_follows(folder, needed=not create)
+            if policy is not None:
+                _warn_of_another(folder, log, wanted)
             return cls(folder, KafkaGateway(folder, log, wanted, embedder, cluster), by)
         if create:
             exchange.make_folder(folder)
@@ -280,6 +286,8 @@ class Palimpsest:
         except BaseException:
             log.close()
             raise
+        if policy is not None:
+            _warn_of_another(folder, log, wanted)
         return cls(folder, LocalGateway(folder, log, wanted, embedder, wait), by)
 
     def __init__(self, folder: Path, gateway: LocalGateway, by: Speaker = "agent") -> None:
@@ -1137,6 +1145,21 @@ class Palimpsest:
     def import_log(path: Place, file: Place, progress: Callable[[int], None] | None = None) -> int:
         """Create a store at `path` from exported lines; nothing is added to them."""
         return exchange.import_log(Path(path), Path(file), progress)
+
+
+def _warn_of_another(folder: Path, log: Log, wanted: Policy) -> None:
+    """Warn where a store that is opened with a policy has another: the store's holds."""
+    recorded = log.last_policy()
+    if recorded is not None and recorded.data.hash != wanted.hash:
+        _log.warning(
+            "the store %s keeps its policy %s (%s): the policy %s (%s) of the settings is for a new"
+            " store, and `palimpsest policy set` changes it",
+            folder,
+            recorded.data.policy["name"],
+            recorded.data.hash,
+            wanted.name,
+            wanted.hash,
+        )
 
 
 def _run(doing: Coroutine[Any, Any, Result]) -> Result:

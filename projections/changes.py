@@ -137,6 +137,8 @@ class Changes:
             occurred_at=total.occurred_at,
             intensity=total.intensity,
             metadata=as_json(total.metadata),
+            confidence=total.confidence,
+            importance=total.importance,
         )
 
     def _sum(self, memory: Memory) -> Total:

@@ -113,6 +113,8 @@ _SPECIAL: Mapping[tuple[str, str], str] = {
     ("memories", "occurred_at"): "The latest time among its living members",
     ("memories", "last_accessed"): "When it was last used, in UTC",
     ("memories", "intensity"): "The highest intensity of its living members",
+    ("memories", "confidence"): "The highest confidence that a living member states, undecayed",
+    ("memories", "importance"): "The highest importance that a living member states, undecayed",
     ("memories", "metadata"): "Metadata of the living member that happened last, as JSON",
     ("memories", "status"): "pending while every living member waits for the judge, else living",
     ("memories", "topics"): "Topics of all living members",

@@ -92,6 +92,8 @@ class MemoryState(Row, frozen=True):
     occurred_at: datetime | None
     intensity: float | None
     metadata: str | None
+    confidence: float | None
+    importance: float | None
 
 
 def as_json(value: Mapping[str, Any]) -> str | None:

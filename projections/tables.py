@@ -26,7 +26,7 @@ from palimpsest.projections.words import statement_rows, text_row, word_row
 from palimpsest.streams.core.compared import Spoke
 from palimpsest.streams.core.text import search_hash
 
-LAYOUT = 10
+LAYOUT = 11
 """Raised when a column or its meaning changes: segments of another layout are made from the log."""
 
 
@@ -187,6 +187,8 @@ MEMORIES = Table(
     (
         _column("memory_id", TEXT),
         *(_column(name, kind) for name, kind in MEMORY_COLUMNS),
+        _column("confidence", REAL),
+        _column("importance", REAL),
         _column("contradicts", TEXTS),
         _column("living", YES_NO, "status", lambda status: status is not None),
         _column("position", WHOLE),

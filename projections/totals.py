@@ -15,9 +15,9 @@ from palimpsest.streams.core.moment import by_moment
 class Total(Struct):
     """What the first `counted` members of a memory, up to `last_place`, add up to.
 
-    Living members count: `newest` is the one that happened last, whose metadata speak, `intensity`
-    the highest, `topics` are all of theirs, `occurred_at` is the latest. Accesses count of every
-    member.
+    Living members count: `newest` is the one that happened last, whose metadata speak, `topics` are
+    all of theirs, `occurred_at` is the latest; `intensity`, `confidence` and `importance` are the
+    highest that any of them states. Accesses count of every member.
     """
 
     counted: int = 0
@@ -28,6 +28,8 @@ class Total(Struct):
     last_accessed: datetime | None = None
     occurred_at: datetime | None = None
     intensity: float | None = None
+    confidence: float | None = None
+    importance: float | None = None
     newest: Entry | None = None
     topics: dict[str, None] = field(default_factory=dict)
 
@@ -60,8 +62,9 @@ class Total(Struct):
         self.occurred_at = _later(self.occurred_at, fields.occurred_at)
         if self.newest is None or by_moment(entry) > by_moment(self.newest):
             self.newest = entry
-        if fields.intensity is not None:
-            self.intensity = max(fields.intensity, self.intensity or 0.0)
+        self.intensity = _higher(self.intensity, fields.intensity)
+        self.confidence = _higher(self.confidence, fields.confidence)
+        self.importance = _higher(self.importance, fields.importance)
         if fields.topics:
             self.topics.update(dict.fromkeys(fields.topics))
 
@@ -74,6 +77,10 @@ class Total(Struct):
     def status(self) -> Literal["living", "pending"]:
         """`pending` while every living member waits for the judge."""
         return "pending" if self.pending == self.living else "living"
+
+
+def _higher(a: float | None, b: float | None) -> float | None:
+    return b if a is None or (b is not None and b > a) else a
 
 
 def _later(a: datetime | None, b: datetime | None) -> datetime | None:

@@ -49,10 +49,12 @@ class Invocation:
         return read_settings(store=self.store_option, kafka=kafka or None)
 
     @contextmanager
-    def store(self, *, create: bool = False, accept_loss: bool = False) -> Iterator[Palimpsest]:
+    def store(
+        self, *, create: bool = False, accept_loss: bool = False, **opening: Any
+    ) -> Iterator[Palimpsest]:
         """Open the store; StoreError if there is none, unless `create`.
 
-        `accept_loss` opens one that lacks acknowledged events, too.
+        `accept_loss` opens one that lacks acknowledged events, too; `opening` wins over settings.
         """
         from palimpsest.store import Palimpsest
 
@@ -66,7 +68,7 @@ class Invocation:
                 cluster=settings.kafka,
                 by="person",
                 accept_loss=accept_loss,
-                **settings.opening(),
+                **(settings.opening() | opening),
             ) as store,
         ):
             yield store

@@ -124,7 +124,7 @@ def set_policy(context: typer.Context, which: Which, dry_run: DryRun = False) ->
             "rules": policy.model_dump(mode="json"),
         }
     else:
-        with call.store(create=True) as store:
+        with call.store(create=True, policy=None) as store:
             answer = store.set_policy(policy, actor=call.settings.actor)
     call.output.answer(answer, lambda: rendering.fields(summary))
     _remark_on_exact(call, policy)

@@ -66,9 +66,7 @@ def clusters(ledger: Ledger, policy: Policy, check: CosineCheck, run: Run) -> li
     """
     found: list[Cluster] = []
     for namespace in ledger.scopes:
-        memories = comparable(ledger, policy, namespace, check.min_characters)
-        run.memories += len(memories)
-        run.all_pairs += len(memories) * (len(memories) - 1) // 2
+        memories = comparable(ledger, policy, namespace, check.min_characters, run)
         found += _united(ledger, _near(memories, check.zones_of(namespace), run))
     return sorted(found, key=lambda cluster: (-len(cluster), cluster[-1].newer.place))
 

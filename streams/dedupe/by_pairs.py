@@ -121,9 +121,7 @@ def _near(ledger: Ledger, policy: Policy, rule: PairsDedupe, run: Run) -> list[N
     """The pairs of which one is among the other's nearest, in whatever namespace."""
     found: list[Near] = []
     for namespace in ledger.scopes:
-        memories = comparable(ledger, policy, namespace, 0)
-        run.memories += len(memories)
-        run.all_pairs += len(memories) * (len(memories) - 1) // 2
+        memories = comparable(ledger, policy, namespace, 0, run)
         run.pairs += len(memories) * (len(memories) - 1) // 2
         if len(memories) > 1:
             found += _in_scope(memories, rule)

@@ -39,23 +39,27 @@ def near_pairs(ledger: Ledger, policy: Policy, rule: TokenDedupe, run: Run) -> l
         return []
     found: list[Near] = []
     for namespace in ledger.scopes:
-        memories = comparable(ledger, policy, namespace, check.min_characters)
+        memories = comparable(ledger, policy, namespace, check.min_characters, run)
         floor = check.zones_of(namespace)[-1].at_least
-        run.memories += len(memories)
-        run.all_pairs += len(memories) * (len(memories) - 1) // 2
         if len(memories) > 1:
             found += _in_scope(ledger, memories, floor, rule, run)
     return sorted(found, key=lambda n: (-n.score, n.older.place, n.newer.place))
 
 
-def comparable(ledger: Ledger, policy: Policy, namespace: str, fewest: int) -> list[Memory]:
-    """The living memories of a scope with a vector, except those that only a person may join."""
+def comparable(
+    ledger: Ledger, policy: Policy, namespace: str, fewest: int, run: Run
+) -> list[Memory]:
+    """The living memories of a scope with a vector, except those that only a person may join.
+
+    The run counts all that are living, also the short ones, which are not compared.
+    """
+    there = [m for m in ledger.memories() if m.namespace == namespace and m.living]
+    run.memories += len(there)
+    run.all_pairs += len(there) * (len(there) - 1) // 2
     return [
         memory
-        for memory in ledger.memories()
-        if memory.namespace == namespace
-        and memory.living
-        and memory.face.vector is not None
+        for memory in there
+        if memory.face.vector is not None
         and len(memory.face.text) >= fewest
         and not any(e.fields.category in policy.protected_categories for e in memory.members)
     ]

@@ -6,6 +6,7 @@ import logging
 
 from palimpsest.contracts.events import AnyEvent, Composition, Decided, Joined, Settled
 from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.policy import Judge
 
 _log = logging.getLogger(__name__)
 
@@ -15,11 +16,11 @@ def fingerprint(text_hash: str) -> str:
     return text_hash[:12]
 
 
-def log_decision(event: AnyEvent, *, judged: bool) -> None:
+def log_decision(event: AnyEvent, judge: Judge) -> None:
     """Log a decision: what was looked at (debug), what was composed (info), what failed (warning).
 
     What failed is a call that left two texts apart, or replaced one where a text was asked for;
-    nothing did where the policy has no judge (not `judged`), for nobody was called.
+    nothing did where the policy's judge is switched off, for nobody was called.
     """
     match event:
         case Decided():
@@ -27,8 +28,8 @@ def log_decision(event: AnyEvent, *, judged: bool) -> None:
         case Settled() | Joined():
             if event.data.join is not None and event.data.composition is not None:
                 _merged(event.data.composition)
-            elif judged and event.data.evidence is not None:
-                _failed(event, event.data.evidence.verdicts)
+            elif judge.enabled and event.data.evidence is not None:
+                _failed(event, event.data.evidence.verdicts, judge)
         case _:
             pass
 
@@ -52,13 +53,14 @@ def _merged(composition: Composition) -> None:
     _log.info("DEDUP_MERGE: %d memories -> %s", len(composition.sources), of)
 
 
-def _failed(event: Settled | Joined, verdicts: tuple[Verdict, ...]) -> None:
+def _failed(event: Settled | Joined, verdicts: tuple[Verdict, ...], judge: Judge) -> None:
     data = event.data
     answers = {verdict.answer for verdict in verdicts}
     if data.decision in ("fallback_supersede", "fallback_reject", "fallback_keep"):
         then = (
             "falling back to replace" if data.join and data.join.face == "take" else "falling back"
         )
-        _log.warning("DEDUP_FAIL: LLM merge failed, %s: %s %s", then, data.decision, event.subject)
+        what = "LLM merge failed" if judge.ask == "compose" else "the judge did not answer"
+        _log.warning("DEDUP_FAIL: %s, %s: %s %s", what, then, data.decision, event.subject)
     elif data.join is None and not answers.isdisjoint({"unusable", "compose"}):
         _log.warning("DEDUP_FAIL: nothing usable was composed, both stay: %s", event.subject)

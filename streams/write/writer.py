@@ -555,7 +555,7 @@ class Writer:
         if positions:
             self.owners.position = positions[-1]
             for event, _ in commit.events:
-                log_decision(event, judged=self.policy.judge.enabled)
+                log_decision(event, self.policy.judge)
             done = zip(positions, commit.events, strict=True)
             self._committed([(position, *what) for position, what in done])
         self.owners.trim()

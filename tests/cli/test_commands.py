@@ -525,6 +525,17 @@ def test_policies(stocked: CommandLine) -> None:
     assert stocked.json("policy", "show")["hash"] == checked["hash"]
 
 
+def test_a_policy_of_the_settings_that_the_store_does_not_have_is_said(
+    stocked: CommandLine, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = stocked.folder / "palimpsest.toml"
+    settings.write_text('policy = "layered"')
+    for command, told in (("status", 1), ("status", 1), ("policy set layered", 0), ("status", 0)):
+        caplog.clear()
+        assert stocked(*command.split()).status == 0
+        assert caplog.text.count("keeps its policy standard (sha256:") == told, command
+
+
 def test_a_policy_is_explained_by_its_own_numbers(stocked: CommandLine) -> None:
     explained = stocked.json("policy", "explain", "layered")
     assert explained["name"] == "layered"

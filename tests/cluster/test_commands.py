@@ -78,7 +78,7 @@ def _dedupe(shell: Shell) -> None:
     said = [{"owner_id": "eve", "text": t, "id": t} for t in (f"{text} {text}", f"{text} {text}.")]
     shell.asked("ingest", "-", stdin=b"".join(json.dumps(row).encode() + b"\n" for row in said))
     shell.until(count + 2)
-    shell.asked("policy", "set", "store-time")
+    shell.on(shell.connection, "no store").asked("policy", "set", "store-time")
     eventually(lambda: shell.asked("policy", "show", cluster=False)["name"] == "store-time", "set")
     assert in_force(shell) == "store-time"
     [joined] = shell.asked("dedupe")["joined"]
@@ -113,6 +113,7 @@ def test_a_cluster_from_the_command_line(
         own = shell.error(3, *words, stdin=rows("Ada sings."), cluster=False)
         assert own["reason"] == "follows_a_cluster"
     _dedupe(shell)
+    assert "is `palimpsest project` running on it?" not in caplog.text
     project.kill(signal.SIGINT)
     assert project.wait() == 0, stderr_of(project)
     _unmerge_that_nobody_follows(shell, caplog, monkeypatch)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import logging
+import re
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -19,6 +21,8 @@ __all__ = ["ada", "asking", "installation", "opened", "server"]
 Request: TypeAlias = pytest.FixtureRequest
 
 
+Logged = Callable[[str], list[str]]
+LINE = re.compile(r"^\S+ \S+ (\w+) palimpsest\.streams\.\S+: (DEDUP_.*)$", re.MULTILINE)
 RUNTIMES = ("embedded", "cluster")
 
 
@@ -42,3 +46,26 @@ def runtime(request: Request, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def owner(runtime: Runtime, request: Request) -> Owner:
     """Somebody with no memories yet, under the policy that the module names `POLICY`."""
     return Owner(runtime, request.node.name, request.module.POLICY)
+
+
+@pytest.fixture
+def logged(runtime: Runtime, caplog: pytest.LogCaptureFixture) -> Logged:
+    """The lines of a level that whoever decides has logged since the test began.
+
+    No level has a line that quotes a text.
+    """
+    caplog.set_level(logging.DEBUG, "palimpsest.streams")
+    before = len(runtime.stderr()) if isinstance(runtime, ClusterRuntime) else 0
+
+    def lines(level: str) -> list[str]:
+        if isinstance(runtime, ClusterRuntime):
+            said = LINE.findall(runtime.stderr()[before:])
+        else:
+            ours = (
+                record for record in caplog.records if record.name.startswith("palimpsest.streams.")
+            )
+            said = [(record.levelname, record.getMessage()) for record in ours]
+        assert not any("alice" in message.casefold() for _, message in said)
+        return [message for of, message in said if of == level]
+
+    return lines

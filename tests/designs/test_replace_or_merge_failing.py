@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import logging
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
@@ -20,7 +18,7 @@ from palimpsest.streams.core.text import text_hash
 from palimpsest.streams.policies import load_policy
 from tests.cluster.runtime import ClusterRuntime
 from tests.conformance.runtime import Runtime
-from tests.designs.conftest import RUNTIMES, running
+from tests.designs.conftest import RUNTIMES, Logged, running
 from tests.designs.owners import Owner
 from tests.designs.test_replace_or_merge import AT_90, AT_95, BELOW, OLD, near
 from tests.streams.write import runtime as embedded
@@ -29,9 +27,6 @@ from tests.stub_engine import NO_TOKEN
 POLICY = "replace-or-merge"
 PRESET = load_policy(POLICY)
 COMPOSED = "Alice told the team twice."
-
-Logged = Callable[[str], list[str]]
-LINE = re.compile(r"^\S+ \S+ (\w+) palimpsest\.streams\.\S+: (DEDUP_.*)$", re.MULTILINE)
 
 
 def damaged(folder: Path, policy: Policy) -> list[bytes]:
@@ -55,29 +50,6 @@ def runtime(
     started = running(request, folder, damaged(folder, PRESET))
     yield started
     started.close()
-
-
-@pytest.fixture
-def logged(runtime: Runtime, caplog: pytest.LogCaptureFixture) -> Logged:
-    """The lines of a level that whoever decides has logged since the test began.
-
-    No level has a line that quotes a text.
-    """
-    caplog.set_level(logging.DEBUG, "palimpsest.streams")
-    before = len(runtime.stderr()) if isinstance(runtime, ClusterRuntime) else 0
-
-    def lines(level: str) -> list[str]:
-        if isinstance(runtime, ClusterRuntime):
-            said = LINE.findall(runtime.stderr()[before:])
-        else:
-            ours = (
-                record for record in caplog.records if record.name.startswith("palimpsest.streams.")
-            )
-            said = [(record.levelname, record.getMessage()) for record in ours]
-        assert not any("alice" in message.casefold() for _, message in said)
-        return [message for of, message in said if of == level]
-
-    return lines
 
 
 # -- the search -----------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from palimpsest.contracts.events import Decided, Settled
 from palimpsest.contracts.evidence import Cue
 from palimpsest.contracts.policy import CosineCheck, Policy, TokenDedupe
 from palimpsest.streams.policies import load_policy, preset_names
+from tests.designs.conftest import Logged
 from tests.designs.owners import Owner
 from tests.stub_engine import vector_of
 
@@ -103,11 +104,13 @@ def test_gray_zone_haiku_keep(owner: Owner) -> None:
     assert owner.faces() == [TEXT, GRAY]
 
 
-def test_gray_zone_haiku_down_fallback_reject(owner: Owner) -> None:
+def test_gray_zone_haiku_down_fallback_reject(owner: Owner, logged: Logged) -> None:
     """Ours differs: what the guard accepts and nothing else."""
     first, second = owner.say(TEXT, f"{TEXT}.")
     assert second["decision"] == "pending"
     owner.judged(second, first, "unavailable")
+    [line] = logged("WARNING")
+    assert line.startswith("DEDUP_FAIL: the judge did not answer, falling back: fallback_reject")
     assert last(owner, Settled).data.decision == "fallback_reject"
     assert owner.faces() == [TEXT]
 

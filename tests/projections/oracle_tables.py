@@ -23,6 +23,9 @@ from tests.projections.oracle import (
     sha256,
 )
 
+NOT_IN_LANCEDB = frozenset({"contradicts", "confidence", "importance"})
+"""Columns of memories that DuckDB alone has."""
+
 
 def tables(lines: Iterable[tuple[int, bytes]]) -> Tables:
     """The rows of every view by its name, and of LanceDB's tables as `lancedb NAME`; unordered."""
@@ -54,7 +57,9 @@ def tables(lines: Iterable[tuple[int, bytes]]) -> Tables:
         "policy_outcomes": _policy_outcomes(decisions),
         "removal_rate": _removal_rate(candidates),
         "judge_cost": _judge_cost(verdicts),
-        "lancedb memories": [{k: v for k, v in m.items() if k != "contradicts"} for m in memories],
+        "lancedb memories": [
+            {k: v for k, v in m.items() if k not in NOT_IN_LANCEDB} for m in memories
+        ],
         "lancedb candidates": _distinct(said),
     }
 
@@ -125,6 +130,8 @@ def _memories(said: Oracle) -> Iterable[Row]:
                 "updated_at": updated,
                 "occurred_at": _latest(times),
                 "intensity": _most(one.fields.get("intensity") for one in living),
+                "confidence": _most(one.fields.get("confidence") for one in living),
+                "importance": _most(one.fields.get("importance") for one in living),
                 "metadata": max(living, key=lambda one: one.happened).fields.get("metadata")
                 or None,
                 "position": position,

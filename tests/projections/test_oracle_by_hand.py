@@ -25,7 +25,7 @@ from palimpsest.streams.core.decide import execute
 from palimpsest.streams.core.ledger import Ledger
 from tests.projections.histories import STANDARD, START, History, content_of, vector_of
 from tests.projections.oracle import Row, Tables, numbers
-from tests.projections.oracle_tables import differences, tables
+from tests.projections.oracle_tables import NOT_IN_LANCEDB, differences, tables
 from tests.projections.test_oracle import lines, project_live, projected
 
 FERRY, DAILY = "The ferry leaves at noon.", "At noon the ferry leaves every day."
@@ -163,7 +163,9 @@ def rows(a: str, x: str, b: str, c: str, ids: dict[str, str], other: dict[str, s
         ],
         "candidates": _candidates(a, x, b, c, ids),
         "memories": [{k: v for k, v in row.items() if k != "vector"} for row in memories],
-        "lancedb memories": [{k: v for k, v in m.items() if k != "contradicts"} for m in memories],
+        "lancedb memories": [
+            {k: v for k, v in m.items() if k not in NOT_IN_LANCEDB} for m in memories
+        ],
         "lancedb candidates": [
             _distinct(a, FERRY, a, "s1"),
             _distinct(b, DAILY, a, None),
@@ -323,12 +325,14 @@ def _memories(a: str, b: str, c: str) -> list[Row]:
     plain: Row = {
         "owner_id": "ada", "namespace": "default", "status": "living", "needs_composition": False,
         "updated_at": at(18), "position": 13, "accesses": 1, "contradicts": [],
+        "confidence": None, "importance": None,
     }  # fmt: skip
     return [
         plain
         | {"memory_id": a, "face": COMPOSED, "face_of": b, "composed": True, "members": 2}
         | {"topics": ["ferry", "noon"], "last_accessed": at(16), "created_at": at(10)}
         | {"occurred_at": BEFORE, "intensity": 0.7, "metadata": {"page": 4}}
+        | {"confidence": 0.5, "importance": 0.5}
         | {"vector": numbers(structs.asdict(vector_of(COMPOSED)))},
         plain
         | {"memory_id": c, "face": LATE, "face_of": c, "composed": False, "members": 1}

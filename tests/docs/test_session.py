@@ -50,5 +50,16 @@ def test_session(session: str) -> None:
         assert comparable(printed) == comparable(shown)
 
 
+ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b")
+
+
+@pytest.mark.parametrize("session", SESSIONS)
+def test_every_id_that_is_typed_was_printed_before(session: str) -> None:
+    printed: set[str] = set()
+    for command, shown in typed(session):
+        assert printed.issuperset(ID.findall(command)), command
+        printed.update(ID.findall("\n".join(shown)))
+
+
 def test_the_readme_has_a_session() -> None:
     assert any("palimpsest unmerge" in block.text for block in blocks("README.md", "console"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -37,19 +38,23 @@ from palimpsest.streams.cluster.replica import (
 from palimpsest.streams.cluster.tasks import OneThread, is_cancelled
 from palimpsest.streams.cluster.topics import Topics, compare_counts, topic_id
 from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.log.database import DiskFullError
 from palimpsest.streams.write.writer import Effect, no_effect
 
 _log = logging.getLogger(__name__)
 MOST_CANDIDATES = 80_000
 """How many candidates the loaded ledgers of all partitions may hold together: about 9 kB each."""
 AGAIN_SECONDS = 0.5
+FULL_SECONDS = 60.0
+"""How often the log says that the disk is still full."""
 
 
 class PartitionManager:
     """A worker's partitions: one thread, one embedder, and a writer for each of them.
 
-    `failed` receives the error that ended a partition's work; the worker must end then. With
-    `standing_by`, the replicas of all other partitions are kept filled.
+    `failed` receives the error that ended a partition's work; the worker must end then, or join its
+    group again after a DiskFullError, to continue once there is room. With `standing_by`, the
+    replicas of all other partitions are kept filled.
     """
 
     def __init__(
@@ -84,6 +89,8 @@ class PartitionManager:
         self._assigning: asyncio.Task[None] | None = None
         self._revoking = asyncio.Lock()
         self._closed = False
+        self._folder = folder
+        self._told_full = -math.inf
 
     @property
     def partitions(self) -> list[int]:
@@ -157,13 +164,19 @@ class PartitionManager:
         self._decider.end()
 
     async def _assign_patiently(self, partitions: Sequence[int]) -> None:
-        """Begin again as often as the brokers go away: nobody else assigns these partitions."""
+        """Begin again as often as the brokers go away or the disk is full.
+
+        Nobody else assigns these partitions.
+        """
         while True:
             try:
                 return await self._assign(partitions)
             except asyncio.CancelledError:
                 if is_cancelled():
                     raise
+            except DiskFullError:
+                await self._wait_for_room()
+                continue
             except NotPermittedError:
                 raise
             except TransientError:
@@ -210,9 +223,23 @@ class PartitionManager:
         return PartitionProducer(self._connection, self._topics, partition, self._effect)
 
     async def _partition_failed(self, log: PartitionReplica, error: BaseException) -> None:
-        if isinstance(error, StoreError):
+        if isinstance(error, DiskFullError):
+            await self._wait_for_room()
+        elif isinstance(error, StoreError):
             await self._decider.run(discard, log.path)
         await self._failed(error)
+
+    async def _wait_for_room(self) -> None:
+        """Wait a moment; every minute, report that the disk is full."""
+        now = asyncio.get_running_loop().time()
+        if now > self._told_full + FULL_SECONDS:
+            self._told_full = now
+            _log.error(
+                "the disk of %s is full: the worker waits. All decisions are intact at the brokers,"
+                " and what is not decided is once there is room: free some space",
+                self._folder,
+            )
+        await asyncio.sleep(AGAIN_SECONDS)
 
     async def _input_ids(self) -> dict[str, str]:
         """The ids of the input topics by their names."""

@@ -30,6 +30,7 @@ from palimpsest.streams.cluster.following import (
 from palimpsest.streams.cluster.records import inputs_done
 from palimpsest.streams.cluster.tasks import OneThread, is_cancelled
 from palimpsest.streams.cluster.topics import Topics, topic_id
+from palimpsest.streams.log.database import DiskFullError
 from palimpsest.streams.log.log import Lines, Log
 from palimpsest.streams.write.commit import InputOffset
 
@@ -151,6 +152,10 @@ def open_replica(
                 return log, followed
             log.close()
             _log.warning("the replica of partition %d is of another topic: recreated", partition)
+        except DiskFullError:
+            if log is not None:
+                log.close()
+            raise
         except StoreError as error:
             if log is not None:
                 log.close()
@@ -176,7 +181,8 @@ def take_over(logs: dict[int, PartitionReplica], records: Records, identity: str
 def close_replica(log: PartitionReplica, because: BaseException | None) -> None:
     """Close a replica, and remove one that is damaged."""
     log.close()
-    if isinstance(because, StoreError) and not isinstance(because, DecisionsDeletedError):
+    intact = DecisionsDeletedError, DiskFullError
+    if isinstance(because, StoreError) and not isinstance(because, intact):
         discard(log.path)
 
 

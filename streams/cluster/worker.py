@@ -47,6 +47,7 @@ from palimpsest.streams.cluster.topics import Topics, compare_counts  # noqa: E4
 from palimpsest.streams.cluster.watch import Watch, ask_waiting  # noqa: E402
 from palimpsest.streams.embedder import Embedder  # noqa: E402
 from palimpsest.streams.ending import end_in_time  # noqa: E402
+from palimpsest.streams.log.database import DiskFullError  # noqa: E402
 from palimpsest.streams.write.writer import Effect, no_effect  # noqa: E402
 
 _log = logging.getLogger(__name__)
@@ -161,8 +162,13 @@ def build_app(settings: WorkerSettings) -> WorkerApp:
     vars(driver)["RoundRobinPartitionAssignor"] = app.assignor
     vars(driver)["AIOKafkaConsumerThread"] = CommittedConsumerThread
 
+    member = Member(app)
+
     async def failed(error: BaseException) -> None:
-        await app.crash(error)
+        if not isinstance(error, DiskFullError):
+            await app.crash(error)
+        elif not app.should_stop:
+            await member.join_again()
 
     metrics = Metrics(settings.letters_per_minute)
 
@@ -184,7 +190,6 @@ def build_app(settings: WorkerSettings) -> WorkerApp:
     )
     app.manager = manager
     ask = partial(ask_waiting, settings.connection, settings.topics)
-    member = Member(app)
     watch = Watch(member, manager, metrics, ask, failed)
     app.task(watch.watch_loop)
     app.task(watch.look_loop)

@@ -61,6 +61,10 @@ _connections: Counter[Inode] = Counter()
 _holding = Lock()
 
 
+class DiskFullError(StoreError):
+    """There is no room for what was to be written: everything before it is intact."""
+
+
 class DamagedError(StoreError):
     """SQLite found the file's structure broken."""
 
@@ -353,7 +357,7 @@ def _meaning(error: sqlite3.DatabaseError, path: Path) -> PalimpsestError:
                 f"another process kept {path} locked for {BUSY_SECONDS:.0f} s: try again"
             )
         case sqlite3.SQLITE_FULL:
-            return StoreError(
+            return DiskFullError(
                 f"the disk of {path} is full: the last batch was not written, all before it is"
                 " intact; free some space and start again"
             )

@@ -13,9 +13,12 @@ wherever they run.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator
+import shutil
+import subprocess
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from itertools import chain, groupby, islice
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +85,24 @@ def forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forge]:
     made = Forge(tmp_path_factory.mktemp("children"))
     yield made
     made.close()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """A disk in memory, mounted with the given options; only root can have one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+
+    def mounted(options: str) -> Path:
+        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+        if os.geteuid() or shutil.which("mount") is None:
+            pytest.skip("only root can mount a disk")
+        if subprocess.run(command, check=False, capture_output=True).returncode:
+            pytest.skip("disks cannot be mounted here")
+        return folder
+
+    yield mounted
+    subprocess.run(["umount", "--lazy", str(folder)], check=False, capture_output=True)
 
 
 _followed: list[Cluster] = []

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -38,24 +37,6 @@ def test_a_file_that_cannot_grow_ends_an_ingest_that_goes_on_later(
     again = forge.run(store, ["ingest", str(file)], ["verify", "--json"])
     assert again.statuses() == [1, 0], stderr_of(again)
     assert outcome(store) == outcome(undisturbed)
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
-    """A disk in memory, mounted with the given options; only root can have one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-
-    def mounted(options: str) -> Path:
-        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
-        if os.geteuid() or shutil.which("mount") is None:
-            pytest.skip("only root can mount a disk")
-        if subprocess.run(command, check=False, capture_output=True).returncode:
-            pytest.skip("disks cannot be mounted here")
-        return folder
-
-    yield mounted
-    subprocess.run(["umount", "--lazy", str(folder)], check=False, capture_output=True)
 
 
 @pytest.mark.parametrize("size", ["700k", "1100k", "1500k"])

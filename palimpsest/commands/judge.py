@@ -464,8 +464,12 @@ def different(
 def open_page(
     context: typer.Context,
     name: Annotated[
-        str, typer.Option(metavar="NAME", help="The reviewer, recorded with each answer.")
-    ] = "operator",
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The reviewer, recorded with each answer; by default the page asks for it once.",
+        ),
+    ] = None,
     role: Annotated[
         str, typer.Option(metavar="ROLE", help="`reviewer` or `operator`.")
     ] = "operator",
@@ -485,7 +489,8 @@ def open_page(
     require_serve()
     from palimpsest.web.linking import ask_for_link
 
-    wanted = {"name": name, "role": role} | ({} if owners is None else {"owners": owners})
+    given = {"name": name, "role": role, "owners": owners}
+    wanted = {key: value for key, value in given.items() if value is not None}
     link = ask_for_link(server_of(call)(), os.environ.get("PALIMPSEST_TOKEN"), wanted)
     call.output.answer({"review": link}, lambda: shown(link))
 

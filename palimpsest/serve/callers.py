@@ -60,6 +60,11 @@ class Authenticator:
         self._watch = watch
         self._known = _known_by(tokens)
 
+    @property
+    def names(self) -> set[str]:
+        """The names of all tokens."""
+        return {caller.name for _, _, caller in self._known}
+
     def refresh(self) -> set[str]:
         """Read the file of tokens again if it has changed; the names of tokens that were revoked.
 

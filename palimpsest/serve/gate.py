@@ -134,7 +134,7 @@ class Gate:
                 await self._app(scope, receive, answer)
                 return
             who = self._who(scope["path"], headers)
-            caller = who.name
+            caller = who.name or "-"
             await self._let_in(who, scope, receive, answer)
         except Exception as error:  # noqa: BLE001 - the client gets it, and the log without its text
             await self._send_problem(error, answer)

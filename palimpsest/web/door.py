@@ -22,6 +22,7 @@ from palimpsest.web.rendering import render
 from palimpsest.web.sessions import NOBODY, Session, Sessions
 
 SIGN_IN = f"{PAGES}/sign-in"
+NAME = f"{PAGES}/name"
 CSRF_FIELD = "csrf"
 CSRF_HEADER = "x-csrf"
 MOST_FIELDS = 100
@@ -81,7 +82,8 @@ class Visit:
         """A page, or a part of one: the template gets `context`, who asks, and the banner."""
         html = render(
             template,
-            me=self.caller if self.session else None,
+            me=self.caller if self.session and self.caller.name else None,
+            says_who=self.session is not None and self.session.says_who,
             csrf=self.session.csrf if self.session else "",
             path=self.request.url.path,
             banner=self.banner,
@@ -123,6 +125,8 @@ class Door:
             try:
                 if role is not None and visit.session is None:
                     return visit.to(SIGN_IN)
+                if role is not None and not visit.caller.name:
+                    return visit.to(NAME)
                 if role is not None:
                     visit.caller.require_role(role)
                 if method == "POST" and visit.session is not None:

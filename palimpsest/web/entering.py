@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated
 from urllib.parse import quote
 
 import orjson
-from pydantic import AfterValidator
+from pydantic import AfterValidator, StringConstraints, TypeAdapter, ValidationError
 from starlette.requests import Request, cookie_parser
 from starlette.responses import Response
 from starlette.routing import Route
@@ -23,17 +24,29 @@ from palimpsest.serve.operations import json_response
 from palimpsest.serve.problems import ProblemError
 from palimpsest.serve_settings import Role, pattern
 from palimpsest.web.door import SIGN_IN, Door, Visit, require_csrf
-from palimpsest.web.sessions import SESSION_SECONDS, Session, cookie_name, set_cookie
+from palimpsest.web.sessions import (
+    SESSION_SECONDS,
+    Session,
+    cookie_name,
+    reviewer_cookie,
+    reviewer_of,
+    set_cookie,
+)
 
 ENTER = f"{PAGES}/enter"
+LONGEST_NAME = 100
+_NAME = TypeAdapter(Annotated[Name, StringConstraints(max_length=LONGEST_NAME)])
 LINKS = "/links"
 """Where a program with an operator's token asks for a link: no page, so that the token counts."""
 
 
 class WantedLink(Strict):
-    """For whom a link is: a name, a role that may review, and a pattern of owners."""
+    """For whom a link is: a name, a role that may review, and a pattern of owners.
 
-    name: Name = "operator"
+    Without a name, whom the link admits is asked for it.
+    """
+
+    name: Name | None = None
     role: Role = "operator"
     owners: Annotated[str, AfterValidator(pattern)] = EVERYBODY
 
@@ -62,6 +75,8 @@ def add(door: Door, coming: Callable[[], None], leaving: Callable[[Session], Non
     door.get("/sign-in", form, role=None)
     door.post("/sign-in", lambda visit: _sign_in(door, visit), role=None)
     door.post("/leave", leave, role=None)
+    door.get("/name", _ask_name, role=None)
+    door.post("/name", lambda visit: _rename(door, visit, leaving), role=None)
 
     async def link(request: Request) -> Response:
         """Create a link that signs somebody in, with no more owners than the operator has."""
@@ -70,7 +85,7 @@ def add(door: Door, coming: Callable[[], None], leaving: Callable[[Session], Non
         wanted = WantedLink.model_validate_json(orjson.dumps(given.document or {}))
         if wanted.role == "agent":
             raise ProblemError(422, "invalid", "agents do not review")
-        caller = Caller(wanted.name, wanted.role, _both(given.caller.owners, wanted.owners))
+        caller = Caller(wanted.name or "", wanted.role, _both(given.caller.owners, wanted.owners))
         coming()
         return json_response({"path": link_path(door.sessions.link(caller))})
 
@@ -95,6 +110,52 @@ async def _enter(door: Door, visit: Visit) -> Response:
     return _begun(door, visit, caller, SESSION_SECONDS)
 
 
+async def _ask_name(visit: Visit) -> Response:
+    if visit.session is None:
+        return visit.to(SIGN_IN)
+    if not visit.session.says_who:
+        return visit.to(PAGES)
+    name = visit.caller.name or reviewer_of(visit.request.headers)
+    return visit.page("name.html", name=name, longest=LONGEST_NAME)
+
+
+async def _rename(door: Door, visit: Visit, leaving: Callable[[Session], None]) -> Response:
+    """Have a person be who they say: their answers are those of that name from then on."""
+    session = visit.session
+    if session is None:
+        return visit.to(SIGN_IN)
+    if not session.says_who:
+        raise ProblemError(403, "forbidden", "your link or your token has a name")
+    name = _known_by(door, visit.form.get("name", ""))
+    if name != session.caller.name:
+        leaving(session)
+        door.sessions.rename(visit.request.headers, name)
+    response = visit.to(PAGES)
+    response.headers["set-cookie"] = reviewer_cookie(visit.request.headers, name)
+    return response
+
+
+def _known_as(door: Door, visit: Visit) -> str:
+    """What the person at this browser called themselves before; one that is none is asked again."""
+    with suppress(ProblemError):
+        return _known_by(door, reviewer_of(visit.request.headers))
+    return ""
+
+
+def _known_by(door: Door, given: str) -> str:
+    """What a person calls themselves; a problem for nothing, and for the name of a token."""
+    name = given.strip()
+    try:
+        _NAME.validate_python(name)
+    except ValidationError:
+        raise ProblemError(422, "invalid", "tell a name that the others know you by") from None
+    if name in door.authenticator.names:
+        raise ProblemError(
+            422, "invalid", "a token has this name: sign in with it, or tell another name"
+        )
+    return name
+
+
 async def _form(visit: Visit) -> Response:
     if visit.session is not None:
         return visit.to(PAGES)
@@ -116,7 +177,7 @@ async def _sign_in(door: Door, visit: Visit) -> Response:
 
 
 def _begun(door: Door, visit: Visit, caller: Caller, seconds: float) -> Response:
-    session = door.sessions.begin(caller, seconds)
+    session = door.sessions.begin(caller, seconds, _known_as(door, visit))
     response = visit.page("entered.html")
     response.headers["set-cookie"] = set_cookie(visit.request.headers, session.secret)
     return response

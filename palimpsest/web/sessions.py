@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TypeVar
+from urllib.parse import quote, unquote
 
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
@@ -27,19 +28,26 @@ MOST_SESSIONS = 1_000
 MOST_LINKS = 1_000
 NOBODY = Caller("visitor", "agent", re.compile(r"(?!)"))
 """Who shows no cookie: sees the way in, and no owner."""
-LOCAL_OPERATOR = Caller("local operator", "operator", re.compile(EVERYBODY))
-"""Whose link `serve` prints: whoever reads what it prints."""
+LOCAL_OPERATOR = Caller("", "operator", re.compile(EVERYBODY))
+"""Whose link `serve` prints: whoever reads what it prints, and then says who they are."""
+REVIEWER_COOKIE = "palimpsest_reviewer"
+"""What a person called themselves, so that a browser is asked once, whatever servers it visits."""
+REVIEWER_SECONDS = 365 * 24 * 3600
 
 Held = TypeVar("Held")
 
 
 @dataclass(frozen=True)
 class Session:
-    """A person who is in. `csrf` is the secret that only our own pages can send."""
+    """A person who is in. `csrf` is the secret that only our own pages can send.
+
+    `says_who`: whether nobody else named them; the caller's name is empty until they do.
+    """
 
     caller: Caller
     csrf: str
     secret: str = ""
+    says_who: bool = False
 
 
 class Sessions:
@@ -51,7 +59,10 @@ class Sessions:
         self._sessions: dict[str, tuple[float, Session]] = {}
 
     def link(self, caller: Caller) -> str:
-        """The code of a new link, which admits one person once, as this caller."""
+        """The code of a new link, which admits one person once, as this caller.
+
+        One without a name is asked for it.
+        """
         code = secrets.token_urlsafe(32)
         _hold(self._links, _hash(code), (self._now() + LINK_SECONDS, caller), MOST_LINKS)
         return code
@@ -61,19 +72,30 @@ class Sessions:
         expires, caller = self._links.pop(_hash(code), (0.0, None))
         return caller if expires > self._now() else None
 
-    def begin(self, caller: Caller, seconds: float = SESSION_SECONDS) -> Session:
-        """A new session; its `secret` is for the cookie and is not kept."""
+    def begin(
+        self, caller: Caller, seconds: float = SESSION_SECONDS, known_as: str = ""
+    ) -> Session:
+        """A new session; its `secret` is for the cookie and is not kept.
+
+        A caller without a name is `known_as` what they called themselves before.
+        """
         secret = secrets.token_urlsafe(32)
-        session = Session(caller, secrets.token_urlsafe(32))
+        named = replace(caller, name=caller.name or known_as)
+        session = Session(named, secrets.token_urlsafe(32), says_who=not caller.name)
         until = self._now() + min(seconds, SESSION_SECONDS)
         _hold(self._sessions, _hash(secret), (until, session), MOST_SESSIONS)
         return replace(session, secret=secret)
 
     def find(self, headers: Headers) -> Session | None:
         """The session of a request's cookie; None where it shows none that is known."""
-        secret = cookie_parser(headers.get("cookie", "")).get(cookie_name(headers), "")
-        expires, session = self._sessions.get(_hash(secret), (0.0, None))
+        expires, session = self._sessions.get(_hash(_secret(headers)), (0.0, None))
         return session if expires > self._now() else None
+
+    def rename(self, headers: Headers, name: str) -> None:
+        """Have the person of a request's cookie be called so."""
+        key = _hash(_secret(headers))
+        until, session = self._sessions[key]
+        self._sessions[key] = until, replace(session, caller=replace(session.caller, name=name))
 
     def caller(self, headers: Headers) -> Caller:
         """Who asks for a page, as the gate wants to know."""
@@ -90,8 +112,7 @@ class Sessions:
 
     def end(self, headers: Headers) -> None:
         """The session of a request's cookie is over."""
-        secret = cookie_parser(headers.get("cookie", "")).get(cookie_name(headers), "")
-        self._sessions.pop(_hash(secret), None)
+        self._sessions.pop(_hash(_secret(headers)), None)
 
 
 def cookie_name(headers: Headers) -> str:
@@ -101,15 +122,29 @@ def cookie_name(headers: Headers) -> str:
 
 
 def set_cookie(headers: Headers, value: str) -> str:
-    """The header `Set-Cookie` for a value; an empty one ends the session in the browser.
+    """The header `Set-Cookie` for a value; an empty one ends the session in the browser."""
+    return _cookie(headers, cookie_name(headers), value, int(SESSION_SECONDS) if value else 0)
 
-    It is `Secure` for every name that is not the loopback's: those are reached through TLS alone.
-    """
-    name, _ = split_host(headers.get("host", ""))
-    secure = "" if is_loopback(name or "") else "; Secure"
-    age = int(SESSION_SECONDS) if value else 0
-    cookie = f"{cookie_name(headers)}={value}; Path=/review; Max-Age={age}"
-    return f"{cookie}; HttpOnly; SameSite=Strict{secure}"
+
+def reviewer_of(headers: Headers) -> str:
+    """What the person at this browser called themselves before; empty where they never did."""
+    return unquote(cookie_parser(headers.get("cookie", "")).get(REVIEWER_COOKIE, ""))
+
+
+def reviewer_cookie(headers: Headers, name: str) -> str:
+    """The header `Set-Cookie` by which a browser keeps what a person called themselves."""
+    return _cookie(headers, REVIEWER_COOKIE, quote(name, safe=""), REVIEWER_SECONDS)
+
+
+def _cookie(headers: Headers, name: str, value: str, seconds: int) -> str:
+    """One that is `Secure` unless the host is the loopback: others are reached by TLS alone."""
+    host, _ = split_host(headers.get("host", ""))
+    secure = "" if is_loopback(host or "") else "; Secure"
+    return f"{name}={value}; Path=/review; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+
+
+def _secret(headers: Headers) -> str:
+    return cookie_parser(headers.get("cookie", "")).get(cookie_name(headers), "")
 
 
 def _hold(

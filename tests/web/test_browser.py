@@ -162,6 +162,43 @@ def test_two_people_at_once_never_see_the_same_pair(site: Site) -> None:
     assert (by.count("grace"), by.count("lin")) == (7, 4)
 
 
+def test_who_answers_is_asked_once_and_takes_back_their_own_answers_alone(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boards, "REFRESH_SECONDS", 0.0)  # whoever comes next sees what was said
+    submit_pairs(site.store, 3)
+    pages = {}
+    for name, key in (("grace", "d"), ("lin ÷ ;", "s")):
+        pages[name] = page = site.page(bypass_csp=True)
+        page.goto(site.own_link())
+        page.wait_for_url("**/review/name")
+        page.goto(f"{site.endpoint.url}/review")
+        page.wait_for_url("**/review/name")
+        fits(page)
+        page.get_by_label("Your name").fill(f" {name} ")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/review")
+        expect(page.get_by_role("button", name="Undo")).to_have_count(0)
+        page.keyboard.press("Backspace")
+        press(page, key)
+        expect(page.locator("#notice")).to_contain_text("Recorded")
+    assert {*statements(site.store)} >= {("separated", "grace"), ("joined", "lin ÷ ;")}
+    for name, said in (("lin ÷ ;", "the same"), ("grace", "different")):
+        page = pages[name]
+        page.goto(site.own_link())
+        page.wait_for_url("**/review")
+        expect(page.locator("header")).to_contain_text(f"{name}, operator")
+        expect(page.locator(".answers li")).to_have_count(1)
+        press(page, "Backspace")
+        expect(page.locator("#notice")).to_have_text(f"Taken back: {said}.")
+    page = pages["grace"]
+    page.get_by_role("link", name="Not you?").click()
+    page.get_by_label("Your name").fill("kim")
+    page.get_by_role("button", name="Go on").click()
+    press(page, "d")
+    assert ("separated", "kim") in statements(site.store)
+
+
 def test_a_slow_or_broken_connection_is_told_and_a_key_is_never_carried_out_twice(
     site: Site,
 ) -> None:
@@ -341,6 +378,8 @@ def test_a_server_killed_between_two_keys_loses_nothing_it_acknowledged(
         context = browser.new_context()
         page = context.new_page()
         page.goto(told["review"])
+        page.get_by_label("Your name").fill("grace")
+        page.keyboard.press("Enter")
         page.wait_for_url("**/review")
         for key in ("d", "u"):
             press(page, key)

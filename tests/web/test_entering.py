@@ -233,13 +233,46 @@ def test_an_operators_program_makes_links_for_others(served: Use[None]) -> None:
     served(used)
 
 
+def test_who_has_no_name_yet_sees_nothing_and_is_nobody_who_has_a_token(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        link = await server.ask(
+            "POST", "/links", {"role": "reviewer", "owners": "ada"}, name="root"
+        )
+        browser = Browser(server)
+        await browser.get(link.json()["path"])
+        for path in ("/review", "/review/owners/ada", "/review/nowhere"):
+            assert (await browser.get(path)).headers["location"] == "/review/name", path
+        await browser.get("/review/name")
+        form = {"decision": "x", "existing": "y", "say": "same"}
+        answered = await browser.ask("POST", "/review/answer", {"csrf": browser.csrf, **form})
+        assert answered.headers["location"] == "/review/name"
+        for wrong in ("", " ", "root", " grace", "x" * 101, "a\x00b"):
+            await browser.get("/review/name")
+            assert (await browser.send("/review/name", name=wrong)).status_code == 422, wrong
+        assert (await browser.get("/review")).headers["location"] == "/review/name"
+
+    served(used)
+
+
+def test_who_has_a_name_already_keeps_it(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        browser = Browser(server)
+        await browser.enter()
+        assert (await browser.get("/review/name")).headers["location"] == "/review"
+        await browser.get("/review")
+        assert "Not you?" not in (await browser.get("/review")).text
+        assert (await browser.send("/review/name", name="lin")).status_code == 403
+
+    served(used)
+
+
 def test_nobody_lets_others_see_more_than_they_see_themselves(tmp_path: Path) -> None:
     team = token("lead", "ada|bob", "operator")
 
     async def used() -> None:
         async with serving(tmp_path / "store", (team,)) as server:
             for wanted, sees in ((None, "ada bob"), ("bob|eve", "bob"), (".*", "ada bob")):
-                body = None if wanted is None else {"owners": wanted}
+                body = {"name": "lin"} | ({} if wanted is None else {"owners": wanted})
                 link = await server.ask("POST", "/links", body, name="lead")
                 browser = Browser(server)
                 await browser.get(link.json()["path"])

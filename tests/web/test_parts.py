@@ -693,6 +693,7 @@ def stepped(**also: Any) -> str:
         paths=paths,
         me=person(),
         csrf="secret",
+        says_who=False,
         path="/review",
         banner=(),
     )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import orjson
 
-from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.import_notes import Note, notes_of
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.projections.analysts import query
@@ -21,6 +21,7 @@ from palimpsest.sources.contract import Fields, Item, Kind, Trust
 from palimpsest.sources.copies import Edit, may_say, refuse_target, write_copy
 from palimpsest.sources.mapping import MEM0, value_of, vector_like
 from palimpsest.sources.spool import PREVIEW
+from palimpsest.streams.core.text import verbatim
 from palimpsest.streams.embedder import Embedding, Engine, Progress
 from palimpsest.streams.intake import Prepared, RawRow, RowCounter, understand
 
@@ -32,105 +33,213 @@ EXACT = "hash_exact"
 """A text lives once in a store, so such a join stands; the copy can have both rows all the same."""
 _EACH = 5_000
 """Rows between two reports of progress."""
-_MEMBERS = """
-SELECT c.candidate_id, c.producer_id, c.memory_id, c.living, c.text, m.face, m.face_of
-FROM candidates c LEFT JOIN memories m USING (memory_id) WHERE c.source = ? ORDER BY c.position
-"""
-_JOINS = """
-SELECT j.decision_id, j.candidate_id, j.joined_to, j.decision FROM joins j
-WHERE j.standing AND j.memory_id IN (SELECT memory_id FROM candidates WHERE source = ?)
-"""
+_OURS = "SELECT memory_id FROM candidates WHERE source = $source"
+_OWNERS = "SELECT owner_id FROM candidates WHERE source = $source"
+_MEMBERS = f"""
+SELECT c.candidate_id, c.producer_id, c.memory_id, c.source = $source, c.living, c.text,
+    m.face, m.face_of, coalesce(m.composed, false)
+FROM candidates c LEFT JOIN memories m USING (memory_id)
+WHERE c.memory_id IN ({_OURS}) ORDER BY c.position
+"""  # noqa: S608 - no values
+_JOINS = f"""
+SELECT decision_id, candidate_id, joined_to, decision, similarity, standing, face_rule,
+    event <> 'joined' AND policy IN (SELECT policy FROM policies WHERE search = 'candidates')
+FROM joins WHERE owner_id IN ({_OWNERS}) ORDER BY position
+"""  # noqa: S608 - no values
+_SOURCES = f"SELECT DISTINCT unnest(sources) FROM compositions WHERE owner_id IN ({_OWNERS})"  # noqa: S608 - no values
+Texts = Literal["original", "face"]
+"""What rows of a copy say: what they said, or what their memories say."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
-    """A row's candidate in the store: its memory, and what speaks for that."""
+class _Member(NamedTuple):
+    """A candidate of a memory that has rows of the source, and what speaks for that memory."""
 
     id: str
     row_id: str
     memory_id: str
+    is_row: bool
     living: bool
     text: str
     face: str | None
     face_of: str | None
-
-
-@dataclass(slots=True)
-class _Memory:
-    """The rows of a source that are one memory, and the one that stays for all of them."""
-
-    members: list[_Member] = field(default_factory=list)
+    composed: bool
 
     @property
-    def kept(self) -> _Member | None:
-        """Who speaks, if that is a row of the source; else who came in first; None if none lives.
+    def differs(self) -> bool:
+        """Whether its memory says another text."""
+        return self.face is not None and verbatim(self.face) != verbatim(self.text)
 
-        Of equal rows the surest and newest comes in first (`spool`).
-        """
-        living = [one for one in self.members if one.living]
-        if not living:
-            return None
-        return next((one for one in living if one.id == one.face_of), living[0])
+
+class _Join(NamedTuple):
+    """A join that was made: `own` texts were compared if its policy searches candidates."""
+
+    decision_id: str
+    newer: str
+    older: str
+    decision: str
+    similarity: float | None
+    standing: bool
+    face_rule: str
+    own: bool
+
+
+class _Groups:
+    """Candidates that are one group, by whatever united them."""
+
+    def __init__(self) -> None:
+        self._above: dict[str, str] = {}
+        self.composed: set[str] = set()
+
+    def of(self, one: str) -> str:
+        """The name of a candidate's group."""
+        while (above := self._above.get(one, one)) != one:
+            self._above[one] = one = self._above.get(above, above)
+        return one
+
+    def unite(self, one: str, other: str, *, composed: bool = False) -> None:
+        """Make two groups one, which has a composed text if either had."""
+        first, second = self.of(one), self.of(other)
+        self._above[second] = first
+        if composed or second in self.composed:
+            self.composed.add(first)
+
+    def has_composed(self, *candidates: str) -> bool:
+        """Whether a group of these ever had a composed text."""
+        return any(self.of(one) in self.composed for one in candidates)
 
 
 class _Cleaned:
-    """What the store made of a source's rows."""
+    """What the store made of a source's rows, of those that are there still.
 
-    def __init__(self, gateway: LocalGateway, source: str) -> None:
+    With original texts the rows of a memory are groups of which each keeps one: texts that are the
+    same verbatim, and those of joins that compared the texts themselves. A composed text, which is
+    in no row, speaks for none; so its sources stay, and what was joined to it. With the texts of
+    faces, a memory is a group.
+    """
+
+    def __init__(
+        self,
+        gateway: LocalGateway,
+        source: str,
+        rows: Iterable[_Row],
+        texts: Texts,
+        keep: Collection[str],
+    ) -> None:
         gateway.refresh()
-        rows = query(gateway.projections, _MEMBERS, [source])
-        self.of = {member.id: member for member in (_Member(*row.values()) for row in rows)}
-        self._memories: dict[str, _Memory] = defaultdict(_Memory)
-        for member in self.of.values():
-            self._memories[member.memory_id].members.append(member)
-        self._kept = {name: memory.kept for name, memory in self._memories.items()}
+        found = query(gateway.projections, _MEMBERS, {"source": source})
+        self._all = {one.id: one for one in (_Member(*row.values()) for row in found)}
+        there = {row.candidate for row in rows if self._says(row)}
+        self.of = {name: one for name, one in self._all.items() if one.is_row and name in there}
+        self._texts, self.keep = texts, keep
+        self._edges: dict[str, list[tuple[str, _Join]]] = defaultdict(list)
+        self._groups = _Groups()
+        ever = _Groups()
+        for row in query(gateway.projections, _JOINS, {"source": source}):
+            join = _Join(*row.values())
+            pair = join.newer, join.older
+            own = join.face_rule != "text" and (join.own or not ever.has_composed(*pair))
+            if join.standing and (own or texts == "face"):
+                self._unite(join)
+            ever.unite(*pair, composed=join.face_rule == "text")
+        first: dict[tuple[str, str], str] = {}
+        for one in self._all.values():
+            self._groups.unite(
+                first.setdefault((one.memory_id, verbatim(one.text)), one.id), one.id
+            )
+        sources = query(gateway.projections, _SOURCES, {"source": source})
+        self._sources = {source for row in sources for source in row.values()}
+        members: dict[str, list[_Member]] = defaultdict(list)
+        for one in self.of.values():
+            members[self._groups.of(one.id)].append(one)
+        self._kept = {name: self._first(rows) for name, rows in members.items()}
         self.says_otherwise = any(
-            one is not None and one.text != one.face for one in self._kept.values()
+            one is not None and self._says_otherwise(one) for one in self._kept.values()
         )
-        self._edges: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
-        for join in query(gateway.projections, _JOINS, [source]):
-            decision, newer, older, kind = join.values()
-            self._edges[newer].append((older, decision, kind))
-            self._edges[older].append((newer, decision, kind))
 
-    def change(self, member: _Member) -> dict[str, Any] | None:
+    def _says(self, row: _Row) -> bool:
+        """Whether a row says what it said at the import; its id may be that of another row."""
+        return row.candidate in self._all and self._all[row.candidate].text == row.text
+
+    def _unite(self, join: _Join) -> None:
+        self._groups.unite(join.newer, join.older)
+        self._edges[join.newer].append((join.older, join))
+        self._edges[join.older].append((join.newer, join))
+
+    def _first(self, rows: Sequence[_Member]) -> _Member | None:
+        """Who speaks, if that is a row; else a source of what speaks; else who came in first.
+
+        Of equal rows the surest and newest comes in first (`spool`). None if none lives.
+        """
+        living = [one for one in rows if one.living]
+        speakers = (one for one in living if one.id == one.face_of)
+        return next(speakers, next(filter(self._is_source, living), living[0] if living else None))
+
+    def _is_source(self, row: _Member) -> bool:
+        return row.composed and row.id in self._sources
+
+    def _says_otherwise(self, row: _Member) -> bool:
+        """Whether a row that stays gets another text: its memory's, if somebody said that."""
+        if not row.differs or row.row_id in self.keep:
+            return False
+        return self._texts == "face" or (
+            not row.composed
+            and row.face_of is not None
+            and self._groups.of(row.face_of) == self._groups.of(row.id)
+        )
+
+    def change(self, row: _Member) -> dict[str, Any] | None:
         """What becomes of a row; None where it stays as it is."""
-        kept = self._kept[member.memory_id]
-        ids = {"old_id": member.row_id, "memory_id": member.memory_id}
+        kept = self._kept[self._groups.of(row.id)]
+        told = {"old_id": row.row_id, "memory_id": row.memory_id, "text": row.text}
+        if row.row_id in self.keep:
+            return None
         if kept is None:
-            take_back = f"palimpsest restore --candidate {member.id}"
-            return ids | {"change": "forgotten", "keep_id": None, "take_back": take_back}
-        if member.id != kept.id:
-            return ids | {"change": "removed", "keep_id": kept.row_id} | self._joined(member, kept)
-        if member.text != member.face:
-            return ids | {
-                "change": "text",
-                "keep_id": member.row_id,
-                "take_back": _keeping(member.row_id),
-            }
-        return None
+            take_back = f"palimpsest restore --candidate {row.id}"
+            return told | {"change": "forgotten", "keep_id": None, "take_back": take_back}
+        if row.id == kept.id:
+            become = {"change": "text", "keep_id": row.row_id, "take_back": _keeping(row.row_id)}
+            return told | become if self._says_otherwise(row) else None
+        if self._texts == "face":
+            # What speaks would be in no row, if the one that stays kept its own text.
+            stays = kept.row_id in self.keep and kept.differs
+        else:
+            stays = self._is_source(row)
+        if stays:
+            return None
+        return told | {
+            "change": "removed",
+            "keep_id": kept.row_id,
+            "keep_text": kept.face if self._says_otherwise(kept) else kept.text,
+            **self._joined(row, kept),
+        }
 
-    def _joined(self, member: _Member, kept: _Member) -> dict[str, Any]:
-        """The first join on the way from a row to the one that stays: without it, both stay."""
-        came: dict[str, tuple[str, str]] = {}
-        waiting, seen = deque([member.id]), {member.id}
+    def _joined(self, row: _Member, kept: _Member) -> dict[str, Any]:
+        """The first join on the way from a row to the one that stays: without it, both stay.
+
+        `partner_text` is what it was joined to.
+        """
+        came: dict[str, tuple[str, _Join]] = {}
+        waiting, seen = deque([row.id]), {row.id}
         while waiting:
             at = waiting.popleft()
-            for other, decision, kind in self._edges[at]:
+            for other, join in self._edges[at]:
                 if other not in seen:
                     seen.add(other)
-                    came[other] = came.get(at, (decision, kind))
+                    came[other] = came.get(at, (other, join))
                     waiting.append(other)
-        decision, kind = came[kept.id]
-        return {
-            "decision": kind,
-            "decision_id": decision,
-            "take_back": (
-                _keeping(member.row_id)
-                if kind == EXACT
-                else f"palimpsest unmerge --decision {decision}"
-            ),
-        }
+        partner, first = came.get(kept.id, (kept.id, None))
+        told: dict[str, Any] = {"partner": partner, "partner_text": self._all[partner].text}
+        if first is None:  # the two are the same verbatim, and what they hang on is not
+            told |= {"decision": EXACT, "decision_id": None, "similarity": None}
+        else:
+            told |= {
+                "decision": first.decision,
+                "decision_id": first.decision_id,
+                "similarity": first.similarity,
+            }
+        exact = told["decision"] == EXACT
+        unmerge = f"palimpsest unmerge --decision {told['decision_id']}"
+        return told | {"take_back": _keeping(row.row_id) if exact else unmerge}
 
 
 def _keeping(row_id: str) -> str:
@@ -158,6 +267,7 @@ def export(
     to: Path,
     *,
     source: str | None,
+    texts: Texts,
     keep: Collection[str],
     max_changes: int,
     trust: Trust,
@@ -167,15 +277,16 @@ def export(
     """Write a source, cleaned, to `to`, and say what changed and how to take any of it back.
 
     Rows whose ids are in `keep` stay. Of more than `max_changes` changes the first ones are made,
-    and the rest is counted as `left`. The report is also in a file beside the copy. RefusedError
-    where `to` is there already; UsageError where nothing was imported from there.
+    those of texts before others, and the rest is counted as `left`. The report is also in a file
+    beside the copy. RefusedError where `to` is there already, and where rows should say the
+    `texts` of their faces and cannot; UsageError where nothing was imported from there.
     """
     note = noted(gateway, path, source)
     history = Path(note.history) if note.history else None
     place = Place(path, note.table, note.query, history, trust)
     refuse_target(place, to)
     opened, mapping = open_source(place), note.mapping()
-    cleaned = _Cleaned(gateway, note.source)
+    cleaned = _Cleaned(gateway, note.source, _rows(opened, note), texts, keep)
     engine = _engine(gateway, note) if cleaned.says_otherwise else None
     changes = _Changes(max_changes)
     says = may_say(opened.kind, mapping, embeds=engine is not None)
@@ -183,12 +294,15 @@ def export(
     for row in _rows(opened, note):
         if row.number % _EACH == 0:
             progress(f"compared {row.number:,} rows", opened.share)
-        changes.take(row, cleaned, keep, speaks)
+        changes.take(row, cleaned, speaks)
+    if texts == "face" and changes.unsaid:
+        raise RefusedError("texts_stay", _TEXTS_STAY.format(count=changes.unsaid))
     report = {
         "source": note.source,
         "original": str(path),
         "to": str(to),
         "dry_run": dry_run,
+        "texts": texts,
         **changes.report(),
         "take_back": (
             f"{path} is unchanged. To keep a row, carry out its `take_back` and export to another"
@@ -197,7 +311,7 @@ def export(
     }
     if not dry_run:
         progress(f"writing {to.name}", None)
-        edits = changes.edits
+        edits = [edit for edit, _ in changes.made]
         if engine is not None:
             edits = _embedded(engine, edits, opened.kind, mapping)
         write_copy(opened.kind, place, to, edits, mapping)
@@ -216,17 +330,22 @@ class _Row(NamedTuple):
 
 @dataclass(slots=True)
 class _Changes:
-    """What an export does to the rows: the first `most` changes are made, all are counted."""
+    """What an export does to the rows: the first `most` changes are made, all are counted.
+
+    Those of texts come before others, so that no row goes while its text waits. `unsaid` counts
+    the rows that should say another text, and cannot.
+    """
 
     most: int
     rows: int = 0
     found: int = 0
     unknown: int = 0
-    edits: list[Edit] = field(default_factory=list)
-    changed: list[dict[str, Any]] = field(default_factory=list)
+    unsaid: int = 0
+    _texts: list[tuple[Edit, dict[str, Any]]] = field(default_factory=list)
+    _others: list[tuple[Edit, dict[str, Any]]] = field(default_factory=list)
     left: list[dict[str, Any]] = field(default_factory=list)
 
-    def take(self, row: _Row, cleaned: _Cleaned, keep: Collection[str], speaks: str | None) -> None:
+    def take(self, row: _Row, cleaned: _Cleaned, speaks: str | None) -> None:
         """Take a row up; `speaks` is the field in which a row of the copy may say another text."""
         self.rows = row.number
         member = cleaned.of.get(row.candidate)
@@ -234,36 +353,53 @@ class _Changes:
             self.unknown += 1
             return
         change = cleaned.change(member)
-        if change is None or change["old_id"] in keep:
-            return
-        face = member.face if change["change"] == "text" else None
-        if face is None:
+        if change is not None and change["change"] != "text":
             self._change(row, change, None)
-        elif speaks is not None and isinstance(row.item, dict) and not row.item.keys() >= MEM0:
-            self._change(row, change, {speaks: face})
-        else:
-            ids = {name: change[name] for name in ("old_id", "memory_id")}
-            self.left.append({"row": row.number, **ids, "memory_says": face[:PREVIEW]})
+        elif change is not None and speaks is not None and _is_plain(row.item):
+            self._change(row, change, {speaks: member.face})
+        elif member.living and member.differs and member.row_id not in cleaned.keep:
+            self.unsaid += change is not None
+            ids = {"old_id": member.row_id, "memory_id": member.memory_id}
+            says = {"text": row.text, "memory_says": member.face}
+            self.left.append({"row": row.number, **ids, **says})
 
     def _change(self, row: _Row, change: dict[str, Any], values: Fields | None) -> None:
         self.found += 1
-        if len(self.edits) < self.most:
-            self.edits.append(Edit(row.number, row.item, values))
-            preview = row.text[:PREVIEW]
-            self.changed.append({"row": row.number, **change, "assertion_preview": preview})
+        of_kind = self._others if values is None else self._texts
+        if len(of_kind) < self.most:
+            told = {"row": row.number, **change, "assertion_preview": row.text[:PREVIEW]}
+            of_kind.append((Edit(row.number, row.item, values), told))
+
+    @property
+    def made(self) -> list[tuple[Edit, dict[str, Any]]]:
+        """The changes that are made, in the order of the rows."""
+        return sorted([*self._texts, *self._others][: self.most], key=lambda one: one[0].number)
 
     def report(self) -> dict[str, Any]:
         """What was found, counted, and row by row."""
+        changed = [told for _, told in self.made]
         return {
             "rows": self.rows,
             "changes": self.found,
             "unknown": self.unknown,
             "left_as_they_are": len(self.left),
-            "changed": len(self.changed),
-            "left": self.found - len(self.changed),
-            "changed_rows": self.changed,
+            "changed": len(changed),
+            "left": self.found - len(changed),
+            "changed_rows": changed,
             "rows_left_as_they_are": self.left[: self.most],
         }
+
+
+def _is_plain(item: Item) -> bool:
+    """Whether a row may say another text: mem0's have hashes and words of theirs."""
+    return isinstance(item, dict) and not item.keys() >= MEM0
+
+
+_TEXTS_STAY = (
+    "{count} rows should say what their memories say, and cannot: rows of Qdrant and mem0 never do,"
+    " others only where the model of their vectors is known, by --model-of-vectors at the import,"
+    " and is the policy's. Nothing was written; --texts original leaves these rows as they are"
+)
 
 
 def _engine(gateway: LocalGateway, note: Note) -> Engine | None:

@@ -78,7 +78,7 @@ from palimpsest.contracts.shown import (
 from palimpsest.deduping import Wanted, dedupe
 from palimpsest.duplicates import DedupResult, DuplicateCheck, dedup_result, duplicate_check
 from palimpsest.embedding import embed_late
-from palimpsest.exporting import MOST_CHANGES, export
+from palimpsest.exporting import MOST_CHANGES, Texts, export
 from palimpsest.finding import By, Plan, find, meant
 from palimpsest.importing import bring_in, foreseen, look_at, spooled
 from palimpsest.ingesting import (
@@ -471,6 +471,7 @@ class Palimpsest:
         to: Place,
         *,
         source: Name | None = None,
+        texts: Texts = "original",
         keep: Sequence[str] = (),
         max_changes: Annotated[int, Field(ge=0, le=MOST)] = MOST_CHANGES,
         trust: Trust = False,
@@ -479,15 +480,19 @@ class Palimpsest:
     ) -> JsonObject:
         """Copy an imported store to `to` without its duplicates, in its own format.
 
-        Returns what changed, and how to take it back; a file beside the copy has the same. Rows
-        whose ids are in `keep` stay. Only the first `max_changes` changes are made. RefusedError
-        if `to` exists already; UsageError if nothing was imported from `path`.
+        Returns what changed, and how to take it back; a file beside the copy has the same. With
+        `texts` "original" a row goes only if its text, or one that it was joined to, stays in
+        another row; the sources of composed texts stay. With "face" each memory is one row, which
+        gets the memory's text and its vector. Rows whose ids are in `keep` stay. Only the first
+        `max_changes` changes are made. RefusedError if `to` exists already, or if rows cannot get
+        the texts of faces; UsageError if nothing was imported from `path`.
         """
         return export(
             self._gateway,
             Path(path),
             Path(to),
             source=source,
+            texts=texts,
             keep=frozenset(keep),
             max_changes=max_changes,
             trust=trust,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from palimpsest.sources.contract import Trust
 
 app = typer.Typer()
+
+Texts = Literal["original", "face"]
 
 SourcePath = Annotated[
     Path, typer.Argument(metavar="SOURCE", help="A file, or the folder of a database.")
@@ -101,39 +103,66 @@ def export(
     source: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which import, if there are several.")
     ] = None,
+    texts: Annotated[
+        Texts,
+        typer.Option(
+            metavar="WHICH",
+            help="`original`: rows keep their texts, and sources of composed texts stay; `face`:"
+            " one row per memory, with the memory's text.",
+        ),
+    ] = "original",
     keep: Annotated[
         list[str] | None,
         typer.Option(metavar="ID", help="Keep this row (its id in the source); repeatable."),
     ] = None,
     max_changes: Annotated[
-        int, typer.Option("--max-changes", min=0, metavar="N", help="The most changes in this run.")
-    ] = 200,
+        int | None,
+        typer.Option(
+            "--max-changes",
+            min=0,
+            metavar="N",
+            help="The most changes in this run; 200 unless a person allows all.",
+        ),
+    ] = None,
     trust: Trusted = False,
     dry_run: DryRun = False,
 ) -> None:
     """Copy an imported store without its duplicates; the original is only read.
 
-    The copy has the same format. It leaves out rows that another row of
-    their memory represents, and forgotten ones; the report says how to
-    bring each back. The exit status is 1 if --max-changes left some changes
-    undone.
+    The copy has the same format. It leaves out rows whose text, or one that
+    it was joined to, another row has, and forgotten ones; the report says
+    how to bring each back. The exit status is 1 if --max-changes left some
+    changes undone.
     """
+    from palimpsest.exporting import MOST_CHANGES
+
     call = invocation(context)
-    with call.store() as store, call.output.progress() as report:
-        document = store.export_source(
-            path,
-            to,
-            source=source,
-            keep=keep or (),
-            max_changes=max_changes,
-            trust=trust or _trust(call.output),
-            dry_run=dry_run,
-            progress=report,
-        )
+    most = MOST_CHANGES if max_changes is None else max_changes
+    asks = call.output.asks and max_changes is None and not dry_run
+
+    def exported(most: int, *, dry_run: bool) -> dict[str, Any]:
+        with call.store() as store, call.output.progress() as report:
+            return store.export_source(
+                path,
+                to,
+                source=source,
+                texts=texts,
+                keep=keep or (),
+                max_changes=most,
+                trust=trusted,
+                dry_run=dry_run,
+                progress=report,
+            )
+
+    trusted = trust or _trust(call.output)
+    if asks and (found := exported(most, dry_run=True)["changes"]) > most:
+        question = f"The copy needs {found:,} changes, and a run makes {most:,}. Make them all?"
+        most = found if typer.confirm(question, err=True) else most
+    document = exported(most, dry_run=dry_run)
     call.output.answer(document, lambda: rendering.export_report(document))
     if document["left"] and not dry_run:
         call.output.remark(
-            f"the copy is not clean yet: --max-changes {max_changes} left out"
+            f"the copy is not clean yet: --max-changes {most} left out"
             f" {document['left']:,} of {document['changes']:,} changes; export to another place"
             " with a larger one"
         )

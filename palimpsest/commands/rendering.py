@@ -169,7 +169,8 @@ def export_report(report: Mapping[str, Any]) -> RenderableType:
 
 
 _WHY_LEFT = (
-    "A row with a vector gets another text only if the model of its vector is known, by"
+    "Sources of a composed text stay; --texts face makes one row of them, with that text."
+    " A row with a vector gets another text only if the model of its vector is known, by"
     " --model-of-vectors at the import, and is the policy's; rows of mem0 and Qdrant never do."
     " The report has these rows with the texts of their memories."
 )

@@ -418,16 +418,19 @@ def test_export(ask: Ask, line: CommandLine) -> None:
     del named["progress"]
     assert named == {
         "source": None,
+        "texts": "original",
         "keep": (),
         "max_changes": 200,
         "trust": False,
         "dry_run": False,
     }
     words = ("--source", "s", "--keep", "1", "--keep", "2", "--max-changes", "0", "--trust")
-    _, named = ask("export_source", "export", "a", "--to", "b", *words, "--dry-run")
+    more = ("--texts", "face", "--dry-run")
+    _, named = ask("export_source", "export", "a", "--to", "b", *words, *more)
     del named["progress"]
     assert named == {
         "source": "s",
+        "texts": "face",
         "keep": ["1", "2"],
         "max_changes": 0,
         "trust": True,

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from palimpsest.output import Output
 from palimpsest.sources import copies
 from palimpsest.sources.mapping import as_vector
 from palimpsest.streams.embedder import DEFAULT_MODEL
@@ -381,6 +382,35 @@ def test_no_more_changes_than_are_allowed(palimpsest: CommandLine, tmp_path: Pat
     assert len((tmp_path / "a.jsonl").read_text().splitlines()) == 202
     words = ("--to", str(tmp_path / "b.jsonl"), "--max-changes", "300")
     assert palimpsest.json("export", path, *words)["changed"] == 201
+
+
+def test_a_row_stays_if_the_one_that_says_the_same_is_not_there_any_more(
+    palimpsest: CommandLine, tmp_path: Path
+) -> None:
+    rows = memories(10)
+    path = jsonl(tmp_path, rows)
+    palimpsest.json("import", str(path), "--yes")
+    for number, said in enumerate(
+        ([*rows[:8], rows[9]], [*rows[:8], rows[8] | {"content": "?"}, rows[9]])
+    ):
+        jsonl(tmp_path, said)
+        to = tmp_path / f"{number}.jsonl"
+        assert palimpsest.json("export", str(path), "--to", str(to))["changes"] == 0
+        assert to.read_bytes() == path.read_bytes()
+
+
+def test_a_person_is_asked_before_changes_are_left(
+    palimpsest: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"id": str(n), "owner_id": "ada", "text": f"Note {n // 2} of Ada."} for n in range(402)]
+    path = palimpsest.file(rows)
+    palimpsest.json("import", path, "--yes")
+    monkeypatch.setattr(Output, "asks", True)
+    ran = palimpsest("export", path, "--to", str(tmp_path / "a.jsonl"), stdin="n\n")
+    assert "needs 201 changes, and a run makes 200" in ran.err
+    assert ran.status == 1
+    ran = palimpsest("export", path, "--to", str(tmp_path / "b.jsonl"), stdin="y\n")
+    assert (ran.status, len((tmp_path / "b.jsonl").read_text().splitlines())) == (0, 201)
 
 
 def test_a_dry_run_writes_nothing(palimpsest: CommandLine, tmp_path: Path) -> None:

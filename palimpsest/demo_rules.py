@@ -23,6 +23,17 @@ _NEGATIONS = frozenset("not no never nobody nothing without cannot t neither nor
 _AUXILIARIES = frozenset("do does did don doesn didn".split())
 _CONTRARY = frozenset({Cue.NUMBER, Cue.DATE, Cue.UNIT, Cue.VERSION, Cue.NEGATION, Cue.ANTONYM})
 
+_ANSWER = re.compile(r"^\W*(?:no|nope|not at all),\s", re.IGNORECASE)
+_TIMES = frozenset("once twice thrice".split())
+_OF_MANY = frozenset(
+    "has have had owns own likes like loves love enjoys enjoy plays play speaks speak knows know"
+    " visited read reads eats eat bought can wants want needs need".split()
+)
+"""Verbs of which somebody may have more than one thing: another is no contradiction."""
+_BEGINNINGS = frozenset("in on at every since during after before with under over near".split())
+"""What a phrase begins with that may stand at either end of a sentence."""
+_LIST = re.compile(r"\b(\w+) (and|or) (\w+)\b")
+
 FEWEST_WORDS = 3
 """A sentence of fewer words says nothing that is worth remembering."""
 
@@ -30,9 +41,10 @@ FEWEST_WORDS = 3
 def relation(older: str, newer: str) -> str:
     """`same`, `update`, `compose` or `different`, by the words that two texts share.
 
-    The same words in another order are other roles; a newer text that contradicts is an update.
+    Shared words in another order are other roles; a newer text that contradicts is an update, and
+    so is another value in one place, unless both can be so: somebody may have a cat and a dog.
     """
-    if normalise(older) == normalise(newer):
+    if normalise(older) == normalise(newer) or compare(read(older), read(newer)).near_identical:
         return "same"
     if _roles_differ(older, newer):
         return "different"
@@ -44,6 +56,8 @@ def relation(older: str, newer: str) -> str:
         return "different"
     if after <= before:
         return "same"
+    if _one_place_differs(older, newer):
+        return "different"
     if STRONG_CUES & set(compare(read(older), read(newer)).cues) or before < after:
         return "update"
     return "same" if shared >= NEARLY else "compose"
@@ -54,10 +68,12 @@ def contradicts(older: str, newer: str) -> bool:
     before, after = _words(older), _words(newer)
     if _shared(_topic(before), _topic(after)) < RELATED:
         return False
-    if bool(before & _NEGATIONS) != bool(after & _NEGATIONS):
+    if _negated(older) != _negated(newer):
         return True
-    numbers = [{word for word in words if word.isdecimal()} for words in (before, after)]
+    numbers = [{w for w in words if w.isdecimal() or w in _TIMES} for words in (before, after)]
     if all(numbers) and numbers[0] != numbers[1]:
+        return True
+    if _one_place_differs(older, newer) and not (before | after) & _OF_MANY:
         return True
     return bool(_CONTRARY & set(compare(read(older), read(newer)).cues))
 
@@ -71,11 +87,33 @@ def _shared(before: set[str], after: set[str]) -> float:
     return len(before & after) / len(before | after) if before | after else 1.0
 
 
-def _roles_differ(older: str, newer: str) -> bool:
-    """Whether two texts have the same words, but not in an order that says the same."""
+def _sorted(items: re.Match[str]) -> str:
+    first, second = sorted((items[1], items[3]))
+    return f"{first} {items[2]} {second}"
+
+
+def _negated(text: str) -> bool:
+    """Whether a text denies something; the *no* of an answer, before a comma, denies nothing."""
+    return bool(_words(_ANSWER.sub("", text)) & _NEGATIONS)
+
+
+def _one_place_differs(older: str, newer: str) -> bool:
+    """Whether two texts are the same but for one word."""
     first, second = (_WORD.findall(text.casefold()) for text in (older, newer))
-    same_words = sorted(first) == sorted(second)
-    return same_words and first != second and not compare(read(older), read(newer)).near_identical
+    return len(first) == len(second) and sum(map(str.__ne__, first, second)) == 1
+
+
+def _roles_differ(older: str, newer: str) -> bool:
+    """Whether the words that two texts share stand in an order that says something else.
+
+    Items of a list, and a phrase of place or time at either end, may change places.
+    """
+    first, second = (_WORD.findall(_LIST.sub(_sorted, text.casefold())) for text in (older, newer))
+    for at, word in enumerate(first):
+        if second == first[at:] + first[:at] and _BEGINNINGS & {first[0], word}:
+            return False
+    both = (set(first) & set(second)) - _SMALL
+    return [word for word in first if word in both] != [word for word in second if word in both]
 
 
 def same(older: str, newer: str) -> str:

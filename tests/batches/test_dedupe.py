@@ -21,7 +21,7 @@ from tests.stub_engine import load_stub
 
 TWINS = (
     "every single morning Ada walks her two old dogs along the river",
-    "every single morning Ada walks her two old dogs along the canal",
+    "every morning Ada walks her two old dogs along the river",
     "Ben keeps bees",
 )
 ONE_WORD_MORE = (

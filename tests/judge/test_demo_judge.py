@@ -30,7 +30,10 @@ from palimpsest.demo_judge import MESSAGES, Fault, JudgeServer
         ("The big job runs at night.", "The big job runs there.", "compose"),
         ("Ada has a dog.", "The build runs at night.", "different"),
         ("Ada and her old dog Rex swim daily in a cold lake.", "Rex.", "different"),
-        ("Red boats sail past old stone piers.", "Red boats sail past old stone quays.", "same"),
+        ("Red boats sail past old stone piers.", "Red boats sail far past old stone.", "same"),
+        ("Ada has a big dog.", "Ada has a large dog.", "same"),
+        ("Tom sells pears and plums.", "Tom sells plums and pears.", "same"),
+        ("In Oslo Ada has a flat.", "Ada has a flat in Oslo.", "same"),
         ("", "", "same"),
     ],
 )
@@ -147,6 +150,15 @@ def _ask(url: str) -> Any:
         ("Ines does not like olives.", "Ines likes olives.", "update"),
         ("The office has no parking spaces.", "The office has parking spaces.", "update"),
         ("The shop is open on feast days.", "The shop is closed on feast days.", "update"),
+        ("Carla teaches Dmitri.", "Dmitri really teaches Carla.", "different"),
+        ("Lea lent her bike to Max.", "Max lent his bike to Lea.", "different"),
+        ("Max likes Lea and Lea likes Tom.", "Lea likes Max and Tom likes Lea.", "different"),
+        ("Ada lives in Oslo.", "Ada lives in Bergen.", "update"),
+        ("The wifi password is swordfish.", "The wifi password is marlin.", "update"),
+        ("Red boats sail past old stone piers.", "Red boats sail past old stone quays.", "update"),
+        ("Ada plays the violin daily.", "Ada plays the piano daily.", "different"),
+        ("Ada visited Rome once.", "Ada visited Rome twice.", "update"),
+        ("No, pets are allowed.", "No pets are allowed.", "update"),
     ],
 )
 def test_roles_numbers_and_contradictions_are_not_the_same(

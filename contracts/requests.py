@@ -254,16 +254,22 @@ class ForgetRequest(Request):
     `expect` is the version of all of them together, such as a plan's token. `again` is what becomes
     of a text that comes again: by default a person is asked (`ask`); where an agent forgets, it is
     stored (`allow`), but refused if it says that it happened before. The `request_id` names the
-    forgetting.
+    forgetting. All of an owner's memories may be none: then the request names the owner alone.
     """
 
     request: Literal["forget"] = "forget"
-    memory_ids: Annotated[tuple[str, ...], Field(min_length=1)]
+    memory_ids: tuple[str, ...]
     owner_id: Name | None = None
     expect: str | None = None
     again: Again | None = None
     rank: Speaker = "person"
     dry_run: bool = False
+
+    @model_validator(mode="after")
+    def _of_an_owner(self) -> Self:
+        if not self.memory_ids and self.owner_id is None:
+            raise ValueError("name memories, or the owner who has none")
+        return self
 
 
 class RetractRequest(TakingOut):

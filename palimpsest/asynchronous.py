@@ -24,7 +24,7 @@ from palimpsest.contracts.errors import (
     TransientError,
     UsageError,
 )
-from palimpsest.store import IfInvalid, Palimpsest
+from palimpsest.store import IfInvalid, Offer, Palimpsest
 from palimpsest.streams.embedded.pipeline import WINDOW
 from palimpsest.streams.write.inputs import Outcome
 
@@ -120,9 +120,12 @@ class AsyncPalimpsest:
         invalid: IfInvalid = "raise",
     ) -> builtins.list[Outcome]:
         """As `Palimpsest.submit`; what other tasks submit meanwhile goes into the same commit."""
+        return await self.offer(Offer(candidates, source, invalid))
+
+    async def offer(self, offer: Offer) -> builtins.list[Outcome]:
+        """As `submit`, for a request that may have an id: asked again, it is answered as it was."""
         self.require()
-        offer = _Offer(candidates, source, invalid)
-        return await asyncio.wrap_future(self._windows.put(offer))
+        return await asyncio.wrap_future(self._windows.put(_Waiting(offer)))
 
     async def close(self) -> None:
         """Finish the calls that were taken up and close the store; the rest is never made."""
@@ -200,15 +203,15 @@ class AsyncPalimpsest:
     withdraw = AsyncMethod(Palimpsest.withdraw)
 
 
-class _Offer:
+class _Waiting:
     """What one task submits, and where it gets its outcomes."""
 
-    def __init__(self, candidates: Any, source: str, invalid: IfInvalid) -> None:
+    def __init__(self, offer: Offer) -> None:
+        candidates: Any = offer.candidates
         several = isinstance(candidates, Iterable) and not isinstance(candidates, Mapping | str)
-        self.candidates = list(candidates) if several else candidates  # an iterator is read once
-        self.size = len(self.candidates) if several else 1
-        self.source = source
-        self.invalid: IfInvalid = invalid
+        rows = list(candidates) if several else candidates  # an iterator is read once
+        self.offer = offer._replace(candidates=rows)
+        self.size = len(rows) if several else 1
         self.outcomes: Future[list[Outcome]] = Future()
 
 
@@ -218,18 +221,18 @@ class _Windows:
     def __init__(self, store: Palimpsest, threads: ThreadPoolExecutor) -> None:
         self._store = store
         self._threads = threads
-        self._waiting: deque[_Offer] = deque()
+        self._waiting: deque[_Waiting] = deque()
         self._lock = Lock()
         self._deciding = False
 
-    def put(self, offer: _Offer) -> Future[list[Outcome]]:
+    def put(self, one: _Waiting) -> Future[list[Outcome]]:
         """The outcomes, once a window with these candidates was decided on."""
         with self._lock:
-            self._waiting.append(offer)
+            self._waiting.append(one)
             if not self._deciding:
                 self._threads.submit(self._decide_all)
                 self._deciding = True
-        return offer.outcomes
+        return one.outcomes
 
     def close(self) -> None:
         """Cancel what waits for its window."""
@@ -246,7 +249,7 @@ class _Windows:
             else:
                 self._decide_each(begun)
 
-    def _next(self) -> list[_Offer]:
+    def _next(self) -> list[_Waiting]:
         """Offers in their order, as many as one commit holds; none ends the deciding."""
         with self._lock:
             fit, rows = 0, 0
@@ -258,15 +261,13 @@ class _Windows:
             self._deciding = bool(fit)
             return [self._waiting.popleft() for _ in range(fit)]
 
-    def _decide_together(self, window: list[_Offer]) -> None:
+    def _decide_together(self, window: list[_Waiting]) -> None:
         """Decide on a window in one commit. What is wrong with one offer is not the others' affair.
 
         As nothing of a window is written unless all is, each can be decided on alone then.
         """
         try:
-            answers = self._store.submit_each(
-                [(one.candidates, one.source, one.invalid) for one in window]
-            )
+            answers = self._store.submit_each([one.offer for one in window])
         except (StoreError, TransientError) as error:
             for one in window:
                 one.outcomes.set_exception(error)
@@ -274,18 +275,27 @@ class _Windows:
             self._decide_each(window)
         else:
             for one, answer in zip(window, answers, strict=True):
-                if isinstance(answer, InvalidInputError):
-                    one.outcomes.set_exception(answer)
-                else:
-                    one.outcomes.set_result(answer)
+                _answer(one, answer)
 
-    def _decide_each(self, window: list[_Offer]) -> None:
+    def _decide_each(self, window: list[_Waiting]) -> None:
         for one in window:
             try:
-                outcomes = self._store.submit(
-                    one.candidates, source=one.source, invalid=one.invalid
-                )
+                answer = self._alone(one.offer)
             except Exception as error:  # noqa: BLE001 - who awaits it gets it
                 one.outcomes.set_exception(error)
             else:
-                one.outcomes.set_result(outcomes)
+                _answer(one, answer)
+
+    def _alone(self, offer: Offer) -> list[Outcome] | InvalidInputError:
+        """The outcomes of one offer; what is wrong with it is told in the terms of `submit`."""
+        if offer.submission is None:
+            candidates, source, invalid, _ = offer
+            return self._store.submit(candidates, source=source, invalid=invalid)
+        return self._store.submit_each([offer])[0]
+
+
+def _answer(one: _Waiting, answer: list[Outcome] | InvalidInputError) -> None:
+    if isinstance(answer, InvalidInputError):
+        one.outcomes.set_exception(answer)
+    else:
+        one.outcomes.set_result(answer)

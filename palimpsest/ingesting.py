@@ -30,7 +30,7 @@ from palimpsest.streams.intake import (
 )
 from palimpsest.streams.intake.parsing import NO_RENAMES
 from palimpsest.streams.log.dead_letters import DeadLetter, DeadLetters, Headers
-from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.inputs import Input, Outcome, Submission
 from palimpsest.wrong_files import advice
 
 KeepGoing = bool | Callable[[str], bool]
@@ -112,7 +112,9 @@ class Summary:
             )
 
 
-def to_inputs(rows: Iterable[object], source: str) -> list[Input]:
+def to_inputs(
+    rows: Iterable[object], source: str, submission: Submission | None = None
+) -> list[Input]:
     """Rows of Python values as a producer says them now: without ids they are new each time.
 
     Warns of fields that mean nothing here and are kept as metadata.
@@ -121,7 +123,7 @@ def to_inputs(rows: Iterable[object], source: str) -> list[Input]:
     _warn_of_unknown(rows)
     counter = RowCounter()
     reading = uuid4().hex
-    return [_input(values, source, counter, reading) for values in rows]
+    return [_input(values, source, counter, reading, submission) for values in rows]
 
 
 def _warn_of_unknown(rows: Iterable[object]) -> None:
@@ -147,11 +149,18 @@ def _kept(unknown: Iterable[str]) -> str:
     return f"unknown fields are kept as metadata: {', '.join(sorted(unknown)[:NAMED])}"
 
 
-def _input(values: object, source: str, counter: RowCounter, reading: str) -> Input:
+def _input(
+    values: object,
+    source: str,
+    counter: RowCounter,
+    reading: str,
+    submission: Submission | None,
+) -> Input:
     raw = _as_json(values)
     kept = raw or _shown(values)
     row = RawRow(kept, source, counter.count(kept), reading)
-    return Input(row, understand(row) if raw else InvalidInputError("not_json", NO_JSON))
+    meaning = understand(row) if raw else InvalidInputError("not_json", NO_JSON)
+    return Input(row, meaning, submission)
 
 
 def _as_json(values: object) -> bytes | None:

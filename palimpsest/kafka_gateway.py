@@ -225,6 +225,8 @@ class KafkaGateway(LocalGateway):
         Then only its partition is asked: all others would answer that they do not know it.
         """
         if isinstance(request, ForgetRequest):
+            if not request.memory_ids:
+                return request.owner_id
             return self.log.owner_of(decision_id_of_or_none(request.memory_ids[0]) or "") or None
         names = (getattr(request, name, None) for name in ("a", "candidate_id", "memory_id"))
         candidate_id = next(filter(None, names), None)

@@ -10,7 +10,18 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, Unpack, cast, get_args
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    get_args,
+)
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
@@ -115,7 +126,13 @@ from palimpsest.streams.log.dead_letters import DeadLetterState
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.check import undecided
-from palimpsest.streams.write.inputs import Input, Outcome, rejected, why_invalid
+from palimpsest.streams.write.inputs import (
+    Input,
+    Outcome,
+    Submission,
+    rejected,
+    why_invalid,
+)
 from palimpsest.uses import Uses
 
 _log = logging.getLogger(__name__)
@@ -205,13 +222,22 @@ IfInvalid = Literal["raise", "collect"]
 """What unreadable candidates of a submission lead to: an error, or outcomes."""
 
 
-def _read(
-    candidates: Candidates, source: str, invalid: IfInvalid
-) -> list[Input] | InvalidInputError:
-    """Read all candidates of a submission; the first unreadable one's error, unless collected."""
-    inputs = to_inputs([candidates] if isinstance(candidates, Mapping) else candidates, source)
+class Offer(NamedTuple):
+    """What one caller submits; `submission` names the request, if it has an id."""
+
+    candidates: Candidates
+    source: Name = "python"
+    invalid: IfInvalid = "raise"
+    submission: Submission | None = None
+
+
+def _read(offer: Offer) -> list[Input] | InvalidInputError:
+    """Read all candidates of an offer; the first unreadable one's error, unless collected."""
+    candidates = offer.candidates
+    rows = [candidates] if isinstance(candidates, Mapping) else candidates
+    inputs = to_inputs(rows, offer.source, offer.submission)
     for index, one in enumerate(inputs):
-        if invalid == "raise" and isinstance(one.meaning, InvalidInputError):
+        if offer.invalid == "raise" and isinstance(one.meaning, InvalidInputError):
             return InvalidInputError(one.meaning.reason, one.meaning.detail, index)
     return inputs
 
@@ -347,22 +373,24 @@ class Palimpsest:
         its outcome is `invalid`, its bytes go to the dead letters, and the others are not affected.
         So is always one whose id is known with other content (`id_conflict`).
         """
-        inputs = _read(candidates, source, invalid)
+        gateway = self._gateway
+        inputs = _read(Offer(candidates, source, invalid))
         if isinstance(inputs, InvalidInputError):
             raise inputs
-        return self._gateway.submit(inputs)
+        return gateway.submit(inputs)
 
     def submit_each(
-        self, offers: Sequence[tuple[Candidates, Name, IfInvalid]]
+        self, offers: Sequence[Offer]
     ) -> builtins.list[builtins.list[Outcome] | InvalidInputError]:
-        """Decide on what several callers submit, as one batch: candidates, source and `invalid`.
+        """Decide on what several callers submit, as one batch.
 
         Returns for each its outcomes, or the error if nothing of it is stored. Up to 512 candidates
         together are committed as one, or not at all.
         """
-        read = [_read(*offer) for offer in offers]
+        gateway = self._gateway
+        read = [_read(Offer(*offer)) for offer in offers]
         readable = (some for some in read if not isinstance(some, InvalidInputError))
-        outcomes = iter(self._gateway.submit([one for some in readable for one in some]))
+        outcomes = iter(gateway.submit([one for some in readable for one in some]))
         return [
             some if isinstance(some, InvalidInputError) else list(islice(outcomes, len(some)))
             for some in read

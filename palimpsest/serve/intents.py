@@ -32,22 +32,25 @@ from palimpsest.contracts.answers import (
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import Again, AnyEvent, Retracted, Speaker
 from palimpsest.contracts.identity import candidate_id, decision_id_of, digest, event_id
+from palimpsest.contracts.requests import ForgetRequest
 from palimpsest.contracts.shown import Found, Happened, History, Page, ShownMemory
 from palimpsest.finding import By, Plan
 from palimpsest.naming import SHORTEST, bare
-from palimpsest.requested import named_request
+from palimpsest.requested import named_request, request_id
 from palimpsest.serve.callers import Caller
 from palimpsest.serve.hiding import forgotten_texts, without
 from palimpsest.serve.problems import ProblemError, not_found
-from palimpsest.store import Palimpsest
+from palimpsest.store import Offer, Palimpsest
 from palimpsest.streams.log.as_of import AsOf
 from palimpsest.streams.write.forgetting import FORGET
+from palimpsest.streams.write.inputs import OTHER_REQUEST, Submission
 from palimpsest.viewing import decision_id_of_or_none
 
 REQUESTS = UUID("5b0c1c53-3f7e-5f0a-9a55-6f4f0e5b3c11")
 """Where the ids of requests with a key are made: the same key is the same request."""
 
 WRITES = (
+    "add",
     "update",
     "undo",
     "forget",
@@ -63,6 +66,11 @@ WRITES = (
 """The kinds of requests with a key, each of which has an id of its own."""
 
 Answer = TypeVar("Answer")
+
+
+def other_request() -> RefusedError:
+    """Why a key is refused that asked for something else before."""
+    return RefusedError("id_conflict", OTHER_REQUEST.detail or "")
 
 
 class Intents:
@@ -96,18 +104,27 @@ class Intents:
         self._key = key
         self._asked_for = asked
 
+    @property
+    def has_key(self) -> bool:
+        """Whether the client named its request."""
+        return self._key is not None
+
     # -- memories ----------------------------------------------------------------------------------
 
     async def add(self, memories: Sequence[Mapping[str, Any]]) -> builtins.list[JsonObject]:
         """Offer memories; the outcome of each. InvalidInputError if one of them cannot be read.
 
-        Those of a key that is known with other ones are `invalid` (`id_conflict`).
+        RefusedError (`id_conflict`) where the key is known with another request.
         """
         rows = [self._candidate(memory, number) for number, memory in enumerate(memories)]
+        submission = None
         if self._key is not None:
             await self._store.call(self._require_same)
             await self._store.call(self._require_as_many, len(rows))
-        outcomes = await self._store.submit(rows, source=self._source)
+            submission = Submission(self._request_id("add"), self._asked_for or "", len(rows))
+        outcomes = await self._store.offer(Offer(rows, self._source, submission=submission))
+        if OTHER_REQUEST in outcomes:
+            raise other_request()
         return [asdict(outcome) for outcome in outcomes]
 
     def _candidate(self, memory: Mapping[str, Any], number: int) -> dict[str, Any]:
@@ -255,8 +272,7 @@ class Intents:
 
         def forgotten(store: Palimpsest) -> Forgotten:
             ids = [own_id(store, self.owner_id, one) for one in memory_ids]
-            how = self._forgetting(because)
-            return store.forget(ids, expect=token, again=again, dry_run=dry_run, **how)
+            return self._forget(store, ids, because, expect=token, again=again, dry_run=dry_run)
 
         return await self._asked(forgotten, write="forget_found")
 
@@ -267,10 +283,22 @@ class Intents:
 
         def forgotten(store: Palimpsest) -> Forgotten | None:
             ids = _all_ids(store, self.owner_id)
-            how = self._forgetting(because)
-            return store.forget(ids, expect=expect, dry_run=dry_run, **how) if ids else None
+            if not ids and (dry_run or self._key is None):
+                return None
+            return self._forget(store, ids, because, expect=expect, dry_run=dry_run)
 
         return await self._asked(forgotten, write="forget_all")
+
+    def _forget(
+        self, store: Palimpsest, ids: Sequence[str], because: str | None, **how: Any
+    ) -> Forgotten:
+        """Forget memories; where there are none, that is recorded as what the key has asked for."""
+        how |= self._forgetting(because)
+        if ids:
+            return store.forget(ids, **how)
+        rank = how.pop("by")
+        request = ForgetRequest(request_id=request_id(), memory_ids=(), rank=rank, **how)
+        return cast("Forgotten", store.gateway.ask(request))
 
     def _forgetting(self, because: str | None) -> dict[str, Any]:
         return {
@@ -432,13 +460,13 @@ class Intents:
         """RefusedError where a request with the key asked for something else."""
         known = (one for write in WRITES for one in self._recorded(store, write))
         if any(one.requestdigest != self._asked_for for one in known):
-            raise RefusedError("id_conflict", "the key is known with another request")
+            raise other_request()
 
     def _require_as_many(self, store: Palimpsest, count: int) -> None:
         """RefusedError where the key is known with more memories than these."""
         beyond = candidate_id(self.owner_id, self._source, f"{self._key}/{count}")
         if store.gateway.log.owner_of(decision_id_of(beyond)) is not None:
-            raise RefusedError("id_conflict", "the key is known with another request")
+            raise other_request()
 
     def _as_seen(self, store: Palimpsest, ask: Callable[[Palimpsest], Answer]) -> Answer:
         """An answer as the caller may see it: an agent sees no text that was forgotten."""

@@ -226,7 +226,7 @@ async def _delete_all(asked: _Call) -> Row:
     filters = understood(who.named())
     intents = asked.of(filters.user_id)
     ids = [row["id"] for row in await _rows(intents, filters, former=True)]
-    if ids or await intents.was_asked("forget_found"):
+    if ids or intents.has_key:
         await intents.forget_found(ids, token=None, again=None, because=None)
     return {"message": "Memories deleted successfully!"}
 

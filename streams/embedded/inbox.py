@@ -15,7 +15,7 @@ from palimpsest.contracts.commands import Access
 from palimpsest.contracts.errors import StoreError
 from palimpsest.streams.intake import RawRow, parse, understand
 from palimpsest.streams.log.database import Database
-from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.inputs import Input, Outcome, Submission
 from palimpsest.streams.write.uses import APART
 
 ItemKind = Literal["candidates", "request", "uses"]
@@ -157,14 +157,20 @@ def pack(inputs: Sequence[Input], renames: Mapping[str, str]) -> bytes:
         (base64.b64encode(row.raw).decode(), row.source, row.repeat, row.reading)
         for row in (one.row for one in inputs)
     ]
-    return orjson.dumps({"rows": rows, "renames": dict(renames)})
+    submissions = [one.submission and [*one.submission] for one in inputs]
+    asked = {"submissions": submissions} if any(submissions) else {}
+    return orjson.dumps({"rows": rows, "renames": dict(renames), **asked})
 
 
 def unpack(body: bytes) -> list[Input]:
     """The inputs of an item's body, parsed again here: the sender's parsing is not trusted."""
     packed = orjson.loads(body)
     rows = (RawRow(base64.b64decode(raw), *where) for raw, *where in packed["rows"])
-    return [Input(row, understand(row, packed["renames"])) for row in rows]
+    submissions = packed.get("submissions") or [None] * len(packed["rows"])
+    return [
+        Input(row, understand(row, packed["renames"]), asked and Submission(*asked))
+        for row, asked in zip(rows, submissions, strict=True)
+    ]
 
 
 def gathered_uses(bodies: Iterable[bytes]) -> Iterator[Access]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
 from itertools import count, islice
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 from msgspec import structs
@@ -22,12 +24,17 @@ from palimpsest.contracts.identity import decision_id_of, digest, event_id
 from palimpsest.contracts.requests import AnyRequest, CheckRequest, SettleRequest, is_dry_run
 from palimpsest.contracts.wire import Recorded
 from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.intake import Prepared
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.commit import Answered
 from palimpsest.streams.write.executor import memories
+from palimpsest.streams.write.inputs import OTHER_REQUEST, Input, Outcome, Submission
 from palimpsest.streams.write.owners import fold_owner
-from palimpsest.streams.write.writer import Writer
+
+if TYPE_CHECKING:
+    from palimpsest.streams.write.writer import Writer
 
 PART = 100_000
 """Characters of an answer in one event: a record of Kafka holds a megabyte."""
@@ -64,15 +71,30 @@ def earlier_answer(writer: Writer, request: AnyRequest) -> Answer | None:
     """What became of a request that came before; a refusal if its id asked for something else."""
     if _looks(request):
         return None
-    pending = writer.pending.answered.get(request.request_id)
+    return _earlier(writer, request.request_id, digest_of(request))
+
+
+def _earlier(writer: Writer, request_id: str, asked: str) -> Answer | None:
+    pending = writer.pending.answered.get(request_id)
     if pending is not None:
-        return pending.answer if pending.digest == digest_of(request) else CONFLICT
-    recorded = writer.log.of_request(request.request_id)
+        return pending.answer if pending.digest == asked else CONFLICT
+    recorded = writer.log.of_request(request_id)
     if not recorded:
         return None
-    if any(one.event.requestdigest != digest_of(request) for one in recorded):
+    if any(one.event.requestdigest != asked for one in recorded):
         return CONFLICT
     return answer_of(writer.log, recorded)
+
+
+def earlier_outcomes(writer: Writer, submission: Submission) -> list[Outcome] | None:
+    """What became of a submission that came before; a conflict if its id asked for another."""
+    match _earlier(writer, submission.request_id, submission.asked):
+        case None:
+            return None
+        case Done({"outcomes": list(outcomes)}):
+            return [Outcome(**one) for one in outcomes]
+        case _:
+            return [OTHER_REQUEST] * submission.rows
 
 
 def answer_of(log: Log, recorded: Sequence[Recorded]) -> Answer:
@@ -95,7 +117,13 @@ def _answer_of(log: Log, recorded: Recorded) -> Answer:
         return from_json(kept)
     done: JsonObject = kept["done"]
     if "memories" in done:
-        done["memories"] = _memories(log, recorded, kept["events"], done["memories"])
+        with _as_of(log, recorded, kept["events"]) as ledger:
+            done["memories"] = memories([ledger.entries[one] for one in done["memories"]])
+    similar = [fact for one in done.get("outcomes", ()) for fact in one.get("similar_facts", ())]
+    if similar:
+        with _as_of(log, recorded, kept["events"]) as ledger:
+            for fact in similar:
+                fact["assertion"] = ledger.entries[fact["id"]].memory.face.text
     return Done(done)
 
 
@@ -113,15 +141,15 @@ def _part_id(first: AnyEvent, number: int) -> str:
     return event_id(first.id, f"answer:{number}")
 
 
-def _memories(log: Log, first: Recorded, events: int, ids: list[str]) -> list[Any]:
-    """The memories of these ids as they were after the first events of an owner from one on."""
+@contextmanager
+def _as_of(log: Log, first: Recorded, events: int) -> Iterator[Ledger]:
+    """An owner's ledger as it was after the first events of an owner from one on."""
     owner_id = first.event.owner_id
     own = log.of_owner(owner_id, after=first.position - 1)
     *_, last = islice(own, events)
     ledger = fold_owner(log, owner_id, last.position)
-    pictures = memories([ledger.entries[one] for one in ids])
+    yield ledger
     ledger.dissolve()
-    return pictures
 
 
 # -- what is recorded ----------------------------------------------------------------------------
@@ -134,21 +162,73 @@ def record_answer(writer: Writer, request: AnyRequest, answer: Answer, start: in
     events = writer.pending.events
     if start == len(events):
         _append(writer, _note(writer, request, answer))
-    first, touched = events[start]
-    own = sum(event.owner_id == first.owner_id for event, _ in events[start:])
-    kept = orjson.dumps({"events": own, **_kept(request, answer, first)}).decode()
-    asked = digest_of(request)
+    data = UnchangedData(request=request.request, actor=request.actor, because=request.because)
+    kept = _kept(request, answer, events[start][0])
+    _record(writer, _Asked(request.request_id, digest_of(request), data), answer, kept, start)
+
+
+def record_outcomes(
+    writer: Writer,
+    submission: Submission,
+    inputs: Sequence[Input],
+    outcomes: Sequence[Outcome],
+    start: int,
+) -> None:
+    """Record what became of a submission with the first of its owner's pending events.
+
+    The texts of similar facts are left out: the log has them.
+    """
+    request_id, asked, _ = submission
+    events = writer.pending.events
+    first = (at for at in range(start, len(events)) if events[at][0].owner_id)
+    at = next(first, len(events))
+    data = UnchangedData(request="submit")
+    if at == len(events):
+        candidates = (one.meaning for one in inputs if isinstance(one.meaning, Prepared))
+        owner_id = next(candidates).candidate.owner_id
+        note_id = event_id(request_id, f"unchanged:{owner_id}")
+        _append(writer, _unchanged(writer, request_id, data, owner_id, note_id))
+    told = [_without_nothing(asdict(one)) for one in outcomes]
+    kept = [
+        {**one, "similar_facts": [{**fact, "assertion": ""} for fact in one["similar_facts"]]}
+        if "similar_facts" in one
+        else one
+        for one in told
+    ]
+    answer, kept_answer = Done({"outcomes": told}), {"done": {"outcomes": kept}}
+    _record(writer, _Asked(request_id, asked, data), answer, kept_answer, at)
+
+
+def _without_nothing(fields: JsonObject) -> JsonObject:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+class _Asked(NamedTuple):
+    """A request as its events name it; `data` is that of the parts of a long answer."""
+
+    request_id: str
+    digest: str
+    data: UnchangedData
+
+
+def _record(writer: Writer, asked: _Asked, answer: Answer, kept: JsonObject, at: int) -> None:
+    """Put what is kept of an answer into a pending event, the first of a request."""
+    events = writer.pending.events
+    first, touched = events[at]
+    own = sum(event.owner_id == first.owner_id for event, _ in events[at:])
+    text = orjson.dumps({"events": own, **kept}).decode()
     first = structs.replace(
         first,
-        requestid=request.request_id,
-        requestdigest=asked,
-        requestanswer=kept[:PART],
+        requestid=asked.request_id,
+        requestdigest=asked.digest,
+        requestanswer=text[:PART],
     )
-    events[start] = first, touched
-    for number, at in enumerate(range(PART, len(kept), PART), start=1):
-        part = _unchanged(writer, request, first.owner_id, _part_id(first, number))
-        _append(writer, structs.replace(part, requestanswer=kept[at : at + PART]))
-    writer.pending.answered[request.request_id] = Answered(asked, answer)
+    events[at] = first, touched
+    for number, begin in enumerate(range(PART, len(text), PART), start=1):
+        part_id = _part_id(first, number)
+        part = _unchanged(writer, asked.request_id, asked.data, first.owner_id, part_id)
+        _append(writer, structs.replace(part, requestanswer=text[begin : begin + PART]))
+    writer.pending.answered[asked.request_id] = Answered(asked.digest, answer)
 
 
 def _is_told_by_its_run(answer: Answer) -> bool:
@@ -176,7 +256,8 @@ def _note(writer: Writer, request: AnyRequest, answer: Answer) -> RefusedEvent |
     owner_id = _owner_of(writer.log, request)
     if not isinstance(answer, Refused):
         own_id = event_id(request.request_id, f"unchanged:{owner_id}")
-        return _unchanged(writer, request, owner_id, own_id)
+        data = UnchangedData(request=request.request, actor=request.actor, because=request.because)
+        return _unchanged(writer, request.request_id, data, owner_id, own_id)
     return RefusedEvent(
         id=event_id(request.request_id, f"refused:{owner_id}"),
         subject=request.request_id,
@@ -192,13 +273,11 @@ def _note(writer: Writer, request: AnyRequest, answer: Answer) -> RefusedEvent |
     )
 
 
-def _unchanged(writer: Writer, request: AnyRequest, owner_id: str, own_id: str) -> Unchanged:
+def _unchanged(
+    writer: Writer, request_id: str, data: UnchangedData, owner_id: str, own_id: str
+) -> Unchanged:
     return Unchanged(
-        id=own_id,
-        subject=request.request_id,
-        time=writer.clock(),
-        partitionkey=owner_id,
-        data=UnchangedData(request=request.request, actor=request.actor, because=request.because),
+        id=own_id, subject=request_id, time=writer.clock(), partitionkey=owner_id, data=data
     )
 
 

@@ -30,6 +30,8 @@ def forgotten(executor: Executor, request: ForgetRequest) -> JsonObject:
 
     Asked again it answers as it did. RefusedError where one of the memories has moved on.
     """
+    if not request.memory_ids:
+        return _nothing_forgotten(request)
     owner_id = owner_of_candidate(executor, request.memory_ids[0])
     require_owner(owner_id, request.owner_id, request.memory_ids[0])
     for one in request.memory_ids[1:]:
@@ -61,6 +63,22 @@ def forgotten(executor: Executor, request: ForgetRequest) -> JsonObject:
         "waits": waits,
         "memories": memories([memory.members[0] for memory in meant]),
         "events": [event.id for event in events],
+    }
+
+
+def _nothing_forgotten(request: ForgetRequest) -> JsonObject:
+    """The answer where there is no memory; RefusedError if one was expected."""
+    token = versions_of([])
+    if request.expect not in (None, token):
+        raise RefusedError("moved_on", "the memories that were expected are gone: look again")
+    return {
+        "forgotten": request.request_id,
+        "candidates": [],
+        "again": request.again or ("allow" if request.rank == "agent" else "ask"),
+        "token": token,
+        "waits": [],
+        "memories": [],
+        "events": [],
     }
 
 

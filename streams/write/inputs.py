@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from palimpsest.contracts.answers import SimilarFact
 from palimpsest.contracts.errors import InvalidInputError
@@ -16,12 +16,43 @@ from palimpsest.streams.core.neighbour_lookup import similarity
 from palimpsest.streams.intake import Meaning, Notice, RawRow
 
 
+class Submission(NamedTuple):
+    """A request that offers so many rows, at most a window's: its id, a digest of what was asked.
+
+    Asked again, it is answered as it was; its id for anything else is `OTHER_REQUEST` for each row.
+    """
+
+    request_id: str
+    asked: str
+    rows: int
+
+
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One row of a producer, and what it means or why it means nothing."""
+    """One row of a producer, and what it means or why it means nothing.
+
+    All rows of a `submission` follow each other.
+    """
 
     row: RawRow
     meaning: Meaning
+    submission: Submission | None = None
+
+
+def by_submission(
+    inputs: Sequence[Input],
+) -> Iterator[tuple[Submission | None, Sequence[Input]]]:
+    """Inputs in order: the rows of each submission together, and those of none between them."""
+    start = 0
+    while start < len(inputs):
+        submission, end = inputs[start].submission, start + 1
+        if submission is not None:
+            end = start + submission.rows
+        else:
+            while end < len(inputs) and inputs[end].submission is None:
+                end += 1
+        yield submission, inputs[start:end]
+        start = end
 
 
 CONFLICT = InvalidInputError("id_conflict", "its id is known with other content")
@@ -52,6 +83,12 @@ class Outcome:
     detail: str | None = None
     similar_facts: list[SimilarFact] | None = None
     windows: int | None = None
+
+
+OTHER_REQUEST = Outcome(
+    "invalid", reason="id_conflict", detail="the key is known with another request"
+)
+"""The outcome of each row of a submission whose id asked for something else."""
 
 
 def similar_facts(evidence: Evidence, entries: Mapping[str, Entry]) -> list[SimilarFact] | None:

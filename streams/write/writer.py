@@ -66,6 +66,7 @@ from palimpsest.streams.intake import (
 from palimpsest.streams.log.dead_letters import NewDeadLetter
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.retrieval import prepare
+from palimpsest.streams.write.answered import earlier_outcomes, record_outcomes
 from palimpsest.streams.write.commit import Address, Commit, Reply
 from palimpsest.streams.write.decision_log import log_decision
 from palimpsest.streams.write.executor import carried_out
@@ -73,6 +74,7 @@ from palimpsest.streams.write.inputs import (
     CONFLICT,
     Input,
     Outcome,
+    by_submission,
     forgotten_again,
     rejected,
     similar_facts,
@@ -181,7 +183,16 @@ class Writer:
             if many:
                 during.enter_context(collector_at_rest())
             self._prefetch(window.inputs, vectors)
-            return [self._decide_input(one, vectors) for one in window.inputs]
+            outcomes: list[Outcome] = []
+            for submission, inputs in by_submission(window.inputs):
+                decided = None if submission is None else earlier_outcomes(self, submission)
+                if decided is None:
+                    start = len(self.pending.events)
+                    decided = [self._decide_input(one, vectors) for one in inputs]
+                    if submission is not None:
+                        record_outcomes(self, submission, inputs, decided, start)
+                outcomes += decided
+            return outcomes
 
     def forget_window(self, window: Window) -> None:
         """Drop its texts from the pending ones: it was decided on, or never will be."""

@@ -41,9 +41,11 @@ from palimpsest.contracts.requests import (
     WithdrawRequest,
 )
 from palimpsest.contracts.wire import decode, encode
+from palimpsest.store import Offer
 from palimpsest.streams.embedder import DEFAULT_MODEL
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write import answered
+from palimpsest.streams.write.inputs import OTHER_REQUEST, Submission
 
 
 def by_words(name: str, at_least: float, action: str) -> Policy:
@@ -293,3 +295,35 @@ def test_events_without_a_request_are_written_as_before(world: World) -> None:
     [first] = [one.event for one in log.after(0, 2) if one.event.owner_id]
     assert b"request" not in encode(first).replace(b"recent", b"")
     assert decode(encode(first)) == first
+
+
+def test_rows_of_a_request_are_decided_once_and_answered_as_they_were(tmp_path: Path) -> None:
+    """Also at once, after a restart, and whatever the memories that they resemble say since."""
+    similar = {"at_least": 0.4}
+    policy = Policy.model_validate({**ASKS.model_dump(mode="json"), "similar": similar})
+    row = {"owner_id": "ada", "text": "green tea with milk"}
+    rows = [{**row, "text": "green tea with lemon juice", "id": "1"}, {**row, "text": "old clocks"}]
+    said = Submission(str(uuid4()), "a" * 32, 2)
+    named = Offer(rows, "s", submission=said)
+    asked = Submission(str(uuid4()), "b" * 32, 1)
+    fewer = named._replace(candidates=rows[:1], submission=asked)
+    with Palimpsest.open(tmp_path / "store", policy=policy, by="person") as store:
+        [old] = store.submit(row)
+        first, at_once = store.submit_each([named, named])
+        assert isinstance(first, list)
+        assert [one.result for one in first] == ["decided", "decided"]
+        [fact] = first[0].similar_facts or []
+        assert (fact["id"], fact["assertion"]) == (old.memory_id, row["text"])
+        assert at_once == first
+        known = store.submit_each([fewer])
+        assert isinstance(known[0], list)
+        assert [one.result for one in known[0]] == ["known"]
+        store.update(str(old.memory_id), "black coffee")
+        position = store.position
+        other = fewer._replace(submission=said._replace(asked="c" * 32, rows=1))
+        assert store.submit_each([fewer, named, other]) == [*known, first, [OTHER_REQUEST]]
+        assert store.position == position
+        assert store.verify()["differences"] == 0
+    with Palimpsest.open(tmp_path / "store", by="person") as store:
+        assert store.submit_each([other, named, fewer]) == [[OTHER_REQUEST], first, *known]
+        assert store.position == position

@@ -310,6 +310,30 @@ def test_all_is_forgotten_once_by_a_key_though_more_came_since(served: Use[None]
     served(used)
 
 
+def test_all_of_nobody_is_forgotten_once_by_a_key_though_some_came_since(
+    served: Use[None],
+) -> None:
+    async def used(server: Server) -> None:
+        key = {"headers": {"idempotency-key": "once"}}
+        path = "/mem0/v1/memories/?user_id=ada"
+        first = await answer(server, "DELETE", path, **key)
+        await added(server, PIZZA)
+        assert await answer(server, "DELETE", path, **key) == first
+        assert await listed(server) == [PIZZA]
+        other = await server.ask("DELETE", f"{path}&agent_id=cook", headers=key["headers"])
+        assert (other.status_code, other.json()["reason"]) == (422, "id_conflict")
+        said = {"messages": [{"role": "user", "content": SUSHI}], **ADA}
+        more = {"messages": [*said["messages"], {"role": "user", "content": "tea"}], **ADA}
+        named = {"headers": {"idempotency-key": "said"}}
+        told = [await answer(server, "POST", ADD, said, **named) for _ in range(2)]
+        assert told[0] == told[1]
+        other = await server.ask("POST", ADD, more, headers=named["headers"])
+        assert (other.status_code, other.json()["reason"]) == (422, "id_conflict")
+        assert await listed(server) == [SUSHI, PIZZA]
+
+    served(used)
+
+
 def test_of_messages_of_which_one_is_invalid_none_is_stored(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         messages = [{"role": "user", "content": text} for text in (PIZZA, "x" * 40_000, SUSHI)]

@@ -54,8 +54,8 @@ def test_a_key_makes_a_repeat_of_a_retry_and_refuses_other_content(served: Use[N
         key = {"Idempotency-Key": "k 1"}
         first = await server.ask("POST", MEMORIES, {"text": "Ada skis"}, headers=key)
         again = await server.ask("POST", MEMORIES, {"text": "Ada skis"}, headers=key)
-        assert (first.json()["result"], again.json()["result"]) == ("decided", "known")
-        assert first.json()["candidate_id"] == again.json()["candidate_id"]
+        assert first.json()["result"] == "decided"
+        assert again.json() == first.json()
         other = await server.ask("POST", MEMORIES, {"text": "Ada rows"}, headers=key)
         assert other.status_code == 422
         assert other.json()["reason"] == "id_conflict"
@@ -252,23 +252,36 @@ def test_a_page_of_decisions_goes_on_where_the_log_is(served: Use[None]) -> None
     served(used)
 
 
-def test_a_key_names_each_memory_of_a_batch_and_no_other_request(served: Use[None]) -> None:
+def test_a_key_names_a_batch_as_a_whole_and_no_other_request(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         key = {"Idempotency-Key": "one key"}
-        both = {"memories": [{"text": "Ada rows a boat"}, {"text": "The cat sleeps"}]}
+        rows = [{"text": "Ada rows a boat"}, {"text": "The cat sleeps", "id": "its own"}]
         path = f"{MEMORIES}/batch"
-        first, again = [await server.ask("POST", path, both, headers=key) for _ in range(2)]
+        first = await server.ask("POST", path, {"memories": rows}, headers=key)
         added = first.json()["memories"]
         assert [one["result"] for one in added] == ["decided", "decided"]
-        assert [one["result"] for one in again.json()["memories"]] == ["known", "known"]
-        for fewer in ({"memories": both["memories"][:1]}, {"memories": both["memories"][::-1]}):
-            refused = await server.ask("POST", path, fewer, headers=key)
-            rows = refused.json().get("memories", [refused.json()])
-            assert {row["reason"] for row in rows} == {"id_conflict"}
+        [undone] = [added[0]["memory_id"]]
+        await server.ask("PATCH", f"{MEMORIES}/{undone}", {"text": "Ada sails a boat"})
+        position = await server.twin.position()
+        again = await server.ask("POST", path, {"memories": rows}, headers=key)
+        assert again.json() == first.json()
+        another = {"text": "Ada paints the fence"}
+        for other in (rows[:1], rows[::-1], [*rows, another], [another], [rows[0], another]):
+            refused = await server.ask("POST", path, {"memories": other}, headers=key)
+            assert (refused.status_code, refused.json()["reason"]) == (422, "id_conflict")
+        single = await server.ask("POST", MEMORIES, rows[0], headers=key)
+        assert (single.status_code, single.json()["reason"]) == (422, "id_conflict")
         memory = f"{MEMORIES}/{added[0]['memory_id']}"
         gone = await server.ask("DELETE", memory, headers=key)
         assert (gone.status_code, gone.json()["reason"]) == (422, "id_conflict")
-        assert (await server.twin.status())["memories"] == 2
+        assert await server.twin.position() == position
+        known = [{"text": "The cat sleeps", "id": "its own"}]
+        more = {"Idempotency-Key": "another key"}
+        for _ in range(2):
+            told = await server.ask("POST", path, {"memories": known}, headers=more)
+            assert [one["result"] for one in told.json()["memories"]] == ["known"]
+        refused = await server.ask("POST", path, {"memories": rows}, headers=more)
+        assert refused.status_code == 422
 
     served(used)
 

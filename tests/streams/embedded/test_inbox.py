@@ -24,7 +24,7 @@ from palimpsest.streams.embedded.inbox import (
 )
 from palimpsest.streams.intake import Prepared, RawRow, understand
 from palimpsest.streams.log.log import Log
-from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.inputs import Input, Outcome, Submission
 
 ROOT = Path(__file__).parents[3]
 
@@ -188,8 +188,11 @@ def test_inputs_arrive_as_they_were_sent_and_are_read_here() -> None:
         RawRow(b"\x00\xff", "b.jsonl"),
     ]
     renames = {"user": "owner_id"}
-    body = pack([Input(row, InvalidInputError("field", "not believed")) for row in rows], renames)
-    first, second = unpack(body)
+    asked = (None, Submission("8ad2f2f8-6a0f-4c54-9d0b-0d5bd2f0a3a1", "0" * 32, 1))
+    unread = InvalidInputError("field", "not believed")
+    sent = [Input(row, unread, one) for row, one in zip(rows, asked, strict=True)]
+    first, second = unpack(pack(sent, renames))
+    assert (first.submission, second.submission) == asked
     assert [first.row, second.row] == rows
     meant = understand(rows[0], renames)
     assert isinstance(meant, Prepared)

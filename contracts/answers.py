@@ -165,6 +165,16 @@ class Apart(TypedDict):
     memories: list[MemoryPicture]
 
 
+class Session(TypedDict):
+    """A session that ended or was compacted, with the figures of its consolidation, if any."""
+
+    session_id: str
+    merged_groups: NotRequired[int]
+    superseded_count: NotRequired[int]
+    compression_ratio: NotRequired[float]
+    avg_similarity: NotRequired[float]
+
+
 class Agreed(TypedDict):
     """What was confirmed, and the memory that it made."""
 

@@ -164,6 +164,12 @@ class ListBody(ListQuery):
     metadata: Metadata | None = Field(None, description=METADATA)
 
 
+class OneSession(Strict):
+    """A conversation of the owner's."""
+
+    session_id: Name = Field(description="The conversation, as its memories name it.")
+
+
 class Update(Strict):
     """What a memory says from now on. `expect` is the version that the change is meant for."""
 

@@ -25,6 +25,7 @@ from palimpsest.contracts.answers import (
     Merged,
     PutBack,
     Restorations,
+    Session,
     Undone,
     Unmerged,
     Updated,
@@ -62,6 +63,8 @@ WRITES = (
     "merge",
     "separate",
     "confirm",
+    "end_session",
+    "compact_session",
 )
 """The kinds of requests with a key, each of which has an id of its own."""
 
@@ -178,6 +181,20 @@ class Intents:
         shown = await self._with(memory_id, lambda store, own: store.show(own, as_of=as_of))
         self._without_positions(*shown["timeline"])
         return shown
+
+    async def end_session(self, session_id: str) -> Session:
+        """A conversation ended: its memories are consolidated, where the policy says so."""
+        ended = await self._asked(
+            lambda store: store.end_session(self.owner_id, session_id), write="end_session"
+        )
+        return cast("Session", ended)
+
+    async def compact_session(self, session_id: str) -> Session:
+        """A conversation was compacted: what it stated is no longer left out of its searches."""
+        noted = await self._asked(
+            lambda store: store.compact_session(self.owner_id, session_id), write="compact_session"
+        )
+        return cast("Session", noted)
 
     # -- changing and forgetting -------------------------------------------------------------------
 

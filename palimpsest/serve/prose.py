@@ -328,6 +328,13 @@ def forgotten_all(answer: Answer) -> list[Line]:
     return [Line(None, f"Nothing is forgotten yet: {count} would be. {again}.")]
 
 
+def session(answer: Answer, what: str) -> list[Line]:
+    """That a conversation ended or was compacted, and how many memories that absorbed."""
+    absorbed = answer.get("superseded_count", 0)
+    joined = f"; {absorbed:,} of its memories joined others" if absorbed else ""
+    return [Line(None, f"It is recorded that the conversation {what}{joined}.")]
+
+
 def undone(answer: Answer) -> list[Line]:
     """What taking back did or would do."""
     if answer["done"]:

@@ -9,6 +9,7 @@ from palimpsest.contracts.answers import (
     Merged,
     PutBack,
     Restorations,
+    Session,
     Undone,
     Unmerged,
     Updated,
@@ -30,6 +31,14 @@ async def _forget(asked: Call) -> Forgotten:
 
 async def _forget_found(asked: Call) -> Forgotten:
     return await asked.intents().forget_found(asked.body.memory_ids, **asked.body.fields())
+
+
+async def _end_session(asked: Call) -> Session:
+    return await asked.intents().end_session(asked.body.session_id)
+
+
+async def _compact_session(asked: Call) -> Session:
+    return await asked.intents().compact_session(asked.body.session_id)
 
 
 async def _restore(asked: Call) -> Restorations:
@@ -127,6 +136,26 @@ OPERATIONS = [
         bodies.ForgottenAll,
         _forget_all,
         bodies.ForgetAll,
+        writes=True,
+    ),
+    Operation(
+        "end_session",
+        "POST",
+        f"{OWNER}/sessions/end",
+        "A conversation ended: its memories are consolidated, where the policy says so.",
+        Session,
+        _end_session,
+        bodies.OneSession,
+        writes=True,
+    ),
+    Operation(
+        "compact_session",
+        "POST",
+        f"{OWNER}/sessions/compacted",
+        "A conversation was compacted: `exclude_session` leaves out only what it states from now.",
+        Session,
+        _compact_session,
+        bodies.OneSession,
         writes=True,
     ),
     Operation(

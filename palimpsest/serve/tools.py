@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypedDict
 
 from pydantic import BaseModel, Field, TypeAdapter
 
-from palimpsest.contracts.answers import Forgotten, Updated
+from palimpsest.contracts.answers import Forgotten, Session, Updated
 from palimpsest.contracts.model import Strict
 from palimpsest.contracts.shown import Found, History, Page
 from palimpsest.finding import Plan
@@ -26,6 +26,7 @@ from palimpsest.serve.bodies import (
     FoundMemories,
     ListBody,
     NewMemory,
+    OneSession,
     SearchQuery,
     SomeId,
     Update,
@@ -170,6 +171,14 @@ async def _history(intents: Intents, arguments: OneMemory) -> History:
     return await intents.history(arguments.memory_id)
 
 
+async def _end_session(intents: Intents, arguments: OneSession) -> Session:
+    return await intents.end_session(arguments.session_id)
+
+
+async def _compact_session(intents: Intents, arguments: OneSession) -> Session:
+    return await intents.compact_session(arguments.session_id)
+
+
 OF_REQUESTS = frozenset({"events", "carried_out"})
 """What of an answer has the ids of events: those of a dry run are not those of what is done."""
 
@@ -312,5 +321,23 @@ TOOLS = (
         _undo,
         lambda _, answer: prose.undone(answer),
         destroys=True,
+    ),
+    Tool(
+        "end_session",
+        "Report that a conversation ended. Similar memories of it become one, if the policy says"
+        " so.",
+        OneSession,
+        Session,
+        _end_session,
+        lambda _, answer: prose.session(answer, "ended"),
+    ),
+    Tool(
+        "compact_session",
+        "Report that a conversation was compacted: its later searches with `exclude_session` find"
+        " what it said before.",
+        OneSession,
+        Session,
+        _compact_session,
+        lambda _, answer: prose.session(answer, "was compacted"),
     ),
 )

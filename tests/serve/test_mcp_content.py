@@ -253,6 +253,8 @@ def test_a_search_finds_what_its_own_session_said(served: Use[None]) -> None:
             assert hidden == "No memories found."
             alone = await made.call_tool("search_memories", {"query": "a", "exclude_session": True})
             assert alone.is_error
+            for tool, said in (("end_session", "ended."), ("compact_session", "was compacted.")):
+                assert (await read(made, tool, session_id="chat-2")).endswith(said)
         for exclude, count in ((False, 1), (True, 0)):
             response = await server.ask("POST", path, {**asked, "exclude_session": exclude})
             assert len(response.json()["memories"]) == count

@@ -678,6 +678,16 @@ def test_a_search_knows_who_asks_and_how_sure_an_answer_has_to_be(served: Use[No
         assert await found(min_confidence=0.8) == ["Ada paints walls"]
         assert len(await found(session_id="s 2")) == 2
         assert await found(session_id="s 2", exclude_session=True) == ["Ada rows a boat"]
+        for what in ("end", "compacted"):
+            key = {"idempotency-key": what}
+            session = f"/v1/owners/ada/sessions/{what}", {"session_id": "s 2"}
+            for _ in range(2):
+                noted = await server.ask("POST", *session, headers=key)
+                assert noted.json() == {"session_id": "s 2"}
+        assert len(await found(session_id="s 2", exclude_session=True)) == 2
+        query = "SELECT event FROM events WHERE event IN ('session_ended', 'compacted') ORDER BY 1"
+        events = await server.twin.sql(query)
+        assert [one["event"] for one in events] == ["compacted", "session_ended"], "once each"
 
     served(used)
 

@@ -60,6 +60,8 @@ def requests(memory: str, decision: str) -> dict[str, Any]:
         "merge": pair,
         "separate": pair,
         "confirm": {"decision_id": decision},
+        "end_session": {"session_id": "monday"},
+        "compact_session": {"session_id": "monday"},
     }
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,14 @@ from bench.figure import Measured, Scale
 from bench.filling import fill
 from bench.sentences import sentences
 from palimpsest import Palimpsest
+from palimpsest.contracts.candidate import MAX_TEXT_BYTES
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 
 OWNER = "owner"
+LENGTHS = (40, 300, 1_500, 8_000)
+"""Words; the last is more than is accepted, so that the longest text is measured."""
 WARM = 20
 
 
@@ -48,6 +51,39 @@ def calls(scale: Scale) -> list[Measured]:
         _measured("one recall", recalls, 6.0, note, beside),
         _measured("a submit and a recall, in turns", pairs, 22.0, note),
     ]
+
+
+def calls_by_length(scale: Scale) -> list[Measured]:
+    """Processor time of single calls where all texts are of one length: most have windows."""
+    held, rounds = scale.of(2, 20, 20), scale.of(2, 10, 20)
+    found = []
+    for words in LENGTHS:
+        texts, asked = _of_length(words), sentences(seed=2)
+        scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
+        with scratch as folder, Palimpsest.open(folder) as store:
+            store.submit([_row(text) for text in islice(texts, held)], source="bench")
+            store.recall(OWNER, next(asked))
+            said = [*islice(texts, rounds)]
+            submits = [_busy_ms(store.submit, _row(text)) for text in said]
+            windows = store.submit(_row(said[0]))[0].windows or 1
+            recalls = [_busy_ms(store.recall, OWNER, text) for text in islice(asked, rounds)]
+        count = len(said[0].split())
+        note = f"{held} memories of {count:,} words, {windows} windows each, and {rounds} calls"
+        found += [
+            Measured(f"a submit of {count:,} words, processor time", "ms", submits, note=note),
+            Measured("a recall among such texts, processor time", "ms", recalls, note=note),
+        ]
+    return found
+
+
+def _of_length(words: int) -> Iterator[str]:
+    """Texts of so many words, or as many as are accepted: sentences one after the other."""
+    made = chain.from_iterable(sentence.split() for sentence in sentences())
+    while True:
+        text = " ".join(islice(made, words))
+        if len(text) > MAX_TEXT_BYTES:
+            text = text[: text.rindex(" ", 0, MAX_TEXT_BYTES)]
+        yield text
 
 
 def recalls_of_many(scale: Scale) -> list[Measured]:
@@ -146,6 +182,12 @@ def _measured(
 
 def _row(text: str) -> dict[str, str]:
     return {"owner_id": OWNER, "text": text}
+
+
+def _busy_ms(call: Callable[..., Any], *words: Any) -> float:
+    begun = time.process_time()
+    call(*words)
+    return (time.process_time() - begun) * 1e3
 
 
 def _ms(call: Callable[..., Any], *words: Any) -> float:

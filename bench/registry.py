@@ -35,6 +35,7 @@ FIGURES: dict[str, Measure] = {
     "finds": calling.finds,
     "many-calls": calling.many_calls,
     "long-texts": embedding.long_texts,
+    "calls-by-length": calling.calls_by_length,
     "repeats": embedding.repeats,
     "owners": deciding.owners,
     "growing": deciding.growing,

@@ -197,8 +197,8 @@ class Without:
             self._evolve(event)
             return
         seeing = replace(admit, neighbours=self._as_compared(event, neighbours))
-        for outcome in decide(seeing, self.other, policy, event.time):
-            self._evolve(outcome)
+        for outcome, _ in execute(seeing, self.other, policy, event.time):
+            self._note(outcome)
 
     def _as_compared(self, event: Decided, found: Iterable[Neighbour]) -> tuple[Neighbour, ...]:
         """The neighbours found there, with what the guard of that time saw of the same texts."""

@@ -130,7 +130,10 @@ def questions(ledger: Ledger) -> dict[str, object]:
 
 
 def answered(ledger: Ledger, entry: Entry) -> list[tuple[str, str]]:
-    """The answers that hold about a candidate and those that it was asked about."""
+    """The answers that hold about a candidate and those that it was asked about.
+
+    That nobody answered is no answer: of who waits no more, `closed` says it.
+    """
     asked = [neighbour.candidate_id for neighbour in entry.asked]
     return sorted(
         {
@@ -138,6 +141,7 @@ def answered(ledger: Ledger, entry: Entry) -> list[tuple[str, str]]:
             for neighbour_id in asked
             for one in entry.answers.get(neighbour_id, ())
             if holds(ledger, one) and not _of_its_own_text(ledger, entry, one.speaker)
+            if not (entry.closed and one.verdict.answer == "unavailable")
         }
     )
 

@@ -102,11 +102,17 @@ def by_hand(ours: Vector | None, theirs: Vector | None) -> float | None:
     if any(one.truncated and one.windows is None for one in (ours, theirs)):
         return None
     table = [[cosine_of(a, b) for b in theirs.each()] for a in ours.each()]
-    return min(*map(max, table), *map(max, zip(*table, strict=True)))
+    nearest: list[float] = [max(cosines) for cosines in [*table, *zip(*table, strict=True)]]
+    return min(nearest)
 
 
-def windows_have_their_counterparts(policy: Policy, story: list[Act]) -> Counter[str]:
+def windows_have_their_counterparts(policy: Policy, story: list[Act]) -> None:
     """No check joins by a cosine what has a window without a counterpart at its threshold."""
+    made_of(policy, story)
+
+
+def made_of(policy: Policy, story: list[Act]) -> Counter[str]:
+    """What the law has looked at in a story."""
     counted: Counter[str] = Counter()
     ledger = Ledger("ada")
     for event in play(policy, story).world.log:
@@ -156,7 +162,7 @@ def test_windows_are_what_histories_are_made_of() -> None:
     counted: Counter[str] = Counter()
 
     def count(drawn: Policy, story: list[Act]) -> None:
-        counted.update(windows_have_their_counterparts(drawn, story))
+        counted.update(made_of(drawn, story))
 
     with often_long():
         search(count, any_policy, stories, examples=100)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
+from math import inf
 
 from starlette.responses import Response
 
@@ -19,7 +20,16 @@ from palimpsest.viewing import shown_member
 from palimpsest.web import paths
 from palimpsest.web.door import Door, Visit
 from palimpsest.web.rendering import excerpt
-from palimpsest.web.taking_back import Step, carry_out, cut_of, foresee, step_of, way_back
+from palimpsest.web.taking_back import (
+    Became,
+    Step,
+    became_between,
+    carry_out,
+    cut_of,
+    foresee,
+    step_of,
+    way_back,
+)
 
 MEMBERS = 200
 """Members of one page."""
@@ -71,14 +81,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Events, the latest first; `earlier` is the position before which the next page of them is.
-
-    `others` are memories that candidates of fresh events are in now, by their faces.
-    """
+    """Events, the latest first; `earlier` is the position before which the next page of them is."""
 
     lines: Sequence[Line]
     earlier: int | None
-    others: Mapping[str, str]
 
     @property
     def fresh(self) -> list[Line]:
@@ -91,6 +97,7 @@ class MemoryView:
     """All that the page shows: members from `start` on, and how many `more` there are.
 
     The timeline of an owner of many events follows later, because their whole log is read for it.
+    `became` is what became of the owner's memories by the step that was carried out.
     """
 
     found: Found
@@ -98,18 +105,21 @@ class MemoryView:
     start: int
     more: int
     timeline: Timeline | None
+    became: Sequence[Became]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """Which part of a memory is wished: members from `start` on, events before a position.
 
-    What happened after the position `since` is fresh. `whole`: the timeline, however long it takes.
+    What happened after the position `since`, up to `until`, is fresh: a step was carried out then.
+    `whole`: the timeline, however long it takes.
     """
 
     start: int = 0
     before: int | None = None
     since: int | None = None
+    until: int | None = None
     whole: bool = False
 
 
@@ -136,6 +146,7 @@ def view(store: Palimpsest, owner_id: str, some_id: str, part: Part = ALL) -> Me
         start=part.start,
         more=len(memory.members) - part.start - len(branches),
         timeline=timeline(store, owner_id, own, part) if at_once else None,
+        became=became_between(store, owner_id, part.since, part.until),
     )
 
 
@@ -147,7 +158,6 @@ def timeline(store: Palimpsest, owner_id: str, some_id: str, part: Part = ALL) -
     return Timeline(
         lines=shown,
         earlier=shown[-1].event["position"] if len(lines) > EVENTS else None,
-        others=_elsewhere(ledger, ledger.entries[own].memory, shown),
     )
 
 
@@ -209,7 +219,7 @@ def _lines(ledger: Ledger, events: Sequence[Happened], part: Part) -> list[Line]
             event,
             [excerpt(entry.text) for entry in _about(ledger, event)],
             excerpt(face) if face is not None and face != before else None,
-            part.since is not None and event["position"] > part.since,
+            part.since is not None and part.since < event["position"] <= (part.until or inf),
             way_back(ledger, event),
         )
         for event, (before, face) in wished[: -EVENTS - 2 : -1]
@@ -222,19 +232,14 @@ def _about(ledger: Ledger, event: Happened) -> list[Entry]:
     return [ledger.entries[one] for one in names if one in ledger.entries]
 
 
-def _elsewhere(ledger: Ledger, memory: Memory, lines: Sequence[Line]) -> dict[str, str]:
-    """The memories, other than this one, that fresh events are about."""
-    entries = (one for line in lines if line.fresh for one in _about(ledger, line.event))
-    homes = (entry.memory for entry in entries)
-    return {one.id: excerpt(one.face.text) for one in homes if one is not memory}
-
-
 # -- pages ---------------------------------------------------------------------------------------
 
 
 def _part(visit: Visit) -> Part:
-    start, before, since = (visit.number(name) for name in ("start", "before", "since"))
-    return Part(start or 0, before, since, whole="whole" in visit.query or before is not None)
+    start = visit.number("start") or 0
+    before, since, until = (visit.number(one) for one in ("before", "since", "until"))
+    whole = "whole" in visit.query or before is not None
+    return Part(start, before, since, until, whole)
 
 
 async def _memory(visit: Visit) -> Response:
@@ -275,9 +280,9 @@ async def _shown(visit: Visit) -> Response:
 async def _done(visit: Visit) -> Response:
     owner_id, step = visit.owner(), step_of(visit.form)
 
-    def done(store: Palimpsest) -> int:
-        """Do it; the position of the log before."""
-        position = store.position
+    def done(store: Palimpsest) -> tuple[int, int]:
+        """Do it; the positions of the log before and after."""
+        before = store.position
         carry_out(
             store,
             owner_id,
@@ -287,7 +292,7 @@ async def _done(visit: Visit) -> Response:
             actor=visit.caller.name,
             because=visit.form.get("because", "").strip() or None,
         )
-        return position
+        return before, store.position
 
-    position = await visit.store.call(done)
-    return visit.to(paths.memory(owner_id, visit.ids["memory"], since=str(position)))
+    since, until = map(str, await visit.store.call(done))
+    return visit.to(paths.memory(owner_id, visit.ids["memory"], since=since, until=until))

@@ -44,6 +44,7 @@ def environment() -> Environment:
     )
     made.filters["shown"] = shown
     made.filters["words"] = words
+    made.filters["excerpt"] = excerpt
     made.globals.update(static=static_url, htmx_config=HTMX_CONFIG, NAV=NAV)
     return made
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, assert_never, get_args
 from urllib.parse import urlencode
@@ -20,6 +20,7 @@ from palimpsest.contracts.requests import (
     WithdrawRequest,
 )
 from palimpsest.contracts.shown import Happened
+from palimpsest.history import folded
 from palimpsest.requested import request_id
 from palimpsest.serve.intents import own_id, require_own_forgetting
 from palimpsest.serve.problems import not_found
@@ -30,6 +31,8 @@ from palimpsest.streams.core.operate import withdrawn_by
 from palimpsest.streams.core.picture import picture
 from palimpsest.streams.core.separations import separation
 from palimpsest.streams.write.requests import execute
+
+Fate = Literal["new", "swallowed", "retracted", "changed"]
 
 Verb = Literal[
     "unmerge", "reinstate", "undo", "separate", "withdraw", "retract", "restore", "remember"
@@ -54,6 +57,15 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Became:
+    """What became of a memory; `by` are those that have the texts of a swallowed one."""
+
+    fate: Fate
+    memory: MemoryPicture
+    by: Sequence[MemoryPicture] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Foreseen:
     """What a step would do: the memories that would change, as they are and as they would be.
 
@@ -71,6 +83,11 @@ class Foreseen:
     consequences: Sequence[JsonObject] = ()
     overtaken: Sequence[str] = ()
     refused: Sequence[Mapping[str, str]] = ()
+
+    @property
+    def became(self) -> Sequence[Became]:
+        """What becomes of each memory that would change."""
+        return became(self.before, self.after)
 
     @property
     def token(self) -> str:
@@ -204,6 +221,34 @@ def carry_out(
 
 def _pictures(ledger: Ledger) -> dict[str, MemoryPicture]:
     return {memory.id: picture(memory) for memory in ledger.memories()}
+
+
+def became_between(
+    store: Palimpsest, owner_id: str, since: int | None, until: int | None
+) -> Sequence[Became]:
+    """What became of an owner's memories between two positions of the log; nothing without both."""
+    if since is None or until is None:
+        return ()
+    with folded(store.gateway, owner_id, since) as then:
+        before = _pictures(then).values()
+    with folded(store.gateway, owner_id, until) as then:
+        return became(before, _pictures(then).values())
+
+
+def became(before: Collection[MemoryPicture], after: Collection[MemoryPicture]) -> list[Became]:
+    """What became of each memory that is another, or is not there before or after."""
+    was = {one["memory_id"]: one for one in before if one["living"]}
+    now = {one["memory_id"]: one for one in after if one["living"]}
+    home = {member["candidate_id"]: one for one in now.values() for member in one["members"]}
+    found = [Became("new", one) for name, one in now.items() if name not in was]
+    for name, one in was.items():
+        if name not in now:
+            homes = (home.get(member["candidate_id"]) for member in one["members"])
+            by = list({into["memory_id"]: into for into in homes if into is not None}.values())
+            found.append(Became("swallowed" if by else "retracted", one, by))
+        elif now[name] != one:
+            found.append(Became("changed", now[name]))
+    return found
 
 
 def _about(ledger: Ledger, step: Step) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -139,6 +140,26 @@ def test_a_person_cuts_a_join_and_puts_it_back(site: Site, memory: str) -> None:
     assert site.store.status()["memories"] == before
     [*_, last] = site.store.sql("SELECT event, actor FROM events ORDER BY position")
     assert last == {"event": "reinstated", "actor": "lin"}
+
+
+def test_a_cut_names_every_memory_that_appears_or_is_swallowed(
+    tmp_path: Path, browser: Browser
+) -> None:
+    """Without the second, whose text the third met alone, the third joins the first."""
+    with a_site(tmp_path / "store", browser) as site:
+        site.store.set_policy("replace-or-merge")
+        first, second, third = (" ".join([*WORDS[:18], *two]) for two in ("st", "su", "vt"))
+        ids = [say(site.store, text) for text in (first, second, third)]
+        page = site.entered()
+        go(page, site, paths.memory(OWNER, ids[0]))
+        page.get_by_role("link", name="Cut this join").click()
+        named = [f"new {second}", f"changed {third}", f"swallowed {third}, by {third}"]
+        expect(page.locator(".became li")).to_have_text(named)
+        page.get_by_role("button", name="Take a join out").click()
+        expect(page.locator(".done .became li")).to_have_text(named)
+        page.locator(".became li").last.get_by_role("link").first.click()
+        expect(page.locator("h1")).to_have_text(third)
+        assert site.wrong == []
 
 
 def test_a_long_timeline_follows_by_itself(

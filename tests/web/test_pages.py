@@ -103,14 +103,25 @@ def test_the_next_page_of_events_is_named_where_there_is_one(
     assert [line.event["event"] for line in rest.lines] == ["decided"]
 
 
-def test_memories_elsewhere_are_those_of_what_has_just_happened(store: Palimpsest) -> None:
-    a, b = say(store, "Ada rows", "Ada paints")
+def test_what_became_of_each_memory_is_named_by_any_of_their_pages(store: Palimpsest) -> None:
+    a, b, c, d = say(store, "Ada rows", "Ada paints", "Ada skis", "Ada sings")
     merged = store.merge(a, b)
     before = store.position
     store.unmerge(decision_id=merged["decision_id"])
-    assert timeline(store, "ada", a).others == {}, "nothing is fresh"
-    assert timeline(store, "ada", a, Part(since=before)).others == {b: "Ada paints"}
-    assert timeline(store, "ada", b, Part(since=before)).others == {a: "Ada rows"}
+    store.merge(c, b)
+    store.retract(Selection(owner_id="ada", candidate_id=d))
+    after = store.position
+    say(store, "What comes later is not of it")
+    assert view(store, "ada", a).became == (), "nothing has just happened"
+    for some_id in (a, c, d):
+        found = view(store, "ada", some_id, Part(since=before, until=after)).became
+        told = [(one.fate, one.memory["face"], [by["face"] for by in one.by]) for one in found]
+        assert sorted(told) == [
+            ("changed", "Ada rows", []),
+            ("new", "Ada paints", []),
+            ("retracted", "Ada sings", []),
+            ("swallowed", "Ada skis", ["Ada paints"]),
+        ]
 
 
 def test_a_page_of_earlier_events_has_them_at_once(store: Palimpsest) -> None:

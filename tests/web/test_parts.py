@@ -671,8 +671,10 @@ def test_refusals_are_counted_for_operators_with_the_day(
 
 def picture(face: str, *members: str, **also: Any) -> Any:
     """A memory as a step's page shows it; a member that begins with a minus is retracted."""
-    said = [{"text": one.removeprefix("-"), "living": one[0] != "-"} for one in members]
-    return {"face": face, "members": said, "living": True, "needs_composition": False, **also}
+    texts = {one.removeprefix("-"): one[0] != "-" for one in members}
+    said = [{"candidate_id": one, "text": one, "living": living} for one, living in texts.items()]
+    shown = {"memory_id": face, "face": face, "members": said, "living": True}
+    return {**shown, "needs_composition": False, **also}
 
 
 def stepped(**also: Any) -> str:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
 from typing import Any
 
@@ -25,7 +25,7 @@ from palimpsest.streams.write.inputs import Input
 from palimpsest.wrong_files import advice
 
 LOOKED_AT = 100
-"""First rows that the mapping is guessed from."""
+"""First rows that tell what a source is of which no row is an object."""
 MANY_ROWS = 30_000
 """Rows from which a second process projects, if they come with vectors.
 
@@ -70,7 +70,7 @@ def look_at(
     owner: str | None = None,
     renames: Mapping[str, str] | None = None,
 ) -> Brought:
-    """Open a source and guess which of its fields are ours, from its first rows.
+    """Open a source and guess which of its fields are ours, from all its rows.
 
     `renames` (theirs to ours) are told, and not guessed; `owner` has the rows that name nobody.
     UsageError where it is no source, or the text or the owner cannot be told.
@@ -79,9 +79,10 @@ def look_at(
         raise UsageError("the source's name is blank")
     opened = open_source(place)
     vectors = dict(renames or {})
-    first = [*islice(opened.rows(), LOOKED_AT)]
-    mapping, known = guessed(first, vectors, owner)
-    if any(isinstance(row, dict) for row in first):
+    rows = opened.rows()
+    first = [*islice(rows, LOOKED_AT)]
+    mapping, known = guessed(chain(first, rows), vectors, owner)
+    if known or any(isinstance(row, dict) for row in first):
         _refuse_a_wrapping(opened, first, mapping)
         mapping.require(known)
     else:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -42,6 +43,11 @@ OF_MEM0 = {
     "occurred_at": ("updated_at", "created_at"),
 }
 """A row of mem0's belongs to one of these, and says what it says since it was updated."""
+_OURS: defaultdict[str, set[str]] = defaultdict(set)
+"""What each usual name of theirs may be."""
+for _ours, _theirs in (*NAMES.items(), *OF_MEM0.items()):
+    for _name in _theirs:
+        _OURS[_name].add(_ours)
 DERIVED = ("text_lemmatized",)
 """What mem0 makes of a text for its own search: the text once more."""
 _NUMBERS = ("confidence", "importance", "intensity")
@@ -98,30 +104,37 @@ _OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 
 
 def guessed(
-    rows: Sequence[Item], renames: dict[str, str], owner: str | None = None
+    rows: Iterable[Item], renames: dict[str, str], owner: str | None = None
 ) -> tuple[FieldMapping, list[str]]:
-    """The mapping that the first rows suggest, and the names of all their fields.
+    """The mapping that all rows suggest, which are read once, and the names of all their fields.
 
-    `renames` (theirs to ours) are given, not guessed. UsageError for an unknown field of ours.
+    A field is one of ours if its name is usual for that, and most of its values can be; for a time
+    any is enough, because one that cannot be read makes its row invalid. `renames` (theirs to ours)
+    are given, not guessed. UsageError for an unknown field of ours.
     """
-    objects = [row for row in rows if isinstance(row, dict)]
-    known = [*dict.fromkeys(name for row in objects for name in _names(row))]
     given = _given_names(renames)
+    columns: defaultdict[str, _Column] = defaultdict(_Column)
+    of_mem0 = None
+    for row in rows:
+        if isinstance(row, dict):
+            of_mem0 = of_mem0 is not False and row.keys() >= MEM0
+            for name, value in _values(row):
+                columns[name].take(name, value)
+    known = [*columns]
     free = [name for name in known if name not in renames]
-    of_mem0 = bool(objects) and all(row.keys() >= MEM0 for row in objects)
     fields = dict(given)
     for ours, usual in NAMES.items():
         if ours not in given:
             wanted = OF_MEM0.get(ours) if of_mem0 else None
             found = [name for name in wanted or _likely(usual, free) if name in free]
-            fitting = [name for name in found if _fits(ours, name, objects)]
+            fitting = [name for name in found if columns[name].fits(ours)]
             if fitting:
                 fields[ours] = tuple(fitting if wanted else fitting[:1])
     mapped = {name for names in fields.values() for name in names}
     vectors = [
         name
         for name in known
-        if name not in mapped and "." not in name and _is_vector(name, objects)
+        if name not in mapped and "." not in name and columns[name].fits("vector")
     ]
     derived = [name for name in DERIVED if of_mem0 and name in known]
     return FieldMapping(fields, owner, (*vectors, *derived)), known
@@ -144,31 +157,51 @@ def _likely(usual: Sequence[str], free: Sequence[str]) -> Iterator[str]:
         yield from (one for one in free if one.rpartition(".")[2].casefold() == name and "." in one)
 
 
-def _names(row: Fields) -> Iterator[str]:
-    """The names of a row's fields, and of those inside its objects."""
+def _values(row: Fields) -> Iterator[tuple[str, Any]]:
+    """A row's fields, and those inside its objects, by their names."""
     for name, value in row.items():
-        yield name
+        yield name, value
         if isinstance(value := _unpacked(value), dict):
-            yield from (f"{name}.{inner}" for inner in value)
+            yield from ((f"{name}.{inner}", one) for inner, one in value.items())
 
 
-def _fits(ours: str, name: str, objects: Sequence[Fields]) -> bool:
-    values = [value for row in objects if (value := _found(row, name)) is not None]
+@dataclass(slots=True)
+class _Column:
+    """How many values a field has, and how many of them could be each field of ours."""
+
+    values: int = 0
+    could: Counter[str] = field(default_factory=Counter)
+
+    def take(self, name: str, value: Any) -> None:
+        """Count a value of the field of this name."""
+        if value is not None:
+            self.values += 1
+            usual = _OURS.get(name.rpartition(".")[2].casefold(), ())
+            self.could.update(ours for ours in {*usual, "vector"} if _could_be(ours, value))
+
+    def fits(self, ours: str) -> bool:
+        """Whether the field can be one of ours."""
+        fitting = self.could[ours]
+        return fitting > 0 and (ours == "occurred_at" or 2 * fitting > self.values)
+
+
+def _could_be(ours: str, value: Any) -> bool:
     match ours:
         case "text":
-            return bool(values) and all(isinstance(value, str) for value in values)
+            return isinstance(value, str)
         case "vector":
-            return _is_vector(name, objects)
+            vector = as_vector(value)
+            return vector is not None and len(vector) >= _SHORTEST_VECTOR
         case "confidence" | "importance":
-            return bool(values) and all(_is_share(value) for value in values)
-        case "occurred_at":  # one that cannot be read makes its row invalid, if others can be
-            return any(map(_is_moment, values))
+            return _is_share(value)
+        case "occurred_at":
+            return _is_moment(value)
         case "metadata":
-            return bool(values) and all(isinstance(_unpacked(value), dict) for value in values)
+            return isinstance(_unpacked(value), dict)
         case "topics":
-            return bool(values) and all(isinstance(value, list | str) for value in values)
+            return isinstance(value, list | str)
         case _:
-            return bool(values) and not any(isinstance(value, list | dict) for value in values)
+            return not isinstance(value, list | dict)
 
 
 def _is_share(value: Any) -> bool:
@@ -182,14 +215,6 @@ def _is_moment(value: Any) -> bool:
         return isinstance(moment, date) or bool(datetime.fromisoformat(moment))
     except (TypeError, ValueError):
         return False
-
-
-def _is_vector(name: str, objects: Sequence[Fields]) -> bool:
-    values = [value for row in objects if (value := _found(row, name)) is not None]
-    vectors = [as_vector(value) for value in values]
-    return bool(values) and all(
-        vector is not None and len(vector) >= _SHORTEST_VECTOR for vector in vectors
-    )
 
 
 # -- values --------------------------------------------------------------------------------------

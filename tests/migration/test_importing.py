@@ -554,3 +554,48 @@ def test_killed_in_the_middle_and_run_again_nothing_is_lost_or_doubled(
     found = brought(palimpsest)
     assert sorted(one["producer_id"] for one in found) == sorted(row["memory_id"] for row in rows)
     assert palimpsest.json("verify")["differences"] == 0
+
+
+def test_the_preview_has_every_column_wherever_it_begins(palimpsest: CommandLine) -> None:
+    """Times that only later rows have are times, and a field of the last row is listed."""
+    rows = [{"id": str(n), "user": "ada", "text": f"Note {n}."} for n in range(150)]
+    rows[120] |= {"created_at": "2026-03-01T10:00:00Z"}
+    rows[149] |= {"room": "attic"}
+    path = palimpsest.file(rows)
+    shown = palimpsest.json("import", path, "--dry-run")
+    assert shown["mapping"]["occurred_at"] == ["created_at"]
+    mapped = [name for names in shown["mapping"].values() for name in names]
+    assert {*mapped, *shown["as_metadata"], *shown["left_out"]} == {*rows[120], *rows[149]}
+    palimpsest.json("import", path, "--yes")
+    found = {one["producer_id"]: one for one in brought(palimpsest)}
+    assert found["120"]["occurred_at"].startswith("2026-03-01T10:00:00")
+    assert json.loads(found["149"]["metadata"]) == {"room": "attic"}
+
+
+def test_a_wrong_mapping_is_repaired_by_retracting_the_import_and_importing_again(
+    palimpsest: CommandLine, tmp_path: Path
+) -> None:
+    """As docs/import.md tells: what was read rightly takes the place of what was not."""
+    rows = [
+        {"id": str(n), "user": "ada", "text": f"Note {n}.", "seen": f"2024-05-0{n}T10:00:00Z"}
+        for n in range(1, 4)
+    ]
+    path = palimpsest.file(rows)
+    palimpsest.json("import", path, "--yes", "--source", "notes")
+    before = palimpsest.json("list", "ada")
+    assert palimpsest("retract", "--source", "notes", "--yes").status == 0
+    again = ("--source", "notes-2", "--map", "seen=occurred_at")
+    assert palimpsest.json("import", path, "--yes", *again)["invalid"] == 0
+    living = [one for one in brought(palimpsest) if one["living"]]
+    assert [(one["source"], one["text"]) for one in living] == [
+        ("notes-2", row["text"]) for row in rows
+    ]
+    assert [one["occurred_at"][:10] for one in living] == [row["seen"][:10] for row in rows]
+    after = palimpsest.json("list", "ada")
+    assert sorted(_faces(after)) == sorted(_faces(before))
+    to = tmp_path / "cleaned.jsonl"
+    assert palimpsest.json("export", path, "--to", str(to), "--source", "notes-2")["changes"] == 0
+
+
+def _faces(listed: Any) -> list[str]:
+    return [one["face"] for one in listed["memories"]]

@@ -219,6 +219,18 @@ def test_a_field_is_judged_by_all_rows_that_have_it() -> None:
     assert known == ["text", "confidence", "tags", "tags.x"]
 
 
+def test_a_field_is_judged_by_all_rows_and_not_by_the_first() -> None:
+    """Most of its values say what it is; of times one is enough, as the others are invalid."""
+    row = {"text": "Ada sings.", "user": "ada", "created_at": None, "importance": 1}
+    early, late = [row] * 500, row | {"created_at": "2026-03-01", "importance": 70, "room": "attic"}
+    mapping, known = guessed(iter([*early, late]), {})
+    assert mapping.fields["occurred_at"] == ("created_at",)
+    assert mapping.fields["importance"] == ("importance",)
+    assert known == [*late]
+    mapping, _ = guessed(iter([*early, *[late] * 500]), {})
+    assert "importance" not in mapping.fields
+
+
 @pytest.mark.parametrize(("length", "left_out"), [(15, ()), (16, ("other",))])
 def test_a_second_vector_is_left_out_and_a_short_list_is_none(
     length: int, left_out: tuple[str, ...]

@@ -170,7 +170,7 @@ def added(outcome: Answer) -> list[Line]:
         lines.append(
             Line(None, f"If the join is wrong: undo with id {short(outcome['decision_id'])}.")
         )
-    if windows := outcome["windows"]:
+    if (windows := outcome["windows"] or 1) > 1:
         lines.append(Line(None, f"It is long: {windows} windows of it are compared and searched."))
     similar = outcome["similar_facts"] or ()
     if similar:

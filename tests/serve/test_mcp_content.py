@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 from mcp import Client
 
 from palimpsest.contracts.requests import Selection
-from palimpsest.serve.prose import DATA, Line, fitted, quoted
+from palimpsest.serve.prose import DATA, Line, added, fitted, quoted
 from palimpsest.serve.tools import TOOLS
+from palimpsest.streams.write.inputs import Outcome
 from tests.serve.conftest import Server, Use, serving, token
 from tests.serve.test_mcp import client
 
@@ -52,6 +54,22 @@ ORDERS = [
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 OURS = re.compile(r"[-A-Za-z0-9 ,.;:()%`_]*")
 """What remains of an answer once the strings are out of it."""
+
+
+@pytest.mark.parametrize(
+    ("windows", "said"),
+    [
+        (None, []),
+        (1, []),  # its beginning alone
+        (34, ["It is long: 34 windows of it are compared and searched."]),
+    ],
+)
+def test_a_text_beyond_the_models_input_is_said_to_be_one(
+    windows: int | None, said: list[str]
+) -> None:
+    outcome = Outcome("decided", "c", "stored", memory_id="c", windows=windows)
+    _, *more = added(asdict(outcome))
+    assert [line.before + line.after for line in more] == said
 
 
 async def read(made: Client, tool: str, **arguments: Any) -> str:

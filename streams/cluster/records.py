@@ -14,6 +14,7 @@ from palimpsest.contracts.errors import InvalidInputError, InvalidReason
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.identity import digest
 from palimpsest.streams.cluster.topics import LARGEST, partition_of
+from palimpsest.streams.cluster.unpacking import CUT, UNPACKED_BYTES
 from palimpsest.streams.intake import (
     Meaning,
     Prepared,
@@ -76,10 +77,20 @@ def read(record: Record, source: str, partitions: int) -> Input:
 
 
 def _meaning(record: Record, row: RawRow) -> Meaning:
+    for name, size in record.headers:
+        if name == CUT:
+            return InvalidInputError("field", _was_cut(len(record.value), size or b""))
     headers = binary_mode(record.headers)
     if headers is None:
         return understand(row)
     return meaning_of(lambda: parse_binary(headers, record.value))
+
+
+def _was_cut(kept: int, size: bytes) -> str:
+    return (
+        f"its batch unpacks to more than {UNPACKED_BYTES // 1024**2} MiB: of its"
+        f" {size.decode(errors='replace')} bytes {kept} were kept. Send smaller batches"
+    )
 
 
 def _in_its_place(meaning: Meaning, record: Record, partitions: int) -> Meaning:

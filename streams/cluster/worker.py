@@ -44,6 +44,7 @@ from palimpsest.streams.cluster.metrics import (  # noqa: E402
 from palimpsest.streams.cluster.pages import PAGES, TEXT, Page  # noqa: E402
 from palimpsest.streams.cluster.records import Record  # noqa: E402
 from palimpsest.streams.cluster.topics import Topics, compare_counts  # noqa: E402
+from palimpsest.streams.cluster.unpacking import bound_unpacking  # noqa: E402
 from palimpsest.streams.cluster.watch import Watch, ask_waiting  # noqa: E402
 from palimpsest.streams.embedder import Embedder  # noqa: E402
 from palimpsest.streams.ending import end_in_time  # noqa: E402
@@ -161,6 +162,7 @@ def build_app(settings: WorkerSettings) -> WorkerApp:
     # gives the two topics of one partition to different workers.
     vars(driver)["RoundRobinPartitionAssignor"] = app.assignor
     vars(driver)["AIOKafkaConsumerThread"] = CommittedConsumerThread
+    bound_unpacking()
 
     member = Member(app)
 

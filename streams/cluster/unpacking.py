@@ -1,0 +1,161 @@
+"""Compressed batches of records, unpacked within bounds: a small one may unpack to gigabytes.
+
+Clients unpack a batch whole. One that is larger than any that producers send we unpack record by
+record, and keep what a writer may read and a dead letter has room for.
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import cramjam
+from aiokafka.record.default_records import DefaultRecordBatch
+
+from palimpsest.streams.intake import MAX_KEPT_BYTES
+
+UNPACKED_BYTES = 32 * 1024 * 1024
+"""What a batch may unpack to; producers send 1 MiB unless they are configured otherwise."""
+CUT = "palimpsest-cut"
+"""The header of a record that was cut, with the bytes that its value had; it has no others."""
+KEY_BYTES = 4096
+"""A longer key of a record that is cut is not kept."""
+AT_ONCE = 1024 * 1024
+USUAL = 10
+"""Times its size that a batch of texts unpacks to."""
+
+Unpack = Callable[[Any], bytes]
+
+
+def bound_unpacking(most: int = UNPACKED_BYTES) -> None:
+    """Have aiokafka's consumers in this process unpack batches within bounds.
+
+    Snappy is left as it is: it unpacks to 21 times its size at most.
+    """
+    module = vars(sys.modules[DefaultRecordBatch.__module__])
+    module["gzip_decode"] = _bounded("gzip", most, lambda data: _gunzip(data, most))
+    module["lz4_decode"] = _bounded("lz4", most, lambda data: _into(cramjam.lz4, data, most))
+    module["zstd_decode"] = _bounded("zstd", most, lambda data: _into(cramjam.zstd, data, most))
+
+
+def _bounded(codec: str, most: int, whole: Callable[[Any], bytes | None]) -> Unpack:
+    def unpack(data: Any) -> bytes:
+        unpacked = whole(data)
+        return cut(codec, data, most) if unpacked is None else unpacked
+
+    return unpack
+
+
+def _gunzip(data: Any, most: int) -> bytes | None:
+    unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    unpacked = unpacking.decompress(data, most)
+    return unpacked if unpacking.eof and not unpacking.unused_data else None
+
+
+def _into(codec: Any, data: Any, most: int) -> bytes | None:
+    for size in (min(USUAL * len(data) + AT_ONCE, most), most):
+        room = bytearray(size)
+        try:
+            return bytes(memoryview(room)[: codec.decompress_into(data, room)])
+        except cramjam.DecompressionError:
+            pass  # it has no room, or is damaged: `cut` finds out
+    return None
+
+
+def cut(codec: str, data: Any, most: int) -> bytes:
+    """A batch's records, of which all that have room in `most` bytes are whole.
+
+    The others have the beginning of their value, or nothing of it, and the header `CUT`.
+    """
+    import pyarrow as pa  # which few workers ever need
+
+    stream = _Stream(pa.CompressedInputStream(pa.BufferReader(data), codec))
+    kept = bytearray()
+    while (length := stream.first_varint()) is not None:
+        if len(kept) + length <= most:
+            kept += _varint(length) + stream.read(length)
+        else:
+            record = b"".join(_cut_record(stream, length, max(most - len(kept), 0)))
+            kept += _varint(len(record)) + record
+    return bytes(kept)
+
+
+def _cut_record(stream: _Stream, length: int, room: int) -> Iterator[bytes]:
+    end = stream.position + length
+    yield stream.read(1)
+    yield _varint(stream.varint())  # time
+    yield _varint(stream.varint())  # offset
+    key = stream.varint()
+    if key > KEY_BYTES:
+        stream.skip(key)
+        key = -1
+    yield _varint(key) + stream.read(max(key, 0))
+    size = stream.varint()
+    value = stream.read(min(max(size, 0), MAX_KEPT_BYTES, room))
+    stream.skip(end - stream.position)
+    yield _varint(len(value)) + value
+    told = b"%d" % size
+    yield _varint(1) + _varint(len(CUT)) + CUT.encode() + _varint(len(told)) + told
+
+
+class _Stream:
+    """What a codec unpacks, read in pieces. EOFError where it ends too early."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._piece = memoryview(b"")
+        self.position = 0
+
+    def _take(self, most: int) -> memoryview:
+        if not self._piece:
+            self._piece = memoryview(self._file.read(AT_ONCE))
+        some, self._piece = self._piece[:most], self._piece[most:]
+        self.position += len(some)
+        return some
+
+    def read(self, size: int) -> bytes:
+        """The next bytes, so many."""
+        found = bytearray()
+        while len(found) < size:
+            found += self._some(size - len(found))
+        return bytes(found)
+
+    def skip(self, size: int) -> None:
+        """Read past so many bytes."""
+        while size > 0:
+            size -= len(self._some(size))
+
+    def _some(self, most: int) -> memoryview:
+        some = self._take(most)
+        if not some:
+            raise EOFError("a batch of records ends too early")
+        return some
+
+    def first_varint(self) -> int | None:
+        """A varint, or None at the end."""
+        first = self._take(1)
+        return self._varint_of(first[0]) if first else None
+
+    def varint(self) -> int:
+        """The next number."""
+        return self._varint_of(self.read(1)[0])
+
+    def _varint_of(self, byte: int) -> int:
+        value, shift = byte & 0x7F, 7
+        while byte & 0x80:
+            byte = self.read(1)[0]
+            value |= (byte & 0x7F) << shift
+            shift += 7
+        return (value >> 1) ^ -(value & 1)
+
+
+def _varint(value: int) -> bytes:
+    """A number as Kafka's records have it: zigzag, seven bits a byte."""
+    left = (value << 1) if value >= 0 else (-value << 1) - 1
+    found = bytearray()
+    while left > 0x7F:
+        found.append(left & 0x7F | 0x80)
+        left >>= 7
+    return bytes((*found, left))

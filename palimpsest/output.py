@@ -197,6 +197,11 @@ def plain(value: Any) -> Any:
             return str(value)
 
 
+def dollars(usd: float | None) -> str:
+    """A cost, if the prices of all models that were asked are known."""
+    return "price unknown" if usd is None else f"${usd:.4f}"
+
+
 def visible(text: str) -> str:
     """A text in one line, with control and format characters escaped."""
     return "".join(_escaped(c) if is_invisible(c) else c for c in text)

@@ -32,13 +32,16 @@ Owners = Sequence[str] | None
 
 @dataclass(slots=True)
 class JudgeDay:
-    """What the judge answered on one day, by model: answers, calls, and what these cost."""
+    """What the judge answered on one day, by model: answers, calls, and what these cost.
+
+    None where the price of any is not known.
+    """
 
     model: str
     verdicts: int
     unavailable: int
     calls: float
-    cost_usd: float
+    cost_usd: float | None
 
 
 @dataclass(slots=True)
@@ -51,9 +54,10 @@ class Day:
     judge: list[JudgeDay] = field(default_factory=list)
 
     @property
-    def cost_usd(self) -> float:
-        """What the judge cost."""
-        return sum(one.cost_usd for one in self.judge)
+    def cost_usd(self) -> float | None:
+        """What the judge cost; None where a price is not known."""
+        costs = [one.cost_usd for one in self.judge]
+        return None if None in costs else sum(filter(None, costs))
 
 
 class Merge(NamedTuple):
@@ -222,7 +226,9 @@ GROUP BY ALL ORDER BY ALL
 _JUDGED = f"""
 SELECT day, coalesce(model, '') AS model, count(*) AS verdicts,
        count(*) FILTER (answer = 'unavailable') AS unavailable,
-       coalesce(sum(calls), 0) AS calls, coalesce(sum(cost_usd), 0) AS cost_usd
+       coalesce(sum(calls), 0) AS calls,
+       CASE WHEN bool_or(calls > 0 AND cost_usd IS NULL) THEN NULL
+            ELSE coalesce(sum(cost_usd), 0) END AS cost_usd
 FROM (SELECT DISTINCT position, ordinal, answered_at::DATE AS day, model, answer, calls, cost_usd
       FROM {{verdicts}} WHERE {_ANSWERED})
 GROUP BY ALL ORDER BY ALL

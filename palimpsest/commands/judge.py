@@ -22,11 +22,11 @@ from rich.text import Text
 from palimpsest.commands import rendering
 from palimpsest.commands.cluster import require_cluster, wait_for_topics
 from palimpsest.commands.invocation import Because, Invocation, OneOwner, invocation
-from palimpsest.commands.rendering import dollars, fields, shown
+from palimpsest.commands.rendering import fields, shown
 from palimpsest.commands.shell import FAILED
 from palimpsest.contracts.errors import UsageError
 from palimpsest.interrupts import stop_event
-from palimpsest.output import visible
+from palimpsest.output import dollars, visible
 
 if TYPE_CHECKING:
     from palimpsest.local_gateway import LocalGateway

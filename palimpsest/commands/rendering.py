@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from palimpsest.output import WIDE, plain, visible
+from palimpsest.output import WIDE, dollars, plain, visible
 
 if TYPE_CHECKING:
     from palimpsest.contracts.shown import Found, History, Page, Recalled, Wording
@@ -226,11 +226,6 @@ def _last_verification(verified: Mapping[str, Any] | None) -> tuple[str, str]:
         return f"{when}: {verified['damage']}", "red"
     style = "red" if verified["differences"] else "dim"
     return f"{when}: {verified['differences']:,} differences", style
-
-
-def dollars(usd: float | None) -> str:
-    """A cost, if the prices of all models that were asked are known."""
-    return "price unknown" if usd is None else f"${usd:.4f}"
 
 
 def _judged(judge: Mapping[str, Any]) -> str:

@@ -37,17 +37,21 @@ class Row:
     families: Mapping[str, int]
     words: Mapping[str, int]
     verdicts: int
-    cost_usd: float
+    cost_usd: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class DaysView:
-    """A span of days with its charts, and a row for each day with anything, the latest first."""
+    """A span of days with its charts, and a row for each day with anything, the latest first.
+
+    `unpriced` are the models whose cost is not known on some day: the chart lacks it.
+    """
 
     first: date
     last: date
     rows: Sequence[Row]
     charts: Sequence[Chart]
+    unpriced: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +99,17 @@ def span(store: Palimpsest, caller: Caller, last: date) -> DaysView:
         by_day(
             "cost",
             "What the judge cost, by model",
-            {one.day: {j.model: j.cost_usd for j in one.judge} for one in found},
+            {
+                one.day: {j.model: j.cost_usd for j in one.judge if j.cost_usd is not None}
+                for one in found
+            },
             models,
             unit="$",
         ),
     ]
     rows = [_row(one) for one in reversed(found) if one.decisions or one.words or one.judge]
-    return DaysView(found[0].day, last, rows, charts)
+    unpriced = sorted({j.model for one in found for j in one.judge if j.cost_usd is None})
+    return DaysView(found[0].day, last, rows, charts, unpriced)
 
 
 def one_day(store: Palimpsest, caller: Caller, day: date) -> DayView:

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from palimpsest.output import is_invisible
+from palimpsest.output import dollars, is_invisible
 
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
@@ -45,6 +45,7 @@ def environment() -> Environment:
     made.filters["shown"] = shown
     made.filters["words"] = words
     made.filters["excerpt"] = excerpt
+    made.filters["dollars"] = dollars
     made.globals.update(static=static_url, htmx_config=HTMX_CONFIG, NAV=NAV)
     return made
 

@@ -41,7 +41,7 @@ LONG = timedelta(days=400)
 
 
 def verdicts(
-    neighbour_id: str, answer: Any, cost: float = 0.25, model: str = "judge-1"
+    neighbour_id: str, answer: Any, cost: float | None = 0.25, model: str = "judge-1"
 ) -> tuple[Verdict, ...]:
     verdict = Verdict(
         neighbour_id=neighbour_id,
@@ -127,7 +127,7 @@ def test_days_are_those_of_the_views(told: tuple[Path, History]) -> None:
 def test_some_owners_have_their_own_days(told: tuple[Path, History]) -> None:
     folder, _ = told
     found = days(folder, *span(folder), owners=["ada"])
-    assert sum(one.cost_usd for one in found) == 0.25
+    assert sum(filter(None, (one.cost_usd for one in found))) == 0.25
     assert sum(one.words.get("reversed", 0) for one in found) == 1
     assert sum(one.words.get("confirmed", 0) for one in found) == 0
     assert sum(sum(one.decisions.values()) for one in found) == 6
@@ -281,6 +281,19 @@ def test_an_answer_without_model_or_cost_is_counted_with_none(tmp_path: Path) ->
     [day] = [one for one in days(projected(tmp_path, history), *span(tmp_path)) if one.judge]
     assert day.judge == [JudgeDay("", 1, 1, 0, 0)]
     assert day.cost_usd == 0
+
+
+def test_a_cost_of_which_a_part_is_not_known_is_not_known(tmp_path: Path) -> None:
+    history = History()
+    known, other = history.admit("ada", "A kettle."), history.admit("ada", "A red kettle.")
+    asked = history.admit("ada", "A kettle is hers.", (known, 0.8), (other, 0.8))
+    answers = verdicts(known, "different") + verdicts(other, "different", cost=None)
+    history.run(
+        Settle(command_id=history.fresh(), owner_id="ada", candidate_id=asked, verdicts=answers)
+    )
+    [day] = [one for one in days(projected(tmp_path, history), *span(tmp_path)) if one.judge]
+    assert day.judge == [JudgeDay("judge-1", 2, 0, 1.0, None)]
+    assert day.cost_usd is None
 
 
 def test_scores_are_rounded_to_the_nearest_ten_thousandth(tmp_path: Path) -> None:

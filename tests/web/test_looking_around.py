@@ -144,7 +144,8 @@ def test_days_show_what_the_views_do(served: Use[None]) -> None:
     served(used)
 
 
-def test_a_day_shows_what_the_judge_cost(served: Use[None]) -> None:
+@pytest.mark.parametrize(("cost", "told"), [(0.0125, "$0.0125"), (None, "price unknown")])
+def test_a_day_shows_what_the_judge_cost(served: Use[None], cost: float | None, told: str) -> None:
     async def used(server: Server) -> None:
         await waiting_pairs(server, 1)
         [asked] = await server.twin.sql("FROM review_queue")
@@ -153,7 +154,7 @@ def test_a_day_shows_what_the_judge_cost(served: Use[None]) -> None:
             answer="different",
             model="claude",
             calls=1.0,
-            cost_usd=0.0125,
+            cost_usd=cost,
         )
         settle = SettleRequest(
             request_id=request_id(), candidate_id=asked["candidate_id"], verdicts=(verdict,)
@@ -162,12 +163,13 @@ def test_a_day_shows_what_the_judge_cost(served: Use[None]) -> None:
         browser = await entered(server)
         today = datetime.now(UTC).date()
         day = plain((await browser.get(f"/review/days/{today}")).text)
-        assert "Model Verdicts No answer Calls Cost claude 1 0 1.0 $0.0125" in day
+        assert f"Model Verdicts No answer Calls Cost claude 1 0 1.0 {told}" in day
         assert "llm keep kept 1" in day
         days = (await browser.get("/review/days")).text
-        assert days.count('role="img"') == 2
-        assert "$0.0125 claude" in days, "in the chart"
-        assert plain(days).endswith("1 $0.0125 Days without anything are left out.")
+        assert days.count('role="img"') == (1 if cost is None else 2)
+        assert ("$0.0125 claude" in days) == (cost is not None), "in the chart"
+        assert ("without a known price: claude" in plain(days)) == (cost is None)
+        assert plain(days).endswith(f"1 {told} Days without anything are left out.")
 
     served(used)
 

@@ -39,6 +39,12 @@ def is_plain(text: Reading, at: int) -> bool:
     return kind(text, at) is Kind.WORD and text.texts[at][1:].islower()
 
 
+def is_doing(text: Reading, at: int) -> bool:
+    """Whether a verb in *-ing* stands at a place, in small letters, and no noun."""
+    word = low(text, at)
+    return is_lower(text, at) and word.endswith("ing") and word not in en.THINGS_IN_ING
+
+
 def ends(text: Reading, at: int) -> bool:
     """Whether the sentence ends at a place."""
     return at >= len(text.keys) or low(text, at) in (".", "!")
@@ -71,14 +77,15 @@ def describes(text: Reading, at: int, nouns: frozenset[str]) -> bool:
         word = low(text, place).removesuffix("'s")
         if not is_lower(text, place):
             return False
-        if word in nouns or _singular(word) in nouns:
+        if word in nouns or singular(word) in nouns:
             return True
         if word not in en.PLAIN_ADJECTIVES:
             return False
     return False
 
 
-def _singular(word: str) -> str:
+def singular(word: str) -> str:
+    """A regular plural without its ending; another word as it is, or without its *s*."""
     if word.endswith(("ches", "shes", "xes", "sses")):
         return word[:-2]
     return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
@@ -105,15 +112,19 @@ def asks(text: Reading) -> bool:
 
 
 def negations(text: Reading) -> int:
-    """How many words negate or count something, whose reach a contrary could change."""
+    """How many words negate or count something, whose reach a contrary could change.
+
+    A *because* that begins the text has nothing before it to reach.
+    """
+    lows = text.lows[1:] if low(text, 0) == "because" else text.lows
     return sum(
-        low in en.NEGATORS or low in en.QUANTIFIERS or low.endswith("n't") for low in text.lows
+        word in en.NEGATORS or word in en.QUANTIFIERS or word.endswith("n't") for word in lows
     )
 
 
 def closes_a_predicate(text: Reading, at: int) -> bool:
     """Whether an adjective before a place has all of the sentence's *not*."""
-    return ends(text, at) or low(text, at) in ("to", "for", "with", "about")
+    return ends(text, at) or low(text, at) in en.AFTER_A_PREDICATE
 
 
 def has_identifiers(text: Reading) -> bool:

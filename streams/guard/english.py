@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from palimpsest.streams.guard import around
 from palimpsest.streams.guard.around import capital, ends, kind, low, token
+from palimpsest.streams.guard.calendar import MONTHS, is_year
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.edits import Edit, Match, Pairs
 from palimpsest.streams.guard.fixed import without_thousands, without_zeros
@@ -53,6 +54,8 @@ def _article(one: Reading, i: int, other: Reading, j: int) -> Found:
     if low(one, i) not in ("a", "an", "the") or kind(one, i) is not Kind.WORD:
         return None
     before, noun = low(one, i - 1), around.noun_after(one, i + 1, en.PERSONS | en.THINGS)
+    if low(one, i) == "the" and before == "," and low(one, i + 1) in en.RELATIVES:
+        return (1, 0) if low(one, i + 2) == "of" and low(other, j) == low(one, i + 1) else None
     if not noun or before in en.NO_ARTICLE_AFTER or before in en.ARTICLES:
         return None
     if i and (kind(one, i - 1) is not Kind.WORD or len(before) == 1):
@@ -104,14 +107,26 @@ def _user(one: Reading, i: int, other: Reading, j: int) -> Found:
     verb = i + length
     if low(one, verb - 1) != "user" or not (i in one.openers and j in other.openers):
         return None
-    if around.asks(one) or around.asks(other) or low(one, verb) not in en.STATES:
+    if around.asks(one) or around.asks(other) or kind(one, verb + 1) is not Kind.WORD:
         return None
-    if kind(one, verb + 1) is not Kind.WORD:
+    if capital(one, i) != capital(other, j):
         return None
-    if low(other, j) == low(one, verb) and capital(one, i) == capital(other, j):
+    if low(one, verb) == "is" and low(other, j) == low(one, verb + 1):
+        does = verb + 1 + low(one, verb + 1).endswith("ly")
+        doing = around.is_doing(one, does) and kind(one, does + 1) is Kind.WORD
+        return (length + 2, 1) if doing else None
+    if low(one, verb) not in en.STATES and not _is_done_by_the_user(one, verb):
+        return None
+    if low(other, j) == low(one, verb):
         return length + 1, 1
-    alike = length == 2 and low(other, j) == "user" and capital(one, i) == capital(other, j)
-    return (2, 1) if alike else None
+    return (2, 1) if length == 2 and low(other, j) == "user" else None
+
+
+def _is_done_by_the_user(text: Reading, at: int) -> bool:
+    """Whether a verb of the past, or of the third person, stands before its object."""
+    verb = low(text, at)
+    finite = verb in en.PASTS or verb.endswith("ed") or (verb[-1:] == "s" and verb[-2:] != "ss")
+    return finite and around.is_lower(text, at) and low(text, at + 1) in en.DETERMINERS
 
 
 def _is_of_a_caption(one: Reading, i: int, _other: Reading, _j: int) -> Found:
@@ -131,12 +146,7 @@ def _shows(text: Reading, at: int, *, verb: bool = True) -> bool:
         return low(text, at + 1) == "to"
     if after in en.PLACING:
         return kind(text, at + 1) is Kind.WORD
-    return (
-        verb
-        and around.is_lower(text, at)
-        and after.endswith("ing")
-        and after not in en.THINGS_IN_ING
-    )
+    return verb and around.is_doing(text, at)
 
 
 def _relative(one: Reading, i: int, _other: Reading, _j: int) -> Found:
@@ -215,6 +225,21 @@ def _unit_apart(one: Reading, i: int, other: Reading, j: int) -> Found:
     return (1, 2) if together else None
 
 
+def _date(one: Reading, i: int, other: Reading, j: int) -> Found:
+    """*6 October 1899* for *October 6, 1899*: with its year, or behind what a date follows."""
+    day, month = one.texts[i : i + 1], one.texts[i + 1 : i + 2]
+    if kind(one, i) is not Kind.NUMBER or len(day[0]) > 2 or not capital(one, i + 1):
+        return None
+    if low(one, i + 1) not in MONTHS or other.texts[j : j + 2] != month + day:
+        return None
+    year = one.texts[i + 2 : i + 3]
+    comma = low(other, j + 2) == ","
+    if kind(one, i + 2) is Kind.NUMBER and is_year(year[0]):
+        return (3, 3 + comma) if other.texts[j + 2 + comma : j + 3 + comma] == year else None
+    dated = low(one, i - 1) in en.DATING and around.stands_alone(one, i + 2)
+    return (2, 2) if dated and not comma else None
+
+
 # -- words for words -------------------------------------------------------------------------------
 
 
@@ -282,14 +307,16 @@ def _near(one: Reading, i: int, other: Reading, j: int) -> Found:
     if found is None:
         return None
     after = i + found[0]
-    if low(one, i - 1) in en.PLACED and low(one, after) in en.INDEFINITE:
-        return found
+    before = low(one, i - 1)
+    if low(one, after) in en.INDEFINITE:
+        seen = before in en.PLACED or around.singular(before) in en.THINGS | en.GROUPS
+        return found if seen or around.describes(one, after + 1, en.THINGS) else None
     article = low(one, after) in en.DETERMINERS
     return found if article and around.describes(one, after + 1, en.THINGS) else None
 
 
 def _street(one: Reading, i: int, other: Reading, j: int) -> Found:
-    """*street* for *road*, where somebody goes: never a part of an address, never an idiom."""
+    """*street* for *road*, where somebody moves or stands: never in an address or an idiom."""
     found = _exchange(one, i, other, j, _STREETS)
     if found is None or not around.stands_alone(one, i + 1):
         return None
@@ -297,9 +324,20 @@ def _street(one: Reading, i: int, other: Reading, j: int) -> Found:
     described = article == i - 1 or low(one, i - 1) in en.PLAIN_ADJECTIVES
     if not described or low(one, article) not in en.ARTICLES:
         return None
-    way = low(one, article - 1)
-    moving = low(one, article - 2) in en.SHOWN
-    return found if way in en.CROSSING or (moving and way in en.ALONG) else None
+    before, way = low(one, article - 2), low(one, article - 1)
+    seen = (
+        way in en.CROSSING | en.BESIDE
+        or (way in en.ALONG and before in en.SHOWN | en.STROLLING)
+        or (way in ("on", "in") and before in en.STROLLING)
+        or (
+            way in en.ALONG | en.INTO
+            and low(one, article) != "the"
+            and article < i - 1
+            and low(one, i - 1) not in en.NO_STREET_BUT_A_WAY
+        )
+        or (way == "of" and before in ("middle", "side"))
+    )
+    return found if seen else None
 
 
 def _noun(one: Reading, i: int, other: Reading, j: int) -> Found:
@@ -317,7 +355,9 @@ def _body(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 def _happy(one: Reading, i: int, other: Reading, j: int) -> Found:
     much = low(one, i - 1) in en.INTENSIFIERS
-    felt = low(one, i - 2 if much else i - 1) in en.BEFORE_FEELINGS
+    before = i - 2 if much else i - 1
+    made = low(one, before) in en.OBJECTS and low(one, before - 1) in en.MAKING
+    felt = made or low(one, before) in en.BEFORE_FEELINGS
     found = _exchange(one, i, other, j, _VERY_HAPPY if much else _HAPPY)
     return found if found and felt and ends(one, i + found[0]) else None
 
@@ -356,21 +396,35 @@ def _located(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 def _contrary(one: Reading, i: int, other: Reading, j: int) -> Found:
     """*not fair* for *unfair*, and *not impossible* for *possible*, said of the subject."""
-    negated, start = low(one, i) == "not", i + 1
-    matched = 0
-    if low(one, i) in ("isn't", "aren't", "wasn't", "weren't"):
-        negated, matched = low(other, j) == low(one, i)[:-3], 1
-    elif low(one, i - 1) not in en.BE and not low(one, i - 1).endswith(("'s", "'re", "'m")):
-        negated = False
-    if not negated or not around.is_lower(one, start) or not around.is_lower(other, j + matched):
+    negated = _negated(one, i, other, j)
+    if negated is None:
         return None
-    said, meant = low(one, start), low(other, j + matched)
+    length, matched = negated
+    adjective, meaning = i + length, j + matched
+    if not around.is_lower(one, adjective) or not around.is_lower(other, meaning):
+        return None
+    said, meant = low(one, adjective), low(other, meaning)
     opposed = en.COMPLEMENTS.get(meant) == said
     twofold = en.COMPLEMENTS.get(said) == meant and meant in en.TWOFOLD
-    if not (opposed or twofold) or not around.closes_a_predicate(one, start + 1):
+    either = {(said, meant), (meant, said)} & en.OPPOSITES and ends(one, adjective + 1)
+    if not (either or ((opposed or twofold) and around.closes_a_predicate(one, adjective + 1))):
         return None
     alone = around.negations(one) == 1 and not around.negations(other)
-    return (start + 1 - i, 1 + matched) if alone and not around.asks(one) else None
+    asked = around.asks(one) and low(one, 0) in en.AUXILIARIES
+    return (length + 1, matched + 1) if alone and not asked else None
+
+
+def _negated(one: Reading, i: int, other: Reading, j: int) -> Found:
+    """How far a *not* goes before what it negates, and what of that the other text has."""
+    before, word = low(one, i - 1), low(one, i)
+    if word in ("isn't", "aren't", "wasn't", "weren't"):
+        return (1, 1) if low(other, j) == word[:-3] else None
+    if word != "not":
+        return None
+    is_said = before in en.BE or before.endswith(("'s", "'re", "'m"))
+    if low(one, i + 1) == low(other, j) in ("be", "being"):
+        return (2, 1) if is_said or before in en.FUTURE else None
+    return (1, 0) if is_said else None
 
 
 def _firsts(*groups: tuple[tuple[tuple[str, ...], ...], ...]) -> frozenset[str]:
@@ -452,11 +506,13 @@ ENGLISH: tuple[Edit, ...] = (
         "*a*, *an* or *the* stands in one of the texts",
         "before a person or a thing of a closed list, with at most two plain adjectives, in small"
         " letters, in the singular; not behind a number, an identifier, a bracket, a single letter,"
-        " *to*, *by*, *of*, *in* and other words with which a bare noun means something else",
+        " *to*, *by*, *of*, *in* and other words with which a bare noun means something else; or"
+        " *the* behind a comma and before a relative *of* somebody",
         (
             ("She plays the cello and sings.", "She plays cello and sings."),
             ("He has a big dog with him.", "He has big dog with him."),
             ("The baker likes her dog.", "Baker likes her dog."),
+            ("It is by Ann, the daughter of her boss.", "It is by Ann, daughter of her boss."),
         ),
         (
             ("His daughter is in class 3a.", "His daughter is in class 3."),
@@ -471,6 +527,7 @@ ENGLISH: tuple[Edit, ...] = (
             ("He is out of the question.", "He is out of question."),
             ("She met a king at the ball.", "She met the king at the ball."),
             ("The first cat is hers.", "First cat is hers."),
+            ("She met the son of her boss.", "She met son of her boss."),
         ),
     ),
     _edit(
@@ -522,19 +579,28 @@ ENGLISH: tuple[Edit, ...] = (
     ),
     _edit(
         "user", _user,
-        "*user* or *the user* opens one of the texts",
+        "*user* or *the user* opens one of the texts, or *user is* before what is being done",
         "before a verb of state in the third person (*likes*, *prefers*, *lives*, *is*) that more"
-        " words follow; not in a question",
+        " words follow, or a verb of the past or in *-s* with its object behind it (*bought a*,"
+        " *teaches the*); not in a question",
         (
             ("The user likes jazz and swims with her dog.", "Likes jazz and swims with her dog."),
             ("User is a baker and has a dog.", "Is a baker and has a dog."),
             ("The user prefers tea with milk.", "User prefers tea with milk."),
+            ("User is working on a book about her dog.", "Working on a book about her dog."),
+            ("User bought a boat for the lake.", "Bought a boat for the lake."),
+            ("The user teaches the cello in town.", "Teaches the cello in town."),
+            ("User is currently writing about her dog.", "Currently writing about her dog."),
         ),
         (
             ("User works with the team.", "Works with the team."),
             ("The user interface is slow.", "Interface is slow."),
             ("The user is here with you?", "Is here with you?"),
             ("I asked what the user likes most.", "I asked what likes most."),
+            ("User accounts for testing are slow.", "Accounts for testing are slow."),
+            ("User read the book about the dog.", "Read the book about the dog."),
+            ("User is building inspector of the city.", "Building inspector of the city."),
+            ("User was working on her book.", "Working on her book."),
         ),
     ),
     _edit(
@@ -641,6 +707,21 @@ ENGLISH: tuple[Edit, ...] = (
         ),
     ),
     _edit(
+        "date-order", _date,
+        "a date has its day before the month, or behind it",
+        "with its year, or behind *on*, *since*, *until* and with no noun that it could count",
+        (
+            ("He was born on 6 October 1899 in Kent.", "He was born on October 6, 1899 in Kent."),
+            ("The exam is on 6 October.", "The exam is on October 6."),
+        ),
+        (
+            ("She has 6 October meetings with him.", "She has October 6 meetings with him."),
+            ("He was born on 6 October 1899.", "He was born on October 9, 1896."),
+            ("It is due on 10 November 2026.", "It is due on November 10, 2027."),
+            ("She is on 6 October meetings.", "She is on October 6 meetings."),
+        ),
+    ),
+    _edit(
         "spelling", _spelling,
         "the British or the American spelling of a word",
         "one of a closed list, in small letters, that is no other word in either",
@@ -702,19 +783,22 @@ ENGLISH: tuple[Edit, ...] = (
     _edit(
         "near", _near,
         "*near* for *close to*; *beside* for *next to*",
-        "before a determiner and a thing of a closed list, or behind a verb of posture or motion"
-        " (*stands*, *running*) and before *a*, *an*, *some*; never of"
+        "before a determiner and a thing of a closed list; before *a*, *an*, *some*, *two* also"
+        " behind a verb of posture or motion (*stands*, *running*) or behind a thing; never of"
         " people or of what is abstract",
         (
             ("The mill is next to the bridge.", "The mill is beside the bridge."),
             ("She lives close to the lake.", "She lives near the lake."),
             ("A boy runs near some steps.", "A boy runs close to some steps."),
+            ("A girl sits at a table near a baby.", "A girl sits at a table close to a baby."),
         ),
         (
             ("She is close to her mother.", "She is near her mother."),
             ("He was close to tears with her.", "He was near tears with her."),
             ("This is beside the point.", "This is next to the point."),
             ("It is next to nothing for them.", "It is beside nothing for them."),
+            ("She is close to a decision.", "She is near a decision."),
+            ("He is close to two of her friends.", "He is near two of her friends."),
             ("She lives near the lake.", "She lives next to the lake."),
         ),
     ),
@@ -741,10 +825,15 @@ ENGLISH: tuple[Edit, ...] = (
         "street", _street,
         "*street* for *road*",
         "behind an article and at most one plain adjective, where somebody crosses it (*across*,"
-        " *crossing*) or goes along it (*walking down*, *riding along*); never in an address",
+        " *crossing*), goes along it (*walking down*, *riding along*), stands or plays in it, or is"
+        " beside, in the middle or on a side of it; or behind *on a*, *down a* and what it looks"
+        " like; never in an address",
         (
             ("The girl is walking down the street.", "The girl is walking down the road."),
             ("A man is crossing a busy road.", "A man is crossing a busy street."),
+            ("They are dancing in the street.", "They are dancing in the road."),
+            ("A dog is in the middle of the road.", "A dog is in the middle of the street."),
+            ("He rides his bike on a busy street.", "He rides his bike on a busy road."),
         ),
         (
             ("she lives at 12 mill road", "she lives at 12 mill street"),
@@ -753,6 +842,9 @@ ENGLISH: tuple[Edit, ...] = (
             ("They hit the road.", "They hit the street."),
             ("Her dream is down the road.", "Her dream is down the street."),
             ("He works in the street with them.", "He works in the road with them."),
+            ("They sleep on the street.", "They sleep on the road."),
+            ("It is on a long road to peace.", "It is on a long street to peace."),
+            ("It is the end of the road.", "It is the end of the street."),
         ),
     ),
     _edit(
@@ -769,10 +861,11 @@ ENGLISH: tuple[Edit, ...] = (
     _edit(
         "happy", _happy,
         "*happy*, *glad* and *pleased*; behind *very* and the like *delighted* and *joyful*, too",
-        "said of the subject, at the end of the sentence",
+        "said of the subject, or behind *makes them* and the like, at the end of the sentence",
         (
             ("The children are very happy.", "The children are very glad."),
             ("The boy looks so happy.", "The boy looks so delighted."),
+            ("Her letters made them very happy.", "Her letters made them very glad."),
         ),
         (
             ("The children are very happy.", "The children are very proud."),
@@ -838,14 +931,21 @@ ENGLISH: tuple[Edit, ...] = (
     ),
     _edit(
         "contrary", _contrary,
-        "*unfair* for *not fair*; *possible* for *not impossible*",
+        "*unfair* for *not fair*; *possible* for *not impossible*; *wrong* for *not right*",
         "an attested pair, the second kind only where nothing lies between the two; said of the"
-        " subject behind a form of *be*, at the end or before *to*, *for*, *with*, *about*; no"
-        " other negation, no *all*, *every*, *only* or *because*, no question",
+        " subject behind a form of *be*, or with *will be*, at the end or before *to*, *for*,"
+        " *with*, *about*, *where*, *how* and the like; *wrong* for *not right* and other opposites"
+        " at the end alone; no other negation, no *all*, *every*, *only* or *because*; no question"
+        " that begins with its verb",
         (
             ("That's not fair.", "That's unfair."),
             ("It is not possible to swim there.", "It is impossible to swim there."),
             ("It is not impossible.", "It is possible."),
+            ("That is not true.", "That is false."),
+            ("She is not sure where to start.", "She is unsure where to start."),
+            ("That will not be necessary.", "That will be unnecessary."),
+            ("He is not being fair to them.", "He is being unfair to them."),
+            ("I was not wrong.", "I was right."),
         ),
         (
             ("The truck was unloaded on Monday.", "The truck was not loaded on Monday."),
@@ -858,6 +958,10 @@ ENGLISH: tuple[Edit, ...] = (
             ("He is not unhappy with it.", "He is happy with it."),
             ("She is not always available.", "She is unavailable."),
             ("He is not not able to swim.", "He is not unable to swim."),
+            ("Is it not possible to swim?", "Is it impossible to swim?"),
+            ("That may not be necessary.", "That may be unnecessary."),
+            ("It is not wrong to say it.", "It is right to say it."),
+            ("It is not dead.", "It is alive."),
         ),
     ),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from palimpsest.streams.guard.clues import Clues, clues_of
@@ -19,7 +19,7 @@ from palimpsest.streams.guard.tokeniser import (
 )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Reading:
     """One text as the guard compares it; equal texts give equal readings."""
 
@@ -29,49 +29,30 @@ class Reading:
     """Words that the model's tokenizer does not know."""
     truncated: bool = False
     """Whether the model saw only the beginning."""
+    texts: tuple[str, ...] = field(init=False, compare=False, repr=False)
+    """Its tokens in order, as written."""
+    kinds: tuple[Kind, ...] = field(init=False, compare=False, repr=False)
+    """What each token is."""
+    keys: tuple[str, ...] = field(init=False, compare=False, repr=False)
+    """What two tokens have to share to be the same: a stop in code is no full stop."""
+    lows: tuple[str, ...] = field(init=False, compare=False, repr=False)
+    """The words in lower case; of what is no word, its key."""
+    fixed: tuple[str, ...] = field(init=False, compare=False, repr=False)
+    """What no edit changes in it."""
 
-    @cached_property
-    def tokens(self) -> tuple[tuple[str, ...], tuple[Kind, ...]]:
-        """Its tokens in order, as written, and what each of them is."""
-        return tokenise(self.text)
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Its tokens as written."""
-        return self.tokens[0]
-
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """What each token is."""
-        return self.tokens[1]
-
-    @cached_property
-    def keys(self) -> tuple[str, ...]:
-        """What two tokens have to share to be the same: a stop in code is no full stop."""
-        texts, kinds = self.tokens
-        code = Kind.CODE
-        if code not in kinds:
-            return texts
-        return tuple("`" + t if k is code else t for t, k in zip(texts, kinds, strict=True))
-
-    @cached_property
-    def lows(self) -> tuple[str, ...]:
-        """The words in lower case; of what is no word, its key."""
-        if Kind.CODE not in self.kinds:
-            return tuple(map(str.casefold, self.texts))
-        pairs = zip(self.keys, self.kinds, strict=True)
-        return tuple(key.casefold() if kind is Kind.WORD else key for key, kind in pairs)
-
-    @cached_property
-    def fixed(self) -> tuple[str, ...]:
-        """What no edit changes in it."""
-        if (
-            Kind.CODE in self.kinds
-            or Kind.NUMBER in self.kinds
-            or not NUMBERS.keys().isdisjoint(self.lows)
-        ):
-            return fixed_of(*self.tokens, self.lows)
-        return ()
+    def __post_init__(self) -> None:
+        """Work out what every comparison looks at."""
+        texts, kinds = self.texts, self.kinds = tokenise(self.text)
+        if Kind.CODE in kinds:
+            pairs = zip(texts, kinds, strict=True)
+            self.keys = tuple("`" + text if kind is Kind.CODE else text for text, kind in pairs)
+            pairs = zip(self.keys, kinds, strict=True)
+            self.lows = tuple(k.casefold() if kind is Kind.WORD else k for k, kind in pairs)
+        else:
+            self.keys, self.lows = texts, tuple(map(str.casefold, texts))
+        counted = Kind.CODE in kinds or Kind.NUMBER in kinds
+        counted = counted or not NUMBERS.keys().isdisjoint(self.lows)
+        self.fixed = fixed_of(texts, kinds, self.lows) if counted else ()
 
     @cached_property
     def openers(self) -> frozenset[int]:
@@ -114,7 +95,7 @@ class Reading:
     @cached_property
     def clues(self) -> Clues:
         """Its facts, names and negations: what a question to the judge names."""
-        return clues_of(self.text, *self.tokens)
+        return clues_of(self.text, self.texts, self.kinds)
 
 
 def read(text: str, *, truncated: bool = False, unknown: tuple[str, ...] = ()) -> Reading:

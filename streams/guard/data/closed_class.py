@@ -75,7 +75,7 @@ _SHARED = frozenset(
         " for from and man men had has have hat can will die war bin fast art hut hand wind brief"
         " come take same some ten per pro via et van den most over under water winter was were one"
         " here there then than let set get got ask him case pan son sin mint volt till vi van bio"
-        " ton plus met van mine sole non sent note large code min mug"
+        " ton plus met van mine sole non sent note large code min mug um"
     ).split()
 )
 

@@ -94,6 +94,13 @@ AUXILIARIES = _words(
 STATES = _words("likes loves has is wants prefers lives enjoys hates owns speaks knows believes")
 """Verbs in the third person that no noun in the plural looks like."""
 
+PASTS = _words(
+    "began bought broke brought built caught chose came did drank drove fell felt forgot found gave"
+    " got grew had heard held kept knew learnt led left lost made met paid ran said sang saw sold"
+    " sent slept spent spoke swam taught told took thought won wore wrote"
+)
+"""Irregular forms of the past that are no forms of the present."""
+
 STATES_BEFORE_OBJECTS = STATES - {"is"}
 
 ACTIONS = _words(
@@ -243,6 +250,14 @@ COMPLEMENTS: dict[str, str] = {
 )
 """Contraries by a prefix that say no more and no less than *not* before the other word."""
 
+OPPOSITES = frozenset(
+    {
+        ("false", "true"), ("wrong", "right"), ("wrong", "correct"), ("incorrect", "right"),
+        ("asleep", "awake"), ("closed", "open"), ("shut", "open"),
+    }
+)  # fmt: skip
+"""Two words of which one or the other holds, said of the subject at the end of a sentence."""
+
 TWOFOLD = _words(
     "possible available necessary able aware true real fair complete correct visible relevant"
     " accurate important appropriate official perfect logical polite usual common surprising"
@@ -266,6 +281,9 @@ MONTHS = _words("january february april june july september october november dec
 DAYTIMES = _words("morning afternoon evening")
 CAPITALISED = WEEKDAYS | MONTHS | {day + "s" for day in WEEKDAYS}
 """Words that are capitalised wherever they stand."""
+
+DATING = _words("on since until")
+"""What a date without its year follows."""
 
 MEASURES = _words(
     "km kg cm mm kilometer kilometers kilometre kilometres meter meters metre metres mile miles"
@@ -314,9 +332,16 @@ NUMBER_PARTS = frozenset(NUMBERS) | _words(
 )
 """Words beside which a number is a part of another number, or a label."""
 
+RELATIVES = _words("son daughter wife husband brother sister father mother child widow")
+"""Of whom *the* before *of* says nothing more."""
+
 BEFORE_FEELINGS = _words(
     "is are am was were be look looks looked looking seem seems seemed feel feels felt"
 )
+OBJECTS = _words("me you him her it us them")
+MAKING = _words("make makes made making")
+AFTER_A_PREDICATE = _words("to for with about where how what why whether if ?")
+FUTURE = _words("will would")
 INTENSIFIERS = _words("very so really extremely")
 
 PLACED = SHOWN | _words(
@@ -325,9 +350,18 @@ PLACED = SHOWN | _words(
     " outside"
 )
 """Verbs of posture and motion: what follows them says where, not how dear."""
+STROLLING = _words(
+    "standing stands stand sitting sits sit walking walks walk running runs run riding rides ride"
+    " playing plays play dancing dances dance"
+)
+"""What is done in a street, and is no way to live there."""
+BESIDE = _words("near beside")
+NO_STREET_BUT_A_WAY = _words("long short new old big great")
+"""What a road is that nobody walks on: *a long road to peace*."""
 INDEFINITE = _words("a an some two three four several many")
 CROSSING = _words("across crossing cross crosses crossed")
 ALONG = _words("down up along")
+INTO = _words("in on through")
 
 PLACED_WORDS = _words("located situated positioned")
 THINGS_IN_ING = _words(

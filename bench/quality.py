@@ -139,7 +139,10 @@ def by_policy(policy: Policy, seen: Seen) -> Fate:
             fate = "asked" if check.guard and not passes else "joined"
         elif isinstance(check, CosineCheck):
             zone = next((z for z in check.zones if seen.cosine >= z.at_least), None)
-            if zone is not None:
+            alike = check.near_identical
+            if passes and alike is not None and seen.cosine >= alike:
+                fate = "joined"
+            elif zone is not None:
                 pending = zone.action == "pending" or (zone.guard and not passes)
                 fate = "asked" if pending else "joined"
     return fate

@@ -93,13 +93,18 @@ class Zone(_Strict):
 
 
 class CosineCheck(_Strict):
-    """The `top` nearest by cosine, each treated as its zone says; below the last zone: stored."""
+    """The `top` nearest by cosine, each treated as its zone says; below the last zone: stored.
+
+    With `near_identical`, those that the guard accepts join from that cosine on, whatever their
+    zone: there the guard's word is the proof, and the cosine only finds them.
+    """
 
     check: Literal["cosine"]
     zones: Annotated[tuple[Zone, ...], Field(min_length=1)]
     top: Annotated[int, Field(ge=1, le=100)] = 5
     min_characters: Annotated[int, Field(ge=0)] = 0
     namespaces: dict[str, Score] = {}
+    near_identical: Annotated[Score | None, ADDED] = None
 
     @model_validator(mode="after")
     def _zones_descend(self) -> Self:
@@ -314,7 +319,7 @@ class Policy(_Strict):
     def asks_guard(self) -> bool:
         """Whether any rule joins only what the guard accepts."""
         return any(
-            any(zone.guard for zone in check.zones)
+            check.near_identical is not None or any(zone.guard for zone in check.zones)
             if isinstance(check, CosineCheck)
             else isinstance(check, TokenCheck | SessionCheck) and check.guard
             for check in self.checks

@@ -187,7 +187,9 @@ def _reworded(
 
     None where a rule joins it to somebody living who is as near: that is what it says again.
     """
-    near = {one.candidate_id: one for one in command.forgotten if in_reach(policy, command, one)}
+    near = {
+        one.candidate_id: one for one in command.forgotten if in_reach(policy, ledger, command, one)
+    }
     near |= {one.id: Neighbour(candidate_id=one.id, cosine=1.0) for one in same_words}
     found = list(near.values())
     found.sort(key=lambda one: (-similarity(one), ledger.entries[one.candidate_id].place))

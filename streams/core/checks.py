@@ -18,7 +18,8 @@ from palimpsest.contracts.policy import (
     Zone,
 )
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger
-from palimpsest.streams.core.neighbour_lookup import NeighbourLookup
+from palimpsest.streams.core.neighbour_lookup import NeighbourLookup, reading_of
+from palimpsest.streams.guard import passes
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +146,12 @@ def _by_cosine(
     for neighbour in lookup.by_cosine(check.top):
         score = neighbour.cosine or 0.0
         zone = _zone(zones, score)
+        if zone is None or zone.action == "pending":
+            alike = _proves(check, score) and lookup.says_the_same(neighbour)
+            if alike and lookup.passes(neighbour, check.near_identical):
+                return Choice("auto_reject", neighbour, "keep", score, "cosine")
         if zone is None:
-            break
+            continue
         look = looked_at or zone.action != "pending"
         blind = look and lookup.blind(neighbour, zone.at_least)
         if blind or zone.action == "pending":
@@ -157,11 +162,18 @@ def _by_cosine(
     return None
 
 
+def _proves(check: CosineCheck, score: float) -> bool:
+    """Whether the guard's word is enough at a cosine."""
+    return check.near_identical is not None and score >= check.near_identical
+
+
 def _zone(zones: tuple[Zone, ...], score: float) -> Zone | None:
     return next((zone for zone in zones if score >= zone.at_least), None)
 
 
-def in_reach(policy: Policy, newcomer: Admit | Update, neighbour: Neighbour) -> bool:
+def in_reach(
+    policy: Policy, ledger: Ledger, newcomer: Admit | Update, neighbour: Neighbour
+) -> bool:
     """Whether a check would join a newcomer and this one or ask the judge, guard or not."""
     for check in policy.active:
         match check:
@@ -170,7 +182,13 @@ def in_reach(policy: Policy, newcomer: Admit | Update, neighbour: Neighbour) -> 
                 if score > check.threshold or (score == check.threshold and not check.exclusive):
                     return True
             case CosineCheck() if len(newcomer.content.text) >= check.min_characters:
-                if _zone(check.zones_of(newcomer.candidate.namespace), neighbour.cosine or 0.0):
+                score = neighbour.cosine or 0.0
+                if _zone(check.zones_of(newcomer.candidate.namespace), score):
+                    return True
+                other = ledger.entries[neighbour.candidate_id]
+                older = reading_of(other.text, other.distinct.vector)
+                newer = reading_of(newcomer.content.text, newcomer.content.vector)
+                if _proves(check, score) and passes(older, newer):
                     return True
             case _:
                 pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 from palimpsest.contracts.commands import Admit
 from palimpsest.contracts.events import Vector
@@ -10,7 +11,7 @@ from palimpsest.contracts.evidence import BLIND, Cue, Neighbour
 from palimpsest.contracts.policy import Policy, Similar
 from palimpsest.streams.core.exact import is_protected
 from palimpsest.streams.core.ledger import Entry, Ledger
-from palimpsest.streams.guard import Comparison, Reading, compare, guard_hash, kept_reading
+from palimpsest.streams.guard import Comparison, Reading, compare, guard_hash, kept_reading, passes
 
 
 class NeighbourLookup:
@@ -24,7 +25,6 @@ class NeighbourLookup:
         self._ledger = ledger
         self._faces = policy.search == "memories"
         self._content = admit.content
-        self._own: Reading | None = None
         self._known = {n.candidate_id: n for n in admit.neighbours}
         self._compared: dict[str, Comparison] = {}
         self._uncovered: set[str] = set()
@@ -37,6 +37,10 @@ class NeighbourLookup:
             and self.entry(n).living
             and not is_protected(self.entry(n).distinct, protected)
         ]
+
+    @cached_property
+    def _reading(self) -> Reading:
+        return reading_of(self._content.text, self._content.vector)
 
     def entry(self, neighbour: Neighbour) -> Entry:
         """The neighbour's entry in the ledger."""
@@ -63,6 +67,12 @@ class NeighbourLookup:
         seen = self._compare(neighbour)
         covers = at_least is None or self._covers(neighbour, at_least)
         return seen.near_identical and not seen.cues and covers
+
+    def says_the_same(self, neighbour: Neighbour) -> bool:
+        """Whether the guard finds the two near-identical; those that it does not leave no trace."""
+        if neighbour.near_identical is not None:
+            return neighbour.near_identical
+        return passes(reading_of(*self._text_of(neighbour)), self._reading)
 
     def blind(self, neighbour: Neighbour, at_least: float) -> bool:
         """Whether the model cannot tell the two apart, so that their cosine says nothing.
@@ -96,10 +106,8 @@ class NeighbourLookup:
             found = Comparison(neighbour.cues, neighbour.near_identical, 0.0)
             self._compared[neighbour.candidate_id] = found
         if found is None:
-            if self._own is None:
-                self._own = reading_of(self._content.text, self._content.vector)
             other = reading_of(*self._text_of(neighbour))
-            found = self._compared[neighbour.candidate_id] = compare(other, self._own)
+            found = self._compared[neighbour.candidate_id] = compare(other, self._reading)
         return found
 
     def gray(self, neighbours: Iterable[Neighbour], most: int) -> tuple[str, ...]:

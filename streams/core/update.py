@@ -111,7 +111,8 @@ def _rewords(command: Update, ledger: Ledger, memory: Memory, policy: Policy) ->
     near = [one for one in command.neighbours if ledger.entries[one.candidate_id].memory is memory]
     own = max(map(similarity, near), default=0.0)
     return any(
-        similarity(gone) > own and in_reach(policy, command, gone) for gone in command.forgotten
+        similarity(gone) > own and in_reach(policy, ledger, command, gone)
+        for gone in command.forgotten
     )
 
 

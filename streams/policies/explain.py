@@ -154,6 +154,11 @@ def _cosine(check: CosineCheck) -> str:
         f"From {_number(zone.at_least)}: {ACTIONS[zone.action]}{_guarded(zone.guard)}."
         for zone in check.zones
     ]
+    if check.near_identical is not None:
+        lines.append(
+            f"From {_number(check.near_identical)}: what the guard finds near-identical joins it"
+            " (auto_reject), whatever its zone."
+        )
     if check.namespaces:
         own = ", ".join(f"{_number(floor)} in {name}" for name, floor in check.namespaces.items())
         lines.append(f"Instead it is {own}.")

@@ -22,6 +22,7 @@ from tests.core.spec import (
     TAKE,
     ZONES,
     History,
+    forget,
     given,
     judge,
     merge,
@@ -82,6 +83,48 @@ def asked(history: History) -> list[str]:
     (event,) = history.new
     assert isinstance(event, Decided)
     return [history.name(candidate) for candidate in event.data.evidence.asked]
+
+
+PROVEN = policy(
+    CosineCheck(
+        check="cosine",
+        zones=(Zone(at_least=0.8, action="superseded"), Zone(at_least=0.7, action="pending")),
+        near_identical=0.4,
+    )
+)
+"""What the guard accepts joins from .4 on; only the highest zone decides otherwise."""
+
+
+@pytest.mark.parametrize(
+    ("text", "cosine", "decision"),
+    [
+        ("Likes tea", 0.8, "superseded a"),
+        ("Likes tea", 0.79, "auto_reject a"),
+        ("Likes tea", 0.5, "auto_reject a"),
+        ("Likes tea", 0.4, "auto_reject a"),
+        ("Likes tea", 0.39, "stored"),
+        ("Likes coffee", 0.7, "pending"),
+        ("Likes coffee", 0.69, "stored"),
+        ("User likes 2 teas", 0.69, "stored"),
+    ],
+)
+def test_what_the_guard_accepts_joins_below_the_zones(
+    text: str, cosine: float, decision: str
+) -> None:
+    given(say("a", "User likes tea."), policy=PROVEN).when(say("b", text, {"a": cosine})).then(
+        f"b {decision}"
+    )
+
+
+def test_the_guard_looks_past_a_nearer_neighbour_that_it_does_not_accept() -> None:
+    history = given(say("a", "User likes tea."), say("b", "User loves tea."), policy=PROVEN)
+    history.when(say("c", "Likes tea", {"b": 0.6, "a": 0.5})).then("c auto_reject a")
+
+
+def test_a_forgotten_text_is_not_said_again_in_an_edit_of_it() -> None:
+    history = given(say("a", "User likes tea."), forget("a", again="ask"), policy=PROVEN)
+    history.when(say("b", "Likes tea", rewords={"a": 0.5})).then("b pending")
+    history.when(say("c", "Likes coffee", rewords={"a": 0.5})).then("c stored")
 
 
 def test_what_the_guard_stops_is_handed_to_the_judge() -> None:

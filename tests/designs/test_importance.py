@@ -583,6 +583,7 @@ def test_every_number_is_in_the_file() -> None:
         "top": 5,
         "counts_itself": False,
         "keep": "importance",
+        "equal": "concatenate",
         "more_than": 10,
         "hours": 24.0,
     }

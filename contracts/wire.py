@@ -22,12 +22,13 @@ from palimpsest.contracts.light import serializer
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 UPCASTERS: dict[str, Upcaster] = {}
 """From an old type to a function that gives the envelope of the next version."""
+UNKNOWN = "union_tag_invalid"
 PLAINLY = {
     "json_invalid": "it is no JSON",
     "dict_type": "it is no JSON object",
     "model_type": "it is no JSON object",
     "union_tag_not_found": "it has no `type`",
-    "union_tag_invalid": "its `type` is not known to this version",
+    UNKNOWN: "its `type` is not known to this version",
 }
 """What pydantic calls the errors of a line that is not an event at all."""
 TYPES = frozenset(kind.type for kind in get_args(AnyEvent))
@@ -127,9 +128,11 @@ def _upcast(line: bytes) -> bytes | None:
 
 def _describe(error: ValidationError, position: int | None) -> str:
     what = f"cannot be read ({_what(error)})"
-    if position is None:
-        return f"an event {what}"
-    return f"the event at position {position} {what}; restore log.sqlite from a copy"
+    if error.errors()[0]["type"] == UNKNOWN:
+        what += "; if a newer version of Palimpsest wrote it, upgrade this one"
+    elif position is not None:
+        what += "; restore log.sqlite from a copy"
+    return f"an event {what}" if position is None else f"the event at position {position} {what}"
 
 
 def _what(error: ValidationError) -> str:

@@ -143,5 +143,14 @@ def test_a_refusal_says_plainly_why(broken: bytes, why: str) -> None:
     assert str(exported.value).startswith(f"line 3 is no event of Palimpsest ({why})")
 
 
+def test_only_damage_is_to_be_restored_and_an_unknown_event_wants_a_newer_version() -> None:
+    newer = r"; if a newer version of Palimpsest wrote it, upgrade this one$"
+    for position in (None, 7):
+        with pytest.raises(StoreError, match=newer):
+            decode(line(type="palimpsest.foreseen.v1"), position)
+    with pytest.raises(StoreError, match=r"; restore log\.sqlite from a copy$"):
+        decode(b"nonsense", 7)
+
+
 def test_what_is_absent_is_not_written() -> None:
     assert b"null" not in encode(decode(line()))

@@ -232,12 +232,14 @@ class Offer(NamedTuple):
 
 
 def _read(offer: Offer) -> list[Input] | InvalidInputError:
-    """Read all candidates of an offer; the first unreadable one's error, unless collected."""
-    candidates = offer.candidates
-    rows = [candidates] if isinstance(candidates, Mapping) else candidates
+    """Read all candidates of an offer; the error of the first unreadable one of several."""
+    alone = isinstance(offer.candidates, Mapping)
+    rows = [offer.candidates] if alone else offer.candidates
     inputs = to_inputs(rows, offer.source, offer.submission)
+    if alone or offer.invalid == "collect":
+        return inputs
     for index, one in enumerate(inputs):
-        if offer.invalid == "raise" and isinstance(one.meaning, InvalidInputError):
+        if isinstance(one.meaning, InvalidInputError):
             return InvalidInputError(one.meaning.reason, one.meaning.detail, index)
     return inputs
 
@@ -367,11 +369,12 @@ class Palimpsest:
     ) -> builtins.list[Outcome]:
         """Decide on one candidate or several, in order; return one outcome for each.
 
-        A candidate is a mapping with `owner_id` and `text` (docs/producers.md has all fields). All
-        are read first: if one breaks a rule, or is no mapping of plain JSON values, nothing is
-        stored, and InvalidInputError has its `index` and names the field. With `invalid="collect"`
-        its outcome is `invalid`, its bytes go to the dead letters, and the others are not affected.
-        So is always one whose id is known with other content (`id_conflict`).
+        A candidate is a mapping with `owner_id` and `text` (docs/producers.md has all fields). Of
+        several, all are read first: if one breaks a rule, or is no mapping of plain JSON values,
+        nothing is stored, and InvalidInputError has its `index` and names the field. With
+        `invalid="collect"`, or if it is the only one and in no list, its outcome is `invalid`, and
+        its bytes go to the dead letters; the others are not affected. So is always one whose id is
+        known with other content (`id_conflict`).
         """
         gateway = self._gateway
         inputs = _read(Offer(candidates, source, invalid))

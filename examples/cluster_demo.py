@@ -50,6 +50,10 @@ _MEMORIES = "SELECT memory_id, face, members FROM memories ORDER BY memory_id"
 _JOINS = "SELECT decision_id, joined_to, decision FROM joins ORDER BY decision_id"
 _DECISIONS = "SELECT decision, count(*) AS n FROM decisions GROUP BY decision ORDER BY decision"
 _DECIDED = "SELECT (SELECT count(*) FROM events) - (SELECT count(*) FROM policies)"
+_SETTLED = """
+SELECT (SELECT count(*) FROM candidates WHERE pending)
+    <= (SELECT count(*) FROM events WHERE event = 'refused') AS done
+"""
 _JOIN = """
 SELECT j.decision_id, j.decision FROM joins j JOIN memories m USING (memory_id)
 WHERE j.standing AND j.decision NOT IN ('hash_exact', 'recent_capture')
@@ -171,7 +175,7 @@ def run(demo: Demo, rows: int) -> None:
     decision = take_back(demo)
     heading("5. A verifier has the judge's stand-in answer what no rule could tell.")
     demo.shown("verifier", "--once")
-    until(lambda: set(KINDS) <= kinds(demo).keys(), f"all of {', '.join(KINDS)} are shown")
+    until(lambda: settled(demo), "everything is settled")
     heading("6. All processes are stopped, and the store is checked against its log.")
     demo.ended(workers[1])
     demo.ended(project)
@@ -209,11 +213,10 @@ def candidates(demo: Demo) -> int:
         return found
 
 
-def kinds(demo: Demo) -> dict[str, int]:
-    """How many decisions of each kind the followed store shows."""
+def settled(demo: Demo) -> bool:
+    """Whether the followed store shows every answer of the judge, settled or refused."""
     with demo.store("followed") as followed:
-        found: dict[str, int] = followed.status()["decisions"]
-        return found
+        return bool(followed.sql(_SETTLED)[0]["done"])
 
 
 def compare(demo: Demo, otherwise: str) -> None:
@@ -242,6 +245,8 @@ def summary(demo: Demo, killed: int, decision: str, checked: int, seconds: float
     """What a stranger should take away."""
     with demo.store("followed") as followed:
         status = followed.status()
+    if missing := set(KINDS) - status["decisions"].keys():
+        raise DemoError(f"no decision is {' or '.join(sorted(missing))}")
     counted = ", ".join(f"{n:,} {kind}" for kind, n in sorted(status["decisions"].items()))
     heading(f"Done in {seconds:.0f} seconds.")
     print(

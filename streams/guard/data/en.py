@@ -282,8 +282,8 @@ DAYTIMES = _words("morning afternoon evening")
 CAPITALISED = WEEKDAYS | MONTHS | {day + "s" for day in WEEKDAYS}
 """Words that are capitalised wherever they stand."""
 
-DATING = _words("on since until")
-"""What a date without its year follows."""
+DATING = _words("on since until till from to by before after of for born")
+"""What a date follows."""
 
 MEASURES = _words(
     "km kg cm mm kilometer kilometers kilometre kilometres meter meters metre metres mile miles"
@@ -352,7 +352,7 @@ PLACED = SHOWN | _words(
 """Verbs of posture and motion: what follows them says where, not how dear."""
 STROLLING = _words(
     "standing stands stand sitting sits sit walking walks walk running runs run riding rides ride"
-    " playing plays play dancing dances dance"
+    " dancing dances dance"
 )
 """What is done in a street, and is no way to live there."""
 BESIDE = _words("near beside")

@@ -95,6 +95,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "import_log": {"path": "imported", "file": "not-there.jsonl", "progress": nothing},
     "export_source": {
         "path": "rows.jsonl",
+        "texts": "face",
         "to": "cleaned.jsonl",
         "source": "s",
         "keep": ["1"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
@@ -267,10 +268,15 @@ class ReviewBoard:
         person = self.person(session)
         try:
             pair = self._known(session, key)
+        except RefusedError as refused:
+            person.tell(f"Not recorded: {refused.detail}.", failed=True)
+            return
+        try:
             texts = _texts(store, pair)
             given = give(store, pair, word, version, session.caller.name, because)
         except RefusedError as refused:
-            person.tell(f"Not recorded: {refused.detail}.", failed=True)
+            why = _in_texts(store, pair.owner_id, refused.detail)
+            person.tell(f"Not recorded: {why}.", failed=True)
             return
         person.note(given, texts)
         person.skipped.discard(key)
@@ -309,7 +315,8 @@ class ReviewBoard:
         try:
             found.answer.take_back(store)
         except RefusedError as refused:
-            person.tell(f"Not taken back: {refused.detail}.", failed=True)
+            why = _in_texts(store, pair.owner_id, refused.detail)
+            person.tell(f"Not taken back: {why}.", failed=True)
             return
         person.answers.remove(found)
         person.tell(f"Taken back: {LABELS[found.answer.word]}.")
@@ -321,6 +328,18 @@ class ReviewBoard:
     async def hangs(self, session: Session, key: Key) -> dict[str, Any]:
         """What hangs on a pair's join."""
         return await self._store.call(hangs, self._known(session, key))
+
+
+def _in_texts(store: Palimpsest, owner_id: str, detail: str) -> str:
+    """What a refusal says with texts instead of their ids: errors name no text, but people do."""
+    ledger = store.gateway.ledger(owner_id, however_large=True)
+    assert ledger is not None, "of any size"
+
+    def said(found: re.Match[str]) -> str:
+        entry = ledger.entries.get(found[0])
+        return found[0][:8] if entry is None else f"“{excerpt(entry.text)}”"
+
+    return re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", said, detail)
 
 
 def _texts(store: Palimpsest, pair: Pair) -> tuple[str, str]:

@@ -1057,3 +1057,21 @@ def test_the_audits_order_never_changes() -> None:
     left = [one.position for one in Waiting(fewer).queue(person().owners, wanted).pairs]
     assert left == [one for one in drawn if one % 3]
     assert Waiting([pair(1)]).queue(person().owners, wanted).pairs == []
+
+
+def test_what_is_in_the_way_of_an_answer_is_told_in_texts(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        said = own_words(1, 11)
+        rows = [{"owner_id": "ada", "text": f"{said} {end}"} for end in ("here", "there", "away")]
+        a, b, c = [str(one.candidate_id) for one in await server.twin.submit(rows)]
+        await server.twin.separate(a, c)
+        await server.twin.merge(a, b)
+        browser = Browser(server)
+        await browser.enter()
+        await browser.get("/review")
+        assert set(browser.texts) == {f"{said} there", f"{said} away"}
+        await browser.say("same")
+        assert f"{said} here" in browser.notice
+        assert c not in browser.notice
+
+    served(used)

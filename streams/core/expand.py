@@ -71,7 +71,8 @@ def reinstate_commands(
     """A reversal taken back, with all that its request did because of it (docs/design.md).
 
     Joins that it made since then go out, the latest first; questions are what they were; then the
-    join comes back, and those that went out with it, save what the request itself had made. So do
+    join comes back, and those that went out with it, save what the request itself had made: repeats
+    of a text that the join composed before it, for they would say it beside the join. So do
     joins of the two memories that answers made once nothing held them back, unless a person agreed:
     what is free then is settled again.
     """
@@ -93,6 +94,7 @@ def reinstate_commands(
         for one in joins
         if one.cause != cause and one.reversed_by and _consequence(one.reversed_by, cause)
     ]
+    gone.sort(key=lambda one: one.place)
     questions = _questions_before(ledger, reversal, cause, homes)
     return in_one(
         [
@@ -102,11 +104,9 @@ def reinstate_commands(
                 for candidate_id, question in questions.items()
                 if ledger.entries[candidate_id].asked_by == question.replaced_by
             ),
+            *(_reinstate(ledger, request, one.id) for one in gone if one.repeats_a_composition),
             _reinstate(ledger, request, request.decision_id),
-            *(
-                _reinstate(ledger, request, one.id)
-                for one in sorted(gone, key=lambda one: one.place)
-            ),
+            *(_reinstate(ledger, request, one.id) for one in gone if not one.repeats_a_composition),
         ]
     )
 

@@ -273,6 +273,11 @@ def test_reinstating_takes_the_consequences_back(
     consequences.reinstating_restores(policy, story, which)
 
 
+REPEATED_ALONE: list[Act] = [Say(0), Say(1), Judge(0, ("compose",), point=8), Say(8, "?")]
+"""A repeat of what the join composed goes out with it, and says that text until it is back."""
+
+
+@example(preset("replace-or-merge", 0.9375, 1.0), REPEATED_ALONE, 0)
 @given(policies(search="memories"), stories, numbers)
 def test_so_does_reinstating_under_any_policy_that_searches_memories(
     policy: Policy, story: list[Act], which: int

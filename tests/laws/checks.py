@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 from hypothesis import assume
 
+from palimpsest.contracts.candidate import CandidateFields
 from palimpsest.contracts.commands import (
     Admit,
 )
@@ -35,7 +36,7 @@ from palimpsest.streams.core import neighbour_lookup
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.expand import unmerge_commands
 from palimpsest.streams.core.faces import fold_face
-from palimpsest.streams.core.ledger import Ledger, Memory
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory
 from palimpsest.streams.core.separations import (
     separated_pair,
 )
@@ -45,8 +46,10 @@ from tests.laws.common import (
     accepted,
     asked_of,
     by_person,
+    composed_texts,
     copied,
     everything,
+    is_verbatim,
     join_of,
     probe,
     put_back,
@@ -64,6 +67,7 @@ from tests.laws.world import (
     picture,
     vector_at,
 )
+from tests.projections.oracle import differing, search_form, verbatim
 
 
 def l3_twice_is_once(policy: Policy, story: list[Act]) -> None:
@@ -148,11 +152,80 @@ def l6_one_memory_per_text(policy: Policy, story: list[Act]) -> None:
         homes: dict[tuple[str, str], set[str]] = defaultdict(set)
         for entry in told.world.ledger.entries.values():
             if entry.living:
-                homes[entry.fields.namespace, entry.distinct.hash].add(entry.memory.id)
+                homes[entry.fields.namespace, verbatim(entry.text)].add(entry.memory.id)
         for memory in told.world.ledger.memories():
             if memory.living:
-                homes[memory.namespace, memory.face.hash].add(memory.id)
+                homes[memory.namespace, verbatim(memory.face.text)].add(memory.id)
         assert all(len(memories) == 1 for memories in homes.values())
+
+
+def degrees_of_exactness(policy: Policy, story: list[Act]) -> None:
+    """Whom a newcomer repeats, and how exactly, follows from the texts and the policy alone."""
+    ledger = Ledger("ada")
+    told = play(policy, story)
+    for event in told.world.log:
+        if isinstance(event, Decided) and event.data.rank is None:
+            _repeats_as_it_should(policy, ledger, event)
+        evolve(ledger, event)
+    for edge in told.edges(standing=True):
+        if edge.face == "repeat" and not edge.newer.memory.texted:
+            _parts_unless_a_text_would_live_twice(told.world, edge)
+
+
+def _repeats_as_it_should(policy: Policy, ledger: Ledger, event: Decided) -> None:
+    fields, text = event.data.candidate, event.data.content.text
+    scope = [e for e in ledger.entries.values() if e.fields.namespace == fields.namespace]
+    living = [entry for entry in scope if entry.living]
+    differs = event.data.evidence.differs or ()
+    if any(verbatim(entry.text) == verbatim(text) for entry in living):
+        assert is_repeat(event)
+        assert not differs
+    elif any(_folds(policy, entry, fields, text) for entry in living):
+        assert is_repeat(event)
+    elif not is_repeat(event):
+        assert not differs
+    if event.data.join is None or event.data.join.face != "repeat":
+        return
+    said = [ledger.entries[event.data.join.to].text, *composed_texts(ledger)]
+    alike = [one for one in said if _form(policy, one) == _form(policy, text)]
+    assert [*differs] in [differing(one, text) for one in alike]
+
+
+def is_repeat(event: Decided) -> bool:
+    """Whether an exact repeat was joined, of whatever degree."""
+    return event.data.decision in ("hash_exact", "recent_capture")
+
+
+def _folds(policy: Policy, entry: Entry, fields: CandidateFields, text: str) -> bool:
+    """Whether a policy folds a text into that of a candidate: none of a protected category."""
+    if policy.exact == "verbatim" or _form(policy, entry.text) != _form(policy, text):
+        return False
+    same = [e.fields.category for e in entry.distinct.members if e.living]
+    protected = policy.protected_categories if policy.exact == "folded" else ()
+    return not any(one in protected for one in (fields.category, *same))
+
+
+def _form(policy: Policy, text: str) -> str:
+    """The form of a text that a policy holds for the same (docs/exact.md)."""
+    if policy.exact is None:
+        return search_form(text)
+    if policy.exact == "verbatim":
+        return verbatim(text)
+    return " ".join(verbatim(text).lower().split())
+
+
+def _parts_unless_a_text_would_live_twice(world: World, edge: Edge) -> None:
+    side, reached = {edge.newer.id}, [edge.newer]
+    while reached:
+        one = reached.pop()
+        found = [e.other(one) for e in one.edges if e.standing and e is not edge]
+        reached += [other for other in found if other.id not in side]
+        side |= {other.id for other in found}
+    members = [entry for entry in edge.newer.memory.members if entry.living]
+    ours = {verbatim(entry.text) for entry in members if entry.id in side}
+    theirs = {verbatim(entry.text) for entry in members if entry.id not in side}
+    if edge.older.id not in side:
+        assert accepted(unmerged(copied(world), edge.id)) == ours.isdisjoint(theirs)
 
 
 def state(ledger: Ledger) -> dict[str, object]:
@@ -236,8 +309,8 @@ def taken_apart_stays_apart(policy: Policy, story: list[Act], which: int) -> Non
     for command in asked_for:
         assume(accepted(told.world.run(command, seconds=0)))
     for a, b in combinations({entry.memory for entry in members}, 2):
-        texts = {entry.distinct.hash for entry in a.members}
-        alike = any(entry.distinct.hash in texts for entry in b.members)
+        texts = {verbatim(entry.text) for entry in a.members}
+        alike = any(verbatim(entry.text) in texts for entry in b.members)
         assert alike or separated_pair(ledger, a, b) is not None
     for command in reversed(asked_for):
         if not ledger.edges[
@@ -575,6 +648,11 @@ def made_of(policy: Policy, story: list[Act]) -> Counter[str]:
                     gone.add(event.subject)
             case Decided():
                 counted["it happened earlier"] += event.data.moment is not None
+                if is_repeat(event) and not is_verbatim(ledger, event):
+                    counted[f"a repeat is folded, exact = {policy.exact}"] += 1
+                    counted.update(event.data.evidence.differs or ())
+                elif is_repeat(event):
+                    counted[f"a repeat is verbatim, exact = {policy.exact}"] += 1
             case _:
                 pass
         counted["texts lost"] += sum(evolve(ledger, event).texts.values())
@@ -594,5 +672,6 @@ OF_ANY_STORY: tuple[Law, ...] = (
     l10_no_way_back,
     l12_as_of,
     l13_no_model,
+    degrees_of_exactness,
 )
 """The laws that need only a policy and a story: for policies with generators of their own."""

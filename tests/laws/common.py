@@ -29,8 +29,25 @@ from tests.laws.world import (
     fold,
     picture,
 )
+from tests.projections.oracle import verbatim
 
-EXACT = ("hash_exact", "recent_capture")
+
+def is_verbatim(ledger: Ledger, event: Decided | Settled | Joined) -> bool:
+    """Whether it joined a verbatim repeat of a candidate's text, or of a composed one.
+
+    Told from the texts: a repeat that was folded is a join like any other.
+    """
+    join = event.data.join
+    if not isinstance(event, Decided) or join is None or join.face != "repeat":
+        return False
+    said = verbatim(event.data.content.text)
+    return said in map(verbatim, (ledger.entries[join.to].text, *composed_texts(ledger)))
+
+
+def composed_texts(ledger: Ledger) -> list[str]:
+    """All texts that joins ever composed."""
+    edges = ledger.edges.values()
+    return [text.content.text for edge in edges for text in edge.texts.values()]
 
 
 def accepted(events: list[AnyEvent]) -> bool:

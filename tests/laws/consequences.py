@@ -45,10 +45,10 @@ from palimpsest.streams.core.redecide import arrival_join
 from palimpsest.streams.core.separations import text_stands
 from palimpsest.streams.replay.consequences import Plan, commands, plan
 from tests.laws.common import (
-    EXACT,
     accepted,
     apart,
     everything,
+    is_verbatim,
     join_of,
     put_back,
     questions,
@@ -194,7 +194,7 @@ def _chosen(told: Playback, which: int) -> tuple[int, Decided | Settled | Joined
         for event in (events if isinstance(command, RUNS) else events[:1])
         if isinstance(event, Decided | Settled | Joined) and join_of(event)
         if isinstance(event, Joined) == isinstance(command, RUNS)
-        if event.data.decision not in EXACT
+        if not is_verbatim(told.world.ledger, event)
     ]
     assume(joins)
     return joins[which % len(joins)]

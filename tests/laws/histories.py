@@ -39,8 +39,8 @@ from palimpsest.contracts.commands import (
 )
 from palimpsest.contracts.events import AnyEvent, BatchJoin, Composition, Rank, Speaker
 from palimpsest.contracts.evidence import Answer, Evidence, Verdict
+from palimpsest.contracts.policy import Exact, Policy
 from palimpsest.contracts.policy import Judge as Judging
-from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import ReinstateRequest, RestoreRequest, UnmergeRequest
 from palimpsest.streams.core.expand import reinstate_commands, restore_commands, unmerge_commands
 from palimpsest.streams.core.ledger import Edge, Entry
@@ -49,6 +49,7 @@ from tests.laws.world import POINTS, WIDTH, Command, Retrieve, World, admit_at, 
 
 COSINES = [1 - step / WIDTH for step in range(9)]
 JACCARDS = [1.0, 0.6, 0.3333]
+EXACTS: tuple[Exact | None, ...] = (None, "verbatim", "folded")
 
 
 _floors = st.sets(st.sampled_from(COSINES), min_size=1, max_size=3)
@@ -90,7 +91,7 @@ def policies(draw: st.DrawFn, search: str | None = None) -> Policy:
     if draw(_yes_or_no):
         capacity = len(floors) if len(floors) > 1 else None  # no draw: histories stay as they are
         checks.append({"check": "recent", "seconds": 3, "capacity": capacity})
-    return Policy.model_validate(
+    policy = Policy.model_validate(
         {
             "name": "drawn",
             "model": "grid",
@@ -100,6 +101,8 @@ def policies(draw: st.DrawFn, search: str | None = None) -> Policy:
             "judge": draw(_judges),
         }
     )
+    exact = EXACTS[(policy.judge.neighbours + len(floors)) % len(EXACTS)]  # no draw, as above
+    return policy.model_copy(update={"exact": exact})
 
 
 @dataclass(frozen=True)
@@ -336,7 +339,10 @@ FEWER = settings(max_examples=max(1, settings().max_examples // 4))
 SAYS = Kind(
     Say,
     point=range(POINTS),
-    sign=("", "", "!", "?"),
+    sign=(
+        *("", "upper:", "!", "?", "start:", "", "!", "?", "space:", "upper:"),
+        *("wide:", "upper:?", "hidden:", "", "ends:!", "hidden:?"),
+    ),
     namespace=("default",) * 7 + ("work",),
     session=(None, "s"),
     category=(None, None, None, "gotcha"),
@@ -394,7 +400,7 @@ CHANGES = Kind(
     Change,
     which=WHICH,
     point=range(POINTS),
-    sign=("", "", "!"),
+    sign=("", "", "!", "", "hidden:", "upper:"),
     expecting=("anything", "anything", "current", "stale"),
     rank=("person", "person", "agent"),
     merge=(False, True),
@@ -758,7 +764,9 @@ def play(
     return told
 
 
-_beginnings = st.lists(among(Kind(Say, point=range(6), hours_ago=(None, None, 1))), max_size=6)
+_SPELLED = ("", "upper:", "", "start:", "", "space:", "wide:", "hidden:")
+_BEGINNING = Kind(Say, point=range(6), hours_ago=(None, None, 1), sign=_SPELLED)
+_beginnings = st.lists(among(_BEGINNING), max_size=6)
 _CUTS = Kind(OnJoin, which=WHICH)
 
 
@@ -801,7 +809,7 @@ COMPOSED: list[Act] = [
 ]
 """A text composed of two, of three, of four."""
 
-_CLOSE = Kind(Say, point=range(6))
+_CLOSE = Kind(Say, point=range(6), sign=_SPELLED)
 _COMBINES = Kind(Batch, a=WHICH, b=WHICH, face=("text",), point=range(POINTS))
 _COMPOSES = Kind(Judge, which=WHICH, answers=[("compose",)], point=range(POINTS))
 _LOSING = (
@@ -811,7 +819,7 @@ _LOSING = (
 losses = _with_a_cut(_LOSING, 4, 10, _LEAVE, RECOMPOSES).map(lambda then: COMPOSED + then)
 """Stories of a composed text, and of sources that leave and come back."""
 
-_SAID_OFTEN = Kind(Say, point=range(3))
+_SAID_OFTEN = Kind(Say, point=range(3), sign=_SPELLED)
 _CHANGING = among(
     *[SAYS] * 6, *[JUDGES] * 3, PAIRS, BATCHES, *[ON_JOINS] * 3, *[ON_CANDIDATES] * 3, WHOLES,
     RECOMPOSES, AGAINS, *[CHANGES] * 7, *[UNCHANGES] * 2, *[FORGETTINGS] * 3, *[REMEMBERINGS] * 3,

@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.commands import Admit, Unmerge
-from palimpsest.contracts.events import AnyEvent, Decided, Reinstated, Reversed
+from palimpsest.contracts.events import AnyEvent, Content, Decided, Reinstated, Reversed
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.identity import NAMESPACE
 from palimpsest.contracts.light import serializer
@@ -24,6 +25,7 @@ from palimpsest.streams.core import (
     admit,
     combine,
     evolve,
+    exact,
     faces,
     graph,
     indexes,
@@ -160,6 +162,36 @@ def the_smaller_part_is_not_moved(monkeypatch: pytest.MonkeyPatch) -> None:
 def exact_repeats_can_be_parted(monkeypatch: pytest.MonkeyPatch) -> None:
     """An un-merge does not ask whether a text would live on both sides."""
     monkeypatch.setattr(operate, "_same_text_on_both_sides", lambda *_: False)
+
+
+def hidden_characters_make_another_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text is known again only as it was written, with what nobody sees in it."""
+
+    def broken(ledger: Ledger, namespace: str, content: Content) -> Entry | None:
+        found = exact.verbatim_target(ledger, namespace, content)
+        return found if found is not None and found.text == content.text else None
+
+    monkeypatch.setattr(admit, "verbatim_target", broken)
+
+
+def every_policy_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts of one search form are joined, as before there was a setting."""
+
+    def broken(ledger: Ledger, of: Candidate, text: Content, policy: Policy) -> exact.Twin | None:
+        return exact.folded_target(ledger, of, text, policy.model_copy(update={"exact": None}))
+
+    monkeypatch.setattr(admit, "folded_target", broken)
+
+
+def folded_repeats_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An un-merge takes texts of one search form for the same."""
+    on_both_sides = operate._same_text_on_both_sides
+
+    def broken(edge: Edge, side: set[Entry]) -> bool:
+        alike = edge.newer.distinct.search_hash == edge.older.distinct.search_hash
+        return alike or on_both_sides(edge, side)
+
+    monkeypatch.setattr(operate, "_same_text_on_both_sides", broken)
 
 
 def the_fold_counts_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,6 +388,9 @@ BREAKS: list[tuple[str, Patch, Check, tuple[st.SearchStrategy[Any], ...]]] = [
     ("L4", a_cut_reaches_further, checks.l4_nothing_outside, HISTORY),
     ("L5", the_smaller_part_is_not_moved, checks.l5_partition, HISTORY),
     ("L6", exact_repeats_can_be_parted, checks.l6_one_memory_per_text, HISTORY),
+    ("L6", hidden_characters_make_another_text, checks.l6_one_memory_per_text, HISTORY),
+    ("exact", every_policy_folds, checks.degrees_of_exactness, HISTORY),
+    ("exact", folded_repeats_stay, checks.degrees_of_exactness, HISTORY),
     ("L7", the_fold_counts_again, checks.l7_fold_is_live, (*HISTORY, chances)),
     ("L7", the_wire_forgets_sources, checks.l7_fold_is_live, (*HISTORY, chances)),
     ("L8", what_is_put_back_comes_last, checks.l8_redo_restores, CHOICE),

@@ -30,6 +30,7 @@ from palimpsest.streams.core.faces import Face
 from palimpsest.streams.core.ledger import Distinct, Edge, Entry, Ledger
 from palimpsest.streams.core.operate import Result
 from palimpsest.streams.core.refusal import Refusal
+from palimpsest.streams.core.text import identity_of
 from tests.laws import checks, common, undoing
 from tests.laws.histories import (
     ASKING,
@@ -218,7 +219,7 @@ def rewordings_wait(policy: Policy, story: list[Act]) -> None:
 def _nearest(policy: Policy, ledger: Ledger, said: DecidedData, gone: list[Distinct]) -> float:
     """The highest score of a forgotten text that a check reaches; none of an exact repeat."""
     namespace, content = said.candidate.namespace, said.content
-    same = ledger.distinct(namespace, content.hash)
+    same = ledger.distinct(namespace, identity_of(content))
     if same is not None and (same.target or same.forgotten) is not None:
         return 0.0
     texts = [one for one in gone if one.namespace == namespace and one.guarded is not None]
@@ -349,7 +350,7 @@ def made_of(policy: Policy, story: list[Act]) -> Counter[str]:
                 memory = ledger.entries[event.data.join.over].memory
                 counted["updates of what was updated"] += memory.face.chosen
                 if isinstance(event, Decided):
-                    back = event.data.content.hash in memory.face.former
+                    back = identity_of(event.data.content) in memory.face.former
                     counted["updates back to a former text"] += back
             case Reversed() if event.data.decision_id in ledger.edges:
                 edge = ledger.edges[event.data.decision_id]

@@ -331,6 +331,14 @@ def test_L15_neither_does_the_batch_size(policy: Policy, story: list[Act], size:
 
 
 @given(any_policy, stories)
+def test_exact_repeats_are_of_the_degree_that_the_policy_says(
+    policy: Policy, story: list[Act]
+) -> None:
+    """Verbatim ones always, others as the policy folds them; and all but those can be parted."""
+    checks.degrees_of_exactness(policy, story)
+
+
+@given(any_policy, stories)
 def test_a_batch_leaves_open_questions_to_the_judge(policy: Policy, story: list[Act]) -> None:
     """A pending candidate is settled by a verdict or a person, never overtaken by a batch run."""
     checks.batches_leave_questions_open(policy, story)
@@ -411,6 +419,15 @@ LEAST = {
     "freed after a retraction": 15,
     "a word is taken back": 8,
     "a story with a reversal": 225,
+    "a repeat is verbatim, exact = None": 100,
+    "a repeat is verbatim, exact = folded": 60,
+    "a repeat is verbatim, exact = verbatim": 20,
+    "a repeat is folded, exact = None": 25,
+    "a repeat is folded, exact = folded": 20,
+    "case": 18,
+    "sentence_case": 14,
+    "white_space": 5,
+    "compatibility": 5,
 }
 """Of each kind, in the same three hundred stories on every run."""
 LEAST_OF_EVERYTHING = {

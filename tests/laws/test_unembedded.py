@@ -18,18 +18,16 @@ from palimpsest.contracts.evidence import Answer
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core import candidates
+from palimpsest.streams.core.exact import verbatim_target
 from tests.laws import checks, consequences, undoing
 from tests.laws.histories import FEWER, Act, Playback, Say, play, policies, stories
 from tests.laws.test_consequences import lates, presets
-from tests.laws.world import POINTS, Command, World, by_brute_force, text_at, vector_at
+from tests.laws.world import Command, World, by_brute_force, vector_of
 
 any_policy = policies()
 numbers = st.integers(0, 15)
 chances = st.randoms(use_true_random=False)
 patient = settings(FEWER, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
-VECTORS = {
-    text_at(point, sign): vector_at(point) for point in range(POINTS) for sign in ("", *"!?")
-}
 
 
 @contextmanager
@@ -54,7 +52,7 @@ def often_down() -> Iterator[None]:
                 command_id=event_id(first_id, "embedded:grid"),
                 owner_id=self.world.ledger.owner_id,
                 candidate_id=first_id,
-                vector=VECTORS[distinct.members[0].text],
+                vector=vector_of(distinct.members[0].text),
             )
             self.steps.append((late, self.world.run(late)))
 
@@ -65,9 +63,8 @@ def often_down() -> Iterator[None]:
 
 
 def _is_down(admit: Admit, world: World) -> bool:
-    distinct = world.ledger.distinct(admit.candidate.namespace, admit.content.hash)
     known = admit.candidate_id in world.ledger.entries
-    repeats = distinct is not None and distinct.target is not None
+    repeats = verbatim_target(world.ledger, admit.candidate.namespace, admit.content) is not None
     return not known and not repeats and int(admit.candidate.id.removeprefix("c")) % 3 == 1
 
 

@@ -1,8 +1,8 @@
 """An owner's world in small: texts on a grid, exact retrieval by brute force, and the log.
 
-A text is one of `POINTS` windows over a row of words, with or without a sign at its end; its vector
-is a window over a row of dimensions. So every cosine is a multiple of 1/16 and every Jaccard one of
-four values, and a drawn threshold is hit exactly.
+A text is one of `POINTS` windows over a row of words, with or without a sign at its end, and now
+and then in another spelling; its vector is a window over a row of dimensions. So every cosine is a
+multiple of 1/16 and every Jaccard one of four values, and a drawn threshold is hit exactly.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.dedupe.by_pairs import by_pairs, combine_command
 from palimpsest.streams.dedupe.run import Run
 from palimpsest.streams.guard import tokens
-from palimpsest.streams.retrieval import vector_of
+from palimpsest.streams.retrieval import vector_of as numbers_of
 from palimpsest.streams.search import cosine
 from palimpsest.streams.write.recompose import recompose
 from palimpsest.streams.write.session_end import consolidated
+from tests.projections import oracle
 
 POINTS = 12
 WIDTH = 16
@@ -42,13 +43,25 @@ WORDS = (
 )
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "start": lambda words: words[:1].upper() + words[1:],
+    "upper": str.upper,
+    "wide": lambda words: chr(ord(words[0]) + 0xFEE0) + words[1:],
+    "space": lambda words: words.replace(" ", "  ", 1),
+    "hidden": lambda words: f"{words[:2]}\u200b{words[2:]}",
+    "ends": lambda words: f"\t{words}\n",
+}
+"""Other ways to write a text: nobody sees the last two, which are verbatim the same."""
+
 Command = Admit | Operation
 Retrieve = Callable[[Ledger, Admit], tuple[Neighbour, ...]]
 
 
 def text_at(point: int, sign: str = "") -> str:
-    """The text of a point of the grid."""
-    return " ".join(WORDS[point : point + 4]) + sign
+    """The text of a point of the grid; `upper:?` is with the sign `?`, in capitals."""
+    spelling, _, sign = sign.rpartition(":")
+    words = " ".join(WORDS[point : point + 4]) + sign
+    return SPELLINGS[spelling](words) if spelling else words
 
 
 @cache
@@ -60,10 +73,14 @@ def vector_at(point: int) -> Vector:
     return Vector(model="grid", engine="grid", dimension=DIMENSION, data=data)
 
 
+def vector_of(words: str) -> Vector:
+    """The vector of a text; of one that a rule puts together, that of its first point."""
+    return vector_at(WORDS.index(oracle.search_form(words).split(maxsplit=1)[0]))
+
+
 def content_of(words: str) -> Content:
-    """What is recorded of a text that a rule puts together: as if it were of its first point."""
-    point = WORDS.index(words.split(maxsplit=1)[0])
-    return text.content_of(words, vector=vector_at(point))
+    """What is recorded of a text that a rule puts together."""
+    return text.content_of(words, vector=vector_of(words))
 
 
 @cache
@@ -149,7 +166,7 @@ def _compared(admit: Admit, entry: Entry, text: str, vector: Vector | None) -> N
 @cache
 def cosine_of(ours: Vector, theirs: Vector) -> float:
     """The exact cosine of two recorded vectors."""
-    return cosine(vector_of(ours), vector_of(theirs))
+    return cosine(numbers_of(ours), numbers_of(theirs))
 
 
 @cache

@@ -88,8 +88,15 @@ async def _missing_of_group(connection: Connection, group: str) -> list[str]:
             return []
         finally:
             await client.close()
-    [(*_, operations)] = answer.groups
-    return [] if _has(operations, "Read") else missing
+    [(error, *_, operations)] = answer.groups
+    return [] if may_read(error, operations) else missing
+
+
+def may_read(error: int, operations: int) -> bool:
+    """Whether a coordinator's answer permits it; one that is loading its groups does not know."""
+    if error:
+        return error != GroupAuthorizationFailedError.errno
+    return _has(operations, "Read")
 
 
 async def _coordinator(client: AIOKafkaClient, group: str) -> int:

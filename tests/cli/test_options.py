@@ -620,7 +620,7 @@ def test_import(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        ((), {"name": "operator", "role": "operator"}),
+        ((), {"role": "operator"}),
         (
             ("--name", "lin", "--role", "reviewer", "--owners", "ada|bob"),
             {"name": "lin", "role": "reviewer", "owners": "ada|bob"},

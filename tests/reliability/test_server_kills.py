@@ -141,7 +141,10 @@ def test_stopped_it_answers_what_it_began_and_ends_with_0(forge: Forge, tmp_path
     with serving(forge, store) as (child, endpoint), ThreadPoolExecutor(9) as threads:
         path = "/v1/owners/ada/memories"
         ask(endpoint, "POST", path, {"text": "the first"})
-        waiting = threads.submit(ask, endpoint, "GET", "/v1/owners/ada/decisions?after=2&wait=30")
+        news_path = "/v1/owners/ada/decisions"
+        _, page = ask(endpoint, "GET", news_path)
+        newer = f"{news_path}?after={page['next']}&wait=30"
+        waiting = threads.submit(ask, endpoint, "GET", newer)
         writes = [
             threads.submit(ask, endpoint, "POST", path, {"text": f"note {n} of {n}"})
             for n in range(8)

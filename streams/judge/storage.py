@@ -23,7 +23,7 @@ from palimpsest.streams.judge.settings import JudgeSettings
 FILE = "judge.sqlite"
 """The file's name, beside a store's log."""
 BUSY_SECONDS = 30.0
-LEASE_SECONDS = 30.0
+LEASE_SECONDS = 10.0
 """For how long a request in progress keeps others from the same pair, unless it is renewed: after a
 crash they wait no longer."""
 SPENT = "the budget of this day is spent"

@@ -95,7 +95,7 @@ async def _missing_of_group(connection: Connection, group: str) -> list[str]:
 def may_read(error: int, operations: int) -> bool:
     """Whether a coordinator's answer permits it; one that is loading its groups does not know."""
     if error:
-        return error != GroupAuthorizationFailedError.errno
+        return bool(error != GroupAuthorizationFailedError.errno)
     return _has(operations, "Read")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cached_property
 
+from msgspec import structs
+
 from palimpsest.contracts.commands import Admit
 from palimpsest.contracts.events import Vector
 from palimpsest.contracts.evidence import BLIND, Cue, Neighbour
@@ -27,6 +29,7 @@ class NeighbourLookup:
         self._content = admit.content
         self._known = {n.candidate_id: n for n in admit.neighbours}
         self._compared: dict[str, Comparison] = {}
+        self._unlike: set[str] = set()
         self._uncovered: set[str] = set()
         protected = policy.protected_categories
         self.free = admit.candidate.category not in protected
@@ -69,10 +72,17 @@ class NeighbourLookup:
         return seen.near_identical and not seen.cues and covers
 
     def says_the_same(self, neighbour: Neighbour) -> bool:
-        """Whether the guard finds the two near-identical; those that it does not leave no trace."""
+        """Whether the guard finds the two near-identical and without a cue, which is told quickly.
+
+        Of those that it does not, the evidence says so, without their cues: another guard may see
+        more, and what was decided has to come out again.
+        """
         if neighbour.near_identical is not None:
-            return neighbour.near_identical
-        return passes(reading_of(*self._text_of(neighbour)), self._reading)
+            return neighbour.near_identical and not neighbour.cues
+        same = passes(reading_of(*self._text_of(neighbour)), self._reading)
+        if not same:
+            self._unlike.add(neighbour.candidate_id)
+        return same
 
     def blind(self, neighbour: Neighbour, at_least: float) -> bool:
         """Whether the model cannot tell the two apart, so that their cosine says nothing.
@@ -136,12 +146,13 @@ class NeighbourLookup:
     @property
     def guard(self) -> str | None:
         """The guard that was asked about a neighbour, if one was."""
-        return guard_hash() if self._compared else None
+        return guard_hash() if self._compared or self._unlike else None
 
     def _annotated(self, neighbour: Neighbour) -> Neighbour:
         found = self._compared.get(neighbour.candidate_id)
         if found is None:
-            return neighbour
+            unlike = neighbour.candidate_id in self._unlike
+            return structs.replace(neighbour, near_identical=False) if unlike else neighbour
         return Neighbour(
             candidate_id=neighbour.candidate_id,
             cosine=neighbour.cosine,

@@ -116,6 +116,16 @@ def test_what_the_guard_accepts_joins_below_the_zones(
     )
 
 
+def test_the_evidence_says_which_of_them_the_guard_did_not_accept() -> None:
+    history = given(say("a", "User likes tea."), policy=PROVEN)
+    history.when(say("b", "Likes coffee", {"a": 0.69}))
+    (event,) = history.new
+    assert isinstance(event, Decided)
+    [neighbour] = event.data.evidence.neighbours
+    assert (neighbour.near_identical, neighbour.cues) == (False, ())
+    assert event.data.evidence.guard is not None
+
+
 def test_the_guard_looks_past_a_nearer_neighbour_that_it_does_not_accept() -> None:
     history = given(say("a", "User likes tea."), say("b", "User loves tea."), policy=PROVEN)
     history.when(say("c", "Likes tea", {"b": 0.6, "a": 0.5})).then("c auto_reject a")

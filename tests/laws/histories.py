@@ -81,7 +81,10 @@ def policies(draw: st.DrawFn, search: str | None = None) -> Policy:
         }
         for floor in floors
     ]
-    checks: list[dict[str, object]] = [{"check": "cosine", "zones": zones, "top": 20}]
+    proven = 0.25 if hair else None  # no draw: histories stay as they are
+    checks: list[dict[str, object]] = [
+        {"check": "cosine", "zones": zones, "top": 20, "near_identical": proven}
+    ]
     if draw(_yes_or_no):
         threshold, guard = draw(_jaccards), draw(_yes_or_no)
         checks.insert(0, {"check": "tokens", "threshold": threshold, "guard": guard})

@@ -160,7 +160,11 @@ class _Counted(io.RawIOBase):
 @contextmanager
 def _opened(path: str) -> Iterator[io.BufferedIOBase]:
     if path == STDIN:
-        yield cast(io.BufferedIOBase, sys.stdin.buffer)
+        # A thread may still wait for a line when the process ends: Python's own reader would abort
+        # it then, and this one is not closed, for that would wait for the thread.
+        own = sys.stdin is sys.__stdin__
+        lines = open(0, "rb", closefd=False) if own else sys.stdin.buffer  # noqa: SIM115
+        yield cast(io.BufferedIOBase, lines)
     else:
         with Path(path).open("rb") as file:
             yield file

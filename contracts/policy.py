@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from palimpsest.contracts.candidate import Kind
+from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.model import Model
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -343,6 +344,18 @@ class Policy(_Strict):
         copy = super().model_copy(update=update, deep=deep)
         copy.__dict__.pop("hash", None)
         return copy
+
+
+def recorded_policy(rules: Mapping[str, Any]) -> Policy:
+    """The policy of an event; StoreError for rules of a newer version, which were valid there."""
+    try:
+        return Policy.model_validate(rules)
+    except ValidationError as error:
+        unknown = ", ".join(".".join(map(str, one["loc"])) for one in error.errors())
+        raise StoreError(
+            f"the policy {rules.get('name')!r} was recorded by a newer version of Palimpsest, with"
+            f" settings that this one does not know ({unknown}): upgrade this one"
+        ) from None
 
 
 def _unhashed(value: object) -> dict[Any, Any]:

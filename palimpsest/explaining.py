@@ -29,6 +29,10 @@ def _thresholds(check: Check, entry: Entry) -> list[dict[str, Any]]:
         return []
     if isinstance(check, CosineCheck):
         zones = check.zones_of(entry.fields.namespace)
-        return [{"check": "cosine", "at_least": z.at_least, "then": z.action} for z in zones]
+        found = [{"check": "cosine", "at_least": z.at_least, "then": z.action} for z in zones]
+        if check.near_identical is None:
+            return found
+        proven = {"check": "near_identical", "at_least": check.near_identical}
+        return [*found, proven | {"then": "auto_reject"}]
     then = "token_reject" if check.check == "tokens" else "session_reject"
     return [{"check": check.check, "at_least": check.threshold, "then": then}]

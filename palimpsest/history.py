@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import Policy, recorded_policy
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.projections.analysts import queries
 from palimpsest.streams.core.ledger import Ledger
@@ -70,7 +70,7 @@ def policy_as_of(gateway: LocalGateway, position: int) -> Policy:
     recorded = gateway.log.last_policy(position)
     if recorded is None:
         return gateway.policy_in_force()
-    return Policy.model_validate(recorded.data.policy)
+    return recorded_policy(recorded.data.policy)
 
 
 def as_they_were(

@@ -25,7 +25,7 @@ from palimpsest.contracts.errors import (
     UsageError,
 )
 from palimpsest.contracts.events import Use
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import Policy, recorded_policy
 from palimpsest.contracts.requests import AnyRequest, is_dry_run
 from palimpsest.folding_process import start_helper
 from palimpsest.interrupts import between_windows
@@ -167,7 +167,7 @@ class LocalGateway:
         if recorded is None:
             return self._wanted
         if recorded.data.hash != self._known.hash:
-            self._known = Policy.model_validate(recorded.data.policy)
+            self._known = recorded_policy(recorded.data.policy)
         return self._known
 
     def owners(self, only: str | None = None) -> list[str]:

@@ -1,8 +1,9 @@
 """Hits that nothing tells apart, shown once: a view, the log gets nothing (docs/python.md).
 
-Two memories are folded where the policy would join their faces without a judge: in one namespace,
-at or over its joining threshold, near-identical in order, without a cue, and nobody said that they
-differ. Pairwise: whoever is folded passes with everyone in the fold.
+Two memories are folded if a zone of the policy would join their faces without a judge: in one
+namespace, at or over its threshold, near-identical in order, without a cue, and nobody said that
+they differ. `near_identical` does not count: that far below the zones, all memories would be read.
+Pairwise: whoever is folded passes with everyone in the fold.
 """
 
 from __future__ import annotations

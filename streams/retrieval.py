@@ -125,9 +125,11 @@ class Reach:
         near, words, session = (by_name.get(name) for name in ("cosine", "tokens", "session"))
         zones = near.zones_of(namespace) if isinstance(near, CosineCheck) else ()
         similar = policy.similar.at_least if policy.similar else 1.0
-        alike = near.near_identical if isinstance(near, CosineCheck) else None
+        floors = [zones[-1].at_least, similar] if zones else [2.0]
+        if isinstance(near, CosineCheck) and near.near_identical is not None:
+            floors.append(near.near_identical)
         return cls(
-            cosine=min(zones[-1].at_least, similar, alike or 1.0) if zones else 2.0,
+            cosine=min(floors),
             cosine_top=near.top if isinstance(near, CosineCheck) else 0,
             jaccard=min(words.threshold, similar) if isinstance(words, TokenCheck) else 2.0,
             tokens=words if isinstance(words, TokenCheck) else None,

@@ -137,7 +137,7 @@ def _steps(evidence: dict[str, Any] | None, pair: Pair, sides: Sides) -> list[St
     seen = _looked_at(evidence, sides.older.id)
     session = sides.newer.fields.session_id
     of_one = session is not None and session == sides.older.fields.session_id
-    cosine = ("session", "cosine") if of_one else ("cosine",)
+    cosine = (*(("session",) if of_one else ()), *_by_cosine(seen))
     steps += [
         _words_in_common(seen, evidence["thresholds"]),
         _measured("Cosine", seen.get("cosine"), evidence["thresholds"], cosine),
@@ -161,6 +161,12 @@ def _exact(pair: Pair, sides: Sides) -> Step:
 def _looked_at(evidence: dict[str, Any], candidate_id: str) -> dict[str, Any]:
     seen = (one for one in evidence["neighbours"] if one["candidate_id"] == candidate_id)
     return next(seen, {})
+
+
+def _by_cosine(seen: dict[str, Any]) -> tuple[str, ...]:
+    """The thresholds of a cosine: the lowest one is of pairs that the guard accepts."""
+    accepted = seen.get("near_identical") and not seen.get("cues")
+    return ("cosine", "near_identical") if accepted else ("cosine",)
 
 
 def _measured(
@@ -196,10 +202,11 @@ def _guard(seen: dict[str, Any]) -> Step:
     near, cues = seen.get("near_identical"), seen.get("cues") or ()
     if near is None and not cues:
         return Step("Guard", "not asked", ("near-identical, and no cue",))
-    found = ", ".join(map(_plain, cues)) or "no cue"
     order = "near-identical in order" if near else "not near-identical in order"
+    no_cue = ["no cue"] if near else []  # below the zones, those that are not are not looked for
+    found = "; ".join([order, *([", ".join(map(_plain, cues))] if cues else no_cue)])
     outcome = "passes" if near and not cues else "stops it"
-    return Step("Guard", f"{order}; {found}", ("near-identical, and no cue",), outcome=outcome)
+    return Step("Guard", found, ("near-identical, and no cue",), outcome=outcome)
 
 
 def _verdicts(evidence: dict[str, Any], candidate_id: str) -> list[Step]:

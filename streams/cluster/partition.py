@@ -18,7 +18,7 @@ from palimpsest.contracts.errors import (
     TransientError,
 )
 from palimpsest.contracts.events import AnyEvent, PolicySet
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import Policy, recorded_policy
 from palimpsest.contracts.questions import AnyQuestion
 from palimpsest.contracts.requests import CheckRequest, is_dry_run
 from palimpsest.contracts.wire import encode
@@ -86,7 +86,7 @@ class PartitionWriter:
         effect: Effect = no_effect,
     ) -> None:
         recorded = log.last_policy()
-        wanted = policy if recorded is None else Policy.model_validate(recorded.data.policy)
+        wanted = policy if recorded is None else recorded_policy(recorded.data.policy)
         self.log = log
         self._publish = publish
         self._decisions = decisions

@@ -186,9 +186,10 @@ def in_reach(
                 if _zone(check.zones_of(newcomer.candidate.namespace), score):
                     return True
                 other = ledger.entries[neighbour.candidate_id]
-                older = reading_of(other.text, other.distinct.vector)
-                newer = reading_of(newcomer.content.text, newcomer.content.vector)
-                if _proves(check, score) and passes(older, newer):
+                if _proves(check, score) and passes(
+                    reading_of(other.text, other.distinct.vector),
+                    reading_of(newcomer.content.text, newcomer.content.vector),
+                ):
                     return True
             case _:
                 pass

@@ -11,7 +11,7 @@ from typing import Protocol
 from palimpsest.contracts.answers import Answer, Done, Failed, Misused
 from palimpsest.contracts.errors import InvalidInputError, PalimpsestError
 from palimpsest.contracts.events import AnyEvent
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import Policy, recorded_policy
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.embedded.appending import append
 from palimpsest.streams.embedded.inbox import Inbox, Item, gathered_uses, unpack
@@ -72,7 +72,7 @@ class Session:
             return
         recorded = self.writer.log.last_policy()
         if recorded is not None and recorded.data.hash != self.writer.policy.hash:
-            self.writer.use_policy(Policy.model_validate(recorded.data.policy))
+            self.writer.use_policy(recorded_policy(recorded.data.policy))
         self._inbox.forget(self._clock() - KEPT)
         self.writer.owners.catch_up()
         self._projections.begin()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import AnyEvent, Compacted, PolicySet
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import Policy, recorded_policy
 from palimpsest.contracts.wire import Envelope, Recorded, decode, encode, envelope_of
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.log.acknowledged import Acknowledged
@@ -276,7 +276,7 @@ class Log(Database):
         found = self._read("WHERE position IN (SELECT position FROM policies)", (), None)
         events = (one.event for one in _decoded(found))
         return {
-            event.data.hash: Policy.model_validate(event.data.policy)
+            event.data.hash: recorded_policy(event.data.policy)
             for event in events
             if isinstance(event, PolicySet)
         }

@@ -13,7 +13,7 @@ from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Reinstated
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.identity import event_id
-from palimpsest.contracts.policy import PairsDedupe, Policy
+from palimpsest.contracts.policy import PairsDedupe, Policy, recorded_policy
 from palimpsest.contracts.requests import ReinstateRequest, UnmergeRequest
 from palimpsest.contracts.wire import Recorded
 from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
@@ -89,7 +89,7 @@ def as_found(executor: Executor, first: Recorded) -> DryRun:
     """
     before = first.position - 1
     recorded = executor.log.last_policy(before)
-    policy = Policy.model_validate(recorded.data.policy) if recorded else executor.policy
+    policy = recorded_policy(recorded.data.policy) if recorded else executor.policy
     return DryRun(executor.log, policy, lambda: first.event.time, before)
 
 

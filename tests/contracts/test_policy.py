@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from msgspec import structs
 from pydantic import ValidationError
 
+from palimpsest import Palimpsest, StoreError
 from palimpsest.contracts.policy import ADDED, CosineCheck, Judge, PairsDedupe, Policy, TokenCheck
+from palimpsest.paths import LOG_FILE
+from palimpsest.streams.core.record import policy_event
+from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from tests.core.spec import PLAIN
 
@@ -114,3 +122,17 @@ def test_a_policy_that_is_off_has_no_active_checks_and_compares_no_words() -> No
 def test_the_description_changes_no_hash_and_the_name_does() -> None:
     assert STANDARD.model_copy(update={"description": "another"}).hash == STANDARD.hash
     assert STANDARD.model_copy(update={"name": "another"}).hash != STANDARD.hash
+
+
+def test_a_policy_of_a_newer_version_names_what_to_upgrade(tmp_path: Path) -> None:
+    event = policy_event(STANDARD, str(uuid4()), None, datetime(2026, 1, 1, tzinfo=UTC))
+    rules = event.data.policy | {"foresight": 1}
+    newer = structs.replace(event, data=structs.replace(event.data, policy=rules, hash="another"))
+    with Log.create(tmp_path / LOG_FILE) as log, log.transaction():
+        log.append([newer])
+    with Palimpsest.open(tmp_path) as store, pytest.raises(StoreError) as refused:
+        store.status()
+    assert str(refused.value) == (
+        "the policy 'standard' was recorded by a newer version of Palimpsest, with settings that"
+        " this one does not know (foresight): upgrade this one"
+    )

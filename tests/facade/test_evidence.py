@@ -159,3 +159,16 @@ def test_a_member_that_was_answered_about_has_the_cues_of_its_question(
     assert cues == {first: [], second: ["number"]}
     [row] = memories.sql("SELECT cues FROM dedup_log WHERE decision = 'superseded'")
     assert row["cues"] == cues[second]
+
+
+def test_a_pair_that_the_guard_proved_is_told_with_the_cosine_that_this_takes(
+    memories: Palimpsest,
+) -> None:
+    rules = load_policy("standard").model_dump(mode="json")
+    check = rules["checks"][-1] | {"near_identical": 0.0}
+    memories.set_policy(Policy.model_validate(rules | {"checks": [check], "judge": {}}))
+    _, newer = submit(memories, "User likes tea.", "Likes tea")
+    shown = memories.show_candidate(newer)
+    assert shown["decision"] == "auto_reject"
+    proven = {"check": "near_identical", "at_least": 0.0, "then": "auto_reject"}
+    assert shown["evidence"]["thresholds"][-1] == proven

@@ -262,6 +262,12 @@ def test_a_search_reaches_as_far_as_the_namespace_and_the_similar_facts_ask() ->
     assert Reach.of(one.model_copy(update={"enabled": False}), "plans").cosine > 1.0
 
 
+@pytest.mark.parametrize("floor", [0.0, 0.4])
+def test_a_search_reaches_as_far_as_the_guard_may_join(floor: float) -> None:
+    cosine = CosineCheck(check="cosine", zones=(GRAY,), top=5, near_identical=floor)
+    assert Reach.of(rules(cosine), "default").cosine == floor
+
+
 def test_a_search_reaches_as_far_as_the_session_asks() -> None:
     cosine = CosineCheck(check="cosine", zones=(GRAY,), top=5)
 

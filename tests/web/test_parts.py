@@ -25,6 +25,7 @@ from palimpsest.web.door import MOST_DIGITS, MOST_FIELDS, _fields, whole_number
 from palimpsest.web.kinds import FAMILIES
 from palimpsest.web.pairs import Pairs, _path
 from palimpsest.web.pictures import (
+    _by_cosine,
     _guard,
     _looked_at,
     _measured,
@@ -370,6 +371,23 @@ def test_a_score_is_told_by_the_threshold_that_it_reaches(
     assert _measured("Cosine", 0.5, THRESHOLDS, ("session",)).outcome == ""
 
 
+@pytest.mark.parametrize(
+    ("seen", "outcome"),
+    [
+        ({"near_identical": True}, "auto reject"),
+        ({"near_identical": True, "cues": ["number"]}, "below"),
+        ({"near_identical": False}, "below"),
+        ({}, "below"),
+    ],
+)
+def test_a_cosine_below_the_zones_joins_what_the_guard_accepts(
+    seen: dict[str, Any], outcome: str
+) -> None:
+    proven = {"check": "near_identical", "at_least": 0.4, "then": "auto_reject"}
+    step = _measured("Cosine", 0.5, [*THRESHOLDS, proven], _by_cosine(seen))
+    assert step.outcome == outcome
+
+
 def test_windows_are_a_step_of_long_texts_alone() -> None:
     assert [*_windows({"cosine": 0.95}, THRESHOLDS, ("cosine",))] == []
     [step] = _windows({"cosine": 0.95, "covered": 0.5}, THRESHOLDS, ("cosine",))
@@ -397,7 +415,7 @@ def test_few_words_in_common_are_below_the_threshold(
     [
         ({}, "not asked", ""),
         ({"near_identical": True}, "near-identical in order; no cue", "passes"),
-        ({"near_identical": False}, "not near-identical in order; no cue", "stops it"),
+        ({"near_identical": False}, "not near-identical in order", "stops it"),
         (
             {"near_identical": True, "cues": ["swapped_order", "number"]},
             "near-identical in order; swapped order, number",

@@ -77,7 +77,7 @@ def calls_by_length(scale: Scale) -> list[Measured]:
 
 
 def _of_length(words: int) -> Iterator[str]:
-    """Texts of so many words, or as many as are accepted: sentences one after the other."""
+    """Texts of `words` words made of sentences, cut to the longest text that is accepted."""
     made = chain.from_iterable(sentence.split() for sentence in sentences())
     while True:
         text = " ".join(islice(made, words))

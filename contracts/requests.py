@@ -254,7 +254,7 @@ class ForgetRequest(Request):
     `expect` is the version of all of them together, such as a plan's token. `again` is what becomes
     of a text that comes again: by default a person is asked (`ask`); where an agent forgets, it is
     stored (`allow`), but refused if it says that it happened before. The `request_id` names the
-    forgetting. All of an owner's memories may be none: then the request names the owner alone.
+    forgetting. An owner without memories is named by `owner_id` alone, with no `memory_ids`.
     """
 
     request: Literal["forget"] = "forget"

@@ -188,10 +188,10 @@ def _kind(event: AnyEvent) -> str:
 async def _composed(
     gateway: LocalGateway, judge: PairJudge, wanted: Wanted, owner: str, run: Run
 ) -> tuple[ComposedText, ...]:
-    """The texts that an owner's run needs of the judge, if its rule has it compose.
+    """The texts that the judge composes for an owner's run, if the rule asks for that.
 
-    What comes later in a run may be composed of what came before, so the run is tried until it
-    lacks none. Once the judge is unavailable, what is lacking waits for the next run.
+    A later text may be composed of an earlier one, so the run is tried until no text is missing.
+    Once the judge is unavailable, what is missing waits for the next run.
     """
     policy = gateway.policy_in_force()
     assert isinstance(policy.dedupe, PairsDedupe)

@@ -100,7 +100,7 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 def dead_letters(
     gateway: LocalGateway, state: DeadLetterState | None, limit: int | None, after: str | None
 ) -> list[dict[str, Any]]:
-    """The first letters, of a state or of all, after one of them. RefusedError if that is none."""
+    """A page of letters of one state or of all. RefusedError if there is no letter `after`."""
     letters = DeadLetters(gateway.log)
     if after is not None and letters.get(after) is None:
         raise _unknown(after)

@@ -329,7 +329,7 @@ class ShowQuery(Strict):
 
 
 class FeedQuery(Strict):
-    """Decisions after a page's `next`; where there is none, wait so many seconds for one.
+    """Decisions after a page's `next`; if there are none yet, `wait` seconds for one.
 
     Reviewers and operators may name a position of the log.
     """

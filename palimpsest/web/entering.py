@@ -136,7 +136,7 @@ async def _rename(door: Door, visit: Visit, leaving: Callable[[Session], None]) 
 
 
 def _known_as(door: Door, visit: Visit) -> str:
-    """What the person at this browser called themselves before; one that is none is asked again."""
+    """The name last entered in this browser; empty if it is not valid any more."""
     with suppress(ProblemError):
         return _known_by(door, reviewer_of(visit.request.headers))
     return ""
@@ -148,10 +148,10 @@ def _known_by(door: Door, given: str) -> str:
     try:
         _NAME.validate_python(name)
     except ValidationError:
-        raise ProblemError(422, "invalid", "tell a name that the others know you by") from None
+        raise ProblemError(422, "invalid", "enter a name by which others know you") from None
     if name in door.authenticator.names:
         raise ProblemError(
-            422, "invalid", "a token has this name: sign in with it, or tell another name"
+            422, "invalid", "a token has this name: sign in with it, or enter another name"
         )
     return name
 

@@ -23,6 +23,7 @@ CUT = "palimpsest-cut"
 KEY_BYTES = 4096
 """A longer key of a record that is cut is not kept."""
 AT_ONCE = 1024 * 1024
+"""Bytes that are read from a stream at a time."""
 USUAL = 10
 """Times its size that a batch of texts unpacks to."""
 
@@ -116,14 +117,14 @@ class _Stream:
         return some
 
     def read(self, size: int) -> bytes:
-        """The next bytes, so many."""
+        """The next `size` bytes."""
         found = bytearray()
         while len(found) < size:
             found += self._some(size - len(found))
         return bytes(found)
 
     def skip(self, size: int) -> None:
-        """Read past so many bytes."""
+        """Skip `size` bytes."""
         while size > 0:
             size -= len(self._some(size))
 

@@ -17,7 +17,7 @@ from palimpsest.streams.intake import Meaning, Notice, RawRow
 
 
 class Submission(NamedTuple):
-    """A request that offers so many rows, at most a window's: its id, a digest of what was asked.
+    """A request to submit rows: its id, a digest of what was asked, and how many rows it has.
 
     Asked again, it is answered as it was; its id for anything else is `OTHER_REQUEST` for each row.
     """

@@ -149,7 +149,7 @@ def questions(ledger: Ledger) -> dict[str, object]:
 def answered(ledger: Ledger, entry: Entry) -> list[tuple[str, str]]:
     """The answers that hold about a candidate and those that it was asked about.
 
-    That nobody answered is no answer: of who waits no more, `closed` says it.
+    `unavailable` about a question that was closed is left out: `closed` says so already.
     """
     asked = [neighbour.candidate_id for neighbour in entry.asked]
     return sorted(

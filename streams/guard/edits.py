@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from palimpsest.streams.guard.data.en_edits import Pairs
 from palimpsest.streams.guard.reading import Reading
 
 Match = Callable[[Reading, int, Reading, int], tuple[int, int] | None]
@@ -12,7 +13,6 @@ Match = Callable[[Reading, int, Reading, int], tuple[int, int] | None]
 
 It is tried both ways round, so a change and the change back are one edit.
 """
-Pairs = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -350,14 +350,14 @@ PLACED = SHOWN | _words(
     " outside"
 )
 """Verbs of posture and motion: what follows them says where, not how dear."""
-STROLLING = _words(
+STREET_VERBS = _words(
     "standing stands stand sitting sits sit walking walks walk running runs run riding rides ride"
     " dancing dances dance"
 )
-"""What is done in a street, and is no way to live there."""
+"""What people do in a street without living there or touring."""
 BESIDE = _words("near beside")
-NO_STREET_BUT_A_WAY = _words("long short new old big great")
-"""What a road is that nobody walks on: *a long road to peace*."""
+FIGURATIVE = _words("long short new old big great")
+"""Adjectives of a road that nobody walks on: *a long road to peace*."""
 INDEFINITE = _words("a an some two three four several many")
 CROSSING = _words("across crossing cross crosses crossed")
 ALONG = _words("down up along")

@@ -21,9 +21,9 @@ from aiokafka import AIOKafkaConsumer
 
 from bench.scratch import OwnedText, inputs
 from infra.broker import Broker, free_port
-from palimpsest.streams.cluster.client import Client
+from palimpsest.streams.cluster.client.client import Client
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.following import begin_at, reader
+from palimpsest.streams.cluster.reader import begin_at, reader
 from palimpsest.streams.cluster.setup import create
 from palimpsest.streams.cluster.topics import Topics
 

@@ -16,7 +16,7 @@ from bench.filling import fill
 from bench.sentences import sentences
 from palimpsest import Palimpsest
 from palimpsest.contracts.candidate import MAX_TEXT_BYTES
-from palimpsest.paths import LOG_FILE
+from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 

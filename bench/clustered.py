@@ -19,8 +19,8 @@ from bench.figure import Measured, Scale
 from bench.scratch import OwnedText, inputs, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
-from palimpsest.paths import PROJECTIONS_FOLDER
-from palimpsest.projections.analysts import query
+from palimpsest.process.paths import PROJECTIONS_FOLDER
+from palimpsest.projections.duckdb.queries import query
 from palimpsest.streams.embedded.pipeline import WINDOW
 from palimpsest.streams.embedder import load_engine
 
@@ -29,7 +29,7 @@ WARM = 0.1
 """The share of the decisions at the beginning that is not timed: what happens once happens then."""
 LATE = "0.1"
 """Seconds that the event loop may be late, as the bucket of its figure is called."""
-PALIMPSEST = (sys.executable, "-c", "from palimpsest.cli import main; main()")
+PALIMPSEST = (sys.executable, "-c", "from palimpsest.cli.main import main; main()")
 
 
 def worker_and_stub(scale: Scale) -> list[Measured]:

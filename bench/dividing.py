@@ -14,9 +14,9 @@ from bench.figure import Measured, Scale
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest import Palimpsest
+from palimpsest.backends.embedded import LocalGateway
 from palimpsest.contracts.policy import CosineCheck, Policy, Zone
-from palimpsest.local_gateway import LocalGateway
-from palimpsest.paths import LOG_FILE
+from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy

@@ -22,9 +22,9 @@ from bench.figure import Measured, Scale
 from bench.filling import fill
 from bench.scratch import OwnedText, inputs
 from bench.sentences import sentences
-from palimpsest.streams.cluster.importing import import_lines
+from palimpsest.streams.cluster.client.import_log import import_lines
 from palimpsest.streams.cluster.topics import partition_of
-from palimpsest.streams.cluster.worker import SESSION_SECONDS
+from palimpsest.streams.cluster.worker.worker import SESSION_SECONDS
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 

@@ -16,8 +16,8 @@ from bench.figure import Measured, Scale
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest import Palimpsest
-from palimpsest.local_gateway import LocalGateway
-from palimpsest.paths import LOG_FILE
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.embedder.tokens import Tokens
 from palimpsest.streams.log.log import Log

@@ -18,10 +18,10 @@ from bench.embedding import distinct
 from bench.figure import Measured, Scale
 from bench.sentences import sentences
 from palimpsest import Palimpsest
+from palimpsest.cli.demo.rules import same
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.policy import TokenDedupe
-from palimpsest.deduping import Wanted, dedupe
-from palimpsest.demo_rules import same
+from palimpsest.jobs.dedupe import Wanted, dedupe
 from palimpsest.streams.core.text import normalise
 from palimpsest.streams.dedupe.key_tokens import key_tokens, sharing_pairs
 from palimpsest.streams.embedder import load_engine

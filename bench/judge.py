@@ -54,7 +54,7 @@ def service(delay: float) -> Iterator[str]:
 
     A service is on another machine: here it takes what processors others leave.
     """
-    run = "from palimpsest.cli import main; main()"
+    run = "from palimpsest.cli.main import main; main()"
     words = ["--json", "demo-judge", "--port", "0", "--delay", str(delay)]
     command = ["nice", "-n", "19", sys.executable, "-c", run, *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as service:

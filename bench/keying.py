@@ -22,9 +22,9 @@ from bench.scratch import OwnedText, ScratchStore
 from bench.sentences import sentences
 from bench.serving import Running, serving
 from bench.stub import StubEngine
-from palimpsest.serve.endpoint import Endpoint
+from palimpsest.server.endpoint import Endpoint
+from palimpsest.server.linking import ask_for_link
 from palimpsest.streams.policies import load_policy
-from palimpsest.web.linking import ask_for_link
 
 REACH_MS = 120.0
 REACH_SECONDS = 30.0

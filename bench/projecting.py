@@ -14,12 +14,12 @@ from bench.scratch import OwnedText, ScratchStore, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest import Palimpsest
+from palimpsest.backends.fold_process import FoldingProcess
 from palimpsest.contracts.requests import UnmergeRequest
-from palimpsest.folding_process import FoldingProcess
-from palimpsest.paths import PROJECTIONS_FOLDER
+from palimpsest.process.paths import PROJECTIONS_FOLDER
+from palimpsest.projections.base.source import no_effect, no_progress
 from palimpsest.projections.rebuild import NAMES, Build
 from palimpsest.projections.sharing import StartHelper, no_helper
-from palimpsest.projections.source import no_effect, no_progress
 from palimpsest.streams.policies import load_policy
 
 OWNERS = 1_000

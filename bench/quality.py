@@ -25,9 +25,9 @@ from bench.vectors import KeptVectors
 from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck
 from palimpsest.streams.core.text import normalise
 from palimpsest.streams.embedder import Embedding, load_engine
-from palimpsest.streams.embedder.graph_cache import default_cache_dir
+from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir
 from palimpsest.streams.guard import Comparison, compare, guard_hash, read, tokens
-from palimpsest.streams.guard.alignment import explain
+from palimpsest.streams.guard.edits.alignment import explain
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.search.exact import cosine
 

@@ -25,7 +25,7 @@ from bench import (
     waiting,
 )
 from bench.figure import Measure, Measured, Scale
-from palimpsest.collector import rest_collector
+from palimpsest.process.gc_pause import rest_collector
 
 FIGURES: dict[str, Measure] = {
     "end-to-end": embedding.end_to_end,

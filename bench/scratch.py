@@ -14,7 +14,7 @@ import orjson
 
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AnyRequest
-from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
+from palimpsest.process.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.projections.live import LiveProjections
 from palimpsest.streams.embedded.pipeline import Rows, run
 from palimpsest.streams.embedded.session import Session
@@ -23,7 +23,7 @@ from palimpsest.streams.intake import RawRow, RowCounter, understand
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.inputs import Input, Outcome
-from palimpsest.streams.write.requests import PendingRequest, serve_all
+from palimpsest.streams.write.serve import PendingRequest, serve_all
 
 OwnedText = tuple[str, str]
 """An owner and a text."""

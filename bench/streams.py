@@ -23,7 +23,7 @@ from palimpsest import Palimpsest
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.identity import candidate_id
 from palimpsest.contracts.requests import SettleRequest
-from palimpsest.ingesting import Summary
+from palimpsest.jobs.ingest import Summary
 
 FILE = Path("streams/labelled_e2e.jsonl")
 

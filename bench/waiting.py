@@ -16,8 +16,8 @@ from bench.embedding import distinct
 from bench.figure import Measured, Scale
 from bench.judge import service
 from bench.scratch import OwnedText, inputs
-from palimpsest.local_gateway import LocalGateway
-from palimpsest.paths import LOG_FILE
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedder import Embedder, Engine, load_engine
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
@@ -108,7 +108,7 @@ def _decided(gateway: LocalGateway, kind: str) -> int:
 
 @contextmanager
 def _verifier(store: Path, url: str) -> Iterator[None]:
-    run = "from palimpsest.cli import main; main()"
+    run = "from palimpsest.cli.main import main; main()"
     words = ["--json", "--store", str(store), "verifier"]
     env = os.environ | {"ANTHROPIC_BASE_URL": url, "PALIMPSEST_JUDGE_CONCURRENCY": str(AT_ONCE)}
     with subprocess.Popen(

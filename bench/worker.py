@@ -11,10 +11,10 @@ from pathlib import Path
 import orjson
 
 from bench.stub import StubEngine
-from palimpsest.collector import rest_collector
+from palimpsest.process.gc_pause import rest_collector
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics
-from palimpsest.streams.cluster.worker import WorkerSettings, run
+from palimpsest.streams.cluster.worker.worker import WorkerSettings, run
 from palimpsest.streams.embedder import Embedder, Engine, load_engine
 from palimpsest.streams.policies import load_policy
 

@@ -26,7 +26,7 @@ from tempfile import TemporaryDirectory
 from infra.broker import Broker, BrokerError
 from infra.distribution import NotAvailableError
 from palimpsest import Palimpsest
-from palimpsest.demo_judge import JudgeServer
+from palimpsest.cli.demo.judge import JudgeServer
 
 STREAM = Path(__file__).parent / "data" / "memories.jsonl.gz"
 PALIMPSEST = str(Path(sys.executable).with_name("palimpsest"))

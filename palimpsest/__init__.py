@@ -19,8 +19,8 @@ from palimpsest.contracts.errors import (
 )
 
 if TYPE_CHECKING:
-    from palimpsest.asynchronous import AsyncPalimpsest
-    from palimpsest.store import Palimpsest
+    from palimpsest.api.asynchronous import AsyncPalimpsest
+    from palimpsest.api.store import Palimpsest
 
 __all__ = [
     "AsyncPalimpsest",
@@ -38,11 +38,11 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import the store when it is first asked for: `palimpsest --help` needs none of it."""
     if name == "AsyncPalimpsest":
-        from palimpsest.asynchronous import AsyncPalimpsest
+        from palimpsest.api.asynchronous import AsyncPalimpsest
 
         return AsyncPalimpsest
     if name == "Palimpsest":
-        from palimpsest.store import Palimpsest
+        from palimpsest.api.store import Palimpsest
 
         return Palimpsest
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,6 +1,6 @@
 """`python -m palimpsest`: the same as the command `palimpsest`."""
 
-from palimpsest.start import main
+from palimpsest.cli.start import main
 
 if __name__ == "__main__":
     main()

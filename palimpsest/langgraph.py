@@ -31,14 +31,14 @@ from langgraph.store.base import (
 )
 from pydantic import TypeAdapter, ValidationError
 
+from palimpsest.api.store import Palimpsest
+from palimpsest.backends.requested import named_request
 from palimpsest.contracts.candidate import Metadata, Text
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.identity import candidate_id
 from palimpsest.contracts.requests import Selection
-from palimpsest.nearest import nearest_of
-from palimpsest.projections.filters import same_json
-from palimpsest.requested import named_request
-from palimpsest.store import Palimpsest
+from palimpsest.integrations.nearest import nearest_of
+from palimpsest.projections.recall.filter import same_json
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.text import verbatim_hash
 

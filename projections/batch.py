@@ -10,8 +10,13 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from palimpsest.projections.folding import folded_owners, touched_owners
-from palimpsest.projections.lance_tables import (
+from palimpsest.projections.base.models import Models
+from palimpsest.projections.base.rows import DistinctState, Gone, MemoryState, Rows
+from palimpsest.projections.base.source import EventSource, Progress, no_progress
+from palimpsest.projections.base.vectors import Packed
+from palimpsest.projections.duckdb.tables import arrow_tables
+from palimpsest.projections.fold import folded_owners, touched_owners
+from palimpsest.projections.lancedb.tables import (
     CANDIDATES,
     MEMORIES,
     WINDOWS,
@@ -20,11 +25,6 @@ from palimpsest.projections.lance_tables import (
     windows_of,
     writes,
 )
-from palimpsest.projections.models import Models
-from palimpsest.projections.rows import DistinctState, Gone, MemoryState, Rows
-from palimpsest.projections.source import EventSource, Progress, no_progress
-from palimpsest.projections.tables import arrow_tables
-from palimpsest.projections.vectors import Packed
 
 State = TypeVar("State")
 

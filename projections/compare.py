@@ -14,13 +14,13 @@ import duckdb
 import pyarrow as pa
 
 from palimpsest.contracts.errors import StoreError
-from palimpsest.projections.lance import FOLDER as LANCE_FOLDER
-from palimpsest.projections.lance import read_state
-from palimpsest.projections.lance_tables import FOREIGN, LANCE_TABLES, LanceTable
-from palimpsest.projections.segments import listed
-from palimpsest.projections.tables import TABLES
-from palimpsest.projections.vectors import numbers_of
-from palimpsest.projections.views import current, literal_glob, place_of, quoted
+from palimpsest.projections.base.vectors import numbers_of
+from palimpsest.projections.duckdb.segments import listed
+from palimpsest.projections.duckdb.tables import TABLES
+from palimpsest.projections.duckdb.views import current, literal_glob, place_of, quoted
+from palimpsest.projections.lancedb.store import FOLDER as LANCE_FOLDER
+from palimpsest.projections.lancedb.store import read_state
+from palimpsest.projections.lancedb.tables import FOREIGN, LANCE_TABLES, LanceTable
 
 MOST_DETAILS = 1_000
 """How many differences are listed; all are counted."""

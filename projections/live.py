@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import AnyEvent
-from palimpsest.projections.changes import Changes
+from palimpsest.projections.base.changes import Changes
+from palimpsest.projections.base.source import Effect, EventSource, Progress, no_effect
 from palimpsest.projections.projector import Projector
 from palimpsest.projections.sharing import StartHelper, no_helper
-from palimpsest.projections.source import Effect, EventSource, Progress, no_effect
 from palimpsest.streams.core.touched import Touched
 
 _log = logging.getLogger(__name__)

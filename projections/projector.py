@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.contracts.errors import PalimpsestError, StoreError
-from palimpsest.projections.analysts import ensure_views
+from palimpsest.projections.base.files import not_written, store_errors
+from palimpsest.projections.base.rows import Rows
+from palimpsest.projections.base.source import Effect, EventSource, Progress, no_effect, no_progress
 from palimpsest.projections.batch import Batch, batches
-from palimpsest.projections.duck import DuckStore
-from palimpsest.projections.files import not_written, store_errors
-from palimpsest.projections.lance import FOLDER as LANCE_FOLDER
-from palimpsest.projections.lance import LanceStore
-from palimpsest.projections.lance_files import finish_swap
+from palimpsest.projections.duckdb.queries import ensure_views
+from palimpsest.projections.duckdb.segments import SegmentWriter
+from palimpsest.projections.duckdb.store import DuckStore
+from palimpsest.projections.lancedb.files import finish_swap
+from palimpsest.projections.lancedb.store import FOLDER as LANCE_FOLDER
+from palimpsest.projections.lancedb.store import LanceStore
 from palimpsest.projections.overlap import overlapped
 from palimpsest.projections.rebuild import rebuild
-from palimpsest.projections.rows import Rows
-from palimpsest.projections.segments import SegmentWriter
 from palimpsest.projections.sharing import StartHelper, no_helper
-from palimpsest.projections.source import Effect, EventSource, Progress, no_effect, no_progress
 
 BATCH_ROWS = 6_000
 """Rows from which on a commit is worth while in any case."""

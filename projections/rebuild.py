@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.contracts.errors import UsageError
+from palimpsest.projections.base.files import remove
+from palimpsest.projections.base.source import Effect, EventSource, Progress
 from palimpsest.projections.batch import Batch, batches
 from palimpsest.projections.compare import Comparison, compare_lance, compare_segments
-from palimpsest.projections.duck import DuckStore
-from palimpsest.projections.files import remove
-from palimpsest.projections.lance import FOLDER, LanceStore
-from palimpsest.projections.lance_files import swap
+from palimpsest.projections.duckdb.segments import SegmentWriter
+from palimpsest.projections.duckdb.store import DuckStore
+from palimpsest.projections.lancedb.files import swap
+from palimpsest.projections.lancedb.store import FOLDER, LanceStore
 from palimpsest.projections.overlap import overlapped
-from palimpsest.projections.segments import SegmentWriter
 from palimpsest.projections.sharing import StartHelper, no_helper, shared_batches
-from palimpsest.projections.source import Effect, EventSource, Progress
 
 NAMES = ("lancedb", "duckdb")
 

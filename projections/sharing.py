@@ -15,9 +15,9 @@ from contextlib import closing
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
+from palimpsest.projections.base.source import EventSource, Progress
 from palimpsest.projections.batch import Batch, batches_of
-from palimpsest.projections.folding import touched_owners
-from palimpsest.projections.source import EventSource, Progress
+from palimpsest.projections.fold import touched_owners
 
 MANY_EVENTS = 100_000
 """Events from which on a second process pays; of 50,000 it made nothing faster on busy cores."""

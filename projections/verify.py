@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.contracts.errors import StoreError
+from palimpsest.projections.base.files import remove, store_errors
+from palimpsest.projections.base.source import EventSource, Progress, no_effect, no_progress
 from palimpsest.projections.compare import Comparison, Difference
-from palimpsest.projections.files import remove, store_errors
-from palimpsest.projections.lance import FOLDER, read_state
+from palimpsest.projections.duckdb.segments import chain, listed
+from palimpsest.projections.lancedb.store import FOLDER, read_state
 from palimpsest.projections.rebuild import NAMES, Build
-from palimpsest.projections.segments import chain, listed
 from palimpsest.projections.sharing import StartHelper, no_helper
-from palimpsest.projections.source import EventSource, Progress, no_effect, no_progress
 
 WORK = "verifying"
 

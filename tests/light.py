@@ -9,9 +9,9 @@ from pathlib import Path
 import duckdb
 import typer.main
 
-from palimpsest.collector import rest_collector
-from palimpsest.imports import lighten_lancedb
-from palimpsest.projections import analysts
+from palimpsest.process.gc_pause import rest_collector
+from palimpsest.process.import_shims import lighten_lancedb
+from palimpsest.projections.duckdb import queries as analysts
 from palimpsest.streams.embedder import DEFAULT_MODEL, load
 from palimpsest.streams.embedder.batch_check import Measurable
 from palimpsest.streams.embedder.contract import Progress

@@ -261,7 +261,7 @@ def write_tree(root: Path, files: dict[str, str]) -> Tree:
             "import palimpsest.projections.x",
             "palimpsest.projections.x",
         ),
-        ("streams/a.py", "from palimpsest import cli", "palimpsest.cli"),
+        ("streams/a.py", "from palimpsest.cli import main as cli", "palimpsest.cli.main"),
         ("projections/a.py", "import palimpsest", "palimpsest"),
         (
             "projections/a.py",
@@ -356,10 +356,14 @@ def test_every_layer_says_that_it_is_typed() -> None:
 # -- what is declared ----------------------------------------------------------------------------
 
 GUARDED = {
-    "cluster": ("palimpsest.streams.cluster", "palimpsest.following", "palimpsest.cluster_client"),
+    "cluster": (
+        "palimpsest.streams.cluster",
+        "palimpsest.backends.projector_service",
+        "palimpsest.backends.cluster_client",
+    ),
     "judge": ("palimpsest.streams.judge.service",),
     "langgraph": ("palimpsest.langgraph",),
-    "serve": ("palimpsest.serve", "palimpsest.web", "palimpsest.commands.serving"),
+    "serve": ("palimpsest.server", "palimpsest.web", "palimpsest.cli.commands.serving"),
     "sentence-transformers": ("palimpsest.streams.embedder.sentence_transformers_engine",),
 }
 """The only modules that may import what an extra installs: the base runs without them."""

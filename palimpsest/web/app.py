@@ -6,13 +6,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from palimpsest.asynchronous import AsyncPalimpsest
-from palimpsest.serve.callers import Authenticator
-from palimpsest.serve.gate import PAGES
-from palimpsest.serve.problems import not_found
-from palimpsest.web import days_page, entering, memory_page, owner_page, pairs, policy_page
-from palimpsest.web.board import ReviewBoard
+from palimpsest.api.asynchronous import AsyncPalimpsest
+from palimpsest.server.callers import Authenticator
+from palimpsest.server.gate import PAGES
+from palimpsest.server.problems import not_found
+from palimpsest.web import entering
+from palimpsest.web.board import pairs
+from palimpsest.web.board.board import ReviewBoard
 from palimpsest.web.door import SECURITY, Door, Visit
+from palimpsest.web.pages import days as days_page
+from palimpsest.web.pages import memory as memory_page
+from palimpsest.web.pages import owner as owner_page
+from palimpsest.web.pages import policy as policy_page
 from palimpsest.web.rendering import STATIC
 from palimpsest.web.sessions import Sessions
 

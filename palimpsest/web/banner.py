@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.errors import StoreError
-from palimpsest.projections.figures import refused_since
-from palimpsest.store import Palimpsest
+from palimpsest.projections.duckdb.activity import refused_since
 from palimpsest.streams.log.dead_letters import DeadLetters
 from palimpsest.web import paths
 

@@ -12,11 +12,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from palimpsest.asynchronous import AsyncPalimpsest
-from palimpsest.serve.callers import Authenticator, Caller
-from palimpsest.serve.gate import PAGES, admitted
-from palimpsest.serve.problems import ProblemError, problem_of
-from palimpsest.serve_settings import Role
+from palimpsest.api.asynchronous import AsyncPalimpsest
+from palimpsest.server.callers import Authenticator, Caller
+from palimpsest.server.gate import PAGES, admitted
+from palimpsest.server.problems import ProblemError, problem_of
+from palimpsest.settings.serve import Role
 from palimpsest.web.banner import Banner, Line
 from palimpsest.web.rendering import render
 from palimpsest.web.sessions import NOBODY, Session, Sessions

@@ -17,12 +17,12 @@ from starlette.routing import Route
 
 from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.model import Strict
-from palimpsest.serve.callers import Caller
-from palimpsest.serve.endpoint import EVERYBODY
-from palimpsest.serve.gate import PAGES, admitted
-from palimpsest.serve.operations import json_response
-from palimpsest.serve.problems import ProblemError
-from palimpsest.serve_settings import Role, pattern
+from palimpsest.server.callers import Caller
+from palimpsest.server.endpoint import EVERYBODY
+from palimpsest.server.gate import PAGES, admitted
+from palimpsest.server.http.operations import json_response
+from palimpsest.server.problems import ProblemError
+from palimpsest.settings.serve import Role, pattern
 from palimpsest.web.door import SIGN_IN, Door, Visit, require_csrf
 from palimpsest.web.sessions import (
     SESSION_SECONDS,

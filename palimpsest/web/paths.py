@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from urllib.parse import quote, urlencode
 
-from palimpsest.serve.gate import PAGES
+from palimpsest.server.gate import PAGES
 from palimpsest.web.taking_back import Step
 
 

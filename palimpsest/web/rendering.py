@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from palimpsest.output import dollars, is_invisible
+from palimpsest.process.output import dollars, is_invisible
 
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"

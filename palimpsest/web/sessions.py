@@ -17,9 +17,9 @@ from urllib.parse import quote, unquote
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
-from palimpsest.serve.callers import Caller
-from palimpsest.serve.endpoint import EVERYBODY
-from palimpsest.serve.hosts import is_loopback, split_host
+from palimpsest.server.callers import Caller
+from palimpsest.server.endpoint import EVERYBODY
+from palimpsest.server.hosts import is_loopback, split_host
 
 LINK_SECONDS = 60.0
 SESSION_SECONDS = 12 * 3600.0

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, assert_never, get_args
 from urllib.parse import urlencode
 
+from palimpsest.api.store import Palimpsest
+from palimpsest.backends.requested import request_id
 from palimpsest.contracts.answers import JsonObject, MemoryPicture
 from palimpsest.contracts.requests import (
     AnyRequest,
@@ -20,17 +22,15 @@ from palimpsest.contracts.requests import (
     WithdrawRequest,
 )
 from palimpsest.contracts.shown import Happened
-from palimpsest.history import folded
-from palimpsest.requested import request_id
-from palimpsest.serve.intents import own_id, require_own_forgetting
-from palimpsest.serve.problems import not_found
-from palimpsest.serve.shown_first import require_token, token_of
-from palimpsest.store import Palimpsest
+from palimpsest.queries.as_of import folded
+from palimpsest.server.intents import own_id, require_own_forgetting
+from palimpsest.server.problems import not_found
+from palimpsest.server.shown_first import require_token, token_of
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.operate import withdrawn_by
 from palimpsest.streams.core.picture import picture
 from palimpsest.streams.core.separations import separation
-from palimpsest.streams.write.requests import execute
+from palimpsest.streams.write.serve import execute
 
 Fate = Literal["new", "swallowed", "retracted", "changed"]
 

@@ -21,9 +21,9 @@ from pydantic import ValidationError
 from palimpsest.contracts.errors import TransientError
 from palimpsest.contracts.questions import QUESTION, AnyQuestion, SettleQuestion
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.publishing import REQUEST_BYTES
 from palimpsest.streams.cluster.records import Outgoing
 from palimpsest.streams.cluster.topics import LARGEST, Topics, partition_of
+from palimpsest.streams.cluster.worker.producer import REQUEST_BYTES
 from palimpsest.streams.judge.worker import AnsweredQuestion, PendingQuestion
 
 _log = logging.getLogger(__name__)

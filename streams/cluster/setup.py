@@ -14,8 +14,8 @@ from aiokafka.errors import TopicAlreadyExistsError, for_code
 
 from palimpsest.contracts.errors import TransientError
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.following import reader
 from palimpsest.streams.cluster.metadata import Found, Metadata, answering, read_metadata
+from palimpsest.streams.cluster.reader import reader
 from palimpsest.streams.cluster.topics import (
     FOR_EVER,
     OTHER_PARTITIONS,

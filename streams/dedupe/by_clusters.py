@@ -24,8 +24,8 @@ from palimpsest.streams.dedupe.near import comparable, compared, cosine_of
 from palimpsest.streams.dedupe.run import Near, Proposal, Run, joined, pairing, spoke_at, spoken
 from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.judge.pairs import Composed, Side
-from palimpsest.streams.retrieval import vector_of
 from palimpsest.streams.search import pairs_above
+from palimpsest.streams.search.scope_index import vector_of
 
 _log = logging.getLogger(__name__)
 

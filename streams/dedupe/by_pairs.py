@@ -23,9 +23,9 @@ from palimpsest.streams.core.worth import recorded_worth
 from palimpsest.streams.dedupe.near import comparable, compared
 from palimpsest.streams.dedupe.run import CHECK, Near, Run, ToCompose, spoken
 from palimpsest.streams.guard import guard_hash
-from palimpsest.streams.retrieval import vector_of
 from palimpsest.streams.search import VectorIndex
 from palimpsest.streams.search.hits import DECIMALS
+from palimpsest.streams.search.scope_index import vector_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from palimpsest.streams.core.neighbour_lookup import reading_of, with_truncated
 from palimpsest.streams.dedupe.key_tokens import Pairs, key_tokens, sharing_pairs
 from palimpsest.streams.dedupe.run import Near, Run
 from palimpsest.streams.guard import compare
-from palimpsest.streams.retrieval import coverage, vector_of
 from palimpsest.streams.search.exact import cosines, squared_norms
 from palimpsest.streams.search.hits import DECIMALS
+from palimpsest.streams.search.scope_index import coverage, vector_of
 
 CHUNK = 4096
 """Pairs whose vectors are multiplied at a time: 25 MB."""

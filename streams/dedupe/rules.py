@@ -18,7 +18,7 @@ def proposals(
     """The proposals of the policy's batch rule for an owner's memories, part by part.
 
     Each part is carried out before the next. Raises ValueError for a policy without batch rules,
-    and for a rule that asks no judge: the writer carries it out (`streams.write.runs`).
+    and for a rule that asks no judge: the writer carries it out (`streams.write.handlers.run`).
     """
     rule = policy.dedupe
     if rule is None:

@@ -18,7 +18,7 @@ from palimpsest.streams.embedded.inbox import Inbox, Item, gathered_uses, unpack
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.commit import Reply
-from palimpsest.streams.write.requests import PendingRequest, serve_all, understood
+from palimpsest.streams.write.serve import PendingRequest, serve_all, understood
 from palimpsest.streams.write.writer import Effect, Writer, no_effect
 
 KEPT = timedelta(days=1)

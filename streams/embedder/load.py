@@ -12,8 +12,8 @@ from palimpsest.streams.embedder.contract import (
     EngineMissing,
     Progress,
 )
-from palimpsest.streams.embedder.graph_cache import default_cache_dir, graph_of
 from palimpsest.streams.embedder.notes import Notes
+from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir, graph_of
 from palimpsest.streams.embedder.resolve import find_model
 from palimpsest.streams.onnx import runtime
 
@@ -48,7 +48,7 @@ def usable_cores() -> int:
 def _load(model: str, engine: str, cache_dir: Path, threads: int, tell: Progress) -> Measurable:
     match engine:
         case "onnx":
-            from palimpsest.streams.embedder.onnx_engine import OnnxEngine
+            from palimpsest.streams.embedder.onnx.engine import OnnxEngine
 
             folder = find_model(model, tell)
             graph = graph_of(folder, cache_dir, tell)

@@ -4,7 +4,7 @@ from palimpsest.streams.guard.comparison import Comparison, compare, passes
 from palimpsest.streams.guard.identity import guard_hash
 from palimpsest.streams.guard.kept import kept_reading
 from palimpsest.streams.guard.reading import Reading, read
-from palimpsest.streams.guard.words import tokens
+from palimpsest.streams.guard.text.words import tokens
 
 __all__ = [
     "Comparison",

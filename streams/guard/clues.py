@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from palimpsest.streams.guard.data.cue_words import ARTICLES, PUNCTUATION, STOPS
-from palimpsest.streams.guard.facts import mark
-from palimpsest.streams.guard.polarity import negations
-from palimpsest.streams.guard.tokeniser import Kind, has_inner_capital
-from palimpsest.streams.guard.words import expand, split, words_of
+from palimpsest.streams.guard.text.facts import mark
+from palimpsest.streams.guard.text.polarity import negations
+from palimpsest.streams.guard.text.tokeniser import Kind, has_inner_capital
+from palimpsest.streams.guard.text.words import expand, split, words_of
 
 SILENT = ARTICLES | STOPS | PUNCTUATION | {"and"}
 """Words that no cue is about."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from rapidfuzz.distance import Indel
 
 from palimpsest.contracts.evidence import Cue
-from palimpsest.streams.guard.alignment import explain
 from palimpsest.streams.guard.clues import Clues
-from palimpsest.streams.guard.measures import NUMBER_WORDS, ORDINALS
-from palimpsest.streams.guard.polarity import contraries, has_antonyms
+from palimpsest.streams.guard.edits.alignment import explain
 from palimpsest.streams.guard.reading import Reading
-from palimpsest.streams.guard.tokeniser import has_inner_capital
+from palimpsest.streams.guard.text.measures import NUMBER_WORDS, ORDINALS
+from palimpsest.streams.guard.text.polarity import contraries, has_antonyms
+from palimpsest.streams.guard.text.tokeniser import has_inner_capital
 
 _SPELLED = NUMBER_WORDS | ORDINALS.keys()
 

@@ -7,8 +7,8 @@ from functools import cache
 from types import ModuleType
 
 from palimpsest.streams.guard.data import closed_class, en
-from palimpsest.streams.guard.moves import MOVE
-from palimpsest.streams.guard.table import EDITS
+from palimpsest.streams.guard.edits.moves import MOVE
+from palimpsest.streams.guard.edits.table import EDITS
 
 REVISION = 1
 """Raised with each change of a rule that no row of the table and no word list shows."""

@@ -17,10 +17,10 @@ from palimpsest.contracts.evidence import Cue
 from palimpsest.streams.guard.clues import SILENT, is_foreign, named, written_figures
 from palimpsest.streams.guard.comparison import recased
 from palimpsest.streams.guard.data.cue_words import NEGATORS
-from palimpsest.streams.guard.facts import fact
-from palimpsest.streams.guard.polarity import contraries, has_antonyms
 from palimpsest.streams.guard.reading import read
-from palimpsest.streams.guard.words import places, split, words_of
+from palimpsest.streams.guard.text.facts import fact
+from palimpsest.streams.guard.text.polarity import contraries, has_antonyms
+from palimpsest.streams.guard.text.words import places, split, words_of
 
 _SIGNS = {Cue.NUMBER: "#", Cue.UNIT: "~", Cue.DATE: "@", Cue.VERSION: "^"}
 

@@ -7,9 +7,9 @@ from functools import cached_property
 
 from palimpsest.streams.guard.clues import Clues, clues_of
 from palimpsest.streams.guard.data.en import NUMBERS
-from palimpsest.streams.guard.fixed import fixed_of
-from palimpsest.streams.guard.language import is_english
-from palimpsest.streams.guard.tokeniser import (
+from palimpsest.streams.guard.text.fixed import fixed_of
+from palimpsest.streams.guard.text.language import is_english
+from palimpsest.streams.guard.text.tokeniser import (
     Kind,
     is_code,
     layout,

@@ -1,11 +1,11 @@
 """Exact search over the distinct candidates of one scope: cosine, Jaccard, full text."""
 
+from palimpsest.streams.search.cosine.index import VectorIndex, pairs_above
+from palimpsest.streams.search.cosine.peers import peers
 from palimpsest.streams.search.exact import SearchVector, cosine
 from palimpsest.streams.search.full_text import FullTextIndex
 from palimpsest.streams.search.hits import Hit
-from palimpsest.streams.search.peers import peers
 from palimpsest.streams.search.tokens import TokenIndex
-from palimpsest.streams.search.vectors import VectorIndex, pairs_above
 
 __all__ = [
     "FullTextIndex",

@@ -13,7 +13,7 @@ from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.garbage import collector_at_rest
 from palimpsest.streams.log.log import Log
-from palimpsest.streams.retrieval import ScopeIndex
+from palimpsest.streams.search.scope_index import ScopeIndex
 
 MOST_CANDIDATES = 250_000
 """How many candidates the loaded ledgers may hold together; one owner may be larger than that."""

@@ -65,11 +65,12 @@ from palimpsest.streams.intake import (
 )
 from palimpsest.streams.log.dead_letters import NewDeadLetter
 from palimpsest.streams.log.log import Log
-from palimpsest.streams.retrieval import prepare
+from palimpsest.streams.search.scope_index import prepare
 from palimpsest.streams.write.answered import earlier_outcomes, record_outcomes
 from palimpsest.streams.write.commit import Address, Commit, Reply
 from palimpsest.streams.write.decision_log import log_decision
 from palimpsest.streams.write.executor import carried_out
+from palimpsest.streams.write.handlers.session_end import consolidated
 from palimpsest.streams.write.inputs import (
     CONFLICT,
     Input,
@@ -84,7 +85,6 @@ from palimpsest.streams.write.inputs import (
 )
 from palimpsest.streams.write.owners import Loaded, Owners, fold_owner
 from palimpsest.streams.write.recompose import recompose
-from palimpsest.streams.write.session_end import consolidated
 from palimpsest.streams.write.uses import added_up, comes_too_soon, is_due
 from palimpsest.streams.write.vectors import Vectors
 from palimpsest.streams.write.windows import PendingTexts, Window

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest import Palimpsest, store
+from palimpsest import Palimpsest
+from palimpsest.api import store
+from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.contracts.policy import CosineCheck, Policy
-from palimpsest.demo_judge import JudgeServer
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.policies import load_policy
 from tests.batches.speaker import Installation, Speaker

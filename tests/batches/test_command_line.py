@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from palimpsest.cli import app
-from palimpsest.demo_judge import JudgeServer
+from palimpsest.cli.demo.judge import JudgeServer
+from palimpsest.cli.main import app
 from tests.batches.conftest import STORE_TIME
 from tests.batches.speaker import Installation, Speaker
 from tests.batches.test_review import OTHER, SAME, pair

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from palimpsest import Palimpsest, store
+from palimpsest import Palimpsest
+from palimpsest.api import store
+from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.requests import AnyRequest
-from palimpsest.deduping import plan_of
-from palimpsest.demo_judge import Fault, JudgeServer
+from palimpsest.jobs.dedupe import plan_of
 from palimpsest.streams.dedupe import Pairing
 from palimpsest.streams.judge.settings import JudgeSettings
 from tests.batches.conftest import STORE_TIME, embedded_alone, unseeing

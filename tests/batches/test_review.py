@@ -12,13 +12,13 @@ from uuid import uuid4
 import pytest
 from typer.testing import CliRunner
 
-from palimpsest.cli import app
+from palimpsest.cli.demo.judge import Fault, JudgeServer
+from palimpsest.cli.main import app
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Rank, Reversed
 from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.contracts.requests import Selection, SettleRequest
-from palimpsest.demo_judge import Fault, JudgeServer
-from palimpsest.reviewing import unreviewed
+from palimpsest.jobs.review import unreviewed
 from palimpsest.streams.judge.pairs import Pair
 from palimpsest.streams.judge.settings import JudgeSettings
 from tests.batches.conftest import STORE_TIME as GUARDED

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import pytest
 from typer.testing import CliRunner
 
-from palimpsest import store
-from palimpsest.cli import app
+from palimpsest.api import store
+from palimpsest.cli.main import app
 from palimpsest.contracts.identity import digest
 from palimpsest.streams import embedder
 from tests.stub_engine import load_stub

@@ -15,22 +15,17 @@ from unittest.mock import Mock
 import pytest
 from typer.testing import CliRunner
 
-from palimpsest.cli import app
-from palimpsest.commands.maintenance import (
-    ENOUGH_BYTES,
-    Finding,
-    _finding_line,
-    _graph_cache,
-)
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.cli.commands.maintenance import ENOUGH_BYTES, Finding, _finding_line, _graph_cache
+from palimpsest.cli.main import app
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import digest, invalid_id
-from palimpsest.local_gateway import LocalGateway
-from palimpsest.output import Output
-from palimpsest.paths import LOG_FILE
+from palimpsest.process.output import Output
+from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams import embedder
 from palimpsest.streams.embedded.lock import WriterLock
-from palimpsest.streams.embedder.graph_cache import default_cache_dir
 from palimpsest.streams.embedder.notes import Notes
+from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir
 from palimpsest.streams.log.dead_letters import DeadLetters, NewDeadLetter
 from palimpsest.streams.log.log import Log
 from tests.cli.conftest import CommandLine, row
@@ -445,7 +440,7 @@ def test_sql_gives_what_json_has_no_type_for(stocked: CommandLine) -> None:
     assert (answer["f"], answer["g"]) == ({"x": None}, "aa")
 
 
-# projections.analysts.query takes these for damage, and cannot describe what has no rows.
+# projections.duckdb.queries.query takes these for damage, and cannot describe what has no rows.
 @pytest.mark.parametrize(
     "query",
     [

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 
-from palimpsest.commands import rendering
-from palimpsest.commands.judge import (
+from palimpsest.cli import rendering
+from palimpsest.cli.commands.judge import (
     _counts_as_text,
     _dedupe_report,
     _just_this,
     _review_report,
 )
-from palimpsest.commands.rendering import SHOWN_BYTES, SHOWN_MANY
+from palimpsest.cli.rendering import SHOWN_BYTES, SHOWN_MANY
 
 
 def lines(drawn: RenderableType) -> list[str]:

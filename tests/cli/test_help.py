@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import typer
 
-from palimpsest.cli import app
-from palimpsest.commands.index import LISTED
-from palimpsest.commands.shell import Shell
+from palimpsest.cli.index import LISTED
+from palimpsest.cli.main import app
+from palimpsest.cli.shell import Shell
 from tests.cli.conftest import CommandLine
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "commands.md"
@@ -153,7 +153,7 @@ COSTLY = (
 
 IMPORTED = """
 import sys
-from palimpsest.start import main
+from palimpsest.cli.start import main
 try:
     main()
 finally:
@@ -170,7 +170,7 @@ def imported_by(*words: str) -> set[str]:
 
 def commands_in(modules: set[str]) -> set[str]:
     """The modules with commands among these."""
-    return modules & {f"palimpsest.commands.{listed.module}" for listed in LISTED.values()}
+    return modules & {f"palimpsest.cli.commands.{listed.module}" for listed in LISTED.values()}
 
 
 def test_help_imports_nothing_costly_and_no_command() -> None:
@@ -181,7 +181,7 @@ def test_help_imports_nothing_costly_and_no_command() -> None:
 
 
 def test_a_command_imports_no_other_command() -> None:
-    assert commands_in(imported_by("merge", "--help")) == {"palimpsest.commands.statements"}
+    assert commands_in(imported_by("merge", "--help")) == {"palimpsest.cli.commands.statements"}
 
 
 def test_the_help_is_what_the_commands_would_make_of_it(
@@ -200,7 +200,7 @@ def test_the_line_of_a_command_is_the_first_paragraph_of_its_help(name: str) -> 
 
 def test_what_help_leaves_out_is_there_for_others() -> None:
     code = (
-        "from palimpsest.imports import import_help; import_help()\n"
+        "from palimpsest.process.import_shims import import_help; import_help()\n"
         "import typer.rich_utils, rich\n"
         "print(hasattr(rich, 'markdown'), typer.rich_utils.Markdown.__module__)\n"
         "from rich import markdown, traceback\n"

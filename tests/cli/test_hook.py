@@ -18,9 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest import hook, local_gateway, store
-from palimpsest.commands import hook as command
-from palimpsest.demo_judge import JudgeServer
+from palimpsest.api import store
+from palimpsest.backends import embedded as local_gateway
+from palimpsest.cli.commands import hook as command
+from palimpsest.cli.demo.judge import JudgeServer
+from palimpsest.integrations import hook
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedder import load_engine
 from palimpsest.streams.write.inputs import Outcome

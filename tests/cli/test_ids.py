@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest import naming
+from palimpsest.queries import ids as naming
 from tests.cli.conftest import CommandLine, row
 
 PARIS, TEA, CELLO = "Ada lives in Paris near the canal", "Ada drinks green tea", "Ada plays cello"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 PROGRAM = """
 import sys
-from palimpsest.imports import CATALOGUES, lighten_lancedb
+from palimpsest.process.import_shims import (CATALOGUES, lighten_lancedb)
 lighten_lancedb()
 import lancedb
 import pyarrow as pa

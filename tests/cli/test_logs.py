@@ -7,10 +7,16 @@ from typing import Any
 
 import pytest
 
-from palimpsest import logs
-from palimpsest.commands.cluster import _muted
+from palimpsest.cli.commands.cluster import _muted
 from palimpsest.contracts.errors import StoreError
-from palimpsest.logs import AGAIN_SECONDS, FORM, Once, PrivateFormatter, log_to_standard_error
+from palimpsest.process import logs
+from palimpsest.process.logs import (
+    AGAIN_SECONDS,
+    FORM,
+    Once,
+    PrivateFormatter,
+    log_to_standard_error,
+)
 
 SECRET = "Ada has a big dog."
 
@@ -118,7 +124,12 @@ def test_what_a_library_repeats_is_logged_once_in_a_while_with_how_often_it_came
 
 
 @pytest.mark.parametrize(
-    "name", ["palimpsest.streams.cluster.manager", "palimpsest.following", "aiokafkas"]
+    "name",
+    [
+        "palimpsest.streams.cluster.worker.manager",
+        "palimpsest.backends.projector_service",
+        "aiokafkas",
+    ],
 )
 def test_of_ours_and_others_nothing_is_left_out(name: str) -> None:
     once = Once(lambda: 0.0)

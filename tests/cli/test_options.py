@@ -12,23 +12,26 @@ from typing import Any
 import pytest
 import typer
 
-from palimpsest import demo_judge, extracting, importing, logs
-from palimpsest.commands import cluster, serving
+from palimpsest.api.store import Palimpsest
+from palimpsest.cli.commands import cluster, serving
+from palimpsest.cli.demo import judge as demo_judge
+from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.contracts.errors import TransientError
 from palimpsest.contracts.requests import JoinSelection, Selection
-from palimpsest.demo_judge import JudgeServer
-from palimpsest.serve.endpoint import Endpoint
-from palimpsest.serve_settings import ServeSettings
-from palimpsest.settings import Settings
+from palimpsest.jobs import extract as extracting
+from palimpsest.jobs import import_source as importing
+from palimpsest.process import logs
+from palimpsest.server import linking
+from palimpsest.server.endpoint import Endpoint
+from palimpsest.settings.serve import ServeSettings
+from palimpsest.settings.settings import Settings
 from palimpsest.sources import Place
-from palimpsest.store import Palimpsest
 from palimpsest.streams.cluster import setup
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics
-from palimpsest.streams.extract.extracting import Extraction
+from palimpsest.streams.extract.extract import Extraction
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.policies import load_policy
-from palimpsest.web import linking
 from tests.cli.conftest import CommandLine, row
 
 MARCH, APRIL = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)
@@ -467,7 +470,7 @@ def test_serve(
         ran.append((*where, how["idle"]))
         how["on_ready"](Endpoint(url="http://there", pid=1), "http://there/link")
 
-    monkeypatch.setattr("palimpsest.serve.run.serve", run)
+    monkeypatch.setattr("palimpsest.server_process.run.serve", run)
     monkeypatch.setattr(logs, "log_to_standard_error", lambda: None)
     monkeypatch.setattr(serving, "SILENT", ())
     assert palimpsest.json("serve", *words) == {

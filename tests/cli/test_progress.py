@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from palimpsest import output
-from palimpsest.commands.ingestion import _row_progress
-from palimpsest.ingesting import IngestProgress
-from palimpsest.output import Output
+from palimpsest.cli.commands.ingestion import _row_progress
+from palimpsest.jobs.ingest import IngestProgress
+from palimpsest.process import output
+from palimpsest.process.output import Output
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from palimpsest.commands.invocation import complete_columns, complete_kinds
-from palimpsest.commands.shell import NEAR, Problem, _common_first, _meaning
+from palimpsest.cli.invocation import complete_columns, complete_kinds
+from palimpsest.cli.shell import NEAR, Problem, _common_first, _meaning
 from palimpsest.contracts.errors import (
     InvalidInputError,
     ModelError,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest import interrupts
+from palimpsest.process import signals as interrupts
 
 FULL = Path("/dev/full")
 
@@ -20,12 +20,12 @@ from importlib.abc import MetaPathFinder
 
 class Told(MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
-        if name == "palimpsest.cli":
+        if name == "palimpsest.cli.main":
             os.kill(os.getpid(), int(sys.argv.pop()))
 
 sys.meta_path.insert(0, Told())
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
-from palimpsest.start import main
+from palimpsest.cli.start import main
 main()
 """
 """Is told to end while modules are imported, by the signal that is the last word."""
@@ -55,7 +55,7 @@ def test_stopped_while_modules_are_imported(words: list[str], status: int, numbe
 
 ENDED = """
 import atexit, os, sys
-from palimpsest import start
+from palimpsest.cli import start
 
 class Ending:
     def __call__(self):
@@ -65,9 +65,9 @@ def run():
     atexit.register(Ending())
     exec(sys.argv.pop())
 
-cli = type(sys)("palimpsest.cli")
+cli = type(sys)("palimpsest.cli.main")
 cli.main = run
-sys.modules["palimpsest.cli"] = sys.modules["palimpsest"].cli = cli
+sys.modules["palimpsest.cli.main"] = sys.modules["palimpsest"].cli = cli
 start.main()
 """
 """The command line is what the last word does; something waits for the end of the process."""

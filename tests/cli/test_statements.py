@@ -7,7 +7,7 @@ import json
 import pytest
 
 from palimpsest import Palimpsest
-from palimpsest.output import Output
+from palimpsest.process.output import Output
 from tests.cli.conftest import CommandLine, row
 
 BERLIN, PARIS = "Ada has moved to Berlin", "Ada has moved to Paris"

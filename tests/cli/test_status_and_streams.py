@@ -14,10 +14,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from palimpsest.commands.invocation import Invocation
+from palimpsest.api.store import Palimpsest
+from palimpsest.cli.invocation import Invocation
 from palimpsest.contracts.errors import TransientError
-from palimpsest.output import plain, visible
-from palimpsest.store import Palimpsest
+from palimpsest.process.output import plain, visible
 from tests.cli.conftest import CommandLine, row
 
 NOWHERE = "00000000-0000-5000-8000-000000000000"
@@ -288,7 +288,7 @@ def test_the_actor_of_the_settings_is_recorded(
 def test_a_process_of_its_own(palimpsest: CommandLine) -> None:
     """Streams and status as the shell sees them."""
     palimpsest.holds(row("a"))
-    line = [sys.executable, "-c", "from palimpsest.cli import main; main()", "--json"]
+    line = [sys.executable, "-c", "from palimpsest.cli.main import main; main()", "--json"]
     line += ["--store", str(palimpsest.store)]
     done = subprocess.run(
         [*line, "status"], capture_output=True, text=True, check=True, timeout=120, env=inherited()
@@ -309,8 +309,8 @@ def inherited() -> dict[str, str]:
 
 INGEST = """
 import signal
-from palimpsest import store
-from palimpsest.cli import main
+from palimpsest.api import store
+from palimpsest.cli.main import main
 from tests.stub_engine import load_stub
 store.load_engine = load_stub
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it

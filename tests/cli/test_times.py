@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import CommandLine
 
-MAIN = "from palimpsest.cli import main; main()"
+MAIN = "from palimpsest.cli.main import main; main()"
 
 
 @pytest.mark.parametrize("hours", [-11, 0, 14])

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest import logs
-from palimpsest.commands import invocation, judge
-from palimpsest.commands.judge import NICENESS, lower_priority
+from palimpsest.cli import invocation
+from palimpsest.cli.commands import judge
+from palimpsest.cli.commands.judge import NICENESS, lower_priority
 from palimpsest.contracts import policy
+from palimpsest.process import logs
 from palimpsest.streams.judge import batching, worker
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.settings import JudgeSettings

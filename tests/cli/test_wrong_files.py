@@ -12,10 +12,10 @@ import pytest
 
 from palimpsest import Palimpsest
 from palimpsest.contracts.errors import WrongFileError
-from palimpsest.ingesting import FIRST_ROWS, IngestProgress
-from palimpsest.output import Output
+from palimpsest.jobs.ingest import FIRST_ROWS, IngestProgress
+from palimpsest.jobs.wrong_files import advice
+from palimpsest.process.output import Output
 from palimpsest.streams.intake import RawRow
-from palimpsest.wrong_files import advice
 from tests.cli.conftest import CommandLine, row
 
 NOISE = random.Random(5).randbytes(200_000)

@@ -14,16 +14,18 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from palimpsest.following import Follower
-from palimpsest.logs import log_to_standard_error
+from palimpsest.backends.projector_service import Follower
+from palimpsest.process.logs import log_to_standard_error
 from palimpsest.projections import projector
 from palimpsest.streams import embedder
-from palimpsest.streams.cluster import assigned, following, replica, watch, worker
+from palimpsest.streams.cluster import reader as following
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.worker import assigned_partition as assigned
+from palimpsest.streams.cluster.worker import replica, watch, worker
 from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write import requests
+from palimpsest.streams.write import serve as requests
 from tests.reliability.child import Plan, effect_of, main, take
 from tests.reliability.child import live as type_commands
 from tests.stub_engine import StubEngine, load_stub

@@ -16,14 +16,14 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 
 from palimpsest.contracts.requests import AnyRequest
-from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
-from palimpsest.projections.analysts import query
-from palimpsest.streams.cluster.assigned import worker_group
-from palimpsest.streams.cluster.client import Client
+from palimpsest.process.paths import LOG_FILE, PROJECTIONS_FOLDER
+from palimpsest.projections.duckdb.queries import query
+from palimpsest.streams.cluster.client.client import Client
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.following import reader
+from palimpsest.streams.cluster.reader import reader
 from palimpsest.streams.cluster.setup import create
 from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.worker.assigned_partition import worker_group
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.inputs import Input
 from tests.reliability.processes import Child, Forge

@@ -10,12 +10,12 @@ from pathlib import Path
 import orjson
 
 from palimpsest.contracts.events import Decided
-from palimpsest.streams.cluster.assigned import Delivery
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.manager import PartitionManager
-from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.records import Record
 from palimpsest.streams.cluster.topics import Topics, partition_of
+from palimpsest.streams.cluster.worker.assigned_partition import Delivery
+from palimpsest.streams.cluster.worker.manager import PartitionManager
+from palimpsest.streams.cluster.worker.metrics import Metrics
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.policies import load_policy
 from tests.cluster.cluster import PARTITIONS

@@ -12,10 +12,10 @@ from palimpsest.contracts.events import Decided, Invalid, Refused
 from palimpsest.contracts.identity import decision_id_of, digest, forgotten_id, invalid_id
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.contracts.wire import decode
-from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
-from palimpsest.projections.analysts import query
-from palimpsest.streams.cluster.client import as_record
-from palimpsest.streams.cluster.importing import import_lines
+from palimpsest.process.paths import LOG_FILE, PROJECTIONS_FOLDER
+from palimpsest.projections.duckdb.queries import query
+from palimpsest.streams.cluster.client.client import as_record
+from palimpsest.streams.cluster.client.import_log import import_lines
 from palimpsest.streams.cluster.questions import TopicQuestions
 from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.judge.worker import Tally

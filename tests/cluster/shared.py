@@ -24,8 +24,8 @@ import pytest
 
 from infra.broker import BrokerError
 from infra.distribution import NotAvailableError
-from palimpsest.paths import PROJECTIONS_FOLDER
-from palimpsest.projections.analysts import views_file
+from palimpsest.process.paths import PROJECTIONS_FOLDER
+from palimpsest.projections.duckdb.queries import views_file
 from tests.cluster.cluster import Cluster, eventually
 from tests.cluster.secured import Listeners, let_in_by_scram
 from tests.cluster.shared_broker import shared_broker

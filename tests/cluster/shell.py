@@ -9,7 +9,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from palimpsest.cli import app
+from palimpsest.cli.main import app
 from palimpsest.streams.cluster.connection import Connection
 from tests.cluster.cluster import environment, eventually
 from tests.reliability.processes import Child, Forge

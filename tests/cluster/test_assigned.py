@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from palimpsest.contracts.errors import TransientError
-from palimpsest.streams.cluster.assigned import AssignedPartition, Delivery, Missed
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.records import Record
 from palimpsest.streams.cluster.tasks import OneThread
+from palimpsest.streams.cluster.worker.assigned_partition import AssignedPartition, Delivery, Missed
 
 
 class Writer:

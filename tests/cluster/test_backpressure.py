@@ -8,7 +8,7 @@ from urllib.request import urlopen
 import pytest
 
 from infra.broker import free_port
-from palimpsest.streams.cluster.assigned import AHEAD
+from palimpsest.streams.cluster.worker.assigned_partition import AHEAD
 from tests.cluster.child import SESSION_SECONDS
 from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, is_ready, stderr_of
 from tests.cluster.load import publish

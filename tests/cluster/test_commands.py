@@ -13,15 +13,16 @@ from urllib.request import urlopen
 import pytest
 
 from infra.broker import free_port
-from palimpsest import kafka_gateway, store
-from palimpsest.commands import invocation
-from palimpsest.commands.cluster import worker_folder
+from palimpsest.api import store
+from palimpsest.backends import cluster as kafka_gateway
+from palimpsest.cli import invocation
+from palimpsest.cli.commands.cluster import worker_folder
 from palimpsest.contracts.events import PolicySet
 from palimpsest.contracts.wire import decode
-from palimpsest.paths import LOG_FILE
+from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.replica import Followed, Replica
 from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.worker.replica import Followed, Replica
 from tests.cluster.cluster import ended, eventually, is_ready, stderr_of
 from tests.cluster.shell import Shell, rows
 from tests.cluster.verifier import read_topic

@@ -14,9 +14,9 @@ from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.consumer.subscription_state import SubscriptionState
 from aiokafka.errors import NodeNotReadyError
 
-from palimpsest.streams.cluster import worker
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.worker import worker
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.policies import load_policy
 from tests.stub_engine import StubEngine

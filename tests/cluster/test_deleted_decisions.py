@@ -11,19 +11,14 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
+from palimpsest.backends.projector_service import Follower
 from palimpsest.contracts.errors import TransientError
-from palimpsest.following import Follower
-from palimpsest.paths import LOG_FILE
-from palimpsest.streams.cluster import restoring
+from palimpsest.process.paths import LOG_FILE
+from palimpsest.streams.cluster.client import restore as restoring
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.following import (
-    DecisionsDeletedError,
-    Offsets,
-    Records,
-    follow,
-)
+from palimpsest.streams.cluster.reader import DecisionsDeletedError, Offsets, Records, follow
 from palimpsest.streams.cluster.topics import Topics
-from palimpsest.streams.cluster.watch import ask_waiting
+from palimpsest.streams.cluster.worker.watch import ask_waiting
 from palimpsest.streams.log.log import Log
 from tests.cluster.cluster import PARTITIONS, Cluster, eventually, is_ready
 from tests.cluster.load import publish

@@ -19,9 +19,9 @@ import yaml
 from typer.testing import CliRunner
 
 from infra.distribution import kafka_version
-from palimpsest.cli import app
-from palimpsest.commands.shell import WRONG_USAGE
-from palimpsest.settings import Settings
+from palimpsest.cli.main import app
+from palimpsest.cli.shell import WRONG_USAGE
+from palimpsest.settings.settings import Settings
 from palimpsest.streams.cluster.connection import Connection
 
 ROOT = Path(__file__).parents[2]

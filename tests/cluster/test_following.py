@@ -15,25 +15,26 @@ from typing import Any
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from palimpsest import Palimpsest, store
-from palimpsest import following as following_store
+from palimpsest import Palimpsest
+from palimpsest.api import store
+from palimpsest.backends import projector_service as following_store
+from palimpsest.backends.projector_service import Follower, ProjectedReplica
+from palimpsest.backends.requested import request_id
 from palimpsest.contracts.errors import RefusedError, StoreError, TransientError
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import JoinSelection, SettleRequest
 from palimpsest.contracts.wire import decode
-from palimpsest.following import Follower, ProjectedReplica
-from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
-from palimpsest.projections.analysts import query
-from palimpsest.projections.files import remove
+from palimpsest.process.paths import LOG_FILE, PROJECTIONS_FOLDER
+from palimpsest.projections.base.files import remove
+from palimpsest.projections.duckdb.queries import query
 from palimpsest.projections.verify import verify
-from palimpsest.requested import request_id
-from palimpsest.streams.cluster import following as following_topics
-from palimpsest.streams.cluster import pages
+from palimpsest.streams.cluster import health as pages
+from palimpsest.streams.cluster import reader as following_topics
 from palimpsest.streams.cluster import topics as topics_module
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.following import Offsets, Records, TopicPartition, follow, reader
+from palimpsest.streams.cluster.health import FollowerWatch
 from palimpsest.streams.cluster.metadata import BrokersAwayError
-from palimpsest.streams.cluster.pages import FollowerWatch
+from palimpsest.streams.cluster.reader import Offsets, Records, TopicPartition, follow, reader
 from palimpsest.streams.cluster.tasks import StoppedError
 from palimpsest.streams.cluster.topics import Topics, partition_of
 from palimpsest.streams.embedded.lock import WriterLock

@@ -16,7 +16,11 @@ from uuid import uuid4
 import pytest
 
 from infra.broker import free_port
-from palimpsest import Palimpsest, kafka_gateway, store
+from palimpsest import Palimpsest
+from palimpsest.api import store
+from palimpsest.backends import cluster as kafka_gateway
+from palimpsest.backends.cluster import KafkaGateway, events_of
+from palimpsest.backends.embedded import LocalGateway
 from palimpsest.contracts.answers import Answer, Done, Refused
 from palimpsest.contracts.commands import Access
 from palimpsest.contracts.errors import RefusedError, StoreError, TransientError
@@ -50,12 +54,10 @@ from palimpsest.contracts.requests import (
     UpdateRequest,
     WithdrawRequest,
 )
-from palimpsest.ingesting import to_inputs
-from palimpsest.kafka_gateway import KafkaGateway, events_of
-from palimpsest.local_gateway import LocalGateway
-from palimpsest.paths import LOG_FILE
-from palimpsest.streams.cluster import client
-from palimpsest.streams.cluster.client import Addressed, as_record
+from palimpsest.jobs.ingest import to_inputs
+from palimpsest.process.paths import LOG_FILE
+from palimpsest.streams.cluster.client import client
+from palimpsest.streams.cluster.client.client import Addressed, as_record
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics, partition_of
 from palimpsest.streams.log.log import Log

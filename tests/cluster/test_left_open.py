@@ -16,10 +16,10 @@ from aiokafka import TopicPartition
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.following import ends_of, reader
-from palimpsest.streams.cluster.manager import PartitionManager
-from palimpsest.streams.cluster.publishing import PartitionProducer
+from palimpsest.streams.cluster.reader import ends_of, reader
 from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.worker.manager import PartitionManager
+from palimpsest.streams.cluster.worker.producer import PartitionProducer
 from tests.cluster.cluster import PARTITIONS
 from tests.cluster.load import publish
 from tests.cluster.managers import HOME, bring, decided, new_manager, row

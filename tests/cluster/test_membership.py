@@ -14,12 +14,12 @@ import pytest
 from aiokafka.errors import ProducerFenced
 
 from palimpsest.contracts.errors import TransientError
-from palimpsest.streams.cluster import worker
-from palimpsest.streams.cluster.assigned import Delivery
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.publishing import PartitionProducer
 from palimpsest.streams.cluster.records import Outgoing, Record
 from palimpsest.streams.cluster.topics import DAY, Topics
+from palimpsest.streams.cluster.worker import worker
+from palimpsest.streams.cluster.worker.assigned_partition import Delivery
+from palimpsest.streams.cluster.worker.producer import PartitionProducer
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.policies import load_policy
 from tests.cluster.cluster import Cluster, ended, eventually, is_ready, stderr_of

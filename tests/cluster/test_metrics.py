@@ -11,12 +11,17 @@ import pytest
 
 from palimpsest.contracts.errors import TransientError
 from palimpsest.contracts.events import AnyEvent
-from palimpsest.serve import pages
-from palimpsest.streams.cluster import metrics as metrics_module
-from palimpsest.streams.cluster.figures import Figure, Name
-from palimpsest.streams.cluster.metrics import DEDUP_FIGURES, FIGURES, CountedEmbedder, Metrics
-from palimpsest.streams.cluster.pages import FOLLOWED
+from palimpsest.server import health as pages
+from palimpsest.streams.cluster.health import FOLLOWED
 from palimpsest.streams.cluster.records import Outgoing
+from palimpsest.streams.cluster.registry import Figure, Name
+from palimpsest.streams.cluster.worker import metrics as metrics_module
+from palimpsest.streams.cluster.worker.metrics import (
+    DEDUP_FIGURES,
+    FIGURES,
+    CountedEmbedder,
+    Metrics,
+)
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
 from tests.core.spec import ASK, KEEP, forget, given, judge, merge, retract, say, unmerge

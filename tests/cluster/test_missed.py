@@ -13,12 +13,12 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 from aiokafka.errors import KafkaConnectionError
 
-from palimpsest.streams.cluster import manager as manager_module
 from palimpsest.streams.cluster import topics as topics_module
-from palimpsest.streams.cluster.assigned import acknowledged, worker_group
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.topics import Topics, partition_of, topic_id
+from palimpsest.streams.cluster.worker import manager as manager_module
+from palimpsest.streams.cluster.worker.assigned_partition import acknowledged, worker_group
+from palimpsest.streams.cluster.worker.metrics import Metrics
 from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, stderr_of
 from tests.cluster.load import publish
 from tests.cluster.managers import HOME, bring, decided, new_manager, row

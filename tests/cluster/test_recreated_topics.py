@@ -10,12 +10,12 @@ from aiokafka.structs import OffsetAndMetadata
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.wire import decode
-from palimpsest.streams.cluster.assigned import starts
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.following import Offsets, Records, TopicPartition, follow
-from palimpsest.streams.cluster.publishing import PartitionProducer
-from palimpsest.streams.cluster.replica import Followed, Replica
+from palimpsest.streams.cluster.reader import Offsets, Records, TopicPartition, follow
 from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.worker.assigned_partition import starts
+from palimpsest.streams.cluster.worker.producer import PartitionProducer
+from palimpsest.streams.cluster.worker.replica import Followed, Replica
 from palimpsest.streams.write.commit import InputOffset
 from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, stderr_of
 from tests.cluster.load import publish

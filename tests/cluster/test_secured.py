@@ -12,7 +12,7 @@ import pytest
 from aiokafka.errors import UnsupportedSaslMechanismError
 
 from infra.broker import free_port
-from palimpsest import store
+from palimpsest.api import store
 from palimpsest.contracts.errors import TransientError
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import BrokersAwayError, meaning, read_metadata

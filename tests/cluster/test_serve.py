@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from palimpsest import AsyncPalimpsest, store
-from palimpsest.serve.app import App
+from palimpsest import AsyncPalimpsest
+from palimpsest.api import store
+from palimpsest.server_process.app import App
 from palimpsest.streams.cluster.connection import Connection
 from tests.cluster.cluster import PATIENCE, Cluster, eventually, is_ready, pauses
 from tests.serve.conftest import TOKENS, Server

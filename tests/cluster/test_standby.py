@@ -14,11 +14,11 @@ import orjson
 import pytest
 from aiokafka.errors import KafkaConnectionError
 
-from palimpsest.streams.cluster import replica
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.manager import PartitionManager
-from palimpsest.streams.cluster.replica import ReplicaFolder
 from palimpsest.streams.cluster.topics import Topics, partition_of
+from palimpsest.streams.cluster.worker import replica
+from palimpsest.streams.cluster.worker.manager import PartitionManager
+from palimpsest.streams.cluster.worker.replica import ReplicaFolder
 from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, is_ready, stderr_of
 from tests.cluster.load import publish
 from tests.cluster.managers import HOME, bring, decided, new_manager, row
@@ -78,7 +78,7 @@ def test_a_partition_that_was_stood_by_for_is_taken_over_with_nothing_to_catch_u
                 await holds(second, events_in(first))
             await one.close()
             caplog.clear()
-            with caplog.at_level(logging.INFO, "palimpsest.streams.cluster.manager"):
+            with caplog.at_level(logging.INFO, "palimpsest.streams.cluster.worker.manager"):
                 assert await two.assign(range(PARTITIONS))
             assert await bring(two, connection, topics, [28, 29]) == [28, 29]
 

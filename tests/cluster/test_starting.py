@@ -10,18 +10,18 @@ import pytest
 from aiokafka.admin import NewPartitions
 
 from palimpsest import Palimpsest
-from palimpsest.commands import cluster
-from palimpsest.commands.invocation import Invocation
+from palimpsest.cli.commands import cluster
+from palimpsest.cli.invocation import Invocation
 from palimpsest.contracts.errors import StoreError
-from palimpsest.settings import read_settings
+from palimpsest.settings.settings import read_settings
 from palimpsest.streams import embedder
 from palimpsest.streams.cluster import topics as topics_module
-from palimpsest.streams.cluster import worker
-from palimpsest.streams.cluster.assigned import INPUTS
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.following import ends_of
 from palimpsest.streams.cluster.metadata import BrokersAwayError
+from palimpsest.streams.cluster.reader import ends_of
 from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.worker import worker
+from palimpsest.streams.cluster.worker.assigned_partition import INPUTS
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.policies import load_policy
 from tests.cluster.cluster import environment

@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from infra.broker import free_port
-from palimpsest.cli import app
-from palimpsest.commands import cluster
-from palimpsest.settings import read_settings
+from palimpsest.cli.commands import cluster
+from palimpsest.cli.main import app
+from palimpsest.settings.settings import read_settings
 from palimpsest.streams.cluster import metadata
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics

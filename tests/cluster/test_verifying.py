@@ -14,11 +14,11 @@ from unittest.mock import AsyncMock, Mock
 import pytest
 from typer.testing import CliRunner
 
-from palimpsest.cli import app
+from palimpsest.cli.demo.judge import JudgeServer
+from palimpsest.cli.main import app
 from palimpsest.contracts.events import AnyEvent, Decided, Refused, Settled
 from palimpsest.contracts.questions import QUESTION, SettleQuestion
-from palimpsest.demo_judge import JudgeServer
-from palimpsest.streams.cluster.client import Client
+from palimpsest.streams.cluster.client.client import Client
 from palimpsest.streams.cluster.questions import MOST_BYTES, TopicQuestions, question_record
 from palimpsest.streams.cluster.records import Outgoing
 from palimpsest.streams.cluster.topics import partition_of

@@ -16,12 +16,12 @@ from aiokafka.structs import OffsetAndMetadata
 from faust.types import TP
 
 from palimpsest.contracts.errors import PalimpsestError, StoreError, TransientError
-from palimpsest.streams.cluster import watch as watch_module
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.consuming import Member
-from palimpsest.streams.cluster.metrics import Flood, Metrics
 from palimpsest.streams.cluster.topics import Topics
-from palimpsest.streams.cluster.watch import (
+from palimpsest.streams.cluster.worker import watch as watch_module
+from palimpsest.streams.cluster.worker.consumer import Member
+from palimpsest.streams.cluster.worker.metrics import Flood, Metrics
+from palimpsest.streams.cluster.worker.watch import (
     LOOK_SECONDS,
     STUCK_SECONDS,
     Waiting,

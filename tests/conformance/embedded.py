@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest import Palimpsest
+from palimpsest.backends.embedded import LocalGateway
 from palimpsest.contracts.requests import AnyRequest
-from palimpsest.local_gateway import LocalGateway
-from palimpsest.paths import LOG_FILE
-from palimpsest.store_questions import StoreQuestions
+from palimpsest.jobs.questions import StoreQuestions
+from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.judge.worker import Tally
 from palimpsest.streams.log.dead_letters import DeadLetters
-from palimpsest.streams.log.importing import import_lines
+from palimpsest.streams.log.import_log import import_lines
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from tests.conformance.runtime import verified
@@ -65,7 +65,7 @@ class EmbeddedRuntime:
         return [line for _, line in self._gateway.log.lines()]
 
     def memories(self, owner_id: str) -> list[Mapping[str, Any]]:
-        from palimpsest.projections.analysts import query
+        from palimpsest.projections.duckdb.queries import query
 
         self._gateway.refresh()
         return [*query(self._gateway.projections, MEMORIES, [owner_id])]

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from palimpsest import Palimpsest
-from palimpsest import store as facade
+from palimpsest.api import store as facade
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import AnyEvent, Decided
 from palimpsest.contracts.requests import (

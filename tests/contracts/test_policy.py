@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from palimpsest import Palimpsest, StoreError
 from palimpsest.contracts.policy import ADDED, CosineCheck, Judge, PairsDedupe, Policy, TokenCheck
-from palimpsest.paths import LOG_FILE
+from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.core.record import policy_event
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy

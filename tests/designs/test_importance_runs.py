@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from palimpsest import Palimpsest
-from palimpsest.cli import app
+from palimpsest.cli.demo.judge import Fault, JudgeServer
+from palimpsest.cli.main import app
 from palimpsest.contracts.policy import Decay, PairsDedupe, Policy
-from palimpsest.demo_judge import Fault, JudgeServer
-from palimpsest.scheduling import Schedule, Scheduler, StepDone
+from palimpsest.settings.schedule import Schedule, Scheduler, StepDone
 from palimpsest.streams.core.worth import decayed
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.policies import load_policy

@@ -18,7 +18,7 @@ from palimpsest.contracts.events import Decided, Settled
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.policy import CosineCheck, SessionCheck, Similar, TokenCheck
 from palimpsest.contracts.requests import CheckRequest, RetractRequest, Selection
-from palimpsest.duplicates import dedup_result
+from palimpsest.queries.duplicates import dedup_result
 from palimpsest.streams.policies import load_policy, preset_names
 from palimpsest.streams.search.content import STOPWORDS, content_tokens, jaccard
 from tests.designs.owners import Owner, fresh

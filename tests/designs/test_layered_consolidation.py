@@ -20,7 +20,7 @@ from palimpsest.contracts.requests import (
     SessionRequest,
     UnmergeRequest,
 )
-from palimpsest.projections.in_words import did
+from palimpsest.projections.shown.sentences import did
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.search.content import content_tokens, jaccard
 from tests.designs.owners import Owner, fresh, session_ended

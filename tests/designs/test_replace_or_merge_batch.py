@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from palimpsest import Palimpsest
-from palimpsest.cli import app
+from palimpsest.cli.demo.judge import Fault, JudgeServer
+from palimpsest.cli.main import app
 from palimpsest.contracts.requests import Selection
-from palimpsest.demo_judge import Fault, JudgeServer
 from palimpsest.streams.core.questions import compose_question
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.policies import load_policy

@@ -13,7 +13,7 @@ from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import Decided
 from palimpsest.contracts.evidence import Answer
 from palimpsest.contracts.policy import Policy
-from palimpsest.streams.cluster.worker import CRASHED
+from palimpsest.streams.cluster.worker.worker import CRASHED
 from palimpsest.streams.core.text import text_hash
 from palimpsest.streams.policies import load_policy
 from tests.cluster.runtime import ClusterRuntime

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.contracts.identity import session_of
 from palimpsest.contracts.requests import Selection
-from palimpsest.demo_judge import JudgeServer
 from palimpsest.streams.dedupe.key_tokens import STOPWORDS, key_tokens, sharing_pairs
 from palimpsest.streams.judge.settings import JudgeSettings
 from tests.batches.conftest import STORE_TIME, unguarded

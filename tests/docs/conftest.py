@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from palimpsest import store
-from palimpsest.demo_judge import JudgeServer
+from palimpsest.api import store
+from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.streams.embedder import load_engine
 
 _loaded = cache(load_engine)

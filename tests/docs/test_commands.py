@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from palimpsest.cli import app
-from palimpsest.output import Output
+from palimpsest.cli.main import app
+from palimpsest.process.output import Output
 from tests.docs.conftest import one_engine
 from tests.docs.pages import NAMES, prose
 
@@ -77,7 +77,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     folder = tmp_path_factory.mktemp("prepared") / "store"
     rows = [json.dumps({"owner_id": "ada", "text": text}) for text in TEXTS]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("palimpsest.store.load_engine", one_engine)
+        patch.setattr("palimpsest.api.store.load_engine", one_engine)
         lines = "\n".join([*rows, "no JSON"]).encode()
         assert run("--store", str(folder), "ingest", "-", stdin=lines).exit_code == 1
         joins = asked(folder, "sql", "FROM joins ORDER BY position")

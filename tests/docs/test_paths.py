@@ -10,7 +10,8 @@ from types import FrameType
 import pytest
 
 import palimpsest
-from palimpsest import Palimpsest, store
+from palimpsest import Palimpsest
+from palimpsest.api import store
 from palimpsest.streams.core.evolve import evolve
 from tests.stub_engine import load_stub
 

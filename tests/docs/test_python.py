@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from palimpsest import Palimpsest
-from palimpsest.serve.starting import find_or_start
+from palimpsest.server.starting import find_or_start
 from tests.docs.pages import NAMES, ROOT, Block, blocks, text_of
 
 WITH_PYTHON = [name for name in NAMES if blocks(name, "python")]

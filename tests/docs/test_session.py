@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from palimpsest.cli import app
+from palimpsest.cli.main import app
 from tests.docs.pages import NAMES, blocks
 
 SESSIONS = [

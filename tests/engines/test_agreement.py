@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from palimpsest.streams.embedder import load_engine
 from palimpsest.streams.embedder.batch_check import Measurable
-from palimpsest.streams.embedder.onnx_engine import OnnxEngine
+from palimpsest.streams.embedder.onnx.engine import OnnxEngine
 from palimpsest.streams.embedder.sentence_transformers_engine import SentenceTransformersEngine
 
 # torch and transformers warn about themselves.

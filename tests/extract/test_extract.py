@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from palimpsest import Palimpsest, store
-from palimpsest.cli import app
+from palimpsest import Palimpsest
+from palimpsest.api import store
+from palimpsest.cli.demo.judge import Fault, JudgeServer
+from palimpsest.cli.main import app
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.identity import session_of
-from palimpsest.demo_judge import Fault, JudgeServer
 from palimpsest.streams.extract.conversation import Message, parts, read_conversation
-from palimpsest.streams.extract.extracting import extract_prompt
+from palimpsest.streams.extract.extract import extract_prompt
 from tests.judge.hostile import HOSTILE
 from tests.stub_engine import load_stub
 
@@ -184,7 +185,7 @@ def test_what_is_wrong_in_any_part_is_counted(
         message["content"][0]["input"] = {"memories": memories}
         return message
 
-    monkeypatch.setattr("palimpsest.streams.extract.extracting.PART_BYTES", 1)
+    monkeypatch.setattr("palimpsest.streams.extract.extract.PART_BYTES", 1)
     server.fail(*[Fault(change=change)] * 3)
     ran = run(tmp_path)
     assert len(rows(ran)) == 3

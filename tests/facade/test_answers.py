@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from palimpsest import AsyncPalimpsest, InvalidInputError, Palimpsest
 from palimpsest.contracts import answers
 from palimpsest.contracts.requests import JoinSelection, Selection
-from palimpsest.serve.typed_dicts import readable
+from palimpsest.server.typed_dicts import readable
 from palimpsest.streams.policies import load_policy
 
 ALL = JoinSelection(source="python")

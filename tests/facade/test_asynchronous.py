@@ -121,7 +121,7 @@ def test_who_submits_more_than_a_window_has_waits_for_nobody_else(tmp_path: Path
             found = await twin.submit([note(n) for n in range(5)])
         assert [one.result for one in found] == ["decided"] * 5
 
-    with patch("palimpsest.asynchronous.WINDOW", 4):
+    with patch("palimpsest.api.asynchronous.WINDOW", 4):
         use(tmp_path / "store", used)
 
 
@@ -138,7 +138,7 @@ def test_a_commit_has_as_many_as_it_holds_and_no_offer_is_in_two(tmp_path: Path)
             await asyncio.gather(first, *others)
         assert windows.sizes == [1, 4, 1, 4]
 
-    with patch("palimpsest.asynchronous.WINDOW", 4):
+    with patch("palimpsest.api.asynchronous.WINDOW", 4):
         use(tmp_path / "store", used)
 
 

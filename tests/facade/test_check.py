@@ -14,7 +14,7 @@ from palimpsest import Palimpsest
 from palimpsest.contracts.answers import Checked
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.policy import Policy
-from palimpsest.paths import LOG_FILE
+from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy, preset_names
 

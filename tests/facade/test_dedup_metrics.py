@@ -10,8 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from palimpsest import Palimpsest
 from palimpsest.contracts.identity import decision_id_of
-from palimpsest.projections.dedup_metrics import dedup_metrics
-from palimpsest.streams.cluster.metrics import Metrics
+from palimpsest.projections.duckdb.dedup_metrics import dedup_metrics
+from palimpsest.streams.cluster.worker.metrics import Metrics
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.skips import named_namespaces

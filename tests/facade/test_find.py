@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from palimpsest import Palimpsest, RefusedError, UsageError
+from palimpsest.backends.requested import request_id
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import Selection, SettleRequest
-from palimpsest.requested import request_id
 from tests.facade.test_evidence import COMPOSED, NEWER, OLDER, asking_about_all
 
 

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest import Palimpsest, RefusedError, local_gateway, store
-from palimpsest.commands.rendering import _reason
+from palimpsest import Palimpsest, RefusedError
+from palimpsest.api import store
+from palimpsest.backends import embedded as local_gateway
+from palimpsest.cli.rendering import _reason
 from palimpsest.contracts.events import Decided, Embedded, Vector
 from palimpsest.contracts.wire import decode
 from palimpsest.streams.embedder import load_engine
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.retrieval import coverage
+from palimpsest.streams.search.scope_index import coverage
 from tests.stub_engine import LONGEST, BeforeWindows, load_stub, windows_of
 
 FILL = [f"filler{n}" for n in range(3 * LONGEST)]

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 from palimpsest import Palimpsest
-from palimpsest.local_gateway import LocalGateway
+from palimpsest.backends.embedded import LocalGateway
 from palimpsest.streams.embedded.inbox import Inbox
 
 THREADS = 60

@@ -9,9 +9,11 @@ from threading import Timer
 
 import pytest
 
-from palimpsest import Palimpsest, StoreError, local_gateway, store
+from palimpsest import Palimpsest, StoreError
+from palimpsest.api import store
+from palimpsest.backends import embedded as local_gateway
 from palimpsest.contracts.errors import TransientError
-from palimpsest.paths import LOG_FILE
+from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedder import Engine
 from palimpsest.streams.log import database

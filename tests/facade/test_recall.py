@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from palimpsest import Palimpsest, RefusedError, local_gateway
+from palimpsest import Palimpsest, RefusedError
+from palimpsest.backends import embedded as local_gateway
 from palimpsest.contracts.requests import Selection
-from palimpsest.projections import recall as recalling
+from palimpsest.projections.recall import from_ledger as recalling
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.policies import load_policy
 

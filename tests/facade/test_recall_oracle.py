@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from palimpsest import Palimpsest, RefusedError, local_gateway, recalling
+from palimpsest import Palimpsest, RefusedError
+from palimpsest.backends import embedded as local_gateway
 from palimpsest.contracts.requests import Selection
 from palimpsest.contracts.shown import Recalled
-from palimpsest.projections import recall_lance
+from palimpsest.projections.recall import from_lance as recall_lance
+from palimpsest.queries import recall as recalling
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.guard import compare, read

@@ -12,6 +12,7 @@ from uuid import uuid4
 import pytest
 
 from palimpsest import Palimpsest
+from palimpsest.api.store import Offer
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Refused, Unchanged
 from palimpsest.contracts.evidence import Verdict
@@ -41,7 +42,6 @@ from palimpsest.contracts.requests import (
     WithdrawRequest,
 )
 from palimpsest.contracts.wire import decode, encode
-from palimpsest.store import Offer
 from palimpsest.streams.embedder import DEFAULT_MODEL
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write import answered

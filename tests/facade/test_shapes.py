@@ -8,12 +8,12 @@ from typing import Any, get_args
 import pytest
 
 from palimpsest import Palimpsest
+from palimpsest.api.store import MOST_RECALLED
 from palimpsest.contracts.answers import Checked
 from palimpsest.contracts.events import FirstDecision
-from palimpsest.duplicates import dedup_result, duplicate_check, hash_tag, reason_of
-from palimpsest.exchange import _header, text_of
-from palimpsest.nearest import MORE, nearest_of
-from palimpsest.store import MOST_RECALLED
+from palimpsest.integrations.nearest import MORE, nearest_of
+from palimpsest.jobs.log_files import _header, text_of
+from palimpsest.queries.duplicates import dedup_result, duplicate_check, hash_tag, reason_of
 
 CHECKED: dict[str, Any] = {
     "result": "decided",

@@ -12,11 +12,11 @@ from uuid import UUID
 import pytest
 
 from palimpsest.contracts.errors import InvalidInputError
-from palimpsest.ingesting import FIRST_ROWS, NAMED, Summary, _wrong, to_inputs
-from palimpsest.reviewing import ReviewResult
+from palimpsest.jobs.ingest import FIRST_ROWS, NAMED, Summary, _wrong, to_inputs
+from palimpsest.jobs.review import ReviewResult
+from palimpsest.jobs.wrong_files import MOST_NAMED, advice
 from palimpsest.streams.intake import Prepared, RawRow
 from palimpsest.streams.write.inputs import Outcome
-from palimpsest.wrong_files import MOST_NAMED, advice
 
 
 def invalid(number: int) -> Outcome:

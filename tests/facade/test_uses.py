@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
-from palimpsest import Palimpsest, local_gateway, uses
+from palimpsest import Palimpsest
+from palimpsest.backends import access_log as uses
+from palimpsest.backends import embedded as local_gateway
 from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.contracts.events import Accessed
 from palimpsest.contracts.policy import Decay, Policy, Recall
-from palimpsest.projections import recall as recalling
+from palimpsest.projections.recall import from_ledger as recalling
 from palimpsest.streams.embedded import inbox
 from palimpsest.streams.embedded.inbox import Inbox
 from palimpsest.streams.embedded.lock import WriterLock

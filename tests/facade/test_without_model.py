@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from palimpsest import Palimpsest, RefusedError, UsageError, local_gateway, store
+from palimpsest import Palimpsest, RefusedError, UsageError
+from palimpsest.api import store
+from palimpsest.backends import embedded as local_gateway
 from palimpsest.contracts.errors import ModelError
-from palimpsest.projections import recall
+from palimpsest.projections.recall import from_ledger as recall
 from palimpsest.streams.embedder import EngineMissing, load_engine
 from tests.stub_engine import load_stub
 

@@ -353,7 +353,8 @@ def test_a_child_of_a_process_that_only_made_a_store_can_open_it(tmp_path: Path)
     """What a server does before it forks its workers."""
     program = f"""
 import os, sys
-from palimpsest import Palimpsest, store
+from palimpsest import Palimpsest
+from palimpsest.api import store
 from tests.stub_engine import load_stub
 
 store.load_engine = load_stub

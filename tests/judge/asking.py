@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
+from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.contracts import policy
 from palimpsest.contracts.evidence import Verdict
-from palimpsest.demo_judge import JudgeServer
 from palimpsest.streams.judge.judge import Composed, Judge, Pair, Side
 from palimpsest.streams.judge.settings import JudgeSettings
 

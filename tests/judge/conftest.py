@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.demo_judge import JudgeServer
+from palimpsest.cli.demo.judge import JudgeServer
 from tests.judge.asking import Asking
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from palimpsest.cli.demo.judge import Fault
 from palimpsest.contracts.errors import StoreError, UsageError
-from palimpsest.demo_judge import Fault
 from palimpsest.streams.judge.messages import pairs_payload, tokens
 from palimpsest.streams.judge.models import Usage, model
 from palimpsest.streams.judge.pairs import JudgeAnswer

@@ -15,9 +15,10 @@ from unittest.mock import Mock
 import pytest
 from typer.testing import CliRunner
 
-from palimpsest import demo_judge, demo_rules
-from palimpsest.cli import app
-from palimpsest.demo_judge import MESSAGES, Fault, JudgeServer
+from palimpsest.cli.demo import judge as demo_judge
+from palimpsest.cli.demo import rules as demo_rules
+from palimpsest.cli.demo.judge import MESSAGES, Fault, JudgeServer
+from palimpsest.cli.main import app
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_a_port_that_is_taken_is_reported() -> None:
 
 
 def test_the_command_answers_until_it_is_stopped(tmp_path: Path) -> None:
-    run = "from palimpsest.cli import main; main()"
+    run = "from palimpsest.cli.main import main; main()"
     command = [sys.executable, "-c", run, "--json", "demo-judge", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path, env=os.environ) as ran:
         try:

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
+from palimpsest.cli.demo.judge import Fault
 from palimpsest.contracts.errors import UsageError
-from palimpsest.demo_judge import Fault
 from tests.judge.asking import RETRIES, Asking, pair, side
 
 SAME = pair("Ada has a big dog.", "ada has a big dog")

@@ -9,11 +9,11 @@ from typing import Any, get_args
 import orjson
 import pytest
 
-from palimpsest import demo_rules
+from palimpsest.cli.demo import rules as demo_rules
+from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.contracts.events import Decided, Settled
 from palimpsest.contracts.policy import CosineCheck, Zone
 from palimpsest.contracts.policy import Judge as Rules
-from palimpsest.demo_judge import JudgeServer
 from palimpsest.streams.judge.judge import Composed, Judge, Pair
 from palimpsest.streams.judge.messages import pairs_payload, request, sources_payload
 from palimpsest.streams.judge.prompts import Name, prompt

@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
+from palimpsest.cli.demo.judge import Fault
 from palimpsest.contracts import policy
 from palimpsest.contracts.candidate import MAX_TEXT_BYTES
-from palimpsest.demo_judge import Fault
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.messages import (
     ANSWER_TOKENS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.contracts.evidence import Verdict
-from palimpsest.demo_judge import Fault, JudgeServer
 from palimpsest.streams.judge import storage
 from palimpsest.streams.judge.judge import Composed, Judge
 from palimpsest.streams.judge.storage import FILE, Key, VerdictCache

@@ -13,6 +13,8 @@ from uuid import uuid4
 
 import pytest
 
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.events import Refused, Settled
 from palimpsest.contracts.evidence import Verdict
@@ -28,10 +30,8 @@ from palimpsest.contracts.requests import (
     SettleRequest,
     UnmergeRequest,
 )
-from palimpsest.demo_judge import JudgeServer
-from palimpsest.local_gateway import LocalGateway
-from palimpsest.paths import LOG_FILE
-from palimpsest.store_questions import StoreQuestions
+from palimpsest.jobs.questions import StoreQuestions
+from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.core.questions import settle_question
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.judge.batching import Batcher, BatchSettings

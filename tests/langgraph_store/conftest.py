@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest import Palimpsest, store
+from palimpsest import Palimpsest
+from palimpsest.api import store
 from palimpsest.langgraph import Namespace, PalimpsestStore
 from tests.stub_engine import load_stub
 

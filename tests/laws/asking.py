@@ -23,9 +23,9 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import REQUEST, AnyRequest, MergeRequest, SeparateRequest
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.embedder import DEFAULT_MODEL
-from palimpsest.streams.log.importing import import_lines
+from palimpsest.streams.log.import_log import import_lines
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write.requests import PendingRequest, serve
+from palimpsest.streams.write.serve import PendingRequest, serve
 from tests.laws.oracle import Oracle
 from tests.streams.write.runtime import Runtime
 

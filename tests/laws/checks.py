@@ -40,7 +40,7 @@ from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory
 from palimpsest.streams.core.separations import (
     separated_pair,
 )
-from palimpsest.streams.retrieval import ScopeIndex
+from palimpsest.streams.search.scope_index import ScopeIndex
 from tests.laws.common import (
     Everything,
     accepted,

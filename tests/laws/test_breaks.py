@@ -40,7 +40,7 @@ from palimpsest.streams.core.ledger import Answer, Edge, Entry, Ledger, Memory, 
 from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.core.walk import Due, walk
-from palimpsest.streams.prefetch import Prefetch
+from palimpsest.streams.search.prefetch import Prefetch
 from tests.laws import checks, undoing, world
 from tests.laws.histories import ASKING, arrivals, losses, policies, questions, stories, waiting
 

@@ -21,7 +21,7 @@ from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.neighbour_lookup import NeighbourLookup
-from palimpsest.streams.retrieval import coverage
+from palimpsest.streams.search.scope_index import coverage
 from tests.laws import checks, consequences, undoing, world
 from tests.laws.histories import (
     FEWER,

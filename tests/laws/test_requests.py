@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from palimpsest.contracts.answers import Answer
 from palimpsest.contracts.requests import AnyRequest
-from palimpsest.streams.write import answered, requests
+from palimpsest.streams.write import answered
+from palimpsest.streams.write import serve as requests
 from palimpsest.streams.write.commit import Answered
 from palimpsest.streams.write.writer import Writer
 from tests.laws.asking import KINDS, Story

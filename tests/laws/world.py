@@ -29,10 +29,10 @@ from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.dedupe.by_pairs import by_pairs, combine_command
 from palimpsest.streams.dedupe.run import Run
 from palimpsest.streams.guard import tokens
-from palimpsest.streams.retrieval import vector_of as numbers_of
 from palimpsest.streams.search import cosine
+from palimpsest.streams.search.scope_index import vector_of as numbers_of
+from palimpsest.streams.write.handlers.session_end import consolidated
 from palimpsest.streams.write.recompose import recompose
-from palimpsest.streams.write.session_end import consolidated
 from tests.projections import oracle
 
 POINTS = 12

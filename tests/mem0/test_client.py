@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.serve.endpoint import Endpoint, read_endpoint
-from palimpsest.serve.starting import ready_server
+from palimpsest.server.endpoint import Endpoint, read_endpoint
+from palimpsest.server.starting import ready_server
 from tests.docs.pages import ROOT, blocks
 from tests.serve.child import PROGRAM
 

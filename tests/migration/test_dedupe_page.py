@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pytest
 
-from palimpsest.dedupe_page import (
+from palimpsest.cli.dedupe_report import (
     LONGEST,
     MOST_CLUSTERS,
     MOST_EXAMPLES,
@@ -18,7 +18,7 @@ from palimpsest.dedupe_page import (
     clusters,
     drawn,
 )
-from palimpsest.projections.figures import Scored
+from palimpsest.projections.duckdb.activity import Scored
 from palimpsest.streams.dedupe.run import Pairing
 from palimpsest.streams.policies import load_policy
 from tests.cli.conftest import CommandLine

@@ -15,10 +15,11 @@ import pytest
 from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
-from palimpsest import Palimpsest, store
+from palimpsest import Palimpsest
+from palimpsest.api import store
+from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.contracts.errors import RefusedError
-from palimpsest.demo_judge import JudgeServer
-from palimpsest.importing import bring_in, look_at, spooled
+from palimpsest.jobs.import_source import bring_in, look_at, spooled
 from palimpsest.sources import Place, open_source
 from palimpsest.sources.chroma import DOCUMENT, FILE
 from palimpsest.streams.core.text import verbatim

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from palimpsest.output import Output
+from palimpsest.process.output import Output
 from palimpsest.sources import copies
 from palimpsest.sources.mapping import as_vector
 from palimpsest.streams.embedder import DEFAULT_MODEL

@@ -18,9 +18,10 @@ import lancedb
 import numpy as np
 import pytest
 
-from palimpsest import Palimpsest, store
+from palimpsest import Palimpsest
+from palimpsest.api import store
 from palimpsest.contracts.errors import UsageError
-from palimpsest.importing import bring_in, look_at, spooled
+from palimpsest.jobs.import_source import bring_in, look_at, spooled
 from palimpsest.sources import Item, Place, guessed, spool
 from palimpsest.sources.known_vectors import WAITING, KnownVectors, lowest_agreement
 from palimpsest.sources.mapping import Array

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.output import Output
+from palimpsest.process.output import Output
 from palimpsest.sources.mapping import as_vector, guessed, value_of, vector_like, with_value
 from tests.cli.conftest import CommandLine
 from tests.migration.conftest import brought

@@ -15,10 +15,14 @@ from typing import Any
 import lancedb
 import pytest
 
-from palimpsest import Palimpsest, importing, local_gateway, projecting, store
-from palimpsest.paths import PROJECTIONS_FOLDER
-from palimpsest.projecting import ProjectorProcess
-from palimpsest.projections.segments import reached
+from palimpsest import Palimpsest
+from palimpsest.api import store
+from palimpsest.backends import embedded as local_gateway
+from palimpsest.backends import projector_process as projecting
+from palimpsest.backends.projector_process import ProjectorProcess
+from palimpsest.jobs import import_source as importing
+from palimpsest.process.paths import PROJECTIONS_FOLDER
+from palimpsest.projections.duckdb.segments import reached
 from palimpsest.streams.embedded import pipeline
 from palimpsest.streams.embedded.lock import LOCK_FILE
 from palimpsest.streams.embedder import DEFAULT_MODEL
@@ -220,7 +224,10 @@ def test_a_rebuild_during_the_import_is_whole(source: Path, tmp_path: Path) -> N
 IMPORTING = """
 import os, signal, sys
 from pathlib import Path
-from palimpsest import Palimpsest, importing, projecting, store
+from palimpsest import Palimpsest
+from palimpsest.jobs import import_source as importing
+from palimpsest.backends import projector_process as projecting
+from palimpsest.api import store
 from palimpsest.streams.embedded import pipeline
 from palimpsest.streams.embedder import DEFAULT_MODEL
 from tests.stub_engine import load_stub
@@ -267,7 +274,7 @@ def wait_until_free(folder: Path) -> None:
 
 WAITED = """
         import time
-        from palimpsest.projections.segments import reached
+        from palimpsest.projections.duckdb.segments import reached
         while not reached(folder / "projections"):
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGKILL)

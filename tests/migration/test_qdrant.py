@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.output import Output
+from palimpsest.process.output import Output
 from palimpsest.sources.contract import Place
 from palimpsest.sources.copies import Edit, write_copy
 from palimpsest.sources.mapping import FieldMapping

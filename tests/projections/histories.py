@@ -45,8 +45,8 @@ from palimpsest.contracts.evidence import Answer, Neighbour, Verdict
 from palimpsest.contracts.identity import candidate_id, digest, invalid_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.wire import Recorded
-from palimpsest.projections.changes import Changes
-from palimpsest.projections.rows import Rows
+from palimpsest.projections.base.changes import Changes
+from palimpsest.projections.base.rows import Rows
 from palimpsest.streams.core import text as forms
 from palimpsest.streams.core.decide import execute
 from palimpsest.streams.core.ledger import Entry, Ledger

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from palimpsest.contracts.shown import Recalled
-from palimpsest.projections import recall_lance
-from palimpsest.projections.filters import Filter
-from palimpsest.projections.hits import RecallOptions
-from palimpsest.projections.recall import Query, Recollection
+from palimpsest.projections.recall import from_lance as recall_lance
+from palimpsest.projections.recall.filter import Filter
+from palimpsest.projections.recall.from_ledger import Query, Recollection
+from palimpsest.projections.recall.hits import RecallOptions
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
 from tests.projections.histories import MemoryLog

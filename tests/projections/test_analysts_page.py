@@ -9,8 +9,8 @@ from unittest.mock import patch
 
 import pytest
 
-from palimpsest.projections import analysts
-from palimpsest.projections.analysts import ensure_views, query
+from palimpsest.projections.duckdb import queries as analysts
+from palimpsest.projections.duckdb.queries import ensure_views, query
 from palimpsest.projections.projector import Projector
 from tests.light import comment_on_columns
 from tests.projections.histories import History

@@ -37,11 +37,11 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.contracts.evidence import Answer, Evidence, Neighbour, Verdict
 from palimpsest.contracts.identity import candidate_id
-from palimpsest.projections.analysts import query
+from palimpsest.projections.duckdb.queries import query
+from palimpsest.projections.duckdb.segments import MANIFEST, listed
+from palimpsest.projections.duckdb.tables import LAYOUT
 from palimpsest.projections.projector import Projector
-from palimpsest.projections.segments import MANIFEST, listed
-from palimpsest.projections.tables import LAYOUT
-from palimpsest.projections.timeline import Timeline
+from palimpsest.projections.shown.timeline import Timeline
 from palimpsest.projections.verify import verify
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.separations import statement_on

@@ -9,11 +9,11 @@ import pytest
 
 from palimpsest.contracts.commands import Merge, Reinstate, Retract, Unmerge
 from palimpsest.contracts.events import Vector
-from palimpsest.projections.changes import MANY_MEMBERS, Changes
-from palimpsest.projections.folding import folded, owner_rows
-from palimpsest.projections.rows import DistinctState, Gone, MemoryState, Rows
-from palimpsest.projections.totals import Total
-from palimpsest.projections.vectors import Numbers, Packed
+from palimpsest.projections.base.changes import MANY_MEMBERS, Changes
+from palimpsest.projections.base.rows import DistinctState, Gone, MemoryState, Rows
+from palimpsest.projections.base.totals import Total
+from palimpsest.projections.base.vectors import Numbers, Packed
+from palimpsest.projections.fold import folded, owner_rows
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
 from tests.core.spec import given, say

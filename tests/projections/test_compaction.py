@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from palimpsest.projections.columns import Table
-from palimpsest.projections.compaction import FEWEST, MOST, compact, crowded, retire
+from palimpsest.projections.base.columns import Table
+from palimpsest.projections.base.source import no_effect
+from palimpsest.projections.duckdb.compaction import FEWEST, MOST, compact, crowded, retire
+from palimpsest.projections.duckdb.segments import Segment, SegmentWriter, chain, listed
+from palimpsest.projections.duckdb.tables import TABLES
 from palimpsest.projections.projector import Projector
-from palimpsest.projections.segments import Segment, SegmentWriter, chain, listed
-from palimpsest.projections.source import no_effect
-from palimpsest.projections.tables import TABLES
 from tests.projections.histories import History
 
 

@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from palimpsest.projections.files import CHUNK, checksum
-from palimpsest.projections.lance import LanceStore
-from palimpsest.projections.lance_files import STATE
+from palimpsest.projections.base.files import CHUNK, checksum
+from palimpsest.projections.duckdb.segments import MANIFEST, Segment, _described, listed
+from palimpsest.projections.lancedb.files import STATE
+from palimpsest.projections.lancedb.store import LanceStore
 from palimpsest.projections.projector import Projector
-from palimpsest.projections.segments import MANIFEST, Segment, _described, listed
 from palimpsest.projections.verify import verify
 from tests.projections.histories import History, MemoryLog
 

@@ -8,11 +8,12 @@ import orjson
 import pytest
 
 from palimpsest.contracts.wire import decode
-from palimpsest.projections import lance, tables
-from palimpsest.projections.analysts import query
-from palimpsest.projections.lance_files import STATE
+from palimpsest.projections.duckdb import tables
+from palimpsest.projections.duckdb.queries import query
+from palimpsest.projections.duckdb.segments import MANIFEST, listed
+from palimpsest.projections.lancedb import store as lance
+from palimpsest.projections.lancedb.files import STATE
 from palimpsest.projections.projector import Projector
-from palimpsest.projections.segments import MANIFEST, listed
 from palimpsest.projections.verify import verify
 from tests.projections.histories import MemoryLog
 from tests.projections.test_oracle import wrong

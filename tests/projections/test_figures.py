@@ -22,8 +22,7 @@ from palimpsest.contracts.commands import (
 )
 from palimpsest.contracts.events import Decided
 from palimpsest.contracts.evidence import Verdict
-from palimpsest.projections.analysts import query
-from palimpsest.projections.figures import (
+from palimpsest.projections.duckdb.activity import (
     WHOLE,
     JudgeDay,
     Owners,
@@ -33,8 +32,9 @@ from palimpsest.projections.figures import (
     outcomes,
     refused_since,
 )
+from palimpsest.projections.duckdb.queries import query
+from palimpsest.projections.duckdb.segments import listed
 from palimpsest.projections.projector import Projector
-from palimpsest.projections.segments import listed
 from tests.projections.histories import History
 
 LONG = timedelta(days=400)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from palimpsest.contracts.errors import StoreError
-from palimpsest.projections.files import store_errors
+from palimpsest.projections.base.files import store_errors
 
 LANCE = (
     "lance error: LanceError(IO): {what}, /build/.cargo/registry/src/index-0a1b/lance-file-13.0.0"

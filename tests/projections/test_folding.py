@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from palimpsest.projections import folding
+from palimpsest.projections import fold as folding
 from tests.projections.histories import History
 
 

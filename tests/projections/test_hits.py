@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from palimpsest.contracts.shown import Recalled
-from palimpsest.projections.folding_hits import Folding
-from palimpsest.projections.hits import RecallOptions
-from palimpsest.projections.recall import Recollection
+from palimpsest.projections.recall.collapse import Folding
+from palimpsest.projections.recall.from_ledger import Recollection
+from palimpsest.projections.recall.hits import RecallOptions
 from tests.core.spec import ASK, PLAIN, History, given, retract
 from tests.streams.dedupe.test_by_tokens import at
 
@@ -43,7 +43,7 @@ def test_what_is_folded_into_the_last_hit_is_looked_for_after_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Not among those that are nearer to the question: these are hits already."""
-    monkeypatch.setattr("palimpsest.projections.recall.LOOKED_AT", 2)
+    monkeypatch.setattr("palimpsest.projections.recall.from_ledger.LOOKED_AT", 2)
     history = given(
         *(at(f"n{number}", f"{number} dogs bark", number) for number in range(3)),
         at("a", CATS, 60),

@@ -9,9 +9,9 @@ import pytest
 from palimpsest.contracts.commands import Confirm
 from palimpsest.contracts.events import AnyEvent, Join
 from palimpsest.contracts.wire import Recorded
-from palimpsest.projections.filters import Filter, same_json
-from palimpsest.projections.in_words import _speaks, did
-from palimpsest.projections.timeline import Timeline
+from palimpsest.projections.recall.filter import Filter, same_json
+from palimpsest.projections.shown.sentences import _speaks, did
+from palimpsest.projections.shown.timeline import Timeline
 from tests.core.spec import (
     ASK,
     KEEP,

@@ -7,7 +7,7 @@ from pathlib import Path
 import lancedb
 import pytest
 
-from palimpsest.projections import lance
+from palimpsest.projections.lancedb import store as lance
 from palimpsest.projections.projector import Projector
 from palimpsest.projections.verify import verify
 from tests.projections.histories import History

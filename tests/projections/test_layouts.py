@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from palimpsest.contracts.identity import digest
-from palimpsest.projections import lance, tables
-from palimpsest.projections.lance_tables import LANCE_TABLES
-from palimpsest.projections.tables import TABLES
+from palimpsest.projections.duckdb import tables
+from palimpsest.projections.duckdb.tables import TABLES
+from palimpsest.projections.lancedb import store as lance
+from palimpsest.projections.lancedb.tables import LANCE_TABLES
 
 CHANGED = "the columns are not those of this layout: raise LAYOUT, and say here what they are now"
 

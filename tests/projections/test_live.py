@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from palimpsest.contracts.events import AnyEvent
-from palimpsest.projections.changes import Changes
+from palimpsest.projections.base.changes import Changes
 from palimpsest.projections.live import LiveProjections
 from palimpsest.projections.verify import verify
 from palimpsest.streams.core.touched import Touched

@@ -27,14 +27,14 @@ from palimpsest.contracts.events import (
     PolicySetData,
     Vector,
 )
-from palimpsest.projections import lance
+from palimpsest.projections.base.models import Models
+from palimpsest.projections.base.vectors import Numbers, Packed, decoded, numbers_of, of_dimension
 from palimpsest.projections.batch import batches
 from palimpsest.projections.compare import Comparison, compare_lance
-from palimpsest.projections.lance import LanceStore, read_state
-from palimpsest.projections.lance_files import STATE
-from palimpsest.projections.models import Models
+from palimpsest.projections.lancedb import store as lance
+from palimpsest.projections.lancedb.files import STATE
+from palimpsest.projections.lancedb.store import LanceStore, read_state
 from palimpsest.projections.projector import Projector
-from palimpsest.projections.vectors import Numbers, Packed, decoded, numbers_of, of_dimension
 from palimpsest.projections.verify import verify
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
@@ -219,7 +219,7 @@ def test_no_split_into_batches_changes_a_row(
     ends = data.draw(st.sets(st.sampled_from(positions), min_size=2, max_size=4), "batches end at")
     above = tmp_path_factory.mktemp("split")
     whole = built(above / "whole", log, [])
-    with patch("palimpsest.projections.folding.ROWS_AT_ONCE", 1):
+    with patch("palimpsest.projections.fold.ROWS_AT_ONCE", 1):
         parts = built(above / "parts" / "lancedb", log, sorted(ends))
     found = Comparison()
     compare_lance(whole, parts.parent, found)

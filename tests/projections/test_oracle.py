@@ -22,11 +22,11 @@ from palimpsest.contracts.evidence import Cue
 from palimpsest.contracts.identity import NAMESPACE
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.wire import encode
-from palimpsest.projections import changes
-from palimpsest.projections.analysts import queries
-from palimpsest.projections.lance import FOLDER, read_state
+from palimpsest.projections.base import changes
+from palimpsest.projections.duckdb.queries import queries
+from palimpsest.projections.duckdb.views import Place, views
+from palimpsest.projections.lancedb.store import FOLDER, read_state
 from palimpsest.projections.projector import Projector
-from palimpsest.projections.views import Place, views
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
 from tests.laws.common import accepted, unmerged

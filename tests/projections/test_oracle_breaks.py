@@ -13,18 +13,12 @@ import pytest
 from msgspec import structs
 
 from palimpsest.contracts.events import Joined, Redecided, Settled
-from palimpsest.projections import (
-    analysts,
-    audit,
-    batch,
-    changes,
-    facts,
-    lance_tables,
-    tables,
-    totals,
-    views,
-)
-from palimpsest.projections.rows import CandidateState, Fact, Gone, MemoryState
+from palimpsest.projections import batch
+from palimpsest.projections.base import changes, totals
+from palimpsest.projections.base.rows import CandidateState, Fact, Gone, MemoryState
+from palimpsest.projections.duckdb import audit, facts, tables, views
+from palimpsest.projections.duckdb import queries as analysts
+from palimpsest.projections.lancedb import tables as lance_tables
 from palimpsest.streams.core import evolve, faces, graph
 from palimpsest.streams.core.ledger import Edge, Entry, Memory
 from palimpsest.streams.core.touched import Touched

@@ -13,12 +13,13 @@ import pytest
 
 from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.contracts.wire import Recorded
-from palimpsest.projections import compaction, lance
-from palimpsest.projections.analysts import queries
 from palimpsest.projections.batch import batches
-from palimpsest.projections.duck import DuckStore
+from palimpsest.projections.duckdb import compaction
+from palimpsest.projections.duckdb.queries import queries
+from palimpsest.projections.duckdb.segments import chain, listed
+from palimpsest.projections.duckdb.store import DuckStore
+from palimpsest.projections.lancedb import store as lance
 from palimpsest.projections.projector import Projector
-from palimpsest.projections.segments import chain, listed
 from palimpsest.projections.verify import verify
 from tests.projections.histories import History, MemoryLog
 
@@ -52,7 +53,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything that otherwise happens after many commits happens after a few."""
     monkeypatch.setattr(compaction, "FEWEST", 3)
     monkeypatch.setattr(compaction, "GRACE_SECONDS", 0.0)
-    monkeypatch.setattr("palimpsest.projections.duck.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("palimpsest.projections.duckdb.store.GRACE_SECONDS", 0.0)
     monkeypatch.setattr(lance, "FRAGMENTED", 3)
     monkeypatch.setattr(lance, "INDEXED_FROM", 8)
 
@@ -260,7 +261,7 @@ def test_a_failure_is_raised_and_the_next_start_repairs(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("palimpsest.projections.lance.replace_json", full)
+        patch.setattr("palimpsest.projections.lancedb.store.replace_json", full)
         projector.submit(history.take())
         with pytest.raises(StoreError, match="the disk is full"):
             projector.flush()
@@ -282,7 +283,7 @@ def test_a_failure_that_nobody_was_told_of_is_in_the_report_of_the_next_start(
 
     failed = Event()
     with monkeypatch.context() as patch:
-        patch.setattr("palimpsest.projections.lance.replace_json", full)
+        patch.setattr("palimpsest.projections.lancedb.store.replace_json", full)
         projector.submit(history.take())
         projector.when_quiet(failed.set)
         assert failed.wait(60)

@@ -17,14 +17,14 @@ from palimpsest.contracts.commands import Access, Merge, Restore, Retract, Separ
 from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.contracts.events import Composition, Vector
 from palimpsest.contracts.evidence import Verdict
-from palimpsest.projections import recall_lance
-from palimpsest.projections.analysts import query
-from palimpsest.projections.filters import Filter
-from palimpsest.projections.folding_hits import Folding
-from palimpsest.projections.hits import RecallOptions
+from palimpsest.projections.base.vectors import decoded
+from palimpsest.projections.duckdb.queries import query
 from palimpsest.projections.projector import Projector
-from palimpsest.projections.recall import DECIMALS, Query
-from palimpsest.projections.vectors import decoded
+from palimpsest.projections.recall import from_lance as recall_lance
+from palimpsest.projections.recall.collapse import Folding
+from palimpsest.projections.recall.filter import Filter
+from palimpsest.projections.recall.from_ledger import DECIMALS, Query
+from palimpsest.projections.recall.hits import RecallOptions
 from palimpsest.streams.core.ledger import Ledger
 from tests.projections.histories import DIMENSION, STANDARD, History, content_of, vector_of
 from tests.projections.recalled import recall, recall_as_of, recall_both

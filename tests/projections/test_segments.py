@@ -10,15 +10,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from palimpsest.projections import segments
-from palimpsest.projections.segments import (
+from palimpsest.projections.duckdb import segments
+from palimpsest.projections.duckdb.segments import (
     MANIFEST,
     Segment,
     SegmentWriter,
     chain,
     next_generation,
 )
-from palimpsest.projections.tables import LAYOUT, REVIEWS
+from palimpsest.projections.duckdb.tables import LAYOUT, REVIEWS
 
 
 def _rows(first: int, count: int) -> pa.Table:

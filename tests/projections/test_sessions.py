@@ -10,7 +10,7 @@ import pytest
 from palimpsest.contracts.commands import Compact, Merge, Retract
 from palimpsest.contracts.events import Compacted
 from palimpsest.projections.projector import Projector
-from palimpsest.projections.sessions import own_memories, own_of
+from palimpsest.projections.recall.session import own_memories, own_of
 from palimpsest.streams.core.ledger import Ledger
 from tests.projections.histories import DIMENSION, History
 from tests.projections.recalled import recall, recall_as_of

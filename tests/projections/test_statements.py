@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from palimpsest import Palimpsest
-from palimpsest.asynchronous import AsyncPalimpsest
-from palimpsest.cli import app
+from palimpsest.api.asynchronous import AsyncPalimpsest
+from palimpsest.cli.main import app
 from palimpsest.contracts.errors import PalimpsestError
-from palimpsest.projections.analysts import ensure_views, query
+from palimpsest.projections.duckdb.queries import ensure_views, query
 
 SEGMENTS = "{store}/projections/segments"
 

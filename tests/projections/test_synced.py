@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.projections.analysts import ensure_views
-from palimpsest.projections.files import replace_json
-from palimpsest.projections.segments import FOLDER, SegmentWriter
-from palimpsest.projections.views import FILE
+from palimpsest.projections.base.files import replace_json
+from palimpsest.projections.duckdb.queries import ensure_views
+from palimpsest.projections.duckdb.segments import FOLDER, SegmentWriter
+from palimpsest.projections.duckdb.views import FILE
 
 
 class Disk:

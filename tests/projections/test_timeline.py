@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from palimpsest.contracts.wire import Recorded
-from palimpsest.projections.timeline import Timeline
+from palimpsest.projections.shown.timeline import Timeline
 from tests.core.spec import (
     ASK,
     KEEP,

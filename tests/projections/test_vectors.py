@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from palimpsest.contracts.events import Vector
-from palimpsest.projections.vectors import Packed
+from palimpsest.projections.base.vectors import Packed
 
 
 def _vector(numbers: list[float]) -> Vector:

@@ -28,11 +28,11 @@ from palimpsest.contracts.commands import (
 from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.contracts.events import Composition
 from palimpsest.contracts.evidence import Verdict
-from palimpsest.projections import analysts
-from palimpsest.projections.analysts import ensure_views, query, views_file, write_views
+from palimpsest.projections.duckdb import queries as analysts
+from palimpsest.projections.duckdb.queries import ensure_views, query, views_file, write_views
+from palimpsest.projections.duckdb.segments import FOLDER, listed
+from palimpsest.projections.duckdb.views import Place, views
 from palimpsest.projections.projector import Projector
-from palimpsest.projections.segments import FOLDER, listed
-from palimpsest.projections.views import Place, views
 from tests.projections.histories import History, content_of
 
 NEAR = ("The ferry leaves at noon.", "The ferry leaves at noon")
@@ -408,7 +408,7 @@ def test_queries_at_once_have_an_instance_each(tmp_path: Path) -> None:
 FORKS = """
 import os, sys
 from pathlib import Path
-from palimpsest.projections.analysts import _waiting, query
+from palimpsest.projections.duckdb.queries import (_waiting, query)
 folder = Path(sys.argv[1])
 assert query(folder, "SELECT 1 AS n") and _waiting
 if (child := os.fork()) == 0:

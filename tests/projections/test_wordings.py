@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from palimpsest.contracts.policy import Absent
-from palimpsest.projections.wordings import Weighing, displaced, shown_memory, state_of
+from palimpsest.projections.shown.memory import Weighing, displaced, shown_memory, state_of
 from tests.core.spec import (
     ASK,
     KEEP,

@@ -23,13 +23,19 @@ from typing import Any
 
 import typer.main
 
-from palimpsest import cli, local_gateway, store, store_questions
-from palimpsest.projections import compaction, duck, lance, projector
+from palimpsest.api import store
+from palimpsest.backends import embedded as local_gateway
+from palimpsest.cli import main as cli
+from palimpsest.jobs import questions as store_questions
+from palimpsest.projections import projector
+from palimpsest.projections.duckdb import compaction
+from palimpsest.projections.duckdb import store as duck
+from palimpsest.projections.lancedb import store as lance
 from palimpsest.projections.live import LiveProjections
 from palimpsest.streams.embedded import pipeline
 from palimpsest.streams.embedded.session import Session
 from palimpsest.streams.judge import storage
-from palimpsest.streams.write import requests
+from palimpsest.streams.write import serve as requests
 from tests.light import lighten
 from tests.stub_engine import load_stub
 
@@ -86,7 +92,7 @@ def _ends_of_children() -> socket.socket:
 def _prepare() -> None:
     """What each child would do anew, and nothing in it differs."""
     lighten()
-    for module in ("lancedb.query", "pyarrow.parquet", "palimpsest.settings"):
+    for module in ("lancedb.query", "pyarrow.parquet", "palimpsest.settings.settings"):
         import_module(module)
     warnings.filterwarnings("ignore", message="lancedb fork support")
     typer.main.get_command(cli.app)

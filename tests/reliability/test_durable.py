@@ -17,7 +17,7 @@ import orjson
 import pytest
 
 from palimpsest import Palimpsest, StoreError, TransientError, UsageError
-from palimpsest.projections.segments import listed
+from palimpsest.projections.duckdb.segments import listed
 from palimpsest.streams.embedded.lock import WriterLock
 from tests.reliability.rows import rows
 from tests.reliability.test_sessions import opened, with_effect

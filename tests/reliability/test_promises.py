@@ -18,7 +18,7 @@ from tests.reliability.processes import Forge, outcome
 from tests.reliability.rows import ROWS, Row, rows, write
 from tests.streams.write.runtime import memories
 
-MAIN = "from palimpsest.cli import main; main()"
+MAIN = "from palimpsest.cli.main import main; main()"
 
 
 def test_the_same_file_twice_leaves_every_count_the_same(

@@ -12,11 +12,14 @@ from typing import Any
 
 import pytest
 
-from palimpsest import Palimpsest, folding_process, projecting, store
-from palimpsest.folding_process import FoldingProcess
+from palimpsest import Palimpsest
+from palimpsest.api import store
+from palimpsest.backends import fold_process as folding_process
+from palimpsest.backends import projector_process as projecting
+from palimpsest.backends.fold_process import FoldingProcess
 from palimpsest.projections import sharing
 from palimpsest.projections.batch import Batch
-from palimpsest.projections.segments import listed
+from palimpsest.projections.duckdb.segments import listed
 from palimpsest.projections.sharing import Part
 from palimpsest.streams.log.log import Log
 from tests.docs.pages import ROOT
@@ -174,7 +177,9 @@ def test_what_is_wrong_with_the_log_is_raised_and_changes_nothing(folder: Path) 
 
 PARENT = """
 import sys, time
-from palimpsest import Palimpsest, folding_process, projecting
+from palimpsest import Palimpsest
+from palimpsest.backends import fold_process as folding_process
+from palimpsest.backends import projector_process as projecting
 from palimpsest.projections import sharing
 sharing.MANY_EVENTS = sharing.EVENTS_AT_ONCE = 10
 projecting.usable_cores = lambda: 2

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from palimpsest.serve.endpoint import Endpoint
-from palimpsest.serve.starting import connect, ready_server
+from palimpsest.server.endpoint import Endpoint
+from palimpsest.server.starting import connect, ready_server
 from tests.reliability.processes import Child, Forge, until
 
 KILLS = int(os.environ.get("PALIMPSEST_KILLS", "3"))

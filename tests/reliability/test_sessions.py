@@ -13,16 +13,16 @@ from uuid import uuid4
 import orjson
 import pytest
 
-from palimpsest import local_gateway
+from palimpsest.api.store import Palimpsest
+from palimpsest.backends import embedded as local_gateway
+from palimpsest.backends.embedded import LocalGateway, Wait
 from palimpsest.contracts.errors import InvalidInputError, RefusedError
 from palimpsest.contracts.events import PolicySet
 from palimpsest.contracts.identity import digest
 from palimpsest.contracts.requests import ConfirmRequest, Selection
-from palimpsest.ingesting import to_inputs
-from palimpsest.local_gateway import LocalGateway, Wait
-from palimpsest.paths import LOG_FILE
+from palimpsest.jobs.ingest import to_inputs
+from palimpsest.process.paths import LOG_FILE
 from palimpsest.projections.live import LiveProjections
-from palimpsest.store import Palimpsest
 from palimpsest.streams.embedded import session as sessions
 from palimpsest.streams.embedded.inbox import Inbox, pack
 from palimpsest.streams.embedded.lock import WriterLock

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.contracts.events import Decided, Settled
-from palimpsest.demo_judge import JudgeServer
 from palimpsest.streams.log.log import Log
 from tests.reliability.processes import Forge
 from tests.reliability.rows import write

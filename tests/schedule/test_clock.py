@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from palimpsest.commands.schedule import describe_step
+from palimpsest.cli.commands.schedule import describe_step
 from palimpsest.contracts.errors import RefusedError, TransientError
-from palimpsest.scheduling import RETRY_SECONDS, Schedule, Scheduler, StepDone
-from palimpsest.settings import read_settings
+from palimpsest.settings.schedule import RETRY_SECONDS, Schedule, Scheduler, StepDone
+from palimpsest.settings.settings import read_settings
 
 OSLO = Schedule(zone="Europe/Oslo", dedupe="03:00")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from palimpsest import cli
-from palimpsest.interrupts import end_on_signals
+from palimpsest.cli import main as cli
+from palimpsest.process.signals import end_on_signals
 
 PROGRAM = (sys.executable, "-m", "tests.serve.child")
 
@@ -16,7 +16,7 @@ def main() -> None:
     if not {"serve", "import"}.isdisjoint(sys.argv):
         _without_a_model()
     else:
-        from palimpsest.serve import starting
+        from palimpsest.server import starting
 
         vars(starting)["PROGRAM"] = PROGRAM
     cli.main()
@@ -26,7 +26,7 @@ def _without_a_model() -> None:
     from tests.light import lighten
 
     lighten()
-    from palimpsest import store
+    from palimpsest.api import store
     from tests.stub_engine import load_stub
 
     vars(store)["load_engine"] = load_stub

@@ -12,10 +12,11 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from palimpsest import AsyncPalimpsest, store
-from palimpsest.serve.app import App
-from palimpsest.serve.gate import Limits
-from palimpsest.serve_settings import Role, Token
+from palimpsest import AsyncPalimpsest
+from palimpsest.api import store
+from palimpsest.server.gate import Limits
+from palimpsest.server_process.app import App
+from palimpsest.settings.serve import Role, Token
 from tests.stub_engine import load_stub
 
 Answer = TypeVar("Answer")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from io import BytesIO
 from typing import Any
 
-from palimpsest.serve.endpoint import Endpoint
+from palimpsest.server.endpoint import Endpoint
 
 
 class Script:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import uvicorn
 
-from palimpsest.serve.connections import JoiningTransport, PatientProtocol
-from palimpsest.serve.gate import Limits
-from palimpsest.serve.run import _config, listening
+from palimpsest.server.connections import JoiningTransport, PatientProtocol
+from palimpsest.server.gate import Limits
+from palimpsest.server_process.run import _config, listening
 from tests.serve.conftest import HOST, TOKENS, Server, secret, serving
 
 MEMORIES = "/v1/owners/ada/memories"

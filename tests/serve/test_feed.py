@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from palimpsest.serve import feed
-from palimpsest.serve.bodies import DecisionRow
+from palimpsest.server.bodies import DecisionRow
+from palimpsest.server.http import feed
 from tests.serve.conftest import Server, Use, serving
 from tests.serve.test_mcp import call, client
 

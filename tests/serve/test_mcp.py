@@ -14,7 +14,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from palimpsest.serve.tools import TOOLS
+from palimpsest.server.mcp.tools import TOOLS
 from palimpsest.streams.policies import load_policy
 from tests.serve.conftest import HOST, Server, Use, serving, token
 

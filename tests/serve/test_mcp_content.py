@@ -13,8 +13,8 @@ import pytest
 from mcp import Client
 
 from palimpsest.contracts.requests import Selection
-from palimpsest.serve.prose import DATA, Line, added, fitted, quoted
-from palimpsest.serve.tools import TOOLS
+from palimpsest.server.mcp.prose import DATA, Line, added, fitted, quoted
+from palimpsest.server.mcp.tools import TOOLS
 from palimpsest.streams.write.inputs import Outcome
 from tests.serve.conftest import Server, Use, serving, token
 from tests.serve.test_mcp import client

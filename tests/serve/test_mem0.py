@@ -10,12 +10,12 @@ from typing import Any, cast
 import pytest
 
 from palimpsest.contracts.events import Again
-from palimpsest.serve import mem0
-from palimpsest.serve.intents import Intents
-from palimpsest.serve.mem0 import _added
-from palimpsest.serve.mem0_filters import understood
-from palimpsest.serve.mem0_rows import history_rows
-from palimpsest.serve.problems import ProblemError
+from palimpsest.integrations.mem0 import door as mem0
+from palimpsest.integrations.mem0.door import _added
+from palimpsest.integrations.mem0.filters import understood
+from palimpsest.integrations.mem0.rows import history_rows
+from palimpsest.server.intents import Intents
+from palimpsest.server.problems import ProblemError
 from tests.serve.conftest import Server, Use, displaced
 
 ADD = "/mem0/v3/memories/add/"

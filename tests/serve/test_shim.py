@@ -19,10 +19,10 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from palimpsest import Palimpsest
-from palimpsest.serve import shim as shims
-from palimpsest.serve.endpoint import Endpoint, read_endpoint
-from palimpsest.serve.shim import Shim
-from palimpsest.serve.starting import ready_server
+from palimpsest.server.endpoint import Endpoint, read_endpoint
+from palimpsest.server.mcp import shim as shims
+from palimpsest.server.mcp.shim import Shim
+from palimpsest.server.starting import ready_server
 from tests.serve.child import PROGRAM
 from tests.serve.script import Script
 from tests.serve.test_mcp import call

@@ -17,11 +17,12 @@ from typing import Any, cast
 import pytest
 from typer.testing import CliRunner
 
-from palimpsest import Palimpsest, store
-from palimpsest.cli import app
+from palimpsest import Palimpsest
+from palimpsest.api import store
+from palimpsest.cli.main import app
 from palimpsest.contracts.errors import ModelError, TransientError
-from palimpsest.serve import run, starting
-from palimpsest.serve.endpoint import (
+from palimpsest.server import starting
+from palimpsest.server.endpoint import (
     SERVER_LOCK,
     STARTING_LOCK,
     Endpoint,
@@ -29,10 +30,11 @@ from palimpsest.serve.endpoint import (
     read_endpoint,
     write_endpoint,
 )
-from palimpsest.serve.run import listening, serve
-from palimpsest.serve.starting import _not_started
-from palimpsest.serve_settings import ServeSettings
-from palimpsest.settings import Settings
+from palimpsest.server.starting import _not_started
+from palimpsest.server_process import run
+from palimpsest.server_process.run import listening, serve
+from palimpsest.settings.serve import ServeSettings
+from palimpsest.settings.settings import Settings
 from palimpsest.streams.embedded.lock import WriterLock
 from tests.serve.conftest import TOKENS
 from tests.serve.script import Script
@@ -198,7 +200,9 @@ def test_without_a_model_a_server_ends_where_the_policy_says_so(fails: str, ends
 def test_a_second_server_is_reported_before_it_loads_or_binds_anything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "palimpsest.serve.run", None)  # whoever imports it fails
+    monkeypatch.setitem(
+        sys.modules, "palimpsest.server_process.run", None
+    )  # whoever imports it fails
     held = WriterLock(tmp_path, SERVER_LOCK)
     assert held.try_acquire()
     write_endpoint(tmp_path, Endpoint(url="http://127.0.0.1:7077", pid=1))

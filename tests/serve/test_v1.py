@@ -17,9 +17,9 @@ from palimpsest.contracts.errors import (
     UsageError,
 )
 from palimpsest.contracts.model import Strict
-from palimpsest.serve import openapi
-from palimpsest.serve.operations import Call, Operation
-from palimpsest.serve.problems import MEDIA_TYPE, problem_of
+from palimpsest.server.http import openapi
+from palimpsest.server.http.operations import Call, Operation
+from palimpsest.server.problems import MEDIA_TYPE, problem_of
 from palimpsest.streams.policies import load_policy
 from tests.serve.conftest import Server, Use, displaced
 

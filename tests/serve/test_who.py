@@ -17,22 +17,22 @@ from pydantic import TypeAdapter
 from starlette.datastructures import Headers
 
 from palimpsest import AsyncPalimpsest, UsageError
-from palimpsest.commands.serving import SILENT
+from palimpsest.backends.requested import request_id
+from palimpsest.cli.commands.serving import SILENT
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import Selection, SettleRequest
-from palimpsest.logs import FORM, PrivateFormatter
-from palimpsest.requested import request_id
-from palimpsest.serve.app import App
-from palimpsest.serve.callers import SHOW, Authenticator
-from palimpsest.serve.feed import Feeds
-from palimpsest.serve.gate import OPEN, PAGES
-from palimpsest.serve.hiding import without
-from palimpsest.serve.hosts import Hosts, is_loopback
-from palimpsest.serve.problems import ProblemError
-from palimpsest.serve.run import require_safe
-from palimpsest.serve.tools import TOOLS
-from palimpsest.serve.v1 import all_operations
-from palimpsest.serve_settings import ServeSettings, TokenWatch, read_tokens
+from palimpsest.process.logs import FORM, PrivateFormatter
+from palimpsest.server.callers import SHOW, Authenticator
+from palimpsest.server.gate import OPEN, PAGES
+from palimpsest.server.hiding import without
+from palimpsest.server.hosts import Hosts, is_loopback
+from palimpsest.server.http.feed import Feeds
+from palimpsest.server.http.v1 import all_operations
+from palimpsest.server.mcp.tools import TOOLS
+from palimpsest.server.problems import ProblemError
+from palimpsest.server_process.app import App
+from palimpsest.server_process.run import require_safe
+from palimpsest.settings.serve import ServeSettings, TokenWatch, read_tokens
 from tests.serve.conftest import TOKENS, Server, Use, secret, serving, token
 from tests.serve.test_mcp import client as mcp_client
 

@@ -6,8 +6,8 @@ import pytest
 
 from palimpsest.contracts.evidence import STRONG_CUES, Cue
 from palimpsest.streams.guard import Comparison, compare, read
-from palimpsest.streams.guard.calendar import is_year
-from palimpsest.streams.guard.measures import spelled
+from palimpsest.streams.guard.text.calendar import is_year
+from palimpsest.streams.guard.text.measures import spelled
 
 FOUND = [
     (Cue.NUMBER, "Keeps 3 hens in the garden.", "Keeps 4 hens in the garden."),

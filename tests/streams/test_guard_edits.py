@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from palimpsest.streams.guard import compare, guard_hash, kept_reading, read
-from palimpsest.streams.guard.alignment import MOST_EDITS, explain
-from palimpsest.streams.guard.edits import Edit
+from palimpsest.streams.guard.edits.alignment import MOST_EDITS, explain
+from palimpsest.streams.guard.edits.edit import Edit
+from palimpsest.streams.guard.edits.moves import MOVE
+from palimpsest.streams.guard.edits.table import EDITS
 from palimpsest.streams.guard.kept import SHORT
-from palimpsest.streams.guard.moves import MOVE
-from palimpsest.streams.guard.table import EDITS
 from tests.streams.guard_pairs import DIFFERENT
 
 PAGE = Path(__file__).parents[2] / "docs" / "guard.md"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from palimpsest.contracts.evidence import Cue
 from palimpsest.streams.guard import compare, read
 from palimpsest.streams.guard.places import cue_places
-from palimpsest.streams.guard.words import places, split
+from palimpsest.streams.guard.text.words import places, split
 
 UNKNOWN = {"🍕", "🍣"}
 PAIRS = [

@@ -7,7 +7,8 @@ from unittest.mock import patch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from palimpsest.streams.guard import tokens, words
+from palimpsest.streams.guard import tokens
+from palimpsest.streams.guard.text import words
 
 
 def test_words_are_casefolded_and_stopwords_left_out() -> None:

@@ -27,9 +27,9 @@ from palimpsest.contracts.requests import (
     Selection,
 )
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.retrieval import Reach
+from palimpsest.streams.search.scope_index import Reach
 from palimpsest.streams.write.inputs import Outcome
-from palimpsest.streams.write.requests import execute
+from palimpsest.streams.write.serve import execute
 from tests.streams.write.runtime import Runtime, inputs
 
 WORDS = "one two three four five six seven eight nine ten alpha bravo delta hotel".split()
@@ -190,7 +190,7 @@ def test_another_policy_searches_again_what_could_not_be_searched(
     with Runtime(tmp_path / "log.sqlite", policy=policy) as runtime:
         (first,) = runtime.submit(row_of(1))
         with monkeypatch.context() as meanwhile:
-            meanwhile.setattr("palimpsest.streams.retrieval.ScopeIndex.neighbours", broken)
+            meanwhile.setattr("palimpsest.streams.search.scope_index.ScopeIndex.neighbours", broken)
             assert asked(runtime, runtime.submit(row_of(2, *range(20)))[0]) == ()
         assert asked(runtime, runtime.submit(row_of(3, 0))[0]) == ()
         runtime.writer.use_policy(policy.model_copy(update={"name": "another"}))

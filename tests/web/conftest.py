@@ -11,9 +11,9 @@ import httpx2
 import pytest
 
 from palimpsest import Palimpsest
-from palimpsest.serve.callers import Caller
-from palimpsest.serve_settings import Role
-from palimpsest.web import board
+from palimpsest.server.callers import Caller
+from palimpsest.settings.serve import Role
+from palimpsest.web.board import board
 from palimpsest.web.entering import link_path
 from tests.serve.conftest import Server, _without_a_model, served
 

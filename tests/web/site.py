@@ -20,10 +20,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from palimpsest import Palimpsest
-from palimpsest.serve.endpoint import Endpoint, OnlyServer
-from palimpsest.serve.run import serve
-from palimpsest.serve_settings import ServeSettings
-from palimpsest.web.linking import ask_for_link
+from palimpsest.server.endpoint import Endpoint, OnlyServer
+from palimpsest.server.linking import ask_for_link
+from palimpsest.server_process.run import serve
+from palimpsest.settings.serve import ServeSettings
 from tests.web.conftest import pair_texts
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 
 from palimpsest import Palimpsest
+from palimpsest.backends.requested import request_id
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import Selection, SettleRequest
-from palimpsest.requested import request_id
-from palimpsest.web.answers import Answer, Choice, give, sides
-from palimpsest.web.waiting import Pair, read_pairs
+from palimpsest.web.board.answers import Answer, Choice, give, sides
+from palimpsest.web.board.waiting import Pair, read_pairs
 from tests.web.conftest import own_words, pair_texts, say
 
 JOINED = (own_words(9, 30), f"{own_words(9, 30)}.")

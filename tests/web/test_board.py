@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
+from palimpsest.backends.requested import request_id
 from palimpsest.contracts.evidence import Cue, Verdict
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import SettleRequest
-from palimpsest.requested import request_id
 from palimpsest.streams.guard.places import Place
 from palimpsest.streams.policies import load_policy
-from palimpsest.web import board as boards
-from palimpsest.web.waiting import LEASE_SECONDS, Leases, Pair, Waiting, Wanted, read_pairs
-from palimpsest.web.word_diff import word_diff
+from palimpsest.web.board import board as boards
+from palimpsest.web.board.waiting import LEASE_SECONDS, Leases, Pair, Waiting, Wanted, read_pairs
+from palimpsest.web.board.word_diff import word_diff
 from tests.serve.conftest import Server, Use
 from tests.web.conftest import Browser, own_words, pair_texts, person, plain, waiting_pairs
 
@@ -503,7 +503,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, gate: Event | None = None) -> list[
         assert gate is None or gate.wait(60)
         return pairs
 
-    monkeypatch.setattr("palimpsest.web.board.read_pairs", reading)
+    monkeypatch.setattr("palimpsest.web.board.board.read_pairs", reading)
     return found
 
 

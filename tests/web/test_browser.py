@@ -16,8 +16,8 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from palimpsest import Palimpsest
-from palimpsest.web import board as boards
-from palimpsest.web.waiting import read_pairs
+from palimpsest.web.board import board as boards
+from palimpsest.web.board.waiting import read_pairs
 from tests.serve.child import PROGRAM
 from tests.web.conftest import own_words
 from tests.web.site import PHONE, Site, a_browser, a_site, complaints, picture, submit_pairs
@@ -119,7 +119,7 @@ def test_a_page_that_came_before_the_queue_was_read_shows_the_pair_by_itself(
     gate = Event()
     monkeypatch.setattr(boards, "PATIENCE_SECONDS", 0.01)
     late = lambda *given: gate.wait(60) and read_pairs(*given)  # noqa: E731 - a line is enough
-    monkeypatch.setattr("palimpsest.web.board.read_pairs", late)
+    monkeypatch.setattr("palimpsest.web.board.board.read_pairs", late)
     submit_pairs(site.store, 1)
     page = site.entered(bypass_csp=True)
     expect(page.locator("#question")).to_have_text("Looking for what waits")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from palimpsest.web.charts import (
+from palimpsest.charts.charts import (
     HEIGHT,
     LEFT,
     PLOT_HEIGHT,

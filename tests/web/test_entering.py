@@ -14,11 +14,11 @@ import pytest
 from starlette.datastructures import Headers
 
 from palimpsest import Palimpsest
-from palimpsest.serve.endpoint import OnlyServer
-from palimpsest.serve.problems import ProblemError
-from palimpsest.serve.run import serve
-from palimpsest.serve_settings import ServeSettings
-from palimpsest.web.board import ReviewBoard
+from palimpsest.server.endpoint import OnlyServer
+from palimpsest.server.problems import ProblemError
+from palimpsest.server_process.run import serve
+from palimpsest.settings.serve import ServeSettings
+from palimpsest.web.board.board import ReviewBoard
 from palimpsest.web.entering import link_path
 from palimpsest.web.rendering import STATIC
 from palimpsest.web.sessions import SESSION_SECONDS, Sessions, cookie_name, set_cookie

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from palimpsest import TransientError, UsageError
-from palimpsest.serve.endpoint import Endpoint, read_endpoint
-from palimpsest.web import linking
-from palimpsest.web.linking import ask_for_link
+from palimpsest.server import linking
+from palimpsest.server.endpoint import Endpoint, read_endpoint
+from palimpsest.server.linking import ask_for_link
 from tests.serve.child import PROGRAM
 
 ROOT = Path(__file__).parents[2]

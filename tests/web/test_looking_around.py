@@ -13,14 +13,15 @@ from urllib.parse import quote
 import pytest
 
 from palimpsest import Palimpsest
+from palimpsest.backends.requested import request_id
+from palimpsest.charts.kinds import FAMILIES, FAMILY_OF, by_family
+from palimpsest.charts.zones import zones_of
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Decision
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import SettleRequest
-from palimpsest.projections.figures import Scored, refused_since
-from palimpsest.requested import request_id
+from palimpsest.projections.duckdb.activity import Scored, refused_since
 from palimpsest.streams.policies import load_policy
-from palimpsest.web import policy_page
 from palimpsest.web.banner import (
     FRESH_SECONDS,
     LAG,
@@ -30,8 +31,7 @@ from palimpsest.web.banner import (
     Banner,
     Line,
 )
-from palimpsest.web.kinds import FAMILIES, FAMILY_OF, by_family
-from palimpsest.web.zones import zones_of
+from palimpsest.web.pages import policy as policy_page
 from tests.serve.conftest import Server, Use
 from tests.web.conftest import Browser, person, plain, waiting_pairs
 

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.requests import Selection
-from palimpsest.store import Palimpsest
-from palimpsest.web import memory_page, paths
+from palimpsest.web import paths
+from palimpsest.web.pages import memory as memory_page
 from tests.web.site import PHONE, Site, a_browser, a_site, complaints, picture
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)> \u202egnp.exe {{ 7*7 }} hx-get="/"'

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from palimpsest.web import memory_page
+from palimpsest.web.pages import memory as memory_page
 from tests.serve.conftest import Server, Use
 from tests.web.conftest import Browser, person
 

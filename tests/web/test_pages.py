@@ -12,11 +12,13 @@ import pytest
 
 from palimpsest import Palimpsest
 from palimpsest.contracts.requests import Selection
-from palimpsest.projections import figures
-from palimpsest.web import days_page, memory_page, owner_page
-from palimpsest.web.days_page import SPAN, _days, seen_by, span
-from palimpsest.web.memory_page import DEEPEST, Part, _done, _part, _shown, timeline, view
-from palimpsest.web.owner_page import _owners, counts
+from palimpsest.projections.duckdb import activity as figures
+from palimpsest.web.pages import days as days_page
+from palimpsest.web.pages import memory as memory_page
+from palimpsest.web.pages import owner as owner_page
+from palimpsest.web.pages.days import SPAN, _days, seen_by, span
+from palimpsest.web.pages.memory import DEEPEST, Part, _done, _part, _shown, timeline, view
+from palimpsest.web.pages.owner import _owners, counts
 from tests.web.conftest import own_words, pair_texts, person, say
 
 

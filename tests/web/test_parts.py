@@ -12,19 +12,19 @@ from typing import Any, get_args
 import pytest
 from starlette.datastructures import Headers
 
+from palimpsest.charts.kinds import FAMILIES
+from palimpsest.charts.zones import zones_of_run
 from palimpsest.contracts.evidence import Cue
 from palimpsest.contracts.policy import CosineCheck, PairsDedupe
-from palimpsest.serve.problems import ProblemError
+from palimpsest.server.problems import ProblemError
 from palimpsest.streams.guard.places import Place
 from palimpsest.streams.policies import load_policy, preset_names
-from palimpsest.web import banner, board, paths
-from palimpsest.web.answers import Answer
-from palimpsest.web.board import MOST_ANSWERS, REFRESH_SECONDS, REFRESH_SHARE, Person
-from palimpsest.web.days_page import SPAN, _parsed, _row
-from palimpsest.web.door import MOST_DIGITS, MOST_FIELDS, _fields, whole_number
-from palimpsest.web.kinds import FAMILIES
-from palimpsest.web.pairs import Pairs, _path
-from palimpsest.web.pictures import (
+from palimpsest.web import banner, paths
+from palimpsest.web.board import board
+from palimpsest.web.board.answers import Answer
+from palimpsest.web.board.board import MOST_ANSWERS, REFRESH_SECONDS, REFRESH_SHARE, Person
+from palimpsest.web.board.pairs import Pairs, _path
+from palimpsest.web.board.pictures import (
     _by_cosine,
     _guard,
     _looked_at,
@@ -33,6 +33,18 @@ from palimpsest.web.pictures import (
     _windows,
     _words_in_common,
 )
+from palimpsest.web.board.waiting import (
+    LEASE_SECONDS,
+    Leases,
+    Pair,
+    Waiting,
+    Wanted,
+    in_order,
+    wanted_of,
+)
+from palimpsest.web.board.word_diff import cue_kind, word_diff
+from palimpsest.web.door import MOST_DIGITS, MOST_FIELDS, _fields, whole_number
+from palimpsest.web.pages.days import SPAN, _parsed, _row
 from palimpsest.web.rendering import EXCERPT, excerpt, render, shown, words
 from palimpsest.web.sessions import (
     LINK_SECONDS,
@@ -44,17 +56,6 @@ from palimpsest.web.sessions import (
     cookie_name,
 )
 from palimpsest.web.taking_back import Foreseen, Step, Verb
-from palimpsest.web.waiting import (
-    LEASE_SECONDS,
-    Leases,
-    Pair,
-    Waiting,
-    Wanted,
-    in_order,
-    wanted_of,
-)
-from palimpsest.web.word_diff import cue_kind, word_diff
-from palimpsest.web.zones import zones_of_run
 from tests.web.conftest import person, plain
 from tests.web.test_board import pair
 

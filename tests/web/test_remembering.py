@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from palimpsest import Palimpsest
+from palimpsest.backends.requested import request_id
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import SettleRequest
-from palimpsest.projections.figures import latest_statements
-from palimpsest.requested import request_id
-from palimpsest.web.answers import Answer, sides
-from palimpsest.web.board import MOST_ANSWERS, MOST_WORDS, Person, ReviewBoard, _texts
-from palimpsest.web.pictures import picture
-from palimpsest.web.remembering import answers, by_name
-from palimpsest.web.waiting import read_pairs
+from palimpsest.projections.duckdb.activity import latest_statements
+from palimpsest.web.board.answers import Answer, sides
+from palimpsest.web.board.board import MOST_ANSWERS, MOST_WORDS, Person, ReviewBoard, _texts
+from palimpsest.web.board.pictures import picture
+from palimpsest.web.board.remembering import answers, by_name
+from palimpsest.web.board.waiting import read_pairs
 from tests.web.conftest import own_words, pair_texts, person, say
 
 

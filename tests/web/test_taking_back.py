@@ -10,7 +10,7 @@ import pytest
 from palimpsest import Palimpsest
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.requests import Selection
-from palimpsest.serve.problems import ProblemError
+from palimpsest.server.problems import ProblemError
 from palimpsest.web.taking_back import (
     Foreseen,
     Step,

@@ -8,7 +8,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 
 class Row(NamedTuple):
-    """An edit as people read it; `palimpsest.streams.guard.english` has what finds it."""
+    """An edit as people read it; `palimpsest.streams.guard.edits.english` has what finds it."""
 
     name: str
     changes: str

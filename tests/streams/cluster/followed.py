@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from aiokafka import ConsumerRecord
 
+from palimpsest.projections.base.rows import Rows
 from palimpsest.projections.projector import Report
-from palimpsest.projections.rows import Rows
-from palimpsest.streams.cluster.following import Offsets, Record, TopicPartition
+from palimpsest.streams.cluster.reader import Offsets, Record, TopicPartition
 from palimpsest.streams.cluster.topics import Topics
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from palimpsest.contracts.answers import Done, Failed, Refused, SoFar, merged, result
 from palimpsest.contracts.errors import TransientError
-from palimpsest.streams.cluster.client import ANSWER_SECONDS, Client
+from palimpsest.streams.cluster.client.client import ANSWER_SECONDS, Client
 from palimpsest.streams.cluster.records import Outgoing, answer_record
 
 ANSWER = Done({"retracted": ["a"], "refused": [], "owners": 1})

@@ -17,15 +17,22 @@ from aiokafka.structs import OffsetAndMetadata
 from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import Decided
 from palimpsest.contracts.wire import encode
-from palimpsest.streams.cluster import partition, publishing, questions
-from palimpsest.streams.cluster.assigned import starts
+from palimpsest.streams.cluster import questions
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.metrics import Metrics
-from palimpsest.streams.cluster.partition import PartitionWriter
-from palimpsest.streams.cluster.publishing import UNKNOWN, PartitionProducer
 from palimpsest.streams.cluster.records import Outgoing, Record, dead_letter_of, done_with
-from palimpsest.streams.cluster.replica import Followed, PartitionReplica, open_replica, take_over
 from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.worker import partition_writer as partition
+from palimpsest.streams.cluster.worker import producer as publishing
+from palimpsest.streams.cluster.worker.assigned_partition import starts
+from palimpsest.streams.cluster.worker.metrics import Metrics
+from palimpsest.streams.cluster.worker.partition_writer import PartitionWriter
+from palimpsest.streams.cluster.worker.producer import UNKNOWN, PartitionProducer
+from palimpsest.streams.cluster.worker.replica import (
+    Followed,
+    PartitionReplica,
+    open_replica,
+    take_over,
+)
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.dead_letters import Headers
 from palimpsest.streams.log.log import Lines

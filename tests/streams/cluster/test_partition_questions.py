@@ -15,11 +15,11 @@ from palimpsest.contracts.errors import TransientError
 from palimpsest.contracts.events import Reversed
 from palimpsest.contracts.questions import QUESTION, AnyQuestion, ComposeQuestion
 from palimpsest.contracts.requests import UnmergeRequest
-from palimpsest.streams.cluster.metrics import Metrics
-from palimpsest.streams.cluster.partition import PartitionWriter
 from palimpsest.streams.cluster.records import Outgoing, Record
-from palimpsest.streams.cluster.replica import Followed, PartitionReplica
 from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.worker.metrics import Metrics
+from palimpsest.streams.cluster.worker.partition_writer import PartitionWriter
+from palimpsest.streams.cluster.worker.replica import Followed, PartitionReplica
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.write.commit import InputOffset
 from palimpsest.streams.write.writer import Writer

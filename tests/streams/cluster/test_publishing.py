@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from palimpsest.streams.cluster.client import as_record
+from palimpsest.streams.cluster.client.client import as_record
 from palimpsest.streams.cluster.records import Record, read
 from palimpsest.streams.intake import RowReader, understand
 from palimpsest.streams.write.inputs import Input

@@ -17,7 +17,7 @@ from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import digest
 from palimpsest.contracts.wire import encode
 from palimpsest.streams.cluster import records
-from palimpsest.streams.cluster.importing import _belongs, _policy_records
+from palimpsest.streams.cluster.client.import_log import _belongs, _policy_records
 from palimpsest.streams.cluster.records import (
     POLICY_KEY,
     Record,

@@ -24,18 +24,18 @@ from palimpsest.contracts.requests import (
     SeparateRequest,
 )
 from palimpsest.streams.cluster import records
-from palimpsest.streams.cluster.metrics import Metrics
-from palimpsest.streams.cluster.partition import Interrupted, PartitionWriter
 from palimpsest.streams.cluster.records import SO_FAR, Outgoing, Record, answer_record
-from palimpsest.streams.cluster.replica import Followed, PartitionReplica
 from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.worker.metrics import Metrics
+from palimpsest.streams.cluster.worker.partition_writer import Interrupted, PartitionWriter
+from palimpsest.streams.cluster.worker.replica import Followed, PartitionReplica
 from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write import requests
+from palimpsest.streams.write import serve as requests
 from palimpsest.streams.write.commit import InputOffset
-from palimpsest.streams.write.requests import execute
+from palimpsest.streams.write.serve import execute
 from tests.reliability.rows import rows
 from tests.streams.write.runtime import AT, inputs
 from tests.stub_engine import StubEngine

@@ -22,7 +22,7 @@ from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.inputs import Input
-from palimpsest.streams.write.requests import PendingRequest, serve
+from palimpsest.streams.write.serve import PendingRequest, serve
 from tests.streams.write.runtime import inputs
 from tests.streams.write.test_uses import TEA, candidate_row, used
 from tests.stub_engine import StubEngine

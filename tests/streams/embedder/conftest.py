@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from palimpsest.streams.embedder import DEFAULT_MODEL
-from palimpsest.streams.embedder.graph_cache import graph_of
 from palimpsest.streams.embedder.model_folder import ModelFolder
-from palimpsest.streams.embedder.onnx_engine import OnnxEngine
+from palimpsest.streams.embedder.onnx.engine import OnnxEngine
+from palimpsest.streams.embedder.onnx.graph_cache import graph_of
 from palimpsest.streams.embedder.resolve import find_model
 
 Told = list[tuple[str, float | None]]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.streams.embedder.batches import ENOUGH, FULL, batches_by_length, padded
+from palimpsest.streams.embedder.onnx.batches import ENOUGH, FULL, batches_by_length, padded
 
 LENGTHS = st.lists(st.integers(2, 256), max_size=300)
 

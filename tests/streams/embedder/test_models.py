@@ -23,10 +23,10 @@ from palimpsest.streams.embedder import (
     load_engine,
     notes,
 )
-from palimpsest.streams.embedder.bert_graph import BertShape, build_bert_graph
-from palimpsest.streams.embedder.graph_cache import default_cache_dir, graph_of
 from palimpsest.streams.embedder.model_folder import ModelFolder, read_model_folder
-from palimpsest.streams.embedder.onnx_engine import OnnxEngine
+from palimpsest.streams.embedder.onnx.bert_graph import BertShape, build_bert_graph
+from palimpsest.streams.embedder.onnx.engine import OnnxEngine
+from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir, graph_of
 from palimpsest.streams.embedder.resolve import locate
 
 Copied = Callable[..., Path]

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from palimpsest.streams.embedder.batch_check import refuse_if_batch_dependent
-from palimpsest.streams.embedder.onnx_engine import OnnxEngine
+from palimpsest.streams.embedder.onnx.engine import OnnxEngine
 
 BERLIN = "She lives in Berlin."
 MOVED = "Her home is in Berlin."

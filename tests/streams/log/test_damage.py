@@ -21,7 +21,7 @@ from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.log.checking import check_log
 from palimpsest.streams.log.damage import Checker, DamagedEventError, in_order
-from palimpsest.streams.log.importing import import_lines
+from palimpsest.streams.log.import_log import import_lines
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.owners import Owners, fold_owner
 from tests.laws.histories import Act, losses, play, policies, stories

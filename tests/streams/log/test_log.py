@@ -28,7 +28,7 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.identity import candidate_id, event_id
 from palimpsest.contracts.wire import encode
 from palimpsest.streams.log import database
-from palimpsest.streams.log.importing import import_lines
+from palimpsest.streams.log.import_log import import_lines
 from palimpsest.streams.log.log import CHUNK, Log
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)

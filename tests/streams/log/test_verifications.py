@@ -15,7 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from palimpsest import following
+from palimpsest.backends import projector_service as following
+from palimpsest.backends.projector_service import ProjectedReplica
 from palimpsest.contracts.commands import Redecide
 from palimpsest.contracts.errors import RefusedError, StoreError
 from palimpsest.contracts.events import Refused, Reversed
@@ -23,17 +24,16 @@ from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.policy import CosineCheck, Policy, Zone
 from palimpsest.contracts.requests import SettleRequest
 from palimpsest.contracts.wire import decode, encode
-from palimpsest.following import ProjectedReplica
-from palimpsest.streams.cluster.replica import Replica
 from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.worker.replica import Replica
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.appending import append
-from palimpsest.streams.log import importing
+from palimpsest.streams.log import import_log as importing
 from palimpsest.streams.log.database import SCHEMA_VERSION, VERIFICATIONS_SINCE
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.log.verifications import Kind, Waiting
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write.requests import execute
+from palimpsest.streams.write.serve import execute
 from palimpsest.streams.write.writer import Writer
 from tests.core.spec import KEEP, History, combine, composition, redecide, say, unmerge
 from tests.core.spec import given as told_by_hand

@@ -10,8 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from palimpsest.streams.search import Hit, cosine, kernels, peers
-from palimpsest.streams.search.peers import CROWD
+from palimpsest.streams.search import Hit, cosine, peers
+from palimpsest.streams.search.cosine import kernels
+from palimpsest.streams.search.cosine.peers import CROWD
 
 DIMENSION = 6
 numbers = st.lists(

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from palimpsest.streams.search import SearchVector, prepared
-from palimpsest.streams.search.prepared import SearchVectors
+from palimpsest.streams.search import SearchVector
+from palimpsest.streams.search.cosine import prepared
+from palimpsest.streams.search.cosine.prepared import SearchVectors
 
 
 def recorded(vector: NDArray[np.float16]) -> str:

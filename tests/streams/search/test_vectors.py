@@ -10,17 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from palimpsest.streams.search import (
-    Hit,
-    SearchVector,
-    VectorIndex,
-    cosine,
-    kernels,
-    scans,
-    vectors,
-)
-from palimpsest.streams.search.queries import Queries
-from palimpsest.streams.search.rows import Rows
+from palimpsest.streams.search import Hit, SearchVector, VectorIndex, cosine
+from palimpsest.streams.search.cosine import index as vectors
+from palimpsest.streams.search.cosine import kernels, scans
+from palimpsest.streams.search.cosine.queries import Queries
+from palimpsest.streams.search.cosine.rows import Rows
 
 Vectors = NDArray[np.float16]
 

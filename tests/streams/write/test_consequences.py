@@ -30,7 +30,7 @@ from palimpsest.contracts.wire import decode
 from palimpsest.streams.log.verifications import Verifications
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.executor import DryRun
-from palimpsest.streams.write.requests import execute
+from palimpsest.streams.write.serve import execute
 from tests.streams.write.runtime import AT, Runtime, pictures
 
 WORDS = "echo kitten three four five six seven eight nine ten alpha bravo delta hotel".split()
@@ -139,7 +139,7 @@ def test_what_was_stored_without_a_search_rested_on_no_join(
     with Runtime(tmp_path / "log.sqlite", policy=policy) as runtime:
         _, newer = say(runtime, FIRST, NEWER)
         with monkeypatch.context() as meanwhile:
-            meanwhile.setattr("palimpsest.streams.retrieval.ScopeIndex.neighbours", broken)
+            meanwhile.setattr("palimpsest.streams.search.scope_index.ScopeIndex.neighbours", broken)
             (stored,) = runtime.submit(
                 {"owner_id": "ann", "source": "test", "id": "later", "text": BESIDE}
             )

@@ -37,10 +37,10 @@ from palimpsest.contracts.requests import (
 )
 from palimpsest.contracts.wire import decode
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write import requests
+from palimpsest.streams.write import serve as requests
 from palimpsest.streams.write.executor import DryRun
 from palimpsest.streams.write.inputs import Outcome
-from palimpsest.streams.write.requests import execute
+from palimpsest.streams.write.serve import execute
 from tests.reliability.rows import rows
 from tests.streams.write.runtime import AT, Runtime, memories
 

@@ -39,9 +39,9 @@ from palimpsest.contracts.requests import (
 from palimpsest.contracts.wire import decode
 from palimpsest.streams.embedded.inbox import Inbox
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write import requests
+from palimpsest.streams.write import serve as requests
 from palimpsest.streams.write.executor import Executor
-from palimpsest.streams.write.requests import (
+from palimpsest.streams.write.serve import (
     MOST_TOGETHER,
     PendingRequest,
     execute,

@@ -12,7 +12,7 @@ from palimpsest.contracts.answers import Done
 from palimpsest.contracts.events import Decided, Joined, Ran, SessionEnded
 from palimpsest.contracts.requests import MergeRequest, SessionRequest
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write.requests import PendingRequest, serve
+from palimpsest.streams.write.serve import PendingRequest, serve
 from tests.streams.write.runtime import Runtime
 from tests.stub_engine import UNPLUGGED
 

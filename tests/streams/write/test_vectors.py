@@ -18,7 +18,7 @@ from palimpsest.contracts.requests import EmbedRequest
 from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write import vectors, writer
-from palimpsest.streams.write.requests import PendingRequest, serve
+from palimpsest.streams.write.serve import PendingRequest, serve
 from tests.streams.write.runtime import Runtime
 from tests.stub_engine import StubEngine
 
@@ -100,7 +100,7 @@ def test_without_a_model_and_a_search_a_decision_names_both(
     def broken(*_: object) -> None:
         raise SearchError("no index")
 
-    monkeypatch.setattr("palimpsest.streams.retrieval.ScopeIndex.neighbours", broken)
+    monkeypatch.setattr("palimpsest.streams.search.scope_index.ScopeIndex.neighbours", broken)
     words = TokenCheck(check="tokens", threshold=0.85)
     policy = STORES.model_copy(update={"checks": (words,), "search_fails": "store"})
     with runtime(tmp_path, plug, policy) as one:

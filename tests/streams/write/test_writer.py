@@ -17,7 +17,7 @@ from palimpsest.contracts.events import Decided, Invalid, PolicySet
 from palimpsest.contracts.identity import digest, invalid_id
 from palimpsest.contracts.policy import Judge
 from palimpsest.contracts.wire import decode
-from palimpsest.ingesting import Summary
+from palimpsest.jobs.ingest import Summary
 from palimpsest.streams.embedded import pipeline
 from palimpsest.streams.embedded.inbox import Inbox
 from palimpsest.streams.embedder import Embedding

@@ -1,0 +1,1 @@
+"""The public class, its asynchronous twin, and what checks their arguments."""

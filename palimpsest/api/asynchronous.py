@@ -1,0 +1,301 @@
+"""The facade for `asyncio`: every call of `Palimpsest` as a coroutine (docs/python.md).
+
+A store's calls take turns, so more than a few threads would only wait. Candidates that several
+tasks submit at the same time are decided on as one window: they are embedded together, and share
+one commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial, update_wrapper
+from threading import Lock
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+
+from palimpsest.api.calls import CLOSED
+from palimpsest.api.store import IfInvalid, Offer, Palimpsest
+from palimpsest.contracts.errors import (
+    InvalidInputError,
+    StoreError,
+    TransientError,
+    UsageError,
+)
+from palimpsest.streams.embedded.pipeline import WINDOW
+from palimpsest.streams.write.inputs import Outcome
+
+THREADS = 8
+"""Threads of one store: calls beyond them wait in the order in which they came."""
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class AsyncMethod(Generic[Arguments, Result]):
+    """A method of the facade, as a method of the asynchronous class that returns a coroutine."""
+
+    def __init__(self, method: Callable[Concatenate[Palimpsest, Arguments], Result]) -> None:
+        self._method = method
+        self.__doc__ = method.__doc__
+
+    @overload
+    def __get__(self, twin: None, kind: type[AsyncPalimpsest]) -> Self: ...
+
+    @overload
+    def __get__(
+        self, twin: AsyncPalimpsest, kind: type[AsyncPalimpsest]
+    ) -> Callable[Arguments, Coroutine[Any, Any, Result]]: ...
+
+    def __get__(self, twin: AsyncPalimpsest | None, kind: type[AsyncPalimpsest]) -> Any:
+        if twin is None:
+            return self
+
+        async def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            return await twin.call(self._method, *args, **kwargs)
+
+        return update_wrapper(call, self._method)
+
+
+def _read(name: str) -> Callable[[Palimpsest], Any]:
+    """A property of the facade as a method."""
+    read: property = vars(Palimpsest)[name]
+    assert read.fget is not None
+    return read.fget
+
+
+class AsyncPalimpsest:
+    """An open store for tasks of `asyncio`, with the methods of `Palimpsest`, each awaited.
+
+    What is a property there is a method here: `await store.position()`.
+
+    A call that is cancelled before a thread took it up is never made. One that was taken up runs
+    to its end, and what it writes stays: to know, ask again with the same `id`.
+    """
+
+    def __init__(self, store: Palimpsest, *, threads: int = THREADS) -> None:
+        self.store = store
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="palimpsest")
+        self._windows = _Windows(store, self._threads)
+        self._closed = False
+
+    @classmethod
+    async def open(cls, *args: Any, threads: int = THREADS, **kwargs: Any) -> Self:
+        """Open a store, as `Palimpsest.open` does; `threads` bounds how many calls are taken up."""
+        return cls(await asyncio.to_thread(Palimpsest.open, *args, **kwargs), threads=threads)
+
+    async def call(
+        self,
+        method: Callable[Concatenate[Palimpsest, Arguments], Result],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Result:
+        """What a function of the store returns, called on one of the threads.
+
+        For several calls of the facade that belong together: they are one turn, in which no other
+        call is made.
+        """
+        self.require()
+        made = self._threads.submit(self._in_turn, partial(method, self.store, *args, **kwargs))
+        return await asyncio.wrap_future(made)
+
+    def _in_turn(self, made: Callable[[], Result]) -> Result:
+        with self.store.turn.lock:
+            return made()
+
+    def require(self) -> None:
+        """UsageError once it is closed, and in a forked child, where no thread would answer."""
+        if self._closed:
+            raise UsageError(CLOSED)
+        self.store.turn.require()
+
+    async def submit(
+        self,
+        candidates: Mapping[str, Any] | Iterable[Mapping[str, Any]],
+        *,
+        source: str = "python",
+        invalid: IfInvalid = "raise",
+    ) -> builtins.list[Outcome]:
+        """As `Palimpsest.submit`; what other tasks submit meanwhile goes into the same commit."""
+        return await self.offer(Offer(candidates, source, invalid))
+
+    async def offer(self, offer: Offer) -> builtins.list[Outcome]:
+        """As `submit`, for a request that may have an id: asked again, it is answered as it was."""
+        self.require()
+        return await asyncio.wrap_future(self._windows.put(_Waiting(offer)))
+
+    async def close(self) -> None:
+        """Finish the calls that were taken up and close the store; the rest is never made."""
+        self._closed = True
+        self._windows.close()
+        await asyncio.to_thread(self._threads.shutdown, cancel_futures=True)
+        await asyncio.to_thread(self.store.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    access = AsyncMethod(Palimpsest.access)
+    behind = AsyncMethod(Palimpsest.behind)
+    check = AsyncMethod(Palimpsest.check)
+    check_duplicate = AsyncMethod(Palimpsest.check_duplicate)
+    compact_session = AsyncMethod(Palimpsest.compact_session)
+    compose = AsyncMethod(Palimpsest.compose)
+    confirm = AsyncMethod(Palimpsest.confirm)
+    dead_letter = AsyncMethod(Palimpsest.dead_letter)
+    dead_letters = AsyncMethod(Palimpsest.dead_letters)
+    decisions = AsyncMethod(Palimpsest.decisions)
+    dedup_result = AsyncMethod(Palimpsest.dedup_result)
+    dedupe = AsyncMethod(Palimpsest.dedupe)
+    embed = AsyncMethod(Palimpsest.embed)
+    end_session = AsyncMethod(Palimpsest.end_session)
+    export_log = AsyncMethod(Palimpsest.export_log)
+    find = AsyncMethod(Palimpsest.find)
+    forget = AsyncMethod(Palimpsest.forget)
+    get = AsyncMethod(Palimpsest.get)
+    history = AsyncMethod(Palimpsest.history)
+    export_source = AsyncMethod(Palimpsest.export_source)
+    import_source = AsyncMethod(Palimpsest.import_source)
+    ingest = AsyncMethod(Palimpsest.ingest)
+    likeness = AsyncMethod(Palimpsest.likeness)
+    list = AsyncMethod(Palimpsest.list)
+    merge = AsyncMethod(Palimpsest.merge)
+    metrics = AsyncMethod(Palimpsest.metrics)
+    next_review = AsyncMethod(Palimpsest.next_review)
+    owners_of_session = AsyncMethod(Palimpsest.owners_of_session)
+    policy = AsyncMethod(_read("policy"))
+    position = AsyncMethod(_read("position"))
+    rebuild = AsyncMethod(Palimpsest.rebuild)
+    recall = AsyncMethod(Palimpsest.recall)
+    reinstate = AsyncMethod(Palimpsest.reinstate)
+    reinstate_many = AsyncMethod(Palimpsest.reinstate_many)
+    restore = AsyncMethod(Palimpsest.restore)
+    retract = AsyncMethod(Palimpsest.retract)
+    retry_dead_letters = AsyncMethod(Palimpsest.retry_dead_letters)
+    reverse = AsyncMethod(Palimpsest.reverse)
+    review = AsyncMethod(Palimpsest.review)
+    review_different = AsyncMethod(Palimpsest.review_different)
+    review_same = AsyncMethod(Palimpsest.review_same)
+    separate = AsyncMethod(Palimpsest.separate)
+    set_policy = AsyncMethod(Palimpsest.set_policy)
+    settle = AsyncMethod(Palimpsest.settle)
+    show = AsyncMethod(Palimpsest.show)
+    show_candidate = AsyncMethod(Palimpsest.show_candidate)
+    sql = AsyncMethod(Palimpsest.sql)
+    sql_file = AsyncMethod(_read("sql_file"))
+    status = AsyncMethod(Palimpsest.status)
+    submit_each = AsyncMethod(Palimpsest.submit_each)
+    undo = AsyncMethod(Palimpsest.undo)
+    unmerge = AsyncMethod(Palimpsest.unmerge)
+    update = AsyncMethod(Palimpsest.update)
+    verify = AsyncMethod(Palimpsest.verify)
+    wait_for = AsyncMethod(Palimpsest.wait_for)
+    withdraw = AsyncMethod(Palimpsest.withdraw)
+
+
+class _Waiting:
+    """What one task submits, and where it gets its outcomes."""
+
+    def __init__(self, offer: Offer) -> None:
+        candidates: Any = offer.candidates
+        several = isinstance(candidates, Iterable) and not isinstance(candidates, Mapping | str)
+        rows = list(candidates) if several else candidates  # an iterator is read once
+        self.offer = offer._replace(candidates=rows)
+        self.size = len(rows) if several else 1
+        self.outcomes: Future[list[Outcome]] = Future()
+
+
+class _Windows:
+    """Gathers what tasks submit while the window before is decided on: a group commit."""
+
+    def __init__(self, store: Palimpsest, threads: ThreadPoolExecutor) -> None:
+        self._store = store
+        self._threads = threads
+        self._waiting: deque[_Waiting] = deque()
+        self._lock = Lock()
+        self._deciding = False
+
+    def put(self, one: _Waiting) -> Future[list[Outcome]]:
+        """The outcomes, once a window with these candidates was decided on."""
+        with self._lock:
+            self._waiting.append(one)
+            if not self._deciding:
+                self._threads.submit(self._decide_all)
+                self._deciding = True
+        return one.outcomes
+
+    def close(self) -> None:
+        """Cancel what waits for its window."""
+        with self._lock:
+            for offer in self._waiting:
+                offer.outcomes.cancel()
+            self._waiting.clear()
+
+    def _decide_all(self) -> None:
+        while window := self._next():
+            begun = [one for one in window if one.outcomes.set_running_or_notify_cancel()]
+            if len(begun) > 1:
+                self._decide_together(begun)
+            else:
+                self._decide_each(begun)
+
+    def _next(self) -> list[_Waiting]:
+        """Offers in their order, as many as one commit holds; none ends the deciding."""
+        with self._lock:
+            fit, rows = 0, 0
+            for offer in self._waiting:
+                rows += offer.size
+                if fit and rows > WINDOW:
+                    break
+                fit += 1
+            self._deciding = bool(fit)
+            return [self._waiting.popleft() for _ in range(fit)]
+
+    def _decide_together(self, window: list[_Waiting]) -> None:
+        """Decide on a window in one commit. What is wrong with one offer is not the others' affair.
+
+        As nothing of a window is written unless all is, each can be decided on alone then.
+        """
+        try:
+            answers = self._store.submit_each([one.offer for one in window])
+        except (StoreError, TransientError) as error:
+            for one in window:
+                one.outcomes.set_exception(error)
+        except Exception:  # noqa: BLE001 - whose it was gets it
+            self._decide_each(window)
+        else:
+            for one, answer in zip(window, answers, strict=True):
+                _answer(one, answer)
+
+    def _decide_each(self, window: list[_Waiting]) -> None:
+        for one in window:
+            try:
+                answer = self._alone(one.offer)
+            except Exception as error:  # noqa: BLE001 - who awaits it gets it
+                one.outcomes.set_exception(error)
+            else:
+                _answer(one, answer)
+
+    def _alone(self, offer: Offer) -> list[Outcome] | InvalidInputError:
+        """The outcomes of one offer; what is wrong with it is told in the terms of `submit`."""
+        if offer.submission is None:
+            candidates, source, invalid, _ = offer
+            return self._store.submit(candidates, source=source, invalid=invalid)
+        return self._store.submit_each([offer])[0]
+
+
+def _answer(one: _Waiting, answer: list[Outcome] | InvalidInputError) -> None:
+    if isinstance(answer, InvalidInputError):
+        one.outcomes.set_exception(answer)
+    else:
+        one.outcomes.set_result(answer)

@@ -1,0 +1,251 @@
+"""What all calls of the facade share: whose turn it is, and that every error says what to do.
+
+A call's arguments are checked against the types that its method declares, so that a wrong one is a
+`UsageError` here and not an error of some library further in. A method that is called with too few
+or too many arguments is Python's own `TypeError`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from functools import cache, wraps
+from pathlib import Path
+from threading import RLock
+from types import FunctionType
+from typing import Annotated, Any, TypeVar, Unpack, get_args, get_origin, get_type_hints
+from weakref import WeakSet
+
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError, create_model
+from pydantic_core import PydanticSerializationError
+
+from palimpsest.contracts.errors import StoreError, UsageError
+from palimpsest.contracts.requests import Selection
+from palimpsest.queries.ids import bare
+
+
+class _Names:
+    """Marks arguments that name something by its id, and so may have its URN instead."""
+
+
+NAMES = _Names()
+Id = Annotated[str, Field(min_length=1), NAMES]
+"""The id of a candidate, a decision or a memory, or its URN."""
+
+
+def _path(place: str | Path) -> str | Path:
+    if "\x00" in str(place):
+        raise ValueError("should be a path, without a NUL character")
+    if not str(place).strip():
+        raise ValueError("is blank: `.` is this folder")
+    return place
+
+
+Place = Annotated[str | Path, AfterValidator(_path)]
+"""A file or a folder."""
+
+
+def _unicode(words: str) -> str:
+    words.encode()  # its error is a ValueError
+    return words
+
+
+Words = Annotated[str, AfterValidator(_unicode)]
+"""Any text, however long."""
+CLOSED = "this store is closed: open it again with Palimpsest.open"
+NO_UNICODE = "a text among the arguments is no Unicode: it has half of a surrogate pair"
+AT_FORK = "open stores after the fork, in the process that uses them, or start processes by `spawn`"
+
+Kind = TypeVar("Kind", bound=type)
+
+
+class Turn:
+    """One object of the facade: its calls follow each other, whichever threads make them.
+
+    It belongs to the process that opened it, until it is closed.
+    """
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self._process = os.getpid()
+        self._closed = False
+        _here.open.add(self)
+
+    def end(self) -> bool:
+        """Close it; whether there is anything to let go of: once, and not in a forked child."""
+        first, self._closed = not self._closed, True
+        _here.open.discard(self)
+        return first and self._process == os.getpid()
+
+    def require(self) -> None:
+        """UsageError once it is closed, and in a forked child, which has none of its threads."""
+        if self._closed:
+            raise UsageError(CLOSED)
+        if self._process != os.getpid():
+            raise UsageError(
+                f"this store was opened by process {self._process}, and a forked child cannot use"
+                f" it: {AT_FORK}"
+            )
+        _here.used = True
+
+
+class _Process:
+    """What this process has done with stores, and whether its parent had when it was forked.
+
+    A child cannot open any then: LanceDB crashes in it, and SQLite takes the parent's locks for
+    its own.
+    """
+
+    def __init__(self) -> None:
+        self.open: WeakSet[Turn] = WeakSet()
+        self.used = False
+        self.inherited = False
+
+    def forked(self) -> None:
+        """Note that this is a child now."""
+        self.inherited = self.inherited or self.used or bool(self.open)
+
+
+_here = _Process()
+os.register_at_fork(after_in_child=_here.forked)
+
+
+def require_no_inheritance() -> None:
+    """UsageError in a process that was forked from one with stores: it cannot open any."""
+    if _here.inherited:
+        raise UsageError(
+            "this process was forked from one that had opened a store, and cannot open any:"
+            f" {AT_FORK}"
+        )
+
+
+def checked(kind: Kind) -> Kind:
+    """Have every public method of a class check its arguments, one call at a time.
+
+    Raises UsageError for a wrong argument. What the system refuses is a StoreError.
+    """
+    for name, member in list(vars(kind).items()):
+        if name.startswith("_"):
+            continue
+        match member:
+            case FunctionType():
+                setattr(kind, name, _in_turn(_with_arguments_checked(member)))
+            case property(fget=FunctionType() as getter):
+                setattr(kind, name, property(_in_turn(getter)))
+            case classmethod() | staticmethod():
+                setattr(kind, name, type(member)(_with_arguments_checked(member.__func__)))
+            case _:
+                pass  # a constant
+    return kind
+
+
+def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        """Wait for the turn, and call the method."""
+        with self.turn.lock:
+            return method(self, *args, **kwargs)
+
+    return call
+
+
+def _with_arguments_checked(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        """Check the arguments, and call the method with ids for the URNs among them."""
+        arguments = _arguments(method)
+        arguments.check(args, kwargs)
+        try:
+            args, kwargs = arguments.with_bare_ids(args, kwargs)
+            return method(*args, **kwargs)
+        except (UnicodeEncodeError, PydanticSerializationError):
+            raise UsageError(f"{method.__name__}: {NO_UNICODE}") from None
+        except OSError as error:
+            what = f"{error.filename or 'the system'}: {error.strerror or error}"
+            raise StoreError(f"{method.__name__} failed: {what}") from error
+
+    return call
+
+
+class _Arguments:
+    """What a method may be called with."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._name = method.__name__
+        self._signature = inspect.signature(method)
+        fields: dict[str, Any] = {}
+        self._more: list[str] = []
+        self._ids: list[str] = []
+        for name, hint in get_type_hints(method, include_extras=True).items():
+            if get_origin(hint) is Unpack:
+                self._more.append(name)
+                fields |= get_type_hints(get_args(hint)[0])
+            elif name != "return":
+                fields[name] = hint
+                if _has_ids(hint):
+                    self._ids.append(name)
+        config = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
+        # None is missing: Python itself asks for what has no default.
+        optional: dict[str, Any] = {name: (hint, None) for name, hint in fields.items()}
+        self._model = create_model(self._name, __config__=config, **optional)
+
+    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """UsageError for an argument of another type or out of range, or with an unknown name."""
+        try:
+            given = self._signature.bind(*args, **kwargs).arguments
+        except TypeError:
+            return  # Python says so itself when the method is called
+        for name in self._more:
+            given |= given.pop(name, {})
+        values = {name: value for name, value in given.items() if name not in ("self", "cls")}
+        try:
+            self._model.model_validate(values)
+        except ValidationError as error:
+            raise UsageError(f"{self._name}: {_plainly(error)}") from None
+
+    def with_bare_ids(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The same arguments, with ids for the URNs among them, found by the object's `gateway`.
+
+        UsageError for a URN that does not match.
+        """
+        if not self._ids:
+            return args, kwargs
+        bound = self._signature.bind(*args, **kwargs)
+        for name in self._ids:
+            if name in bound.arguments:
+                bound.arguments[name] = bare(args[0].gateway, bound.arguments[name])
+        return bound.args, bound.kwargs
+
+
+def _has_ids(hint: object) -> bool:
+    """Whether ids, or a selection by them, are among the values of a type."""
+    if isinstance(hint, type) and issubclass(hint, Selection):
+        return True
+    return hint is NAMES or any(
+        map(_has_ids, (*get_args(hint), *getattr(hint, "__metadata__", ())))
+    )
+
+
+_arguments = cache(_Arguments)
+"""Made when a method is first called."""
+
+
+_FIELD = {"extra_forbidden": "has no field", "missing": "lacks the field"}
+
+
+def _plainly(error: ValidationError) -> str:
+    """What is wrong with each argument, without what was given: it may be a text."""
+    found: dict[str, list[str]] = {}
+    for one in error.errors(include_input=False, include_context=False, include_url=False):
+        messages = found.setdefault(str(one["loc"][0]), [])
+        message = one["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        if one["type"] in _FIELD and len(one["loc"]) > 1:  # of a selection or a request
+            if messages:
+                continue  # one at a time: the others are no alternatives
+            message = f"{_FIELD[one['type']]} {str(one['loc'][-1])[:40]!r}"
+        if message not in messages:
+            messages.append(message)
+    return "; ".join(f"`{name}` {', or '.join(values)}" for name, values in found.items())

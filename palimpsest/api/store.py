@@ -1,0 +1,1206 @@
+"""A store of memories, from Python: everything that the command line can do (docs/python.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import logging
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    get_args,
+)
+
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
+
+from palimpsest.api.calls import Id, Place, Turn, Words, checked, require_no_inheritance
+from palimpsest.backends.access_log import Uses
+from palimpsest.backends.cluster import KafkaGateway, log_that_follows
+from palimpsest.backends.embedded import LocalGateway, Wait
+from palimpsest.backends.requested import request_id
+from palimpsest.contracts.answers import (
+    Agreed,
+    Apart,
+    Checked,
+    Forgotten,
+    JsonObject,
+    Merged,
+    PutBack,
+    Reinstatements,
+    Restorations,
+    Retractions,
+    Reversals,
+    Undone,
+    Unmerged,
+    Updated,
+)
+from palimpsest.contracts.candidate import DEFAULT_NAMESPACE, Metadata, Name, Text
+from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError
+from palimpsest.contracts.events import Again, Decision, Speaker
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import (
+    AccessRequest,
+    CheckRequest,
+    ComposeRequest,
+    ConfirmRequest,
+    ForgetRequest,
+    JoinSelection,
+    MergeRequest,
+    PolicyRequest,
+    ReinstateManyRequest,
+    ReinstateRequest,
+    RestoreRequest,
+    RetractRequest,
+    ReverseRequest,
+    Selection,
+    SeparateRequest,
+    SessionRequest,
+    SettleRequest,
+    UndoRequest,
+    UnmergeRequest,
+    UpdateRequest,
+    WithdrawRequest,
+)
+from palimpsest.contracts.shown import (
+    DecisionRow,
+    Found,
+    History,
+    Page,
+    Recalled,
+    ShownCandidate,
+    ShownMemory,
+)
+from palimpsest.jobs import log_files as exchange
+from palimpsest.jobs import review_queue
+from palimpsest.jobs.dedupe import Wanted, dedupe
+from palimpsest.jobs.embed import embed_late
+from palimpsest.jobs.export_source import MOST_CHANGES, Texts, export
+from palimpsest.jobs.import_source import bring_in, foreseen, look_at, spooled
+from palimpsest.jobs.ingest import (
+    IngestProgress,
+    KeepGoing,
+    Summary,
+    check_files,
+    decide_on,
+    retry_dead_letters,
+    to_inputs,
+)
+from palimpsest.jobs.judge_on_demand import JudgeOnDemand
+from palimpsest.jobs.review import review
+from palimpsest.process.paths import LOG_FILE, PROJECTIONS
+from palimpsest.projections.recall.filter import Filter
+from palimpsest.projections.recall.hits import RecallOptions
+from palimpsest.queries import show as viewing
+from palimpsest.queries.duplicates import DedupResult, DuplicateCheck, dedup_result, duplicate_check
+from palimpsest.queries.find import By, Plan, find, meant
+from palimpsest.queries.ids import named_update
+from palimpsest.queries.likeness import Alike, across_namespaces
+from palimpsest.queries.memories import find_memory, history_of, page_of
+from palimpsest.queries.recall import recall
+from palimpsest.sources import Place as ImportPlace
+from palimpsest.sources.contract import Trust
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.core.text import verbatim_hash
+from palimpsest.streams.dedupe import Progress as BatchProgress
+from palimpsest.streams.embedder import DEFAULT_MODEL, Embedder, Progress, load_engine
+from palimpsest.streams.intake import Form, Prepared
+from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.log.as_of import AsOf, in_utc
+from palimpsest.streams.log.dead_letters import DeadLetterState
+from palimpsest.streams.log.log import Log
+from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write.handlers.check import undecided
+from palimpsest.streams.write.inputs import (
+    Input,
+    Outcome,
+    Submission,
+    rejected,
+    why_invalid,
+)
+
+_log = logging.getLogger(__name__)
+
+MOST_RECALLED = 100_000
+"""Memories of one answer, at most."""
+
+MOST_LISTED = 1_000
+"""Memories of one page, at most."""
+
+MOST = 2**63 - 1
+"""The largest number that DuckDB can limit a query by, and that can be counted to."""
+
+
+def _known(decision: str) -> str:
+    if decision not in get_args(Decision):
+        raise ValueError(f"should be one of {', '.join(get_args(Decision))}")
+    return decision
+
+
+Position = Annotated[int, Field(ge=0, le=MOST)]
+"""Of an event in the log; 0 is before the first."""
+
+Seconds = Annotated[float, Field(ge=0, le=86_400)]
+"""At most a day."""
+
+KnownDecision = Annotated[str, AfterValidator(_known)]
+"""A kind of decision, by its name in the log."""
+
+Result = TypeVar("Result")
+
+
+def _ignore(_what: str, _share: float | None) -> None:
+    """Progress is not reported."""
+
+
+class Narrowed(TypedDict, total=False):
+    """Which memories are wanted: those of which one living member meets all conditions.
+
+    Every key of `metadata` must have the given value. The member happened at `since` or later,
+    and before `until`; times without a zone are UTC.
+    """
+
+    namespace: Name | None
+    category: Name | None
+    metadata: Mapping[str, JsonValue] | None
+    since: datetime | None
+    until: datetime | None
+
+
+def _filter(narrowed: Narrowed) -> Filter:
+    since, until = narrowed.get("since"), narrowed.get("until")
+    return Filter(
+        namespace=narrowed.get("namespace"),
+        category=narrowed.get("category"),
+        metadata=narrowed.get("metadata") or {},
+        since=since and in_utc(since),
+        until=until and in_utc(until),
+    )
+
+
+class Attribution(TypedDict, total=False):
+    """The actor of a request and the reason; both are recorded."""
+
+    actor: str | None
+    because: str | None
+
+
+def fresh() -> str:
+    """The id of a new request, unless it was given one."""
+    return request_id()
+
+
+def _no_text(candidates: object) -> object:
+    if isinstance(candidates, str | bytes):
+        raise ValueError("should be a mapping, such as a dict, or several of them")
+    return candidates
+
+
+Candidates = Annotated[Mapping[str, Any] | Iterable[Mapping[str, Any]], BeforeValidator(_no_text)]
+"""One candidate or several, as Python values."""
+
+Candidate = Annotated[Mapping[str, Any], BeforeValidator(_no_text)]
+"""One candidate, as Python values."""
+
+IfInvalid = Literal["raise", "collect"]
+"""What unreadable candidates of a submission lead to: an error, or outcomes."""
+
+
+class Offer(NamedTuple):
+    """What one caller submits; `submission` names the request, if it has an id."""
+
+    candidates: Candidates
+    source: Name = "python"
+    invalid: IfInvalid = "raise"
+    submission: Submission | None = None
+
+
+def _read(offer: Offer) -> list[Input] | InvalidInputError:
+    """Read all candidates of an offer; the error of the first unreadable one of several."""
+    alone = isinstance(offer.candidates, Mapping)
+    rows = [offer.candidates] if alone else offer.candidates
+    inputs = to_inputs(rows, offer.source, offer.submission)
+    if alone or offer.invalid == "collect":
+        return inputs
+    for index, one in enumerate(inputs):
+        if isinstance(one.meaning, InvalidInputError):
+            return InvalidInputError(one.meaning.reason, one.meaning.detail, index)
+    return inputs
+
+
+EngineName = Literal["onnx", "sentence-transformers", "none"]
+
+
+@checked
+class Palimpsest:
+    """An open store. Several threads may use it; their calls take turns.
+
+    Any number of processes may have the same store open; one of them writes at a time. While
+    another one does, candidates and requests go through the inbox and the call waits for the
+    answer. A forked child cannot use what its parent opened: open stores after the fork.
+
+    Ids are those that the calls and `sql` return; a URN works wherever an id does. Runs that
+    ask the judge (`dedupe`, `review`) run an event loop of their own: inside another one, call
+    them by `asyncio.to_thread`.
+    """
+
+    @classmethod
+    def open(
+        cls,
+        path: Place,
+        *,
+        create: bool = True,
+        policy: str | Policy | None = None,
+        engine: EngineName = "onnx",
+        model: str = DEFAULT_MODEL,
+        progress: Progress | None = None,
+        cluster: Connection | None = None,
+        wait: Wait = "durable",
+        accept_loss: bool = False,
+        by: Speaker = "agent",
+    ) -> Self:
+        """Open the store in the folder `path`, created first unless `create` is False.
+
+        `policy` (a preset's name, a file, or a policy; `standard`) is put in force by the first
+        candidate of a new store; later `set_policy` changes it, and a warning is logged if another
+        is named here. The first text that needs the model loads it.
+        With a `cluster`, which this store follows, all writes go to its topics; only `project`
+        creates a store then, and without one nothing can be read.
+
+        A call that writes returns when its effect is `durable`: this store's own calls see it,
+        and other readers a moment later (`wait_for`). With `wait="visible"` it returns when they
+        do; `close` and the end of the process wait for that in any case.
+
+        `by` is who speaks in `update`, `forget`, `undo`, `unmerge` and `reinstate`, unless a call
+        says otherwise: an agent, or a person, whom no agent overrules.
+
+        Raises StoreError if there is no readable store, or if its log lacks events that were
+        acknowledged, unless `accept_loss`; UsageError in a process that was forked after a store
+        was opened.
+        """
+        require_no_inheritance()
+        folder = Path(path)
+        wanted = policy if isinstance(policy, Policy) else load_policy(policy or "standard")
+
+        def embedder() -> Embedder:
+            return Embedder(load_engine(model, engine, progress=progress))
+
+        if cluster is not None:
+            log = log_that_follows(folder, needed=not create)
+            if policy is not None:
+                _warn_of_another(folder, log, wanted)
+            return cls(folder, KafkaGateway(folder, log, wanted, embedder, cluster), by)
+        if create:
+            exchange.make_folder(folder)
+        log = (Log.create if create else Log.open)(folder / LOG_FILE, shared=True)
+        try:
+            log.require_acknowledged(accept_loss=accept_loss)
+        except BaseException:
+            log.close()
+            raise
+        if policy is not None:
+            _warn_of_another(folder, log, wanted)
+        return cls(folder, LocalGateway(folder, log, wanted, embedder, wait), by)
+
+    def __init__(self, folder: Path, gateway: LocalGateway, by: Speaker = "agent") -> None:
+        self.folder = folder
+        self._by: Speaker = by
+        self.turn = Turn()
+        self._unchecked = gateway
+        self._uses = Uses(gateway, self.turn.lock)
+
+    @property
+    def _gateway(self) -> LocalGateway:
+        self.turn.require()
+        return self._unchecked
+
+    @property
+    def gateway(self) -> LocalGateway:
+        """The gateway to the store, for code beside the facade."""
+        return self._gateway
+
+    def close(self) -> None:
+        """End the threads and close the files; later calls raise UsageError.
+
+        In a forked child it does nothing, because they belong to the parent.
+        """
+        if self.turn.end():
+            try:
+                self._uses.close()
+            finally:
+                self._unchecked.close()
+
+    def __enter__(self) -> Self:
+        self.turn.require()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- from producers ----------------------------------------------------------------------------
+
+    def submit(
+        self,
+        candidates: Candidates,
+        *,
+        source: Name = "python",
+        invalid: IfInvalid = "raise",
+    ) -> builtins.list[Outcome]:
+        """Decide on one candidate or several, in order; return one outcome for each.
+
+        A candidate is a mapping with `owner_id` and `text` (docs/producers.md has all fields). Of
+        several, all are read first: if one breaks a rule, or is no mapping of plain JSON values,
+        nothing is stored, and InvalidInputError has its `index` and names the field. With
+        `invalid="collect"`, or if it is the only one and in no list, its outcome is `invalid`, and
+        its bytes go to the dead letters; the others are not affected. So is always one whose id is
+        known with other content (`id_conflict`).
+        """
+        gateway = self._gateway
+        inputs = _read(Offer(candidates, source, invalid))
+        if isinstance(inputs, InvalidInputError):
+            raise inputs
+        return gateway.submit(inputs)
+
+    def submit_each(
+        self, offers: Sequence[Offer]
+    ) -> builtins.list[builtins.list[Outcome] | InvalidInputError]:
+        """Decide on what several callers submit, as one batch.
+
+        Returns for each its outcomes, or the error if nothing of it is stored. Up to 512 candidates
+        together are committed as one, or not at all.
+        """
+        gateway = self._gateway
+        read = [_read(Offer(*offer)) for offer in offers]
+        readable = (some for some in read if not isinstance(some, InvalidInputError))
+        outcomes = iter(gateway.submit([one for some in readable for one in some]))
+        return [
+            some if isinstance(some, InvalidInputError) else list(islice(outcomes, len(some)))
+            for some in read
+        ]
+
+    def check(self, candidate: Candidate, *, source: Name = "python") -> Checked:
+        """Show what would become of a candidate if it were submitted now; nothing is written.
+
+        `candidate` and `source` as in `submit`. The answer has the decision, the neighbour with
+        its score, all neighbours considered, and the time it took.
+        """
+        [one] = to_inputs([candidate], source)
+        if not isinstance(one.meaning, Prepared):
+            return undecided(
+                rejected(one, why_invalid(one.meaning)), self._gateway.policy_in_force()
+            )
+        request = CheckRequest(
+            request_id=fresh(),
+            owner_id=one.meaning.candidate.owner_id,
+            row=one.row.raw.decode(),
+            source=source,
+        )
+        return cast("Checked", self._gateway.ask(request))
+
+    def check_duplicate(self, candidate: Candidate, *, source: Name = "python") -> DuplicateCheck:
+        """Whether a candidate would be a duplicate, and of what, in the form of `namespaced`.
+
+        It is `check` in other terms; nothing is written.
+        """
+        answer = self.check(candidate, source=source)
+        owner_id = str(candidate.get("owner_id"))
+        namespace = str(candidate.get("namespace") or DEFAULT_NAMESPACE)
+        return duplicate_check(answer, owner_id, namespace)
+
+    def dedup_result(self, candidate: Candidate, *, source: Name = "python") -> DedupResult:
+        """Whether a candidate would be a duplicate, and of what, in the form of `layered`.
+
+        It is `check` in other terms; nothing is written.
+        """
+        return dedup_result(self.check(candidate, source=source))
+
+    def ingest(
+        self,
+        files: Place | Sequence[Place],
+        *,
+        source: Name | None = None,
+        mapping: Mapping[str, str] | None = None,
+        form: Form | None = None,
+        keep_going: KeepGoing = False,
+        progress: Callable[[IngestProgress], None] | None = None,
+    ) -> Summary:
+        """Decide on every row of a file or several (JSONL or a JSON array, CSV, Parquet, or `-`).
+
+        `mapping` renames fields (theirs to ours); `form` is the files' format if their names do not
+        show it. An interrupt ends it with what was done. If the first hundred rows of a file are
+        all wrong, it raises WrongFileError before anything is written; `keep_going` reads it.
+        """
+        gateway = self._gateway
+        paths = [files] if isinstance(files, str | Path) else files
+        checked = check_files(
+            [str(path) for path in paths],
+            source=source,
+            mapping=mapping,
+            form=form,
+            keep_going=keep_going,
+        )
+        return decide_on(gateway, checked, progress)
+
+    def import_source(
+        self,
+        path: Place,
+        *,
+        table: str | None = None,
+        query: str | None = None,
+        history: Place | None = None,
+        mapping: Mapping[str, str] | None = None,
+        owner: Name | None = None,
+        source: Name | None = None,
+        model_of_vectors: str | None = None,
+        trust: Trust = False,
+        dry_run: bool = False,
+        progress: Progress = _ignore,
+    ) -> JsonObject:
+        """Import an existing store (docs/import.md); a dry run shows what would be imported.
+
+        `path` is a file or the folder of a database; `table`, `query` and `history` select a part.
+        `mapping` (theirs to ours) is given, the rest is guessed; `owner` has the rows that name
+        none. UsageError if the field of the text or the owner is unknown, or if data that could run
+        a program would be read without `trust`.
+        """
+        place = ImportPlace(
+            Path(path), table, query, Path(history) if history is not None else None, trust
+        )
+        brought = look_at(place, source=source, owner=owner, renames=mapping)
+        absent = self._gateway.policy_in_force().absent.confidence
+        with spooled(brought, absent, progress) as spool:
+            if dry_run:
+                return foreseen(brought, spool)
+            return bring_in(
+                self._gateway, brought, spool, model=model_of_vectors, progress=progress
+            )
+
+    def export_source(
+        self,
+        path: Place,
+        to: Place,
+        *,
+        source: Name | None = None,
+        texts: Texts = "original",
+        keep: Sequence[str] = (),
+        max_changes: Annotated[int, Field(ge=0, le=MOST)] = MOST_CHANGES,
+        trust: Trust = False,
+        dry_run: bool = False,
+        progress: Progress = _ignore,
+    ) -> JsonObject:
+        """Copy an imported store to `to` without its duplicates, in its own format.
+
+        Returns what changed, and how to take it back; a file beside the copy has the same. With
+        `texts` "original" a row goes only if its text, or one that it was joined to, stays in
+        another row; the sources of composed texts stay. With "face" each memory is one row, which
+        gets the memory's text and its vector. Rows whose ids are in `keep` stay. Only the first
+        `max_changes` changes are made. RefusedError if `to` exists already, or if rows cannot get
+        the texts of faces; UsageError if nothing was imported from `path`.
+        """
+        return export(
+            self._gateway,
+            Path(path),
+            Path(to),
+            source=source,
+            texts=texts,
+            keep=frozenset(keep),
+            max_changes=max_changes,
+            trust=trust,
+            dry_run=dry_run,
+            progress=progress,
+        )
+
+    def access(self, candidate_id: Id) -> JsonObject:
+        """Record that the memory of a candidate was used."""
+        return self._gateway.ask(AccessRequest(request_id=fresh(), candidate_id=candidate_id))
+
+    def end_session(self, owner_id: Name, session_id: Name) -> JsonObject:
+        """Record that a session ended; the answer has the figures of its consolidation, if any."""
+        return self._gateway.ask(
+            SessionRequest(
+                request_id=fresh(),
+                request="end_session",
+                owner_id=owner_id,
+                session_id=session_id,
+            )
+        )
+
+    def compact_session(self, owner_id: Name, session_id: Name) -> JsonObject:
+        """Record that a session's conversation was compacted: recall may return its texts again."""
+        return self._gateway.ask(
+            SessionRequest(
+                request_id=fresh(),
+                request="compact",
+                owner_id=owner_id,
+                session_id=session_id,
+            )
+        )
+
+    def retry_dead_letters(
+        self,
+        letter_ids: Sequence[Id] | None = None,
+        *,
+        mapping: Mapping[str, str] | None = None,
+    ) -> Summary:
+        """Read dead letters again: all open ones, or those named; `mapping` as in `ingest`."""
+        return retry_dead_letters(self._gateway, letter_ids, mapping)
+
+    # -- one statement of a person -----------------------------------------------------------------
+
+    def merge(
+        self,
+        a: Id,
+        b: Id,
+        *,
+        face: Id | None = None,
+        **attribution: Unpack[Attribution],
+    ) -> Merged:
+        """Declare two candidates the same; `face` is the one whose side speaks (the older).
+
+        Raises RefusedError, with the path, if a person separated them.
+        """
+        request = MergeRequest(request_id=fresh(), a=a, b=b, face=face, **attribution)
+        return cast("Merged", self._gateway.ask(request))
+
+    def separate(self, a: Id, b: Id, **attribution: Unpack[Attribution]) -> Apart:
+        """Declare two candidates different: nothing automatic joins them any more."""
+        request = SeparateRequest(request_id=fresh(), a=a, b=b, **attribution)
+        return cast("Apart", self._gateway.ask(request))
+
+    def withdraw(self, a: Id, b: Id, **attribution: Unpack[Attribution]) -> Apart:
+        """Take back the latest statement about a pair, a merge or a separation.
+
+        Earlier statements about the pair hold again. RefusedError if there is none.
+        """
+        request = WithdrawRequest(request_id=fresh(), a=a, b=b, **attribution)
+        return cast("Apart", self._gateway.ask(request))
+
+    def confirm(self, decision_id: Id, **attribution: Unpack[Attribution]) -> Agreed:
+        """Agree with a decision."""
+        request = ConfirmRequest(request_id=fresh(), decision_id=decision_id, **attribution)
+        return cast("Agreed", self._gateway.ask(request))
+
+    def unmerge(
+        self,
+        *,
+        decision_id: Id | None = None,
+        candidate_id: Id | None = None,
+        memory_id: Id | None = None,
+        dry_run: bool = False,
+        with_consequences: bool = False,
+        by: Speaker | None = None,
+        **attribution: Unpack[Attribution],
+    ) -> Unmerged:
+        """Take a join out, named by exactly one of its decision, its candidate or its memory.
+
+        Returns the reversed decisions and the resulting memories. `dry_run` returns what would
+        result, with the later decisions that would have been different, and writes nothing.
+        `with_consequences` carries these out, too. RefusedError if it is impossible, or if it is
+        `by` an agent and a person made the join (`outranked`).
+        """
+        if [decision_id, candidate_id, memory_id].count(None) != 2:
+            raise UsageError(
+                "unmerge: name exactly one of `decision_id`, `candidate_id` and `memory_id`"
+            )
+        request = UnmergeRequest(
+            request_id=fresh(),
+            decision_id=decision_id,
+            candidate_id=candidate_id,
+            memory_id=memory_id,
+            dry_run=dry_run,
+            with_consequences=with_consequences,
+            rank=by or self._by,
+            **attribution,
+        )
+        return cast("Unmerged", self._gateway.ask(request))
+
+    def reinstate(
+        self,
+        decision_id: Id,
+        *,
+        dry_run: bool = False,
+        by: Speaker | None = None,
+        **attribution: Unpack[Attribution],
+    ) -> PutBack:
+        """Take a reversal back, with everything that was done because of it.
+
+        Returns the joins that are `reinstated`, those that were made because of the reversal and
+        are `taken_back`, those of them that a review had `confirmed`, those that later statements
+        prevent (`refused`), and the resulting memories; `dry_run` returns what would result, and
+        writes nothing. RefusedError if the join itself cannot return: `by` an agent, also if a
+        person separated the two.
+        """
+        request = ReinstateRequest(
+            request_id=fresh(),
+            decision_id=decision_id,
+            rank=by or self._by,
+            dry_run=dry_run,
+            **attribution,
+        )
+        return cast("PutBack", self._gateway.ask(request))
+
+    # -- by intent ---------------------------------------------------------------------------------
+
+    def update(
+        self,
+        memory_id: Id,
+        text: Text,
+        *,
+        expect: str | None = None,
+        merge: bool = False,
+        by: Speaker | None = None,
+        owner_id: Name | None = None,
+        source: Name = "update",
+        session_id: Name | None = None,
+        occurred_at: datetime | None = None,
+        metadata: Metadata | None = None,
+        dry_run: bool = False,
+        **attribution: Unpack[Attribution],
+    ) -> Updated:
+        """Change the text of a memory, named by any of its members.
+
+        One event, which `undo` takes back. With `expect`, a version of the memory or the candidate
+        that speaks for it, RefusedError (`moved_on`) if it has changed; without, the answer has
+        what was `displaced`. If the text lives in another memory, `merge` makes one of the two;
+        `dry_run` shows it. `by` an agent it does not overrule a person's statement. `owner_id`, if
+        given, must be the memory's.
+        """
+        request = UpdateRequest(
+            request_id=fresh(),
+            memory_id=memory_id,
+            text=text,
+            owner_id=owner_id,
+            expect=expect,
+            merge=merge,
+            rank=by or self._by,
+            source=source,
+            session_id=session_id,
+            occurred_at=occurred_at,
+            metadata=metadata,
+            dry_run=dry_run,
+            **attribution,
+        )
+        return cast("Updated", self._gateway.ask(request))
+
+    def undo(
+        self,
+        update_id: Id,
+        *,
+        by: Speaker | None = None,
+        owner_id: Name | None = None,
+        dry_run: bool = False,
+        **attribution: Unpack[Attribution],
+    ) -> Undone:
+        """Take an update back, by its decision or its candidate; or the last one of a memory.
+
+        Its text leaves, nothing is separated, and later updates stay. Candidates that had joined
+        that text leave with it, as a memory of their own. RefusedError if there is no update.
+        """
+        decision = named_update(self._gateway, update_id)
+        request = UndoRequest(
+            request_id=fresh(),
+            decision_id=update_id if decision else None,
+            candidate_id=None if decision else update_id,
+            owner_id=owner_id,
+            rank=by or self._by,
+            dry_run=dry_run,
+            **attribution,
+        )
+        return cast("Undone", self._gateway.ask(request))
+
+    def forget(
+        self,
+        what: Mapping[str, Any] | Id | Sequence[Id],
+        *,
+        expect: str | None = None,
+        again: Again | None = None,
+        by: Speaker | None = None,
+        owner_id: Name | None = None,
+        dry_run: bool = False,
+        **attribution: Unpack[Attribution],
+    ) -> Forgotten:
+        """Forget memories of one owner with all their wordings: a plan of `find`, or ids.
+
+        A plan's token (else `expect`) is compared with their current state: RefusedError
+        (`moved_on`) if one of them has changed. If the text arrives `again`, it waits for a person
+        (`ask`), is stored as new (`allow`) or is refused; by default a person is asked, and texts
+        forgotten by an agent are allowed, but refused if they happened before. All of it is taken
+        back by `restore(forgotten=…)`. `dry_run` also shows which candidates wait for a verdict
+        about these.
+        """
+        ids, token = meant(what)
+        request = ForgetRequest(
+            request_id=fresh(),
+            memory_ids=ids,
+            owner_id=owner_id,
+            expect=token or expect,
+            again=again,
+            rank=by or self._by,
+            dry_run=dry_run,
+            **attribution,
+        )
+        return cast("Forgotten", self._gateway.ask(request))
+
+    # -- statements about many candidates ----------------------------------------------------------
+
+    def reverse(
+        self, selection: JoinSelection, *, dry_run: bool = False, **attribution: Unpack[Attribution]
+    ) -> Reversals:
+        """Un-merge every join of a selection, except verbatim repeats; `dry_run` names them."""
+        request = ReverseRequest(
+            request_id=fresh(), selection=selection, dry_run=dry_run, **attribution
+        )
+        return cast("Reversals", self._gateway.ask(request))
+
+    def reinstate_many(
+        self, selection: JoinSelection, *, dry_run: bool = False, **attribution: Unpack[Attribution]
+    ) -> Reinstatements:
+        """Take back the reversal of every join that matches a selection; `dry_run` names them."""
+        request = ReinstateManyRequest(
+            request_id=fresh(), selection=selection, dry_run=dry_run, **attribution
+        )
+        return cast("Reinstatements", self._gateway.ask(request))
+
+    def retract(
+        self, selection: Selection, *, dry_run: bool = False, **attribution: Unpack[Attribution]
+    ) -> Retractions:
+        """Hide candidates from recall and search, reversibly; their joins stay."""
+        request = RetractRequest(
+            request_id=fresh(), selection=selection, dry_run=dry_run, **attribution
+        )
+        return cast("Retractions", self._gateway.ask(request))
+
+    def restore(
+        self,
+        selection: Selection | None = None,
+        *,
+        forgotten: Id | None = None,
+        dry_run: bool = False,
+        **attribution: Unpack[Attribution],
+    ) -> Restorations:
+        """Bring retracted candidates back: a selection, or all that was `forgotten` at once.
+
+        A memory that has a forgotten text by now is joined in the same command.
+        """
+        if (selection is None) is (forgotten is None):
+            raise UsageError("restore: name a `selection` or what was `forgotten`, one of them")
+        request = RestoreRequest(
+            request_id=fresh(),
+            selection=selection,
+            forgotten=forgotten,
+            dry_run=dry_run,
+            **attribution,
+        )
+        return cast("Restorations", self._gateway.ask(request))
+
+    # -- the review queue --------------------------------------------------------------------------
+
+    def next_review(
+        self, *, owner_id: Name | None = None, skip: Annotated[int, Field(ge=0, le=MOST)] = 0
+    ) -> dict[str, Any] | None:
+        """The next question for a person, about any memories or one owner's; None for nothing.
+
+        A pair of texts with its decision; `skip` leaves out the first ones, which the person could
+        not decide.
+        """
+        return review_queue.next_question(self._gateway, owner_id=owner_id, skip=skip)
+
+    def review_same(
+        self, decision_id: Id, existing_id: Id, **attribution: Unpack[Attribution]
+    ) -> Merged | Agreed:
+        """Record that a pair is the same: as `next_review` names it, by both ids.
+
+        A pending pair is merged, a join confirmed; a text that repeats a forgotten one stays out.
+        RefusedError if that pair does not wait.
+        """
+        row = review_queue.question_about(self._gateway, decision_id, existing_id)
+        if row["waits_as"] == "pending":
+            return self.merge(row["existing_id"], row["candidate_id"], **attribution)
+        return self.confirm(decision_id, **attribution)
+
+    def review_different(
+        self, decision_id: Id, existing_id: Id, **attribution: Unpack[Attribution]
+    ) -> Apart | Restorations | Unmerged:
+        """Record that a pair is different: a pending pair is separated, a join taken out.
+
+        A text that waits because of a forgotten one is let in and separated from it; with the same
+        text, only let in.
+        """
+        row = review_queue.question_about(self._gateway, decision_id, existing_id)
+        if row["waits_as"] == "pending":
+            return self.separate(row["existing_id"], row["candidate_id"], **attribution)
+        if row["waits_as"] == "forgotten":
+            back = self.restore(Selection(candidate_id=row["candidate_id"]), **attribution)
+            if verbatim_hash(row["new_text"]) != verbatim_hash(row["existing_text"]):
+                self.separate(row["existing_id"], row["candidate_id"], **attribution)
+            return back
+        return self.unmerge(decision_id=decision_id, by="person", **attribution)
+
+    # -- batch runs and verdicts -------------------------------------------------------------------
+
+    def dedupe(
+        self,
+        *,
+        owner_id: Name | None = None,
+        dry_run: bool = False,
+        force: bool = False,
+        plan: str | None = None,
+        due: datetime | None = None,
+        judge: JudgeSettings | None = None,
+        progress: BatchProgress = _ignore,
+        **attribution: Unpack[Attribution],
+    ) -> dict[str, Any]:
+        """Run the policy's batch rules, over one owner's memories if `owner_id` names it.
+
+        Returns what was compared, asked and joined, what the judge's calls cost, and each owner's
+        run with its figures, or why it was skipped: the policy's conditions, unless `force`. A
+        run of one owner that was `due` at a time (now) is done once, however often it is requested.
+        `dry_run` writes nothing but asks the judge; the real run uses the cached answers. With the
+        `plan` of that dry run's answer, exactly what it showed is done. RefusedError if something
+        else would be done by now, or if the policy has no batch rules; UsageError if the judge
+        cannot be used.
+        """
+        moment = datetime.now(UTC) if due is None else due
+        wanted = Wanted(moment, owner_id, dry_run, force, plan, **attribution)
+
+        async def run() -> dict[str, Any]:
+            async with self._judge(judge, recorded=not dry_run) as asked:
+                done = await dedupe(self._gateway, asked, wanted, progress)
+                return {**done, "cost": asked.cost()}
+
+        return _run(run())
+
+    def review(
+        self,
+        *,
+        owner_id: Name | None = None,
+        due: datetime | None = None,
+        judge: JudgeSettings | None = None,
+        progress: BatchProgress = _ignore,
+    ) -> dict[str, Any]:
+        """Review every rejection, or one owner's; one that was `due` at a time is done once.
+
+        Exact repeats are confirmed, and the stronger model reviews the rest. Of `left`, those that
+        it was `asked` about without a usable answer wait for a person; `unavailable` ones wait for
+        the next run.
+        """
+
+        async def run() -> dict[str, Any]:
+            async with self._judge(judge) as asked:
+                done = await review(
+                    self._gateway, asked, owner_id=owner_id, due=due, progress=progress
+                )
+                return {**done, "cost": asked.cost()}
+
+        return _run(run())
+
+    def _judge(self, settings: JudgeSettings | None, *, recorded: bool = True) -> JudgeOnDemand:
+        rules = self._gateway.policy_in_force().judge
+        return JudgeOnDemand(self.folder, rules, settings or JudgeSettings(), recorded=recorded)
+
+    def embed(
+        self,
+        *,
+        owner_id: Name | None = None,
+        long: bool = False,
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> dict[str, int]:
+        """Embed texts that were stored while the model was down: all, or one owner's.
+
+        With `long`, the ends of texts longer than the model's input that were stored before these
+        were embedded. Returns how many were `embedded` and are `left`; `progress` receives both in
+        between, and `dry_run` embeds none. They are not decided again. RefusedError if the model is
+        still down.
+        """
+        return embed_late(self._gateway, owner_id, progress, long=long, dry_run=dry_run)
+
+    def settle(self, requests: Sequence[SettleRequest]) -> builtins.list[JsonObject | RefusedError]:
+        """Deliver the judge's verdicts about pending candidates; an answer or refusal for each."""
+        return self._gateway.ask_each(requests)
+
+    def compose(self, request: ComposeRequest) -> JsonObject:
+        """Deliver a recomposed text for a memory that needs one."""
+        return self._gateway.ask(request)
+
+    # -- reads -------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        owner_id: Name,
+        query: Text,
+        *,
+        k: Annotated[int, Field(ge=1, le=MOST_RECALLED)] = 5,
+        as_of: AsOf | None = None,
+        session_id: Name | None = None,
+        min_confidence: Annotated[float, Field(ge=0, le=1)] | None = None,
+        former: bool = False,
+        fold: bool = True,
+        **narrowed: Unpack[Narrowed],
+    ) -> builtins.list[Recalled]:
+        """The `k` memories nearest to a question, best first: face, score (cosine) and members.
+
+        Keywords of `Narrowed` select memories. `as_of` a position of the log, or a time, answers
+        as of then; UsageError if it is in the future. With the asking session, memories that only
+        it has stated since its conversation was last compacted are left out. So are those whose
+        confidence, decayed by the policy, is below `min_confidence`, or that of the policy. With
+        `former`, members include texts that the face has displaced, and memories that an update of
+        another one has displaced are included. Indistinguishable memories are shown once, unless
+        `fold` is False; nothing is written.
+        """
+        found = recall(
+            self._gateway,
+            owner_id,
+            query,
+            RecallOptions(k, _filter(narrowed), session_id, former=former),
+            as_of=as_of,
+            min_confidence=min_confidence,
+            fold=fold,
+            unrecorded=self._uses.unrecorded(owner_id),
+        )
+        if as_of is None:
+            self._uses.note(owner_id, [memory["memory_id"] for memory in found])
+        return found
+
+    def find(
+        self,
+        owner_id: Name,
+        query: Words,
+        *,
+        by: Sequence[By] = ("words", "meaning"),
+        k: Annotated[int, Field(ge=1, le=MOST_RECALLED)] = 5,
+        namespace: Name | None = None,
+    ) -> Plan:
+        """Find the memories that are meant: all that mention the query, then the `k` nearest.
+
+        Words match whole and in canonical form: `ABC-123` matches `abc123`, not `ABC1234`. Each hit
+        has the reason why it was found; the plan's token identifies the memories in this state.
+        """
+        return find(self._gateway, owner_id, query, by=by, k=k, namespace=namespace)
+
+    def list(
+        self,
+        owner_id: Name,
+        *,
+        limit: Annotated[int, Field(ge=1, le=MOST_LISTED)] = 50,
+        after: Id | None = None,
+        former: bool = False,
+        **narrowed: Unpack[Narrowed],
+    ) -> Page:
+        """A page of an owner's living memories, the latest first by when each began.
+
+        With `after`, the `next` of one page, the next page follows: a memory that exists throughout
+        is on exactly one page, whatever is added or removed. Keywords of `Narrowed` select
+        memories. With `former`, members include texts that the face has displaced, and memories
+        that an update of another one has displaced are included. UsageError if `after` is no such
+        value.
+        """
+        wanted = _filter(narrowed)
+        return page_of(self._gateway, owner_id, wanted, limit=limit, after=after, former=former)
+
+    def get(self, memory_id: Id) -> Found:
+        """The current memory by any id that a memory or a candidate ever had.
+
+        `moved`: the memory has another id now; `state`: `living`, `pending` or `retracted`. It has
+        all wordings, `former` ones included. RefusedError for an unknown id.
+        """
+        return find_memory(self._gateway, memory_id)
+
+    def history(self, memory_id: Id) -> History:
+        """Every event of a memory in order, each with what it `did`, who, why and when.
+
+        This includes members that left, up to when they left; any id works, as for `get`.
+        """
+        return history_of(self._gateway, memory_id)
+
+    def status(self, *, as_of: AsOf | None = None) -> dict[str, Any]:
+        """Counts, the log's position, how far each projection lags behind it, and `behind`.
+
+        `as_of` a position of the log, or a time, counts as of then.
+        """
+        return viewing.status(self._gateway, as_of)
+
+    def likeness(
+        self,
+        owner_id: Name,
+        *,
+        at_least: Annotated[float, Field(ge=0, le=1)] = 0.9,
+        limit: Annotated[int, Field(ge=1, le=MOST)] = 50,
+    ) -> builtins.list[Alike]:
+        """An owner's similar memories across namespaces; nothing is joined.
+
+        By the cosine of their faces, the nearest pair first; of long ones by that of the window of
+        either that is the least like any of the other.
+        """
+        return across_namespaces(self._gateway, owner_id, at_least, limit)
+
+    def metrics(self) -> str:
+        """Metrics of duplicates on arrival, in Prometheus' text format, counted from the log."""
+        return viewing.metrics(self._gateway)
+
+    def show(self, memory_id: Id, *, as_of: AsOf | None = None) -> ShownMemory:
+        """A memory with every member, its join and its evidence; any member's id works.
+
+        `timeline` has the later statements about its members; `as_of` a position or a time.
+        """
+        return viewing.show(self._gateway, memory_id, as_of)
+
+    def show_candidate(self, candidate_id: Id, *, as_of: AsOf | None = None) -> ShownCandidate:
+        """A candidate with its decision, its evidence, its timeline and the memory it is in."""
+        return viewing.show_candidate(self._gateway, candidate_id, as_of)
+
+    def decisions(
+        self,
+        *,
+        owner_id: Name | None = None,
+        decision: KnownDecision | None = None,
+        since: datetime | None = None,
+        limit: Annotated[int, Field(ge=1, le=MOST)] = 50,
+        as_of: AsOf | None = None,
+    ) -> builtins.list[DecisionRow]:
+        """The latest decisions that match, newest last; `as_of` a position or a time."""
+        return viewing.decisions(
+            self._gateway,
+            owner_id=owner_id,
+            decision=decision,
+            since=since,
+            limit=limit,
+            as_of=as_of,
+        )
+
+    def owners_of_session(self, session_id: Name) -> builtins.list[str]:
+        """The owners with candidates in a session: usually one."""
+        return viewing.owners_of_session(self._gateway, session_id)
+
+    def sql(
+        self, query: Words, parameters: Sequence[object] | Mapping[str, object] = ()
+    ) -> builtins.list[dict[str, Any]]:
+        """Rows of a query over the analysts' views, as objects by column.
+
+        `parameters` are a list for the query's `?`, or a dict for its `$name`. If two columns have
+        the same name, the second is `name_1`. Raises UsageError for a bad query.
+        """
+        return viewing.sql(self._gateway, query, parameters)
+
+    @property
+    def sql_file(self) -> Path:
+        """The DuckDB file of views that analysts open, from any process at any time."""
+        return viewing.sql_file(self._gateway)
+
+    @property
+    def position(self) -> int:
+        """The log's last position: everything that calls have written is durable up to it."""
+        return self._gateway.log.head()
+
+    def wait_for(self, position: Position, *, timeout: Seconds = 30.0) -> None:
+        """Return when readers here see the log up to a position that a writer named.
+
+        A store's own calls see what it wrote; this is for another process, which is given a
+        `position`. TransientError if it is not reached within `timeout` seconds.
+        """
+        self._gateway.wait_for(position, timeout)
+
+    def behind(self) -> int | None:
+        """How many records of the decisions the store is behind the cluster.
+
+        None without a cluster, if the store follows none, or if no broker answers.
+        """
+        return self._gateway.behind()
+
+    def dead_letters(
+        self,
+        state: DeadLetterState | None = None,
+        *,
+        limit: Annotated[int, Field(ge=1)] | None = None,
+        after: Id | None = None,
+    ) -> builtins.list[dict[str, Any]]:
+        """Unreadable inputs, the oldest first, without their bytes.
+
+        At most `limit`, and only those that came after the one with the id `after`: a page.
+        """
+        return exchange.dead_letters(self._gateway, state, limit, after)
+
+    def dead_letter(self, letter_id: Id) -> tuple[dict[str, Any], bytes]:
+        """An unreadable input, with its original bytes."""
+        return exchange.dead_letter(self._gateway, letter_id)
+
+    # -- policy, projections and the log -----------------------------------------------------------
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force."""
+        return self._gateway.policy_in_force()
+
+    def set_policy(self, policy: str | Policy, *, actor: str | None = None) -> JsonObject:
+        """Put a policy in force from here on: a preset's name, a file, or a policy.
+
+        Earlier decisions stay. UsageError for a name of no preset or file.
+        """
+        wanted = policy if isinstance(policy, Policy) else load_policy(policy)
+        rules = wanted.model_dump(mode="json")
+        return self._gateway.ask(PolicyRequest(request_id=fresh(), policy=rules, actor=actor))
+
+    def rebuild(
+        self,
+        which: Sequence[str] = PROJECTIONS,
+        progress: Callable[[str, float], None] | None = None,
+    ) -> dict[str, Any]:
+        """Recreate projections from the log beside the live ones, then swap them in."""
+        return self._gateway.rebuild(which, progress)
+
+    def verify(self, progress: Callable[[str, float], None] | None = None) -> dict[str, Any]:
+        """Fold the log and compare it with everything in the projections."""
+        return self._gateway.verify(progress)
+
+    def export_log(self, file: Place, progress: Callable[[int], None] | None = None) -> int:
+        """Write the log as CloudEvents lines, byte for byte; return how many."""
+        return exchange.export_log(self._gateway, Path(file), progress)
+
+    @staticmethod
+    def import_log(path: Place, file: Place, progress: Callable[[int], None] | None = None) -> int:
+        """Create a store at `path` from exported lines; nothing is added to them."""
+        return exchange.import_log(Path(path), Path(file), progress)
+
+
+def _warn_of_another(folder: Path, log: Log, wanted: Policy) -> None:
+    """Warn where a store that is opened with a policy has another: the store's holds."""
+    recorded = log.last_policy()
+    if recorded is not None and recorded.data.hash != wanted.hash:
+        _log.warning(
+            "the store %s keeps its policy %s (%s): the policy %s (%s) of the settings is for a new"
+            " store, and `palimpsest policy set` changes it",
+            folder,
+            recorded.data.policy["name"],
+            recorded.data.hash,
+            wanted.name,
+            wanted.hash,
+        )
+
+
+def _run(doing: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine to its end on a new event loop; UsageError inside a running one."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(doing)
+    doing.close()
+    raise UsageError(
+        "this call has an event loop of its own: within a running one, await it by"
+        " asyncio.to_thread"
+    )

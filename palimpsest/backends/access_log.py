@@ -1,0 +1,113 @@
+"""What `recall` found, recorded as used: gathered, and left for the writer once a minute."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from threading import RLock, Timer
+from uuid import uuid4
+
+import orjson
+
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.contracts.errors import PalimpsestError
+from palimpsest.contracts.events import Accessed, Use
+from palimpsest.contracts.light import to_json
+
+_log = logging.getLogger(__name__)
+
+APART_SECONDS = 60.0
+"""How long uses are gathered before they are left for the writer."""
+SOURCE = "recall"
+
+
+class Uses:
+    """Gathers uses where the policy asks for it; an answer waits neither for a lock nor the disk.
+
+    `turn` is the lock of the store's calls. What is gathered is left a minute after the first of
+    it, or when the store is closed; a process that is killed loses it. What no writer has recorded
+    a minute after it was left, the next process that recalls does when it is closed.
+    """
+
+    def __init__(self, gateway: LocalGateway, turn: RLock) -> None:
+        self._gateway = gateway
+        self._turn = turn
+        self._gathered: dict[str, dict[str, Use]] = {}
+        self._timer: Timer | None = None
+
+    def note(self, owner_id: str, memory_ids: Sequence[str]) -> None:
+        """Memories of an owner were recalled; nothing happens where the policy does not ask."""
+        gateway = self._gateway
+        wanted = gateway.policy_in_force().recall.accessed
+        if not (memory_ids and wanted) or gateway.log.sealed:
+            return
+        at, found = gateway.clock(), self._gathered.setdefault(owner_id, {})
+        for memory_id in memory_ids:
+            count = found[memory_id].count + 1 if memory_id in found else 1
+            found[memory_id] = Use(candidate_id=memory_id, count=count, at=at)
+        if self._timer is None:
+            self._timer = Timer(APART_SECONDS, self.record)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def unrecorded(self, owner_id: str) -> dict[str, datetime]:
+        """When an owner's memories were last used, by id, of all uses that are not in the log.
+
+        None if the policy does not record uses.
+        """
+        if not self._gateway.policy_in_force().recall.accessed:
+            return {}
+        gathered = self._gathered.get(owner_id, {}).values()
+        latest: dict[str, datetime] = {}
+        for use in (*self._gateway.uses_left(owner_id), *gathered):
+            latest[use.candidate_id] = max(use.at, latest.get(use.candidate_id, use.at))
+        return latest
+
+    def record(self) -> None:
+        """Leave the gathered uses, and record them unless another process is writing."""
+        with self._turn:
+            if self._timer is None:
+                return  # the store was closed meanwhile
+            self._timer = None
+            try:
+                self._leave()
+                self._gateway.serve_left()
+            except PalimpsestError as error:
+                _log.warning("accesses are not recorded yet: %s", error)
+
+    def close(self) -> None:
+        """Leave what is gathered; the next to write records it. A reader never fails for it."""
+        recalled = self._timer is not None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        try:
+            self._leave()
+            if recalled and self._gateway.uses_are_overdue():
+                self._gateway.serve_left()
+        except PalimpsestError as error:
+            _log.warning("accesses are not recorded: %s", error)
+
+    def _leave(self) -> None:
+        """Each owner's is left once: where that fails, the rest stays gathered."""
+        for owner_id, uses in [*self._gathered.items()]:
+            self._gateway.leave_uses(owner_id, uses_event(owner_id, [*uses.values()]))
+            del self._gathered[owner_id]
+
+
+def uses_event(owner_id: str, uses: Sequence[Use]) -> bytes:
+    """The CloudEvent that a producer would send."""
+    data = {
+        "owner_id": owner_id,
+        "candidate_id": uses[0].candidate_id,
+        "uses": [to_json(use) for use in uses],
+    }
+    event = {
+        "specversion": "1.0",
+        "type": Accessed.type,
+        "id": str(uuid4()),
+        "source": SOURCE,
+        "data": data,
+    }
+    return orjson.dumps(event)

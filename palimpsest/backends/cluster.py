@@ -1,0 +1,307 @@
+"""The gateway to a store that follows a cluster: reads from the store, writes to the topics."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from palimpsest.backends.access_log import uses_event
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.requested import as_asked
+from palimpsest.contracts.answers import JsonObject, result_or_refusal
+from palimpsest.contracts.errors import (
+    InvalidInputError,
+    PalimpsestError,
+    RefusedError,
+    StoreError,
+    UsageError,
+)
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import (
+    AnyRequest,
+    ForgetRequest,
+    OneCommand,
+    PolicyRequest,
+    ReinstateManyRequest,
+    ReinstateRequest,
+    RunRequest,
+    SessionRequest,
+    is_dry_run,
+    target_of,
+)
+from palimpsest.process.paths import LOG_FILE
+from palimpsest.process.signals import between_windows
+from palimpsest.queries.show import decision_id_of_or_none
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.embedded.inbox import gathered_uses
+from palimpsest.streams.embedded.pipeline import Rows
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.intake import Prepared, RawRow, understand
+from palimpsest.streams.intake.parsing import NO_RENAMES
+from palimpsest.streams.log.log import Log
+from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.uses import summed
+
+if TYPE_CHECKING:
+    from palimpsest.backends.cluster_client import ClusterClient
+
+_log = logging.getLogger(__name__)
+
+FOLLOWING_SECONDS = 10.0
+"""Wait for the store to show what the cluster has done."""
+POLL_SECONDS = 0.05
+IN_BULK = ("reversed", "retracted", "restored")
+"""Keys of answers whose entries were one command each, with an id of the request's and theirs."""
+
+
+class KafkaGateway(LocalGateway):
+    """As `LocalGateway`, but a cluster decides.
+
+    It connects when it first writes; reading needs no broker.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        log: Log,
+        policy: Policy,
+        load: Callable[[], Embedder],
+        cluster: Connection,
+    ) -> None:
+        super().__init__(folder, log, policy, load)
+        self._cluster = cluster
+        self._connected: ClusterClient | None = None
+
+    def close(self) -> None:
+        """Disconnect, and close the files."""
+        if self._connected is not None:
+            self._connected.close()
+        super().close()
+
+    def behind(self) -> int | None:
+        """How many records the store is behind the decisions; None if that is unknown."""
+        rows = self.log.rows("SELECT topic, partition, next_offset FROM followed")
+        followed = {(topic, partition): offset for topic, partition, offset in rows}
+        if not followed:
+            return None
+        try:
+            return self._client().behind(followed)
+        except PalimpsestError as error:
+            _log.warning("how far the store is behind the cluster is not known: %s", error)
+            return None
+
+    def refresh(self) -> None:
+        """As `LocalGateway.refresh`; StoreError if no projector has ever filled the store."""
+        self._require_store()
+        super().refresh()
+
+    def ledger(self, owner_id: str, *, however_large: bool = False) -> Ledger | None:
+        """As `LocalGateway.ledger`; StoreError as `refresh`."""
+        self._require_store()
+        return super().ledger(owner_id, however_large=however_large)
+
+    def _require_store(self) -> None:
+        if not self.log.head() and not self.follows():
+            raise StoreError(nothing_follows(self.folder))
+
+    def _client(self) -> ClusterClient:
+        if self._connected is None:
+            if self.log.head() and not self.follows():
+                raise UsageError(
+                    f"the store {self.folder} has decisions of its own, and a cluster is named"
+                    " beside it: name a store that follows the cluster, or no cluster"
+                )
+            if find_spec("aiokafka") is None:
+                raise UsageError(
+                    "a cluster needs the extra: pip install 'palimpsest-memory[cluster]'"
+                )
+            from palimpsest.backends.cluster_client import ClusterClient
+
+            followed: dict[str, str] = dict(
+                self.log.rows("SELECT DISTINCT topic, topic_id FROM followed")
+            )
+            self._connected = ClusterClient(self._cluster, followed)
+        return self._connected
+
+    # -- candidates and uses -----------------------------------------------------------------------
+
+    def submit(
+        self,
+        inputs: Sequence[Input],
+        renames: Mapping[str, str] = NO_RENAMES,  # noqa: ARG002 - what is published is renamed
+    ) -> list[Outcome]:
+        """Publish inputs; the store will show what becomes of them."""
+        self._client().publish(inputs)
+        return [
+            Outcome("published", one.meaning.candidate_id)
+            if isinstance(one.meaning, Prepared)
+            else Outcome("published")
+            for one in inputs
+        ]
+
+    def stream(
+        self,
+        inputs: Iterator[Input],
+        renames: dict[str, str],  # noqa: ARG002 - what is published is renamed already
+    ) -> Generator[Sequence[Outcome], None, None]:
+        """Publish many inputs, window by window; rows before a pause are published at once."""
+        with between_windows() as check, Rows(inputs) as rows:
+            while not rows.ended:
+                if window := rows.next_window():
+                    yield self.submit(window)
+                check()
+
+    def retry(self, raw: bytes, origin: str, renames: Mapping[str, str]) -> Outcome:  # noqa: ARG002 - the origin is a place in a topic, no source
+        """Publish a dead letter again if it can be read now, as if it came in the topic."""
+        client = self._client()
+        from palimpsest.streams.cluster.worker.partition_writer import SOURCE
+
+        row = RawRow(raw, SOURCE, 1)
+        meaning = understand(row, renames)
+        if isinstance(meaning, InvalidInputError):
+            return Outcome("invalid", reason=meaning.reason, detail=meaning.detail)
+        client.publish([Input(row, meaning)])
+        return Outcome("published")
+
+    def leave_uses(self, owner_id: str, event: bytes) -> None:
+        """Leave an owner's gathered uses with the store, and publish what is due."""
+        super().leave_uses(owner_id, event)
+        self.serve_left()
+
+    def serve_left(self) -> None:
+        """Publish gathered uses that this store's processes left, an event for each owner.
+
+        Those of owners whose last went out less than a minute ago stay; so do all while no broker
+        answers.
+        """
+        inputs = []
+        for owner_id, bodies in self._inbox.take_uses().items():
+            row = RawRow(uses_event(owner_id, summed(gathered_uses(bodies))), owner_id)
+            inputs.append(Input(row, understand(row)))
+        try:
+            if inputs:
+                self._client().publish(inputs)
+        except PalimpsestError as error:
+            for one in inputs:
+                self._inbox.put("uses", one.row.source, one.row.raw)
+            _log.warning("accesses are not published yet: %s", error)
+
+    # -- requests ----------------------------------------------------------------------------------
+
+    def ask(self, request: AnyRequest) -> JsonObject:
+        """Have a request executed by the workers, and wait until the store shows what it did.
+
+        A dry run is executed here, on what the store has.
+        """
+        request = as_asked(request)
+        if is_dry_run(request):
+            return super().ask(request)
+        [answer] = self._ask_workers([request])
+        if isinstance(answer, RefusedError):
+            raise answer
+        return answer
+
+    def ask_each(self, requests: Sequence[AnyRequest]) -> list[JsonObject | RefusedError]:
+        """Have requests executed; wait until the store shows them all."""
+        return self._ask_workers(requests) if requests else []
+
+    def _ask_workers(self, requests: Sequence[AnyRequest]) -> list[JsonObject | RefusedError]:
+        asked = [(request, self._owner_of(request)) for request in requests]
+        answers = [result_or_refusal(one) for one in self._client().ask_each(asked)]
+        done = zip(requests, answers, strict=True)
+        pairs = [(one, answer) for one, answer in done if not isinstance(answer, RefusedError)]
+        self._await([event for one, answer in pairs for event in events_of(one, answer)])
+        return answers
+
+    def _owner_of(self, request: AnyRequest) -> str | None:
+        """The owner of the candidate or decision that a request names, if the store knows it.
+
+        Then only its partition is asked: all others would answer that they do not know it.
+        """
+        if isinstance(request, ForgetRequest):
+            if not request.memory_ids:
+                return request.owner_id
+            return self.log.owner_of(decision_id_of_or_none(request.memory_ids[0]) or "") or None
+        names = (getattr(request, name, None) for name in ("a", "candidate_id", "memory_id"))
+        candidate_id = next(filter(None, names), None)
+        decision_id = (
+            getattr(request, "decision_id", None)
+            if candidate_id is None
+            else decision_id_of_or_none(candidate_id)
+        )
+        return (self.log.owner_of(decision_id) if decision_id else None) or None
+
+    def _await(self, events: Sequence[str]) -> None:
+        if isinstance(self.log, _NoStore):
+            return
+        last = time.monotonic() + FOLLOWING_SECONDS
+        while not self._shows(events):
+            if time.monotonic() > last:
+                _log.warning(
+                    "the cluster has done it, but the store %s does not show it after %.0f s:"
+                    " is `palimpsest project` running on it?",
+                    self.folder,
+                    FOLLOWING_SECONDS,
+                )
+                return
+            time.sleep(POLL_SECONDS)
+
+    def _shows(self, events: Sequence[str]) -> bool:
+        positions = []
+        for one in events:
+            found = self.log.find(one)
+            if found is None:
+                return False
+            positions.append(found.position)
+        return not positions or max(positions) <= min(self.positions().values())
+
+
+def log_that_follows(folder: Path, *, needed: bool) -> Log:
+    """The log of a store that follows a cluster; an empty one in memory where there is none.
+
+    StoreError instead if it is needed: a store that no projector fills would look like an answer.
+    """
+    path = folder / LOG_FILE
+    if needed and not path.is_file():
+        raise StoreError(nothing_follows(folder))
+    found = path.is_file()
+    return Log.open(path, shared=True) if found else _NoStore.create(path, shared=True)
+
+
+class _NoStore(Log):
+    """An empty log in place of a store, for a process that only writes to the cluster."""
+
+    MADE = "memory"
+
+
+def nothing_follows(folder: Path) -> str:
+    """What to do if no projector fills the requested store."""
+    return (
+        f"no store at {folder} follows the cluster, and all that is read is read from one: have"
+        f" `palimpsest --store {folder} project` running beside it"
+    )
+
+
+def events_of(request: AnyRequest, answer: JsonObject) -> list[str]:
+    """The ids of the events that executed a request: from its own, or as its answer has them."""
+    if isinstance(request, PolicyRequest):
+        return [event_id(request.request_id, "0")]
+    if isinstance(request, ReinstateRequest | ReinstateManyRequest):
+        recorded: list[str] = answer["events"]
+        return recorded
+    if isinstance(request, RunRequest):
+        return [answer["ran"]] if "ran" in answer else []
+    targets = [one for name in IN_BULK for one in answer.get(name, ())]
+    if isinstance(request, OneCommand):
+        targets.insert(0, target_of(request))
+    causes = [event_id(request.request_id, target) for target in dict.fromkeys(targets)]
+    if isinstance(request, SessionRequest) and "merged_groups" in answer:
+        causes += [event_id(cause, "consolidate") for cause in causes]
+    events = [event_id(cause, "0") for cause in causes]
+    return [*events, *answer.get("carried_out", ()), *answer.get("events", ())]

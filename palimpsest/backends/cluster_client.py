@@ -1,0 +1,82 @@
+"""A blocking client of a cluster: it runs an event loop on a thread of its own, connected once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from threading import Thread
+from typing import Any, TypeVar
+
+from aiokafka.errors import KafkaError
+
+from palimpsest.contracts.answers import Answer
+from palimpsest.contracts.errors import TransientError, UsageError
+from palimpsest.streams.cluster.client.client import Addressed, Client
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.topics import read_topics, topic_id
+from palimpsest.streams.write.inputs import Input
+
+Result = TypeVar("Result")
+
+
+class ClusterClient:
+    """Connects on creation. `followed` has the ids of the topics that a store follows, by name.
+
+    Raises StoreError if there are no topics, TransientError if no broker answers, UsageError if the
+    store follows other topics.
+    """
+
+    def __init__(self, connection: Connection, followed: Mapping[str, str]) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, name="cluster", daemon=True)
+        self._thread.start()
+        self._client: Client | None = None
+        try:
+            self._client = self._run(_connected(connection, followed))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Disconnect, once everything is sent."""
+        if self._client is not None:
+            self._run(self._client.stop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def publish(self, inputs: Sequence[Input]) -> int:
+        """Publish inputs in order; returns once the brokers have them."""
+        assert self._client is not None
+        return self._run(self._client.publish(inputs))
+
+    def ask_each(self, asked: Sequence[Addressed]) -> list[Answer]:
+        """Have requests carried out; returns for each the merged answer of its partitions."""
+        assert self._client is not None
+        return self._run(self._client.ask_each(asked))
+
+    def behind(self, followed: Mapping[tuple[str, int], int]) -> int:
+        """How many records the decisions have beyond these offsets of partitions."""
+        assert self._client is not None
+        return self._run(self._client.behind(followed))
+
+    def _run(self, call: Coroutine[Any, Any, Result]) -> Result:
+        try:
+            return asyncio.run_coroutine_threadsafe(call, self._loop).result()
+        except KafkaError as error:
+            raise TransientError(
+                f"the brokers did not take it ({type(error).__name__}): try again later"
+            ) from None
+
+
+async def _connected(connection: Connection, followed: Mapping[str, str]) -> Client:
+    topics = await read_topics(connection)
+    decisions = topics.name("decisions")
+    if followed and followed.get(decisions) != await topic_id(connection, decisions):
+        raise UsageError(
+            f"the store follows {', '.join(sorted(followed))} of another cluster or prefix than"
+            " the one that is named: name that (--bootstrap, --prefix), or another store"
+        )
+    client = Client(connection, topics)
+    await client.start()
+    return client

@@ -1,0 +1,111 @@
+"""A second process that projects while this one decides, for an import that is bound by Python.
+
+The parent has the writer's lock and passes its file on, so the lock is held until both have ended.
+The child follows the log and writes the projections; the parent writes none meanwhile. The child's
+standard input is the whole protocol: after `FINISH` it projects the rest and ends. If the input
+ends without it, the parent has died, and the child ends at once; the next process repairs what it
+left, as after any kill. If the child dies, the parent projects again by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from palimpsest.process.paths import LOG_FILE, PROJECTIONS_FOLDER
+from palimpsest.streams.embedded.lock import WriterLock
+from palimpsest.streams.embedder.load import usable_cores
+
+FINISH = b"finish"
+SECONDS = 0.25
+"""Between two looks for new events: a second would cost a fifth less, and leave more to the end."""
+_INPUT = 0
+
+
+def start_child(
+    module: str, *words: str, stdout: int, pass_fds: Sequence[int] = ()
+) -> subprocess.Popen[bytes]:
+    """Start a module of ours beside this process, which writes to its standard input.
+
+    A process that `multiprocessing` spawns would import the program's main module once more.
+    """
+    paths = os.pathsep.join(path for path in sys.path if path)
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", module, *words],
+        stdin=subprocess.PIPE,
+        stdout=stdout,
+        env=os.environ | {"PYTHONPATH": paths},
+        pass_fds=pass_fds,
+        start_new_session=True,  # Ctrl-C is for the parent alone
+    )
+
+
+class ProjectorProcess:
+    """The child, as its parent sees it."""
+
+    def __init__(self, store: Path, lock: WriterLock) -> None:
+        self.process = start_child(
+            "palimpsest.backends.projector_process",
+            str(store.absolute()),
+            stdout=subprocess.DEVNULL,
+            pass_fds=[lock.fileno()],
+        )
+
+    @property
+    def running(self) -> bool:
+        """Whether it still projects what is committed."""
+        return self.process.poll() is None
+
+    def finish(self) -> None:
+        """Have it project what is left, and return when it has ended, however it did.
+
+        An interrupt kills it.
+        """
+        assert self.process.stdin is not None
+        try:
+            with suppress(BrokenPipeError), self.process.stdin as words:
+                words.write(FINISH)
+            self.process.wait()
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
+
+
+def is_worth_while() -> bool:
+    """Whether a second process can run beside this one."""
+    return bool(sys.executable) and usable_cores() > 1
+
+
+def main(store: Path) -> int:
+    """Follow a store's log until the parent has the rest projected, or dies."""
+    finishing = threading.Event()
+    threading.Thread(target=_listen, args=(finishing,), daemon=True).start()
+    from palimpsest.contracts.errors import PalimpsestError
+    from palimpsest.projections.projector import Projector
+    from palimpsest.streams.log.log import Log
+
+    try:
+        with Log.open(store / LOG_FILE, read_only=True) as log:
+            projector = Projector(store / PROJECTIONS_FOLDER, log)
+            while not finishing.wait(SECONDS):
+                projector.catch_up()
+            projector.catch_up()
+    except PalimpsestError:
+        return 1  # the parent meets the same, and reports it
+    return 0
+
+
+def _listen(finishing: threading.Event) -> None:
+    if os.read(_INPUT, len(FINISH)) != FINISH:
+        os._exit(1)
+    finishing.set()
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

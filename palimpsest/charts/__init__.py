@@ -1,0 +1,1 @@
+"""Charts as numbers, for pages and reports. Pure."""

@@ -1,0 +1,36 @@
+"""Where a policy's zones begin and end, for charts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from palimpsest.charts.charts import Zone
+from palimpsest.contracts.policy import Action, CosineCheck, PairsDedupe, Policy
+
+FAMILY_OF_ACTION: Mapping[Action, str] = {
+    "auto_reject": "joined",
+    "superseded": "replaced",
+    "pending": "asked",
+}
+
+
+def zones_of(policy: Policy) -> list[tuple[Zone, bool]]:
+    """The zones of the cosine check, the highest first, then what is below all of them.
+
+    Each with whether the guard may hand a pair in it to the judge.
+    """
+    check = next((one for one in policy.checks if isinstance(one, CosineCheck)), None)
+    found, end = [], 1.0
+    for zone in check.zones if check is not None else ():
+        family = FAMILY_OF_ACTION[zone.action]
+        found.append((Zone(zone.at_least, end, family, family), zone.guard))
+        end = zone.at_least
+    return [*found, (Zone(0.0, end, "kept", "kept"), False)]
+
+
+def zones_of_run(policy: Policy) -> list[Zone]:
+    """What a batch run says of a similarity: its own threshold, or the zones of arrivals."""
+    if isinstance(policy.dedupe, PairsDedupe):
+        above = policy.dedupe.above
+        return [Zone(above, 1.0, "joined", "joined"), Zone(0.0, above, "kept", "kept")]
+    return [zone for zone, _ in zones_of(policy)]

@@ -1,0 +1,280 @@
+"""What producers send: `ingest`, `extract` and `prompt`, `session`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+
+import typer
+from rich.text import Text
+from typer import get_binary_stream
+
+from palimpsest.cli import rendering
+from palimpsest.cli.invocation import invocation, moment
+from palimpsest.cli.rendering import shown, summary_table
+from palimpsest.cli.shell import FAILED
+from palimpsest.contracts.errors import UsageError
+from palimpsest.process.output import Output, Progress, write_json
+from palimpsest.process.signals import INTERRUPTED
+
+if TYPE_CHECKING:
+    from palimpsest.api.store import Palimpsest
+    from palimpsest.jobs.ingest import IngestProgress, KeepGoing
+
+
+# -- ingest --------------------------------------------------------------------------------------
+
+
+app = typer.Typer()
+
+
+class Format(Enum):
+    """The values of `--format`."""
+
+    CSV = "csv"
+    JSON = "json"
+
+
+Renames = Annotated[
+    list[str] | None,
+    typer.Option("--map", metavar="THEIRS=OURS", help="Read their field as ours; repeatable."),
+]
+
+
+@app.command(epilog="Example: palimpsest ingest chat.jsonl.gz --source chat --map content=text")
+def ingest(
+    context: typer.Context,
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE…", help="JSONL, a JSON array, CSV, gzip of it, Parquet, or - ."
+        ),
+    ],
+    source: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The rows' source; defaults to the file name."),
+    ] = None,
+    renames: Renames = None,
+    form: Annotated[
+        Format | None,
+        typer.Option("--format", help="The files' format; by default by name or content."),
+    ] = None,
+    keep_going: Annotated[
+        bool,
+        typer.Option("--keep-going", help="Read a file whose first hundred rows are all wrong."),
+    ] = False,
+    dedupe_first: Annotated[
+        bool,
+        typer.Option("--dedupe-first", help="Run the policy's batch rules first."),
+    ] = False,
+) -> None:
+    """Decide on every row of the files and print a summary.
+
+    Creates the store if there is none. A row is a CloudEvent or a JSON
+    object with owner_id and text. Ingesting the same file twice changes
+    nothing. Unreadable rows are kept as dead letters, and the exit
+    status is 1.
+    """
+    from palimpsest.jobs.ingest import check_files, decide_on
+
+    call = invocation(context)
+    checked_files = check_files(  # before there is a store: a wrong file leaves none behind
+        files,
+        source=source,
+        mapping=parse_renames(renames),
+        form=form.value if form else None,
+        keep_going=keep_going or _file_confirmation(call.output),
+    )
+    with call.store(create=True) as store, call.output.progress() as report:
+        if dedupe_first:
+            before = store.dedupe(judge=call.settings.judge, progress=report)
+            call.output.remark(f"{len(before['joined']):,} joined by the batch rules before")
+        summary = decide_on(store.gateway, checked_files, _row_progress(report))
+    print_summary(call.output, summary.document())
+
+
+def _file_confirmation(output: Output) -> KeepGoing:
+    """Ask a person about a file that is probably the wrong one; without one the command ends."""
+
+    def confirm(remark: str) -> bool:
+        """Ask; `no` ends the command."""
+        output.problem(remark)
+        typer.confirm("Read it all the same?", abort=True, err=True)
+        return True
+
+    return confirm if output.asks else False
+
+
+def print_summary(output: Output, document: dict[str, Any]) -> None:
+    """Print a summary; the exit status says whether rows were invalid or it was interrupted."""
+    output.answer(document, lambda: summary_table(document))
+    for remark in document["remarks"]:
+        output.remark(remark)
+    if document["interrupted"]:
+        output.problem("interrupted; the rows counted above are decided, the others are not")
+        raise typer.Exit(INTERRUPTED)
+    if document["invalid"]:
+        output.remark(
+            f"{document['invalid']} invalid: `palimpsest dead-letters list` names them all,"
+            " `dead-letters show ID` shows the bytes"
+        )
+        raise typer.Exit(FAILED)
+
+
+def parse_renames(renames: list[str] | None) -> dict[str, str]:
+    """Parse `THEIRS=OURS` options: their names of fields to ours."""
+    mapping: dict[str, str] = {}
+    for rename in renames or []:
+        theirs, sign, ours = rename.partition("=")
+        if not (theirs and sign and ours):
+            raise typer.BadParameter(f"--map {rename}: write it as THEIRS=OURS")
+        mapping[theirs] = ours
+    return mapping
+
+
+def _row_progress(report: Progress) -> Callable[[IngestProgress], None]:
+    def report_rows(progress: IngestProgress) -> None:
+        """Report the rows decided on, by outcome."""
+        total = progress.bytes_total
+        share = progress.bytes_read / total if total else None
+        kinds = progress.decisions
+        stored, pending = kinds.get("stored", 0), kinds.get("pending", 0)
+        joined = sum(kinds.values()) - stored - pending
+        rows = f"{progress.rows:,} rows: {stored:,} stored, {joined:,} joined, {pending:,} pending"
+        report(rows, share)
+
+    return report_rows
+
+
+# -- extract, prompt -----------------------------------------------------------------------------
+
+
+extract_app = typer.Typer()
+
+prompt_app = typer.Typer(
+    no_args_is_help=True,
+    help="The prompts for models: templates to copy.",
+    epilog="Example: palimpsest prompt extract",
+)
+
+
+@extract_app.command(epilog="Example: palimpsest extract chat.jsonl --owner ada > memories.jsonl")
+def extract(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="JSONL of messages, or - .")],
+    owner: Annotated[str, typer.Option("--owner", metavar="OWNER", help="The memories' owner.")],
+    namespace: Annotated[
+        str | None, typer.Option(metavar="N", help="The namespace of all of them.")
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option(metavar="ID", help="Defaults to one from the first time.")
+    ] = None,
+) -> None:
+    """Print the memories of a conversation, one JSON object a line, for `ingest -`.
+
+    A message has role, content, and at or time. The exit status is
+    1 if a part of the conversation gave nothing.
+    """
+    from palimpsest.jobs.extract import extract_candidates
+    from palimpsest.streams.policies import load_policy
+
+    call = invocation(context)
+    named = {"owner_id": owner, "namespace": namespace, "session_id": session}
+    folder = call.settings.store if call.settings.store.is_dir() else None
+    with ExitStack() as stack:
+        lines = get_binary_stream("stdin") if file == "-" else stack.enter_context(_open(file))
+        found = extract_candidates(
+            lines,
+            {name: value for name, value in named.items() if value is not None},
+            write_json,
+            rules=load_policy(call.settings.policy or "replace-or-merge").judge,
+            settings=call.settings.judge,
+            folder=folder,
+        )
+    if found.unanswered or found.unusable:
+        call.output.remark(
+            f"unanswered parts: {found.unanswered} of {found.parts};"
+            f" unusable answers: {found.unusable}"
+        )
+        raise typer.Exit(FAILED)
+
+
+def _open(file: str) -> BinaryIO:
+    try:
+        return Path(file).open("rb")
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from None
+
+
+@prompt_app.command("extract", epilog="Example: palimpsest prompt extract")
+def show_extract(context: typer.Context) -> None:
+    """Print the template for longer memories that `extract` uses, to copy or to change."""
+    from palimpsest.streams.extract.extract import extract_prompt
+
+    prompt = extract_prompt()
+    document = {"name": prompt.name, "id": prompt.id, "text": prompt.text, "tool": prompt.tool}
+    invocation(context).output.answer(document, lambda: Text(prompt.text.rstrip()))
+
+
+# -- session -------------------------------------------------------------------------------------
+
+
+session_app = typer.Typer(
+    no_args_is_help=True,
+    help="Report that a session ended, or that its conversation was compacted.",
+    epilog="Example: palimpsest session compacted ID",
+)
+
+Session = Annotated[str, typer.Argument(metavar="ID", help="The session's id.")]
+
+Owner = Annotated[
+    str | None,
+    typer.Option(
+        metavar="OWNER", help="Its owner; defaults to the only one with candidates in it."
+    ),
+]
+
+
+@session_app.command("id", epilog="Example: palimpsest session id 2026-03-01T12:00:00Z")
+def session_id(
+    context: typer.Context,
+    began: Annotated[
+        datetime,
+        typer.Argument(parser=moment, metavar="TIME", help="The time of its first message."),
+    ],
+) -> None:
+    """Print the id of a session that has none, from the time of its first message."""
+    from palimpsest.contracts.identity import session_of
+
+    found = session_of(began)
+    invocation(context).output.answer({"session_id": found}, lambda: shown(found))
+
+
+@session_app.command(epilog="Example: palimpsest session end ID")
+def end(context: typer.Context, session: Session, owner: Owner = None) -> None:
+    """Report that a session ended."""
+    call = invocation(context)
+    with call.store() as store:
+        answer = store.end_session(owner or _owner_of(store, session), session)
+    call.output.answer(answer, lambda: rendering.fields(answer))
+
+
+@session_app.command(epilog="Example: palimpsest session compacted ID")
+def compacted(context: typer.Context, session: Session, owner: Owner = None) -> None:
+    """Report that a conversation was compacted: `recall --session` finds what it stated before."""
+    call = invocation(context)
+    with call.store() as store:
+        answer = store.compact_session(owner or _owner_of(store, session), session)
+    call.output.answer(answer, lambda: rendering.fields(answer))
+
+
+def _owner_of(store: Palimpsest, session: str) -> str:
+    owners = store.owners_of_session(session)
+    if len(owners) != 1:
+        count = "no owner has" if not owners else f"{len(owners)} owners have"
+        raise typer.BadParameter(f"{count} candidates in this session: name its owner with --owner")
+    return owners[0]

@@ -1,0 +1,211 @@
+"""What an owner's agent wants, as a person types it: `update`, `undo` and `forget`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+
+from palimpsest.cli import rendering
+from palimpsest.cli.invocation import Because, DryRun, Invocation, invocation
+from palimpsest.cli.shell import FAILED
+from palimpsest.contracts.errors import UsageError
+
+if TYPE_CHECKING:
+    from palimpsest.api.store import Palimpsest
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog="Example: palimpsest update 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22"
+    " 'She works at Apple' --dry-run"
+)
+def update(
+    context: typer.Context,
+    memory: Annotated[
+        str, typer.Argument(metavar="MEMORY", help="The id of the memory, or of a member.")
+    ],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The new text.")],
+    expect: Annotated[
+        str | None,
+        typer.Option(
+            metavar="V", help="Refuse unless this is its version, or its speaking candidate."
+        ),
+    ] = None,
+    merge: Annotated[
+        bool,
+        typer.Option("--merge", help="If the text lives in another memory, merge the two."),
+    ] = False,
+    dry_run: DryRun = False,
+    because: Because = None,
+) -> None:
+    """Change a memory's text; the old text is kept, and `undo` brings it back."""
+    from palimpsest.queries.ids import full_id
+
+    call = invocation(context)
+    with call.store() as store:
+        answer = store.update(
+            full_id(store.gateway, memory, "candidate"),
+            text,
+            expect=expect,
+            merge=merge,
+            dry_run=dry_run,
+            actor=call.settings.actor,
+            because=because,
+        )
+    call.output.answer(answer, lambda: _updated(answer, dry_run=dry_run))
+
+
+def _updated(answer: Any, *, dry_run: bool) -> RenderableType:
+    if not answer["changed"]:
+        return rendering.changed("it has this text already", {"memories": answer["memories"]})
+    verb = "would be updated" if dry_run else "updated"
+    notes = [rendering.shown(f"displaced: {answer['displaced']['text']}")]
+    if answer["merged"] is not None:
+        with_it = f"with memory {answer['merged']}, where the text lives"
+        notes.append(rendering.shown(f"{'would be ' * dry_run}merged {with_it}", "yellow"))
+    notes.append(rendering.shown(f"version: {answer['version']}"))
+    return Group(rendering.changed(verb, answer), *notes)
+
+
+@app.command(epilog="Example: palimpsest undo 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22 --dry-run")
+def undo(
+    context: typer.Context,
+    which: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="Of an update, or of a memory: then its last update."),
+    ],
+    dry_run: DryRun = False,
+    because: Because = None,
+) -> None:
+    """Take an update back: its text leaves, and the displaced text speaks again."""
+    from palimpsest.queries.ids import full_id
+
+    call = invocation(context)
+    with call.store() as store:
+        answer = store.undo(
+            full_id(store.gateway, which, "candidate", "decision"),
+            dry_run=dry_run,
+            actor=call.settings.actor,
+            because=because,
+        )
+    call.output.answer(answer, lambda: _undone(answer, dry_run=dry_run))
+
+
+def _undone(answer: Any, *, dry_run: bool) -> RenderableType:
+    verb = "would be undone" if dry_run else "undone"
+    notes = [
+        rendering.shown(f"former, so not current: memory {one}, displaced since", "yellow")
+        for one in answer["former"]
+    ]
+    return Group(rendering.changed(verb, answer), *notes)
+
+
+@app.command(epilog="Example: palimpsest forget 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22 --dry-run")
+def forget(
+    context: typer.Context,
+    which: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID]...", help="Memories of one owner, or their members."),
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A plan: the output of `find --json`."),
+    ] = None,
+    owner: Annotated[
+        str | None, typer.Option(metavar="OWNER", help="With --query: the memories' owner.")
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option(metavar="WORDS", help="All memories that mention these words.")
+    ] = None,
+    expect: Annotated[
+        str | None,
+        typer.Option(
+            metavar="V", help="With ids: refuse unless this is the version, or a token of them."
+        ),
+    ] = None,
+    again: Annotated[
+        str,
+        typer.Option(metavar="ask|allow|refuse", help="What happens if the text arrives again."),
+    ] = "ask",
+    dry_run: DryRun = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask; required with --query and no terminal.")
+    ] = False,
+    because: Because = None,
+) -> None:
+    """Forget memories with all their wordings; `restore --forgotten` brings them back."""
+    if [bool(which), plan is not None, query is not None].count(True) != 1:
+        raise typer.BadParameter("name ids, a --plan, or --owner with a --query: one of them")
+    if (query is None) is not (owner is None):
+        raise typer.BadParameter("--owner and --query go together")
+    if expect is not None and not which:
+        raise typer.BadParameter("--expect goes with ids: a plan and a query have a token")
+    if again not in ("ask", "allow", "refuse"):
+        raise typer.BadParameter("--again must be ask, allow or refuse")
+    call = invocation(context)
+    with call.store() as store:
+        what = _meant(store, which or [], plan, owner, query)
+        if query is not None and not what["hits"]:
+            call.output.answer(_nothing(what["token"], again), Group)
+            call.output.problem("no memory mentions these words: see `palimpsest find`")
+            raise typer.Exit(FAILED)
+        how: dict[str, Any] = {"again": again, "actor": call.settings.actor, "because": because}
+        if query is not None and not (dry_run or yes):
+            _confirm(call, what)
+        answer = store.forget(what, expect=expect, dry_run=dry_run, **how)
+    call.output.answer(answer, lambda: _forgotten(answer, dry_run=dry_run))
+
+
+def _nothing(token: str, again: str) -> dict[str, Any]:
+    """The answer of a forgetting that found nothing."""
+    nothing: list[Any] = []
+    return {
+        "forgotten": None,
+        "candidates": nothing,
+        "again": again,
+        "token": token,
+        "waits": nothing,
+        "memories": nothing,
+        "events": nothing,
+    }
+
+
+def _meant(
+    store: Palimpsest, which: list[str], plan: Path | None, owner: str | None, query: str | None
+) -> Any:
+    from palimpsest.queries.ids import full_id
+
+    if plan is not None:
+        try:
+            found = json.loads(plan.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{plan} holds no plan: {type(error).__name__}") from None
+    elif query is not None and owner is not None:
+        return dict(store.find(owner, query, by=("words",)))
+    else:
+        return [full_id(store.gateway, one, "candidate") for one in which]
+    if not isinstance(found, dict) or not {"hits", "token"} <= found.keys() or not found["hits"]:
+        raise UsageError("the plan names no memory: nothing would be forgotten")
+    return found
+
+
+def _confirm(call: Invocation, plan: Any) -> None:
+    faces = [hit["face"] for hit in plan["hits"]]
+    if not call.output.asks:
+        raise UsageError(f"{len(faces):,} memories: --dry-run shows them, --yes forgets them")
+    call.output.show(Group(*(rendering.shown(one) for one in faces)))
+    typer.confirm(f"Forget these {len(faces):,} memories?", abort=True, err=True)
+
+
+def _forgotten(answer: Any, *, dry_run: bool) -> RenderableType:
+    count = f"{len(answer['candidates']):,} wordings"
+    notes = [rendering.shown(f"waits for the judge: {one['text']}") for one in answer["waits"]]
+    if not dry_run:
+        notes.append(rendering.shown(f"palimpsest restore --forgotten {answer['forgotten']}"))
+    verb = f"{count} would be forgotten" if dry_run else f"{count} forgotten"
+    return Group(rendering.changed(verb, answer), *notes)

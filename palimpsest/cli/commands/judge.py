@@ -1,0 +1,503 @@
+"""The judge: `verifier`, `demo-judge`, and the batch runs `dedupe` and `review`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from palimpsest.cli import rendering
+from palimpsest.cli.commands.cluster import require_cluster, wait_for_topics
+from palimpsest.cli.invocation import Because, Invocation, OneOwner, invocation
+from palimpsest.cli.rendering import fields, shown
+from palimpsest.cli.shell import FAILED
+from palimpsest.contracts.errors import UsageError
+from palimpsest.process.output import dollars, visible
+from palimpsest.process.signals import stop_event
+
+if TYPE_CHECKING:
+    from palimpsest.api.store import Palimpsest
+    from palimpsest.backends.embedded import LocalGateway
+    from palimpsest.streams.judge.batching import Batcher
+    from palimpsest.streams.judge.worker import Questions, Tally
+
+
+# -- verifier ------------------------------------------------------------------------------------
+
+
+app = typer.Typer()
+
+VERIFIER_FOLDER = Path(".palimpsest-verifier")
+
+PATIENCE_SECONDS = 3600.0
+
+NICENESS = 19
+"""The lowest priority: it gets the idle time of the processors, and a seventieth of a busy one."""
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The options of a verifier."""
+
+    once: bool
+    patience: float
+    data: Path
+    from_store: bool
+
+
+@app.command(epilog="Example: palimpsest --store memories verifier --once")
+def verifier(
+    context: typer.Context,
+    once: Annotated[bool, typer.Option("--once", help="Exit when nothing waits.")] = False,
+    patience: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.0,
+            help="How long an outage may last before the policy's fallback.",
+        ),
+    ] = PATIENCE_SECONDS,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="For verdicts and budget; default: the store, or .palimpsest-verifier.",
+        ),
+    ] = None,
+    from_store: Annotated[
+        bool,
+        typer.Option("--from-store", help="With a cluster: what waits in its store."),
+    ] = False,
+) -> None:
+    """Ask the judge about pending candidates in batches, and deliver its verdicts.
+
+    Runs beside a writing process until SIGTERM or Ctrl-C, then exits
+    with 0. While the judge's service is down it waits and retries.
+    """
+    import asyncio
+
+    call = invocation(context)
+    in_topics = call.settings.kafka is not None and not from_store
+    settings = call.settings.over(data=data)
+    folder = settings.data or (VERIFIER_FOLDER if in_topics else settings.store)
+    options = _Options(once, patience, folder, from_store)
+    from palimpsest.process.logs import log_to_standard_error
+
+    log_to_standard_error(logging.WARNING if once else logging.INFO)
+    lower_priority()
+    tally, waiting = asyncio.run(_run_worker(call, options, in_topics=in_topics))
+    document = _document(tally, waiting)
+    call.output.answer(document, lambda: rendering.fields(_counts_as_text(document)))
+
+
+def lower_priority() -> None:
+    """Lower this process's priority, so that it takes no processor time from the stream.
+
+    A request takes seconds at the service; a few milliseconds more here do not matter.
+    """
+    if sys.platform != "win32":
+        os.nice(max(0, NICENESS - os.nice(0)))
+
+
+def _document(tally: Tally, waiting: int | None) -> dict[str, Any]:
+    return {
+        "questions": tally.questions,
+        "answers": dict(tally.answers),
+        "outcomes": dict(tally.outcomes),
+        "known": tally.known,
+        "calls": round(tally.calls, 2),
+        "usd": None if tally.usd is None else round(tally.usd, 6),
+        "waiting": waiting,
+    }
+
+
+def _counts_as_text(document: dict[str, Any]) -> dict[str, Any]:
+    """Counts by kind as one line each."""
+    return {
+        name: ", ".join(f"{count} {kind}" for kind, count in value.items()) or "none"
+        if isinstance(value, dict)
+        else value
+        for name, value in document.items()
+        if value is not None
+    }
+
+
+async def _run_worker(
+    call: Invocation, options: _Options, *, in_topics: bool
+) -> tuple[Tally, int | None]:
+    """Run until stopped; returns the totals, and how many questions the store still has, if any."""
+    from palimpsest.streams.judge.batching import Batcher, BatchSettings
+    from palimpsest.streams.judge.judge import Judge
+    from palimpsest.streams.judge.verifier import Verifier
+    from palimpsest.streams.judge.worker import JudgeWorker
+
+    options.data.mkdir(parents=True, exist_ok=True)
+    settings = call.settings.judge
+    async with AsyncExitStack() as stack:
+        questions = await (_topic_questions if in_topics else _store_questions)(call, stack)
+        judge = await stack.enter_async_context(
+            Judge.beside(options.data, _default_rules(), settings, lambda: datetime.now(UTC))
+        )
+        batcher = Batcher(
+            BatchSettings(concurrency=settings.concurrency, patience=options.patience)
+        )
+        stack.push_async_callback(batcher.close)
+        with call.output.progress() as report:
+            worker = JudgeWorker(
+                questions, Verifier(cache(judge.by), batcher), _progress(report, batcher)
+            )
+            tally = await worker.run(stop_event(), once=options.once)
+        return tally, await _waiting(questions)
+
+
+def _default_rules() -> Any:
+    """Placeholder rules: each question brings its policy's own."""
+    from palimpsest.contracts.policy import Judge
+
+    return Judge()
+
+
+def _progress(
+    report: Callable[[str, float | None], None], batcher: Batcher
+) -> Callable[[Tally], None]:
+    def report_tally(tally: Tally) -> None:
+        away = ", the service does not answer" if batcher.outage else ""
+        done = f"{tally.questions:,} questions, {tally.calls:,.0f} calls, {dollars(tally.usd)}"
+        report(f"{done}{away}", None)
+
+    return report_tally
+
+
+async def _store_questions(call: Invocation, stack: AsyncExitStack) -> Questions:
+    from palimpsest.jobs.questions import StoreQuestions
+
+    def open_gateway() -> LocalGateway:
+        """The gateway of the store, on the thread that will use it."""
+        from palimpsest.api.store import Palimpsest
+
+        settings = call.settings
+        store = Palimpsest.open(
+            settings.store, create=False, cluster=settings.kafka, **settings.opening()
+        )
+        return store.gateway
+
+    return await stack.enter_async_context(StoreQuestions(open_gateway))
+
+
+async def _topic_questions(call: Invocation, stack: AsyncExitStack) -> Questions:
+    connection = require_cluster(call)
+    from palimpsest.streams.cluster.access import VERIFIER, require_access
+    from palimpsest.streams.cluster.questions import TopicQuestions
+
+    topics = await wait_for_topics(connection)
+    await require_access(connection, topics, VERIFIER)
+    return await stack.enter_async_context(TopicQuestions(connection, topics))
+
+
+async def _waiting(questions: Questions) -> int | None:
+    from palimpsest.jobs.questions import StoreQuestions
+
+    return await questions.waiting() if isinstance(questions, StoreQuestions) else None
+
+
+# -- demo-judge ----------------------------------------------------------------------------------
+
+
+demo_app = typer.Typer()
+
+PORT = 8089
+
+
+@demo_app.command(epilog="Example: palimpsest demo-judge --delay 0.3")
+def demo_judge(
+    context: typer.Context,
+    port: Annotated[
+        int, typer.Option(metavar="N", min=0, max=65535, help="On the loopback; 0: any free port.")
+    ] = PORT,
+    delay: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.0, help="The delay before each answer.")
+    ] = 0.0,
+) -> None:
+    """Answer as the judge's service would, by rules on words and without a model.
+
+    Runs until SIGTERM or Ctrl-C, then exits with 0.
+    """
+    call = invocation(context)
+    from palimpsest.cli.demo.judge import JudgeServer
+
+    server = JudgeServer(port, delay, keep=False)
+    try:
+        server.start()
+    except OSError as error:
+        raise UsageError(
+            f"port {port} is not available ({error}): choose another with --port"
+        ) from None
+    exports = f"export ANTHROPIC_BASE_URL={server.url} ANTHROPIC_API_KEY=demo"
+    with suppress(KeyboardInterrupt):
+        # Whoever reads the address may tell it to end before all of it is printed.
+        call.output.answer({"url": server.url}, lambda: Text(exports))
+        threading.Event().wait()
+    server.stop()
+
+
+# -- dedupe --------------------------------------------------------------------------------------
+
+
+dedupe_app = typer.Typer()
+
+DedupeDryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show what would be joined; write no decision.")
+]
+
+
+@dedupe_app.command(epilog="Example: palimpsest dedupe --dry-run")
+def dedupe(
+    context: typer.Context,
+    owner: OneOwner = None,
+    dry_run: DedupeDryRun = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Ignore the policy's conditions for a run.")
+    ] = False,
+    plan: Annotated[
+        str | None, typer.Option(metavar="TOKEN", help="Do what this dry run showed, or nothing.")
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Also write a page with charts."),
+    ] = None,
+    because: Because = None,
+) -> None:
+    """Compare existing memories by the policy's batch rules, and join those that are the same.
+
+    An owner whose run is not due by the policy's conditions is skipped. The exit status is 1 if
+    the judge left pairs unanswered, which wait for the next run, or if a join was refused.
+    """
+    call = invocation(context)
+    with call.output.progress() as report, call.store() as store:
+        call.require_owner(store, owner)
+        answer = store.dedupe(
+            owner_id=owner,
+            dry_run=dry_run,
+            force=force,
+            plan=plan,
+            judge=call.settings.judge,
+            progress=report,
+            actor=call.settings.actor,
+            because=because,
+        )
+        just_this = _just_this(answer["plan"], owner, force=force)
+        if page is not None:
+            from palimpsest.cli.dedupe_report import page_of
+
+            page.write_text(page_of(store.gateway, answer, just_this), encoding="utf-8")
+    call.output.answer(answer, lambda: _dedupe_report(answer, just_this))
+    if refused := answer["refused"]:
+        call.output.remark(f"joins that were refused: {len(refused)}")
+    if unanswered := answer["asked"].get("unavailable"):
+        left = answer["left"]
+        waiting = f"{left} wait for the next run" if left else "the policy's fallback settled them"
+        call.output.remark(f"the judge left pairs unanswered; {waiting}")
+    if refused or unanswered:
+        raise typer.Exit(FAILED)
+
+
+def _just_this(plan: str, owner: str | None, *, force: bool) -> str:
+    """The command that does what a dry run showed."""
+    words = ["palimpsest", "dedupe", *(("--owner", owner) if owner else ())]
+    return shlex.join([*words, *(("--force",) if force else ()), "--plan", plan])
+
+
+def _dedupe_report(answer: Mapping[str, Any], just_this: str) -> RenderableType:
+    share = answer["pairs"] / answer["all_pairs"] if answer["all_pairs"] else 0.0
+    skipped = [one for one in answer["runs"] if "skipped" in one]
+    verb = "would be joined" if answer["dry_run"] else "joined"
+    asked = ", ".join(f"{count} {word}" for word, count in sorted(answer["asked"].items()))
+    lines = [
+        shown(f"memories: {answer['memories']:,} (owners: {answer['owners']:,})"),
+        shown(f"pairs compared: {answer['pairs']:,} of {answer['all_pairs']:,} ({share:.1%})"),
+        shown(f"verdicts: {asked or 'none, the judge was not asked'}"),
+        *_dry_run_cost(answer),
+        shown(f"{verb}: {len(answer['joined']):,}", "bold"),
+    ]
+    for one in answer["joined"]:
+        lines.append(shown(f"  {one['decision']}  {one['similarity']:.4f}  {one['older_text']}"))
+        lines.append(shown(f"{'':>{len(one['decision']) + 10}}{one['newer_text']}", "dim"))
+        if "composed" in one:
+            lines.append(shown(f"{'':>{len(one['decision']) + 8}}= {one['composed']}"))
+        elif "face" in one:
+            lines.append(shown(f"{'':>{len(one['decision']) + 8}}= {one['face']}"))
+    lines += [
+        shown(f"  failed: {one['a']} and {one['b']} ({one['reason']})") for one in answer["refused"]
+    ]
+    lines += [
+        shown(f"skipped: {visible(one['owner_id'])}: {one['skipped']['detail']}") for one in skipped
+    ]
+    if answer["dry_run"] and skipped:
+        lines.append(shown("to include these: --force"))
+    lines += [
+        shown(f"warning: {visible(one['owner_id'])}: {warning}", "yellow")
+        for one in answer["runs"]
+        for warning in one.get("warnings", ())
+    ]
+    if answer["dry_run"] and answer["joined"]:
+        lines.append(shown(f"to do exactly this: {just_this}"))
+    return Group(*lines)
+
+
+def _dry_run_cost(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """The cost of a dry run; the log records it once a run uses the answers."""
+    cost = answer["cost"]
+    if answer["dry_run"] and cost["calls"]:
+        yield shown(f"calls for this dry run: {cost['calls']:,} ({dollars(cost['usd'])})")
+
+
+# -- review --------------------------------------------------------------------------------------
+
+
+review_app = typer.Typer(
+    no_args_is_help=True,
+    help="Review decisions: by a stronger model, or by a person.",
+    epilog="Example: palimpsest review next",
+)
+
+Decision = Annotated[str, typer.Argument(metavar="DECISION", help="As `review next` prints it.")]
+
+Existing = Annotated[str, typer.Argument(metavar="EXISTING", help="The pair's other candidate.")]
+
+
+@review_app.command("run", epilog="Example: palimpsest review run")
+def run_review(context: typer.Context, owner: OneOwner = None) -> None:
+    """Confirm exact repeats, and have the stronger model review the other joins.
+
+    The exit status is 1 if it did not answer; those joins wait for the next run. Joins on which it
+    gave no usable answer, now or before, wait for a person.
+    """
+    call = invocation(context)
+    with call.output.progress() as report, call.store() as store:
+        call.require_owner(store, owner)
+        answer = store.review(owner_id=owner, judge=call.settings.judge, progress=report)
+    call.output.answer(answer, lambda: _review_report(answer))
+    if answer["asked"].get("unavailable"):
+        raise typer.Exit(FAILED)
+
+
+def _review_report(answer: Mapping[str, Any]) -> RenderableType:
+    return Group(
+        shown(f"{answer['exact']:,} exact repeats and {answer['confirmed']:,} others confirmed"),
+        shown(f"{len(answer['reversed']):,} reversed, {answer['left']:,} left unreviewed"),
+        *(
+            shown(f"  reversed: {one['decision']} {one['decision_id']}: {one['reasoning']}")
+            for one in answer["reversed"]
+        ),
+        *(
+            shown(f"  refused: {one['decision_id']}: {one['detail']} ({one['reason']})")
+            for one in answer["refused"]
+        ),
+    )
+
+
+@review_app.command("next", epilog="Example: palimpsest review next")
+def next_question(
+    context: typer.Context,
+    owner: OneOwner = None,
+    skip: Annotated[int, typer.Option(min=0, metavar="N", help="Leave out the first N.")] = 0,
+) -> None:
+    """Show the next pair that waits for a person: pending, forgotten before, or unreviewed."""
+    call = invocation(context)
+    with call.store() as store:
+        call.require_owner(store, owner)
+        row = store.next_review(owner_id=owner, skip=skip)
+    call.output.answer(row, lambda: fields(row) if row else shown("nothing waits", "dim"))
+    if row is not None:
+        pair = f"{row['decision_id']} {row['existing_id']}"
+        call.output.remark(f"palimpsest review same|different {pair}")
+
+
+@review_app.command(epilog="Example: palimpsest review same 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22 A")
+def same(
+    context: typer.Context, decision: Decision, existing: Existing, because: Because = None
+) -> None:
+    """Answer that the two texts are the same: a pending pair is merged, a join confirmed.
+
+    A text that repeats a forgotten one stays out.
+    """
+    call = invocation(context)
+    with call.store() as store:
+        decision, existing = _pair(store, decision, existing)
+        answer = store.review_same(decision, existing, actor=call.settings.actor, because=because)
+    call.output.answer(answer, lambda: rendering.changed("the same", answer))
+
+
+@review_app.command(
+    epilog="Example: palimpsest review different 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22 A"
+)
+def different(
+    context: typer.Context, decision: Decision, existing: Existing, because: Because = None
+) -> None:
+    """Answer that the two texts are different: a pending pair is separated, a join taken out.
+
+    A text that does not repeat a forgotten one is let in.
+    """
+    call = invocation(context)
+    with call.store() as store:
+        decision, existing = _pair(store, decision, existing)
+        answer = store.review_different(
+            decision, existing, actor=call.settings.actor, because=because
+        )
+    call.output.answer(answer, lambda: rendering.changed("different", answer))
+
+
+@review_app.command("open", epilog="Example: palimpsest --store memories review open")
+def open_page(
+    context: typer.Context,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The reviewer, recorded with each answer; by default the page asks for it once.",
+        ),
+    ] = None,
+    role: Annotated[
+        str, typer.Option(metavar="ROLE", help="`reviewer` or `operator`.")
+    ] = "operator",
+    owners: Annotated[
+        str | None,
+        typer.Option(metavar="PATTERN", help="A regular expression for the owners to show."),
+    ] = None,
+) -> None:
+    """Print a link to the review page; it admits one browser, once, within a minute.
+
+    Starts the server if none runs. If the server was given tokens, set PALIMPSEST_TOKEN to an
+    operator's.
+    """
+    from palimpsest.cli.commands.serving import require_serve, server_of
+
+    call = invocation(context)
+    require_serve()
+    from palimpsest.server.linking import ask_for_link
+
+    given = {"name": name, "role": role, "owners": owners}
+    wanted = {key: value for key, value in given.items() if value is not None}
+    link = ask_for_link(server_of(call)(), os.environ.get("PALIMPSEST_TOKEN"), wanted)
+    call.output.answer({"review": link}, lambda: shown(link))
+
+
+def _pair(store: Palimpsest, decision: str, existing: str) -> tuple[str, str]:
+    """The pair's ids, whole."""
+    from palimpsest.queries.ids import full_id
+
+    gateway = store.gateway
+    return full_id(gateway, decision, "decision"), full_id(gateway, existing, "candidate")

@@ -1,0 +1,113 @@
+"""The log as a file: `log export`, `log import`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Annotated
+
+import typer
+
+from palimpsest.cli import rendering
+from palimpsest.cli.commands.cluster import require_cluster
+from palimpsest.cli.invocation import Invocation, invocation
+from palimpsest.contracts.errors import UsageError
+from palimpsest.process.output import Progress
+
+STDOUT = "-"
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="The log as a file: CloudEvents, one a line, byte for byte.",
+    epilog="Example: palimpsest log export backup.jsonl",
+)
+
+
+@app.command("export", epilog="Example: palimpsest log export backup.jsonl")
+def export_log(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file; - is standard output.")],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+) -> None:
+    """Write the whole log to a file."""
+    from palimpsest.jobs.log_files import write_log
+
+    call = invocation(context)
+    if file.exists() and not force and str(file) != STDOUT:
+        raise typer.BadParameter(f"{file} exists already: --force overwrites it")
+    with call.store() as store, call.output.progress() as report:
+        call.warn_if_behind(store, at_all=True)
+        progress = _event_progress(report, "written")
+        if str(file) == STDOUT:
+            out = typer.get_binary_stream("stdout")
+            count = write_log(store.gateway, out, progress)
+            call.output.remark(f"{count:,} events written")
+            return
+        count = store.export_log(file, progress=progress)
+    answer = {"events": count, "file": str(file)}
+    call.output.answer(answer, lambda: rendering.fields(answer))
+
+
+@app.command("import", epilog="Example: palimpsest --store copy log import backup.jsonl")
+def import_log(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The output of `log export`.")],
+) -> None:
+    """Create a store from an exported log; the store must not have events yet.
+
+    With a cluster, create its decisions from the log instead: its topics
+    must be empty, and no worker should run.
+    """
+    call = invocation(context)
+    if call.settings.kafka is not None:
+        _import_into_topics(call, file)
+        return
+    from palimpsest.api.store import Palimpsest
+
+    with call.output.progress() as report:
+        count = Palimpsest.import_log(
+            call.settings.store, file, progress=_event_progress(report, "read")
+        )
+    answer = {"events": count, "store": str(call.settings.store)}
+    call.output.answer(answer, lambda: rendering.fields(answer))
+
+
+def _import_into_topics(call: Invocation, file: Path) -> None:
+    import asyncio
+
+    connection = require_cluster(call)
+    from palimpsest.jobs.log_files import require_events
+    from palimpsest.streams.cluster.client.import_log import import_lines
+    from palimpsest.streams.cluster.topics import read_topics
+
+    async def imported(lines: IO[bytes]) -> int:
+        """Publish the lines; returns how many events there were."""
+
+        def read() -> IO[bytes]:
+            """The lines from the start: they are read twice."""
+            lines.seek(0)
+            return lines
+
+        topics = await read_topics(connection)
+        return await import_lines(connection, topics, read, _event_progress(report, "published"))
+
+    with call.output.progress() as report, opened(file) as lines:
+        count = asyncio.run(imported(lines))
+    require_events(count, file)
+    answer = {"events": count, "bootstrap": connection.bootstrap}
+    call.output.answer(answer, lambda: rendering.fields(answer))
+
+
+@contextmanager
+def opened(file: Path) -> Iterator[IO[bytes]]:
+    """Open a file; raises UsageError if it cannot be read."""
+    try:
+        with file.open("rb") as lines:
+            yield lines
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _event_progress(report: Progress, done: str) -> Callable[[int], None]:
+    return lambda count: report(f"{count} events {done}", None)

@@ -1,0 +1,344 @@
+"""Maintenance: `rebuild`, `verify`, `schemas`, `doctor`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Group
+from rich.text import Text
+
+from palimpsest.cli import rendering
+from palimpsest.cli.invocation import DryRun, OneOwner, invocation
+from palimpsest.cli.rendering import shown
+from palimpsest.cli.shell import FAILED
+from palimpsest.contracts.errors import ModelError, PalimpsestError, StoreError
+from palimpsest.process.output import Progress
+from palimpsest.process.paths import LOG_FILE, PROJECTIONS
+
+if TYPE_CHECKING:
+    from palimpsest.contracts.events import PolicySet
+    from palimpsest.process.output import Progress
+    from palimpsest.settings.settings import Settings
+
+
+# -- rebuild, verify, schemas --------------------------------------------------------------------
+
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: palimpsest rebuild duckdb")
+def rebuild(
+    context: typer.Context,
+    projections: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PROJECTION…", help="lancedb or duckdb; else both."),
+    ] = None,
+    accept_loss: Annotated[
+        bool,
+        typer.Option("--accept-loss", help="Continue with a log that lacks acknowledged events."),
+    ] = False,
+) -> None:
+    """Recreate projections from the log beside the live ones, then swap them in.
+
+    If the log lost events that were acknowledged, every command refuses the store until
+    its log is restored from a copy, or `--accept-loss` continues without them.
+    """
+    call = invocation(context)
+    wanted = projections or list(PROJECTIONS)
+    if unknown := sorted(set(wanted) - set(PROJECTIONS)):
+        raise typer.BadParameter(f"no projection {', '.join(unknown)}: {', '.join(PROJECTIONS)}")
+    with call.store(accept_loss=accept_loss) as store, call.output.progress() as report:
+        made = store.rebuild(wanted, progress=report)
+    call.output.answer(made, lambda: rendering.fields(made))
+
+
+@app.command(epilog="Example: palimpsest verify")
+def verify(context: typer.Context) -> None:
+    """Fold the log, list every difference from the projections; exit status 1 if there is one."""
+    call = invocation(context)
+    with call.store() as store, call.output.progress() as report:
+        found = store.verify(progress=report)
+    call.output.answer(found, lambda: rendering.verified(found))
+    if found["differences"]:
+        call.output.remark("`palimpsest rebuild` recreates the projections from the log")
+        raise typer.Exit(FAILED)
+
+
+@app.command(epilog="Example: palimpsest schemas build/schemas")
+def schemas(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Created if missing.")],
+) -> None:
+    """Write the JSON Schemas of all messages and events, and the topics as AsyncAPI."""
+    from palimpsest.contracts.schema import documents, written
+
+    call = invocation(context)
+    if folder.exists() and not folder.is_dir():
+        raise typer.BadParameter(f"{folder} is no folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    names = []
+    for name, schema in documents().items():
+        (folder / name).write_bytes(written(schema))
+        names.append(name)
+    answer = {"folder": str(folder), "files": names}
+    call.output.answer(answer, lambda: rendering.listed(f"{len(names)} files in {folder}", names))
+
+
+@app.command(epilog="Example: palimpsest embed")
+def embed(
+    context: typer.Context,
+    owner: OneOwner = None,
+    long: Annotated[
+        bool, typer.Option("--long", help="Embed the ends of long texts that lack it.")
+    ] = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Embed texts that were stored while the model was down, as the policy allows.
+
+    It also happens automatically after an owner's next new text. With
+    --long, it embeds the ends of texts longer than the model's input that
+    were stored before these were embedded. Exit status 3 if the model is
+    still down.
+    """
+    call = invocation(context)
+    with call.store() as store, call.output.progress() as report:
+        call.require_owner(store, owner)
+        answer = store.embed(
+            owner_id=owner,
+            long=long,
+            dry_run=dry_run,
+            progress=lambda done, left: report(f"{done:,} embedded", done / (done + left)),
+        )
+    call.output.answer(answer, lambda: rendering.fields(answer))
+
+
+# -- doctor --------------------------------------------------------------------------------------
+
+
+doctor_app = typer.Typer()
+
+PACKAGES = (
+    "palimpsest-memory",
+    "duckdb",
+    "lancedb",
+    "pyarrow",
+    "pydantic",
+    "onnxruntime",
+    "tokenizers",
+)
+
+EXTRAS = {
+    "cluster": "faust-streaming",
+    "judge": "anthropic",
+    "langgraph": "langgraph-checkpoint",
+    "serve": "mcp",
+    "sentence-transformers": "sentence-transformers",
+}
+"""The package by which each extra is known to be there."""
+
+ENOUGH_BYTES = 100 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at: `needed` says whether the embedded runtime works without it."""
+
+    name: str
+    found: bool
+    detail: str
+    remedy: str | None = None
+    needed: bool = True
+
+
+@doctor_app.command(epilog="Example: palimpsest --store memories doctor")
+def doctor(context: typer.Context) -> None:
+    """Report what is installed, what is missing and the store's state; exit status 1 on failure.
+
+    It ticks only what it tried: the model embeds a word, the log is read to its end.
+    """
+    call = invocation(context)
+    settings = call.settings
+    findings = [*_packages(), *_model(settings)]
+    with call.output.progress() as report:
+        findings += _store_findings(settings, report)
+    findings += [*_extras(), _judge(settings)]
+    healthy = all(finding.found or not finding.needed for finding in findings)
+    document = {"healthy": healthy, "findings": [asdict(finding) for finding in findings]}
+    call.output.answer(document, lambda: Group(*map(_finding_line, findings)))
+    if not healthy:
+        raise typer.Exit(FAILED)
+
+
+def _finding_line(finding: Finding) -> Text:
+    mark = ("✓", "green") if finding.found else ("✗", "red") if finding.needed else ("-", "dim")
+    remedy = f"\n    {finding.remedy}" if finding.remedy and not finding.found else ""
+    return Text.assemble(mark, f" {finding.name}: ", shown(finding.detail), remedy)
+
+
+def _packages() -> Iterator[Finding]:
+    python = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("python", sys.version_info >= (3, 11), python, "install Python 3.11 or newer")
+    for name in PACKAGES:
+        found = _version(name)
+        remedy = None if found else f"pip install {name}"
+        yield Finding(name, found is not None, found or "not installed", remedy)
+
+
+def _version(package: str) -> str | None:
+    """The installed version, from what was installed: to import it would be slow."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _model(settings: Settings) -> Iterator[Finding]:
+    from palimpsest.streams.embedder.contract import DEFAULT_MODEL
+    from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir
+    from palimpsest.streams.embedder.resolve import locate
+
+    model = settings.model or DEFAULT_MODEL
+    try:
+        name, folder = locate(model)
+    except ModelError as error:
+        yield Finding("model", found=False, detail=str(error), remedy="set PALIMPSEST_MODEL")
+        return
+    if folder is None:
+        detail = f"{name} is in no folder and no installed package"
+        remedy = "it is looked for in the hub's cache and fetched from the hub at first use"
+        yield Finding("model", found=False, detail=detail, remedy=remedy, needed=False)
+    else:
+        yield _embedding(model, settings.engine or "onnx", folder)
+    yield _graph_cache(default_cache_dir())
+
+
+def _embedding(model: str, engine: str, folder: Path) -> Finding:
+    """Whether the model's files do what they are for; each of them is read."""
+    from palimpsest.streams import embedder
+    from palimpsest.streams.embedder.notes import Notes
+    from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir
+
+    try:
+        Notes(default_cache_dir()).forget()
+        loaded = embedder.load_engine(model, engine)
+        loaded.embed(["word"])
+    except Exception as error:  # noqa: BLE001 - whatever a library raises because of its files, it is reported
+        detail = f"{folder} cannot be used: {type(error).__name__}: {error}"
+        return Finding("model", found=False, detail=detail, remedy="install the model again")
+    detail = f"{loaded.model}: {folder}, {loaded.dimension} dimensions by {loaded.name}"
+    return Finding("model", found=True, detail=detail)
+
+
+def _graph_cache(folder: Path) -> Finding:
+    kept = len(list(folder.glob("*.onnx")))
+    nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    return Finding(
+        "graph cache",
+        found=os.access(nearest, os.W_OK),
+        detail=f"{folder}, {kept} graph{'s' * (kept != 1)}",
+        remedy="the graph is built at each start; set XDG_CACHE_HOME to a folder you can write",
+        needed=False,
+    )
+
+
+def _store_findings(settings: Settings, report: Progress) -> Iterator[Finding]:
+    folder = settings.store
+    if not (folder / LOG_FILE).is_file():
+        remedy = "palimpsest ingest FILE makes one; --store DIR names another"
+        yield Finding("store", found=False, detail=f"none in {folder}", remedy=remedy, needed=False)
+        return
+    yield Finding(
+        "store",
+        found=os.access(folder, os.W_OK) and os.access(folder / LOG_FILE, os.W_OK),
+        detail=f"{folder}",
+        remedy="this user may not write there",
+    )
+    free = shutil.disk_usage(folder).free
+    remedy = "free some space: a batch that cannot be written is not decided"
+    yield Finding("disk", free >= ENOUGH_BYTES, f"{free / 1e9:.1f} GB free", remedy)
+    yield _writer(folder)
+    yield from _log_findings(settings, report)
+
+
+def _log_findings(settings: Settings, report: Progress) -> Iterator[Finding]:
+    """The log, every event of it; and how far the projections are."""
+    from palimpsest.api.store import Palimpsest
+    from palimpsest.streams.log.checking import check_log
+    from palimpsest.streams.log.log import Log
+
+    try:
+        with Log.open(settings.store / LOG_FILE) as log:
+            count = check_log(log, report)
+            policy = log.last_policy()
+        with Palimpsest.open(settings.store, create=False, **settings.opening()) as store:
+            status = store.status()
+    except PalimpsestError as error:
+        yield Finding("log", found=False, detail=str(error), remedy="restore it from a copy")
+        return
+    yield Finding("log", found=True, detail=f"{count} events read, none damaged")
+    if policy is not None:
+        yield _policy(policy, settings)
+    for name, behind in status["lag"].items():
+        remedy = "catches up with the next command that writes, or `palimpsest rebuild`"
+        yield Finding(name, behind == 0, f"{behind} events behind", remedy, needed=False)
+
+
+def _policy(policy: PolicySet, settings: Settings) -> Finding:
+    """Whether the model in use is the one that the policy in force has thresholds for."""
+    from palimpsest.streams.embedder.contract import DEFAULT_MODEL
+    from palimpsest.streams.embedder.resolve import locate
+
+    name, wanted = policy.data.policy.get("name"), policy.data.policy.get("model")
+    try:
+        used, _ = locate(settings.model or DEFAULT_MODEL)
+    except ModelError:
+        used = settings.model or DEFAULT_MODEL
+    detail = f"{name}, with thresholds for {wanted}"
+    remedy = f"candidates are refused: the model in use is {used}; set PALIMPSEST_MODEL to {wanted}"
+    return Finding("policy", found=used == wanted, detail=detail, remedy=remedy)
+
+
+def _writer(folder: Path) -> Finding:
+    from palimpsest.streams.embedded.lock import WriterLock
+
+    lock = WriterLock(folder)
+    try:
+        free = lock.try_acquire()
+    except StoreError as error:
+        remedy = "on a read-only disk it can be read, and not written"
+        return Finding("writer", found=False, detail=str(error), remedy=remedy, needed=False)
+    lock.release()
+    detail = "no process is writing" if free else "another process is writing"
+    return Finding("writer", found=True, detail=detail, needed=False)
+
+
+def _judge(settings: Settings) -> Finding:
+    """Whether the judge's service can be used, as far as that shows without a request."""
+    keys = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+    found = any(os.environ.get(key) for key in keys)
+    address = settings.judge.base_url or os.environ.get("ANTHROPIC_BASE_URL")
+    detail = "a key in the environment" if found else "no key in the environment"
+    return Finding(
+        "judge",
+        found,
+        f"{detail}, {address or 'the service itself'}",
+        "set ANTHROPIC_API_KEY; `palimpsest demo-judge` is to try it without one",
+        needed=False,
+    )
+
+
+def _extras() -> Iterator[Finding]:
+    for extra, package in EXTRAS.items():
+        found = _version(package)
+        detail = found or "not installed (optional)"
+        remedy = f"pip install 'palimpsest-memory[{extra}]'"
+        yield Finding(f"extra {extra}", found is not None, detail, remedy, needed=False)

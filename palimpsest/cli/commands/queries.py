@@ -1,0 +1,329 @@
+"""Queries: `status`, `recall`, `find`, `check`, `show`, `decisions`, `sql`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, get_args
+
+import typer
+from rich.text import Text
+
+from palimpsest.cli import rendering
+from palimpsest.cli.invocation import (
+    AsOfOption,
+    Category,
+    Former,
+    HappenedSince,
+    HappenedUntil,
+    Metadata,
+    complete_columns,
+    complete_kinds,
+    invocation,
+    metadata_of,
+    moment,
+    named_values,
+)
+from palimpsest.cli.shell import FAILED
+from palimpsest.process.output import plain
+
+if TYPE_CHECKING:
+    from palimpsest.queries.find import By
+
+app = typer.Typer()
+
+MOST = 2**63 - 1
+"""The largest number that DuckDB can limit a query by."""
+
+Since = Annotated[
+    datetime | None,
+    typer.Option(parser=moment, metavar="TIME", help="Decided at this time (ISO 8601) or later."),
+]
+
+
+@app.command(epilog="Example: palimpsest metrics --to palimpsest.prom")
+def metrics(
+    context: typer.Context,
+    to: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write it to this file, atomically; else print it."),
+    ] = None,
+) -> None:
+    """Print how many new candidates were duplicates, in Prometheus' text format.
+
+    They are counted from the log; a worker serves them on its page, too.
+    """
+    call = invocation(context)
+    with call.store() as store:
+        text = store.metrics()
+    if to is None:
+        call.output.answer({"text": text}, lambda: Text(text.rstrip()))
+        return
+    beside = to.with_name(f"{to.name}.new")
+    beside.write_text(text)
+    beside.replace(to)
+    call.output.answer({"file": str(to)}, lambda: rendering.shown(str(to)))
+
+
+@app.command(epilog="Example: palimpsest --json status")
+def status(context: typer.Context, as_of: AsOfOption = None) -> None:
+    """Count candidates, memories, joins and decisions; show how far each projection lags."""
+    call = invocation(context)
+    with call.store() as store:
+        counts = store.status(as_of=as_of)
+    call.output.answer(counts, lambda: rendering.status_table(counts))
+
+
+@app.command(epilog='Example: palimpsest recall ada "where does she live?" -k 3')
+def recall(
+    context: typer.Context,
+    owner: Annotated[str, typer.Argument(help="The memories' owner.")],
+    query: Annotated[str, typer.Argument(help="What to look for, in any words.")],
+    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="The number of memories.")] = 5,
+    namespace: Annotated[
+        str | None, typer.Option(metavar="N", help="Only in this namespace.")
+    ] = None,
+    as_of: AsOfOption = None,
+    session: Annotated[
+        str | None,
+        typer.Option(metavar="S", help="The asking session; leave out its own recent texts."),
+    ] = None,
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=1, metavar="C", help="Leave out memories of less confidence, decayed."
+        ),
+    ] = None,
+    category: Category = None,
+    metadata: Metadata = None,
+    since: HappenedSince = None,
+    until: HappenedUntil = None,
+    former: Former = False,
+    fold: Annotated[
+        bool,
+        typer.Option("--fold/--no-fold", help="Show indistinguishable memories once, or each."),
+    ] = True,
+) -> None:
+    """Find memories by meaning, best first: the face, the score (cosine) and the members."""
+    call = invocation(context)
+    with call.store() as store:
+        found = store.recall(
+            owner,
+            query,
+            k=k,
+            as_of=as_of,
+            session_id=session,
+            min_confidence=min_confidence,
+            former=former,
+            fold=fold,
+            namespace=namespace,
+            category=category,
+            metadata=metadata_of(metadata),
+            since=since,
+            until=until,
+        )
+        call.warn_if_behind(store)
+        # Before the store is closed: that may leave what was used with a cluster.
+        call.output.answer(found, lambda: rendering.recalled(found))
+
+
+class Way(Enum):
+    """The values of `--by`."""
+
+    WORDS = "words"
+    MEANING = "meaning"
+
+
+WAYS: dict[Way, By] = {Way.WORDS: "words", Way.MEANING: "meaning"}
+
+
+@app.command(epilog="Example: palimpsest find ada dog --by words")
+def find(
+    context: typer.Context,
+    owner: Annotated[str, typer.Argument(help="The memories' owner.")],
+    query: Annotated[str, typer.Argument(help="A name, an identifier, or any words.")],
+    by: Annotated[
+        list[Way] | None,
+        typer.Option(help="By whole words or by meaning; repeatable. Default: both."),
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="The number found by meaning.")] = 5,
+    namespace: Annotated[
+        str | None, typer.Option(metavar="N", help="Only in this namespace.")
+    ] = None,
+) -> None:
+    """Find the memories that are meant: all that mention the query, then the nearest by meaning.
+
+    Words match whole and in canonical form: ABC-123 matches abc123,
+    not ABC1234. The exit status is 1 if nothing is found.
+    """
+    call = invocation(context)
+    with call.store() as store:
+        ways = [WAYS[way] for way in by or Way]
+        plan = store.find(owner, query, by=ways, k=k, namespace=namespace)
+    call.output.answer(plan, lambda: rendering.plan(plan))
+    if not plan["hits"]:
+        raise typer.Exit(FAILED)
+
+
+@app.command(epilog="Example: palimpsest likeness ada --at-least 0.8")
+def likeness(
+    context: typer.Context,
+    owner: Annotated[str, typer.Argument(help="The memories' owner.")],
+    at_least: Annotated[
+        float, typer.Option(min=0.0, max=1.0, metavar="S", help="The lowest cosine.")
+    ] = 0.9,
+    limit: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="The most pairs.")] = 50,
+) -> None:
+    """Report an owner's similar memories across namespaces; nothing is joined."""
+    call = invocation(context)
+    with call.store() as store:
+        found = store.likeness(owner, at_least=at_least, limit=limit)
+    call.output.answer(found, lambda: rendering.alike(found))
+
+
+@app.command(epilog='Example: palimpsest check ada "Ada has got a big dog."')
+def check(
+    context: typer.Context,
+    owner: Annotated[str, typer.Argument(help="The owner of the candidate.")],
+    text: Annotated[str, typer.Argument(help="The text of the candidate.")],
+    fields: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--field",
+            metavar="NAME=VALUE",
+            help="Another field: namespace, session_id, category, …; repeatable.",
+        ),
+    ] = None,
+    source: Annotated[str, typer.Option(metavar="NAME", help="The candidate's source.")] = "check",
+    duplicate: Annotated[
+        bool,
+        typer.Option("--duplicate", help="Answer in the form of `namespaced`."),
+    ] = False,
+    dedup_result: Annotated[
+        bool,
+        typer.Option("--dedup-result", help="Answer in the form of `layered`."),
+    ] = False,
+) -> None:
+    """Show what would become of a candidate: the decision, the neighbour and the score.
+
+    Nothing is written. The exit status is 1 if the candidate would be invalid.
+    """
+    call = invocation(context)
+    if duplicate and dedup_result:
+        raise typer.BadParameter("name one of --duplicate and --dedup-result")
+    candidate = {**named_values("--field", fields), "owner_id": owner, "text": text}
+    with call.store() as store:
+        if duplicate or dedup_result:
+            shaped = store.check_duplicate if duplicate else store.dedup_result
+            found = shaped(candidate, source=source)
+            call.output.answer(found, lambda: rendering.fields(found))
+            return
+        answer = store.check(candidate, source=source)
+    call.output.answer(answer, lambda: rendering.checked(answer))
+    if answer["result"] == "invalid":
+        raise typer.Exit(FAILED)
+
+
+@app.command(epilog="Example: palimpsest show 0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11")
+def show(
+    context: typer.Context,
+    memory: Annotated[
+        str | None,
+        typer.Argument(metavar="ID", help="A memory, any member of it, or a decision."),
+    ] = None,
+    candidate: Annotated[
+        str | None, typer.Option(metavar="C", help="A candidate with its evidence instead.")
+    ] = None,
+    as_of: AsOfOption = None,
+) -> None:
+    """Draw a memory as a tree: the face, and each member with the reason of its join.
+
+    For a decision, its candidate is shown with the evidence.
+    """
+    from palimpsest.queries.ids import named
+
+    call = invocation(context)
+    if (memory is None) == (candidate is None):
+        raise typer.BadParameter("name a memory, or a candidate with --candidate")
+    with call.store() as store:
+        call.warn_if_behind(store)
+        what = named(store.gateway, candidate or memory or "")
+        if candidate is not None or what.kind == "decision":
+            one = store.show_candidate(what.candidate_id, as_of=as_of)
+            call.output.answer(one, lambda: rendering.candidate_tree(one))
+        else:
+            found = store.show(what.id, as_of=as_of)
+            call.output.answer(found, lambda: rendering.memory_tree(found))
+
+
+def _known_kind(kind: str | None) -> str | None:
+    from palimpsest.contracts.events import Decision
+
+    if kind is not None and kind not in get_args(Decision):
+        raise typer.BadParameter(f"no decision {kind}: {', '.join(get_args(Decision))}")
+    return kind
+
+
+@app.command(epilog="Example: palimpsest decisions --owner ada --decision auto_reject --limit 10")
+def decisions(
+    context: typer.Context,
+    owner: Annotated[str | None, typer.Option(metavar="OWNER", help="Of this owner.")] = None,
+    decision: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="Of this kind: stored, hash_exact, …",
+            callback=_known_kind,
+            autocompletion=complete_kinds,
+        ),
+    ] = None,
+    since: Since = None,
+    limit: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="The most pairs.")] = 50,
+    as_of: AsOfOption = None,
+) -> None:
+    """List the latest decisions, newest last; with --json one document a line."""
+    call = invocation(context)
+    with call.store() as store:
+        found = store.decisions(
+            owner_id=owner, decision=decision, since=since, limit=limit, as_of=as_of
+        )
+    call.output.stream(found, rendering.decision_lines)
+
+
+@app.command(epilog='Example: palimpsest sql "SELECT decision, count(*) FROM decisions GROUP BY 1"')
+def sql(
+    context: typer.Context,
+    query: Annotated[
+        str | None,
+        typer.Argument(help="One SELECT of DuckDB.", autocompletion=complete_columns),
+    ] = None,
+    params: Annotated[
+        list[str] | None,
+        typer.Option("--param", metavar="NAME=VALUE", help="The value of $NAME in the query."),
+    ] = None,
+    views: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the DuckDB file of the views here."),
+    ] = None,
+) -> None:
+    """Query the analysts' views; without a query, print their file and how to open it.
+
+    A query is one SELECT, which reads the views and nothing else. With --views, the file of the
+    views is written elsewhere, for a store that you may only read.
+    """
+    from palimpsest.projections.duckdb.queries import write_views
+
+    call = invocation(context)
+    with call.store() as store:
+        if views is not None:
+            write_views(store.sql_file.parent, views)
+        if query is None:
+            file = (views or store.sql_file).resolve()
+            ways = rendering.ways_to_open(file)
+            call.output.answer(
+                {"file": str(file), "open": ways}, lambda: rendering.views(file, ways)
+            )
+        else:
+            rows = [plain(row) for row in store.sql(query, named_values("--param", params))]
+            call.output.answer(rows, lambda: rendering.query_table(rows))

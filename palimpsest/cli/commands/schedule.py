@@ -1,0 +1,105 @@
+"""`palimpsest schedule`: batch runs and reviews at the clock times of the settings."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from palimpsest.cli.invocation import invocation
+from palimpsest.cli.rendering import shown
+from palimpsest.contracts.errors import UsageError
+from palimpsest.process.signals import SIGNALS
+from palimpsest.streams.ending import end_in_time
+
+if TYPE_CHECKING:
+    from palimpsest.cli.invocation import Invocation
+    from palimpsest.contracts.events import BatchStep
+    from palimpsest.settings.schedule import StepDone
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: palimpsest schedule --once")
+def schedule(
+    context: typer.Context,
+    once: Annotated[
+        bool, typer.Option("--once", help="Carry out what is due and not done yet, then exit.")
+    ] = False,
+) -> None:
+    r"""Run the batch rules and the review at the clock times of the settings, `\[schedule]`.
+
+    Runs beside a writing process until SIGTERM or Ctrl-C, then exits with 0. Missed times are
+    caught up once. With --once, the exit status is 1 if a step failed.
+    """
+    call = invocation(context)
+    from palimpsest.process.logs import log_to_standard_error
+    from palimpsest.settings.schedule import STEPS
+
+    log_to_standard_error(logging.WARNING if once else logging.INFO)
+    if not any(call.settings.schedule.times(step) for step in STEPS):
+        raise UsageError('nothing is scheduled: set [schedule] dedupe = "03:00" in palimpsest.toml')
+    if not _carried_out(call, once=once):
+        raise typer.Exit(1)
+
+
+def _carried_out(call: Invocation, *, once: bool) -> bool:
+    """Look once, or until a signal; whether the last look succeeded."""
+    from palimpsest.settings.schedule import Scheduler
+
+    def dedupe(due: datetime) -> Mapping[str, Any]:
+        with call.store() as store:
+            return store.dedupe(due=due, judge=call.settings.judge)
+
+    def review(due: datetime) -> Mapping[str, Any]:
+        with call.store() as store:
+            return store.review(due=due, judge=call.settings.judge)
+
+    def report(done: StepDone) -> None:
+        call.output.answer(done, lambda: shown(describe_step(done)))
+
+    scheduler = Scheduler(
+        call.settings.schedule,
+        {"review": review, "dedupe": dedupe},
+        lambda: datetime.now(UTC),
+        report,
+    )
+    if once:
+        return scheduler.look()
+    scheduler.run(_stop_event())
+    return True
+
+
+def describe_step(done: StepDone) -> str:
+    """What became of a step, in a line; what an earlier run did is not counted again."""
+    step: BatchStep = done["step"]
+    answer = done["answer"]
+    when = f"{step}, due at {done['due']}: "
+    if answer is None:
+        return f"{when}failed: {done['failed']}"
+    if step == "review":
+        return f"{when}{answer['exact'] + answer['confirmed']} confirmed"
+    skipped = sum("skipped" in one for one in answer["runs"])
+    before = {one["owner_id"] for one in answer["runs"] if "done_before" in one}
+    owners = answer["owners"] - skipped - len(before)
+    joined = sum(one["owner_id"] not in before for one in answer["joined"])
+    again = f"; {len(before)} done before" if before else ""
+    return f"{when}{owners} owner{'' if owners == 1 else 's'}, {joined} joined{again}"
+
+
+def _stop_event() -> threading.Event:
+    """Set by SIGTERM and Ctrl-C; a step in progress then has seconds to finish."""
+    stop = threading.Event()
+
+    def end(_number: int, _frame: object) -> None:
+        end_in_time(0)
+        stop.set()
+
+    for number in SIGNALS:
+        signal.signal(number, end)
+    return stop

@@ -1,0 +1,86 @@
+"""A person's statements: `merge`, `separate`, `withdraw`, `confirm`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from palimpsest.cli import rendering
+from palimpsest.cli.invocation import Because, invocation
+
+app = typer.Typer()
+
+Decision = Annotated[str, typer.Argument(metavar="DECISION", help="A decision's id.")]
+
+A = Annotated[str, typer.Argument(metavar="A", help="A candidate, by its id or a decision's.")]
+
+B = Annotated[str, typer.Argument(metavar="B", help="Another one.")]
+
+
+@app.command(epilog="Example: palimpsest merge A B --face B --because 'the same flat'")
+def merge(
+    context: typer.Context,
+    a: A,
+    b: B,
+    face: Annotated[
+        str | None, typer.Option(metavar="A|B", help="The side that speaks; defaults to the older.")
+    ] = None,
+    because: Because = None,
+) -> None:
+    """Declare two candidates the same: their memories become one."""
+    from palimpsest.queries.ids import named
+
+    call = invocation(context)
+    speaker = _speaker(face, a, b)
+    with call.store() as store:
+        actor = call.settings.actor
+        ids = {one: named(store.gateway, one).candidate_id for one in (a, b)}
+        face = None if speaker is None else ids[speaker]
+        answer = store.merge(ids[a], ids[b], face=face, actor=actor, because=because)
+    call.output.answer(answer, lambda: rendering.changed("merged", answer))
+
+
+def _speaker(face: str | None, a: str, b: str) -> str | None:
+    sides = {"A": a, "B": b, a: a, b: b}
+    if face is None:
+        return None
+    if face not in sides:
+        raise typer.BadParameter("--face must be A or B, or the id of one of the two")
+    return sides[face]
+
+
+@app.command(epilog="Example: palimpsest separate A B --because 'two different flats'")
+def separate(context: typer.Context, a: A, b: B, because: Because = None) -> None:
+    """Declare two candidates different: nothing automatic joins them any more."""
+    from palimpsest.queries.ids import named
+
+    call = invocation(context)
+    with call.store() as store:
+        a, b = (named(store.gateway, one).candidate_id for one in (a, b))
+        answer = store.separate(a, b, actor=call.settings.actor, because=because)
+    call.output.answer(answer, lambda: rendering.changed("separated", answer))
+
+
+@app.command(epilog="Example: palimpsest withdraw A B --because 'it is one flat after all'")
+def withdraw(context: typer.Context, a: A, b: B, because: Because = None) -> None:
+    """Take back a merge or a separation of two candidates."""
+    from palimpsest.queries.ids import named
+
+    call = invocation(context)
+    with call.store() as store:
+        a, b = (named(store.gateway, one).candidate_id for one in (a, b))
+        answer = store.withdraw(a, b, actor=call.settings.actor, because=because)
+    call.output.answer(answer, lambda: rendering.changed("withdrawn", answer))
+
+
+@app.command(epilog="Example: palimpsest confirm 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22")
+def confirm(context: typer.Context, decision: Decision, because: Because = None) -> None:
+    """Agree with a decision."""
+    from palimpsest.queries.ids import full_id
+
+    call = invocation(context)
+    with call.store() as store:
+        decision = full_id(store.gateway, decision, "decision")
+        answer = store.confirm(decision, actor=call.settings.actor, because=because)
+    call.output.answer(answer, lambda: rendering.changed("confirmed", answer))

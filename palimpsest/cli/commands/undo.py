@@ -1,0 +1,427 @@
+"""Taking back: `unmerge`, `reverse`, `reinstate`, `retract`, `restore` (docs/unmerge.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from palimpsest.cli import rendering
+from palimpsest.cli.invocation import (
+    Because,
+    DryRun,
+    Invocation,
+    complete_kinds,
+    invocation,
+    moment,
+)
+from palimpsest.cli.shell import FAILED
+from palimpsest.contracts.errors import UsageError
+
+if TYPE_CHECKING:
+    from palimpsest.api.store import Palimpsest
+    from palimpsest.contracts.answers import Reinstatements, Restorations, Retractions, Reversals
+    from palimpsest.contracts.requests import JoinSelection, Selection
+    from palimpsest.queries.ids import Kind
+
+
+# -- unmerge -------------------------------------------------------------------------------------
+
+
+app = typer.Typer()
+
+Folded = Annotated[
+    bool,
+    typer.Option(
+        "--folded",
+        help="Exact repeats that differ in more than the case of a sentence's start.",
+    ),
+]
+
+
+@app.command(epilog="Example: palimpsest unmerge 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22 --dry-run")
+def unmerge(
+    context: typer.Context,
+    which: Annotated[
+        str | None,
+        typer.Argument(metavar="ID", help="Of a decision, a candidate or a memory; else options."),
+    ] = None,
+    decision: Annotated[
+        str | None, typer.Option(metavar="D", help="The join of this decision.")
+    ] = None,
+    candidate: Annotated[
+        str | None, typer.Option(metavar="C", help="The join that brought this candidate in.")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="M", help="All of its joins except verbatim repeats.")
+    ] = None,
+    folded: Folded = False,
+    dry_run: DryRun = False,
+    with_consequences: Annotated[
+        bool,
+        typer.Option(
+            "--with-consequences",
+            help="Also change later decisions that rested on it.",
+        ),
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask if there are several joins.")
+    ] = False,
+    because: Because = None,
+) -> None:
+    """Take a join out and show the resulting memories. Name exactly one thing.
+
+    With --folded: every exact repeat that differs in case or white space, of all owners.
+    """
+    given: dict[Kind | None, str | None] = {
+        "decision": decision,
+        "candidate": candidate,
+        "memory": memory,
+        None: which,
+    }
+    named = [(kind, one) for kind, one in given.items() if one is not None]
+    if folded:
+        if named or with_consequences:
+            raise typer.BadParameter("--folded takes no ID and no --with-consequences")
+        _reverse(invocation(context), {"folded": True}, dry_run=dry_run, yes=yes, because=because)
+        return
+    if len(named) != 1:
+        raise typer.BadParameter("name an ID, or one of --decision, --candidate and --memory")
+    [(kind, typed)] = named
+    how = {"dry_run": dry_run, "with_consequences": with_consequences, "because": because}
+    unmerge_one(invocation(context), typed, kind, yes=yes, **how)
+
+
+def unmerge_one(
+    call: Invocation, typed: str, kind: Kind | None = None, *, yes: bool = False, **how: Any
+) -> None:
+    """Un-merge what an id names, of this kind or of any; print the resulting memories."""
+    from palimpsest.queries.ids import full_id, named
+
+    with call.store() as store:
+        if kind is None:
+            kind, one, _ = named(store.gateway, typed)
+            if kind == "memory" and not (yes or how["dry_run"]):
+                _confirm_memory(call, store, one)
+        else:
+            one = full_id(store.gateway, typed, kind)
+        answer = store.unmerge(
+            decision_id=one if kind == "decision" else None,
+            candidate_id=one if kind == "candidate" else None,
+            memory_id=one if kind == "memory" else None,
+            actor=call.settings.actor,
+            **how,
+        )
+    verb = "would be reversed" if how["dry_run"] else "reversed"
+    call.output.answer(answer, lambda: rendering.changed(verb, answer))
+
+
+def _confirm_memory(call: Invocation, store: Palimpsest, memory_id: str) -> None:
+    """Ask before a whole memory is taken apart: its id is also the id of one candidate."""
+    from palimpsest.queries.ids import members
+
+    count = members(store.gateway, memory_id)
+    if count == 2:  # one join, which is meant either way
+        return
+    what = f"{memory_id} names a memory of {count:,} candidates"
+    if not call.output.asks:
+        raise UsageError(f"{what}: --yes takes all of its joins out, --candidate means one")
+    typer.confirm(f"{what}. Take all of its joins out?", abort=True, err=True)
+
+
+# -- many at once: reverse, reinstate, retract, restore ------------------------------------------
+
+
+Owner = Annotated[str | None, typer.Option(metavar="OWNER", help="Of this owner.")]
+
+Source = Annotated[str | None, typer.Option(metavar="S", help="Of candidates from this source.")]
+
+Since = Annotated[
+    datetime | None,
+    typer.Option(parser=moment, metavar="TIME", help="Decided at this time or later."),
+]
+
+Until = Annotated[
+    datetime | None, typer.Option(parser=moment, metavar="TIME", help="Decided before this time.")
+]
+
+DecisionKind = Annotated[
+    str | None,
+    typer.Option(metavar="KIND", help="With this kind of decision.", autocompletion=complete_kinds),
+]
+
+Candidate = Annotated[str | None, typer.Option(metavar="C", help="Only this candidate.")]
+
+Policy = Annotated[str | None, typer.Option(metavar="HASH", help="Joined under this policy.")]
+
+Below = Annotated[
+    float | None, typer.Option(min=0, max=1, metavar="SCORE", help="With a lower similarity.")
+]
+
+Cause = Annotated[
+    str | None,
+    typer.Option(metavar="R", help="Taken out or retracted by this request, whose id was printed."),
+]
+
+Yes = Annotated[
+    bool, typer.Option("--yes", help="Do not ask; required for several without a terminal.")
+]
+
+Act = Callable[..., Mapping[str, Any]]
+
+
+@app.command(epilog="Example: palimpsest reverse --source chat --since 2026-03-01 --dry-run")
+def reverse(
+    context: typer.Context,
+    which: Annotated[
+        str | None,
+        typer.Argument(metavar="ID", help="Of a decision, a candidate or a memory; else options."),
+    ] = None,
+    owner: Owner = None,
+    source: Source = None,
+    since: Since = None,
+    until: Until = None,
+    decision: DecisionKind = None,
+    candidate: Candidate = None,
+    policy: Policy = None,
+    below: Below = None,
+    folded: Folded = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    because: Because = None,
+) -> None:
+    """Un-merge every join that matches all options, except verbatim repeats; or that of an id."""
+    call = invocation(context)
+    given = {
+        "owner_id": owner,
+        "source": source,
+        "since": since,
+        "until": until,
+        "decision": decision,
+        "candidate_id": candidate,
+        "policy": policy,
+        "below": below,
+        "folded": folded or None,
+    }
+    if which is not None:
+        _require_no_options(given)
+        unmerge_one(call, which, dry_run=dry_run, yes=yes, because=because)
+        return
+    _reverse(call, given, dry_run=dry_run, yes=yes, because=because)
+
+
+def _reverse(
+    call: Invocation, given: Mapping[str, Any], *, dry_run: bool, yes: bool, because: str | None
+) -> None:
+    from palimpsest.contracts.requests import JoinSelection
+
+    selection = _selection(JoinSelection, **given)
+
+    def act(store: Palimpsest, **how: Any) -> Reversals:
+        return store.reverse(_with_full_id(store, selection), because=because, **how)
+
+    _plan_and_apply(call, act, "reversed", dry_run=dry_run, yes=yes)
+
+
+@app.command(epilog="Example: palimpsest reinstate 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22")
+def reinstate(
+    context: typer.Context,
+    decision_id: Annotated[
+        str | None, typer.Argument(metavar="DECISION", help="The reversed join's; else options.")
+    ] = None,
+    owner: Owner = None,
+    source: Source = None,
+    since: Since = None,
+    until: Until = None,
+    decision: DecisionKind = None,
+    candidate: Candidate = None,
+    policy: Policy = None,
+    below: Below = None,
+    folded: Folded = False,
+    cause: Cause = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    because: Because = None,
+) -> None:
+    """Take a reversal back: the join stands again. Or those of all joins that match the options."""
+    from palimpsest.contracts.requests import JoinSelection
+
+    call = invocation(context)
+    given = {
+        "owner_id": owner,
+        "source": source,
+        "since": since,
+        "until": until,
+        "decision": decision,
+        "candidate_id": candidate,
+        "policy": policy,
+        "below": below,
+        "folded": folded or None,
+        "cause": cause,
+    }
+    if decision_id is not None:
+        _require_no_options(given)
+        _reinstate_one(call, decision_id, dry_run=dry_run, because=because)
+        return
+    selection = _selection(JoinSelection, **given)
+
+    def act(store: Palimpsest, **how: Any) -> Reinstatements:
+        return store.reinstate_many(_with_full_id(store, selection), because=because, **how)
+
+    _plan_and_apply(call, act, "reinstated", dry_run=dry_run, yes=yes)
+
+
+def _require_no_options(given: Mapping[str, object]) -> None:
+    if any(value is not None for value in given.values()):
+        raise typer.BadParameter("give an id or options, not both")
+
+
+def _reinstate_one(
+    call: Invocation, decision_id: str, *, dry_run: bool, because: str | None
+) -> None:
+    from palimpsest.queries.ids import full_id
+
+    with call.store() as store:
+        actor = call.settings.actor
+        decision_id = full_id(store.gateway, decision_id, "decision")
+        answer = store.reinstate(decision_id, dry_run=dry_run, actor=actor, because=because)
+    call.output.answer(answer, lambda: rendering.reinstated(answer, dry_run=dry_run))
+
+
+@app.command(epilog="Example: palimpsest retract --source broken-bot --since 2026-03-01 --dry-run")
+def retract(
+    context: typer.Context,
+    owner: Owner = None,
+    source: Source = None,
+    since: Since = None,
+    until: Until = None,
+    decision: DecisionKind = None,
+    candidate: Candidate = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    because: Because = None,
+) -> None:
+    """Hide candidates from recall and search; joins are kept, and `restore` undoes it."""
+    from palimpsest.contracts.requests import Selection
+
+    selection = _selection(
+        Selection,
+        owner_id=owner,
+        source=source,
+        since=since,
+        until=until,
+        decision=decision,
+        candidate_id=candidate,
+    )
+
+    def act(store: Palimpsest, **how: Any) -> Retractions:
+        return store.retract(_with_full_id(store, selection), because=because, **how)
+
+    _plan_and_apply(invocation(context), act, "retracted", dry_run=dry_run, yes=yes)
+
+
+@app.command(epilog="Example: palimpsest restore --source broken-bot --since 2026-03-01")
+def restore(
+    context: typer.Context,
+    forgotten: Annotated[
+        str | None, typer.Option(metavar="F", help="Everything that one `forget` hid, by its name.")
+    ] = None,
+    owner: Owner = None,
+    source: Source = None,
+    since: Since = None,
+    until: Until = None,
+    decision: DecisionKind = None,
+    candidate: Candidate = None,
+    cause: Cause = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    because: Because = None,
+) -> None:
+    """Bring retracted candidates back, or everything that one `forget` hid."""
+    from palimpsest.contracts.requests import Selection
+
+    if forgotten is not None:
+        given = (owner, source, since, until, decision, candidate, cause)
+        if any(one is not None for one in given):
+            raise typer.BadParameter("--forgotten goes with no other selection")
+        _remember(invocation(context), forgotten, dry_run=dry_run, because=because)
+        return
+    selection = _selection(
+        Selection,
+        owner_id=owner,
+        source=source,
+        since=since,
+        until=until,
+        decision=decision,
+        candidate_id=candidate,
+        cause=cause,
+    )
+
+    def act(store: Palimpsest, **how: Any) -> Restorations:
+        return store.restore(_with_full_id(store, selection), because=because, **how)
+
+    _plan_and_apply(invocation(context), act, "restored", dry_run=dry_run, yes=yes)
+
+
+def _remember(call: Invocation, forgotten: str, *, dry_run: bool, because: str | None) -> None:
+    with call.store() as store:
+        actor = call.settings.actor
+        answer = store.restore(forgotten=forgotten, dry_run=dry_run, actor=actor, because=because)
+    verb = "would be restored" if dry_run else "restored"
+    call.output.answer(answer, lambda: rendering.changed(verb, answer))
+
+
+Chosen = TypeVar("Chosen", "JoinSelection", "Selection")
+
+
+def _selection(kind: type[Chosen], **given: Any) -> Chosen:
+    from pydantic import ValidationError
+
+    options = {name: value for name, value in given.items() if value is not None}
+    if not options:
+        raise typer.BadParameter("give at least one option: none would select everything")
+    try:
+        return kind.model_validate(options)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        name = ".".join(map(str, first["loc"])).replace("_id", "")
+        raise typer.BadParameter(
+            f"--{name}: {first['msg'].removeprefix('Value error, ')}"
+        ) from None
+
+
+def _with_full_id(store: Palimpsest, selection: Chosen) -> Chosen:
+    """The selection with the full id of its candidate, if only its beginning was typed."""
+    from palimpsest.queries.ids import full_id
+
+    if selection.candidate_id is None:
+        return selection
+    whole = full_id(store.gateway, selection.candidate_id, "candidate")
+    return selection.model_copy(update={"candidate_id": whole})
+
+
+def _plan_and_apply(call: Invocation, act: Act, done: str, *, dry_run: bool, yes: bool) -> None:
+    """Show the plan, ask, and apply it; exit status 1 if the selection is empty."""
+    with call.store() as store:
+        how = {"actor": call.settings.actor}
+        if not (dry_run or yes):
+            _confirm(call, done, act(store, dry_run=True, **how))
+        answer = act(store, dry_run=dry_run, **how)
+    verb = f"would be {done}" if dry_run else done
+    call.output.answer(answer, lambda: rendering.bulk(verb, done, answer))
+    if not rendering.selected(done, answer):
+        call.output.problem("nothing matches: see `palimpsest decisions`")
+        raise typer.Exit(FAILED)
+
+
+def _confirm(call: Invocation, done: str, plan: Mapping[str, Any]) -> None:
+    """Ask a person, unless there is nothing to do; without a terminal, several need `--yes`."""
+    count = rendering.selected(done, plan)
+    if count and call.output.asks:
+        call.output.show(rendering.bulk(f"would be {done}", done, plan))
+        typer.confirm("Do it?", abort=True, err=True)
+    elif count > 1:
+        would = rendering.bulk_count(f"would be {done}", done, plan)
+        raise UsageError(f"{would}: --dry-run shows them, --yes does it")

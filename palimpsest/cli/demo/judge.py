@@ -1,0 +1,235 @@
+"""A local server that speaks the service's API, for documentation, demonstrations and tests.
+
+It answers by rules on words, where the service has a model, and can be told to fail in every way in
+which the service may. The real SDK is in front of it: only the base URL differs.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+import orjson
+
+from palimpsest.cli.demo.rules import answer
+
+HOST = "127.0.0.1"
+MESSAGES = "/v1/messages"
+BYTES_A_TOKEN = 4
+"""Roughly, so that what an answer costs looks like what it would."""
+
+Change = Callable[[dict[str, Any]], object]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """How one request goes wrong.
+
+    `status` other than 200 is an error of the service with these headers; `change` makes another
+    message of the right one, `body` sends these bytes instead of any. `delay` comes before the
+    answer, in seconds; with `dribble` it comes a byte each time, for ever. `hang_up` ends the
+    connection without a word.
+    """
+
+    status: int = 200
+    kind: str = "api_error"
+    message: str = "told to fail"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    change: Change | None = None
+    body: bytes | None = None
+    delay: float = 0.0
+    dribble: float = 0.0
+    hang_up: bool = False
+
+
+class JudgeServer:
+    """The server, running from entering to leaving it; on any free port, unless one is named.
+
+    `delay` seconds pass before each answer. Faults of `fail` are used up one a request; that of
+    `always` stays until it is None again, and `rule` says of each request which it has, if any.
+    `calls` counts requests, `most_at_once` those under
+    way together, and `requests` keeps what they said.
+    """
+
+    def __init__(self, port: int = 0, delay: float = 0.0, *, keep: bool = True) -> None:
+        self.delay = delay
+        self.always: Fault | None = None
+        self.rule: Callable[[dict[str, Any]], Fault | None] = lambda _: None
+        self.requests: deque[dict[str, Any]] = deque(maxlen=None if keep else 0)
+        self.calls = 0
+        self.most_at_once = 0
+        self._under_way = 0
+        self._next: deque[Fault] = deque()
+        self._lock = threading.Lock()
+        self._port = port
+        self._http: _Server | None = None
+
+    @property
+    def url(self) -> str:
+        """The base URL, as ANTHROPIC_BASE_URL wants it."""
+        return f"http://{HOST}:{self._port}"
+
+    def fail(self, *faults: Fault) -> None:
+        """Have the next requests go wrong, one a fault."""
+        self._next.extend(faults)
+
+    def start(self) -> None:
+        """Answer from now on; after `stop`, on the same port."""
+        self._http = _Server((HOST, self._port), _Handler)
+        self._http.judge = self
+        self._port = self._http.server_address[1]
+        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
+
+    def stop(self) -> None:
+        """Refuse connections from now on, and end those that there are."""
+        if self._http is not None:
+            self._http.shutdown()
+            self._http.server_close()
+            self._http.end_connections()
+            self._http = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    @contextmanager
+    def took(self, request: dict[str, Any]) -> Iterator[Fault]:
+        """Note a request while it is answered; gives what goes wrong: an empty fault is nothing."""
+        with self._lock:
+            self.calls += 1
+            self._under_way += 1
+            self.most_at_once = max(self.most_at_once, self._under_way)
+            self.requests.append(request)
+            always = self.rule(request) or self.always or Fault()
+            fault = self._next.popleft() if self._next else always
+        try:
+            yield fault
+        finally:
+            with self._lock:
+                self._under_way -= 1
+
+
+class _Server(ThreadingHTTPServer):
+    """Keeps its connections, so that they can be ended with it."""
+
+    judge: JudgeServer
+    daemon_threads = True
+    request_queue_size = 256
+
+    def __init__(self, *arguments: Any) -> None:
+        self._connections: set[Any] = set()
+        super().__init__(*arguments)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._connections.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._connections.discard(request)
+        super().shutdown_request(request)
+
+    def end_connections(self) -> None:
+        for connection in list(self._connections):
+            self.shutdown_request(connection)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hangs up is nothing to speak of."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection, kept for further requests."""
+
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        """Answer a request for a message."""
+        length = int(self.headers.get("content-length", 0))
+        request = orjson.loads(self.rfile.read(length))
+        if self.path != MESSAGES:
+            self._send(404, _error("not_found_error", f"there is no {self.path}"))
+            return
+        with self.server.judge.took(request) as fault:
+            time.sleep(fault.delay or self.server.judge.delay)
+        self._answer(request, fault)
+
+    def _answer(self, request: dict[str, Any], fault: Fault) -> None:
+        if fault.hang_up:
+            self.close_connection = True
+        elif fault.status != 200:
+            self._send(fault.status, _error(fault.kind, fault.message), fault.headers)
+        elif fault.dribble:
+            self._dribble(fault.dribble)
+        else:
+            body = fault.body or orjson.dumps(_message(request, fault.change))
+            self._send(200, body, fault.headers)
+
+    def _send(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {"content-type": "application/json", **(headers or {})}.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _dribble(self, seconds: float) -> None:
+        """Send blanks until whoever waits has enough: to a parser of JSON they are nothing yet."""
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", "1000000")
+        self.end_headers()
+        self.close_connection = True
+        while True:
+            self.wfile.write(b" ")
+            time.sleep(seconds)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's own name
+        """Nothing is logged: requests hold memories."""
+
+
+def _message(request: dict[str, Any], change: Change | None) -> object:
+    tool = request["tools"][0]
+    given = answer(tool, orjson.loads(request["messages"][0]["content"]))
+    block = {"type": "tool_use", "id": "toolu_demo", "name": tool["name"], "input": given}
+    message: dict[str, Any] = {
+        "id": "msg_demo",
+        "type": "message",
+        "role": "assistant",
+        "model": request["model"],
+        "content": [block],
+        "stop_reason": "tool_use",
+        "stop_sequence": None,
+        "usage": _usage(request, given),
+    }
+    return message if change is None else change(message)
+
+
+def _usage(request: dict[str, Any], given: dict[str, Any]) -> dict[str, int]:
+    """Tokens as the service counts them; the prompt is always read from its cache."""
+    prompt = orjson.dumps([request["system"], request["tools"]])
+    return {
+        "input_tokens": len(request["messages"][0]["content"].encode()) // BYTES_A_TOKEN,
+        "output_tokens": len(orjson.dumps(given)) // BYTES_A_TOKEN,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": len(prompt) // BYTES_A_TOKEN,
+    }
+
+
+def _error(kind: str, message: str) -> bytes:
+    return orjson.dumps({"type": "error", "error": {"type": kind, "message": message}})

@@ -1,0 +1,218 @@
+"""What all commands share: the settings, the open store, the output, and common options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import typer
+
+from palimpsest.process.output import Output, visible
+
+if TYPE_CHECKING:
+    from palimpsest.api.store import Palimpsest
+    from palimpsest.settings.settings import Settings
+
+
+Because = Annotated[str | None, typer.Option(metavar="TEXT", help="The reason; recorded.")]
+
+OneOwner = Annotated[str | None, typer.Option("--owner", metavar="OWNER", help="Only this owner.")]
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")]
+
+A_LITTLE = 100
+"""Records that a store may be behind its cluster: what a projector takes over in a moment."""
+
+
+@dataclass
+class Invocation:
+    """One call of the command line; the settings are read when they are first needed."""
+
+    store_option: Path | None
+    output: Output = field(default_factory=lambda: Output(as_json=False))
+    bootstrap: str | None = None
+    prefix: str | None = None
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings, `--store`, `--bootstrap` and `--prefix` before all."""
+        from palimpsest.settings.settings import read_settings
+
+        options = {"bootstrap": self.bootstrap, "prefix": self.prefix}
+        kafka = {name: value for name, value in options.items() if value is not None}
+        return read_settings(store=self.store_option, kafka=kafka or None)
+
+    @contextmanager
+    def store(
+        self, *, create: bool = False, accept_loss: bool = False, **opening: Any
+    ) -> Iterator[Palimpsest]:
+        """Open the store; StoreError if there is none, unless `create`.
+
+        `accept_loss` opens one that lacks acknowledged events, too; `opening` wins over settings.
+        """
+        from palimpsest.api.store import Palimpsest
+
+        settings = self.settings
+        with (
+            self.output.progress() as report,
+            Palimpsest.open(
+                settings.store,
+                create=create,
+                progress=report,
+                cluster=settings.kafka,
+                by="person",
+                accept_loss=accept_loss,
+                **(settings.opening() | opening),
+            ) as store,
+        ):
+            yield store
+
+    def require_owner(self, store: Palimpsest, owner: str | None) -> None:
+        """Exit with 1 if the named owner has no memories."""
+        if owner is not None and not store.gateway.owners(owner):
+            self.output.problem(f"there is no owner {visible(owner)} in this store")
+            raise typer.Exit(1)
+
+    def warn_if_behind(self, store: Palimpsest, *, at_all: bool = False) -> None:
+        """Warn that an answer is old if a cluster is configured and the store is far behind it."""
+        behind = store.behind()
+        if behind is not None and behind > (0 if at_all else A_LITTLE):
+            self.output.remark(
+                f"warning: the store {self.settings.store} is {behind:,} records behind the"
+                " cluster: is `palimpsest project` running on it?"
+            )
+
+
+def invocation(context: typer.Context) -> Invocation:
+    """The call that a command belongs to."""
+    found = context.find_object(Invocation)
+    assert found is not None
+    return found
+
+
+def moment(text: str) -> datetime:
+    """An ISO 8601 time as a person types it; without an offset it is UTC."""
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter("must be a time like 2026-03-01 or 2026-03-01T12:00Z") from None
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+def position_or_time(text: str) -> int | datetime:
+    """A position of the log, or else a time as `moment` reads it."""
+    return int(text) if text.isdecimal() else moment(text)
+
+
+AsOfOption = Annotated[
+    Any,
+    typer.Option(
+        "--as-of",
+        parser=position_or_time,
+        metavar="P|TIME",
+        help="Answer as of this position of the log, or as of this time (ISO 8601).",
+    ),
+]
+
+
+def named_values(option: str, given: list[str] | None) -> dict[str, str]:
+    """Values by name, all of them texts; the reader knows the type of each."""
+    values: dict[str, str] = {}
+    for one in given or []:
+        name, sign, value = one.partition("=")
+        if not (name and sign):
+            raise typer.BadParameter(f"{option} {one}: write it as NAME=VALUE")
+        values[name] = value
+    return values
+
+
+Category = Annotated[
+    str | None, typer.Option("--category", metavar="C", help="With a member of this category.")
+]
+Metadata = Annotated[
+    list[str] | None,
+    typer.Option("--metadata", metavar="KEY=VALUE", help="With this metadata; repeatable."),
+]
+HappenedSince = Annotated[
+    datetime | None,
+    typer.Option(
+        "--since", parser=moment, metavar="TIME", help="That happened at this time or later."
+    ),
+]
+HappenedUntil = Annotated[
+    datetime | None,
+    typer.Option("--until", parser=moment, metavar="TIME", help="That happened before this time."),
+]
+
+
+Former = Annotated[bool, typer.Option("--former", help="Include displaced wordings.")]
+
+
+def metadata_of(given: list[str] | None) -> dict[str, Any]:
+    """Values of metadata by key: what is JSON as JSON, so 2 is a number; all else is text."""
+    return {name: _json_or_text(one) for name, one in named_values("--metadata", given).items()}
+
+
+def _json_or_text(written: str) -> Any:
+    from orjson import JSONDecodeError, loads
+
+    try:
+        return loads(written)
+    except JSONDecodeError:
+        return written
+
+
+# -- shell completion ----------------------------------------------------------------------------
+
+
+_NAMES = """
+SELECT DISTINCT unnest([table_name, column_name]) AS name
+FROM duckdb_columns() WHERE NOT internal ORDER BY 1
+"""
+
+_LAST_WORD = re.compile(r"\w*$")
+
+
+def complete_presets(incomplete: str) -> list[str]:
+    """The presets' names."""
+    from palimpsest.streams.policies import preset_names
+
+    return _starting_with(preset_names(), incomplete)
+
+
+def complete_kinds(incomplete: str) -> list[str]:
+    """The kinds of decisions."""
+    from palimpsest.contracts.events import Decision
+
+    return _starting_with(get_args(Decision), incomplete)
+
+
+def complete_columns(context: typer.Context, incomplete: str) -> list[str]:
+    """A query with its last word completed to a view or a column of the store's."""
+    from palimpsest.process.paths import PROJECTIONS_FOLDER
+    from palimpsest.projections.duckdb.queries import query, views_file
+    from palimpsest.settings.settings import read_settings
+
+    folder = read_settings(store=_store_option(context)).store / PROJECTIONS_FOLDER
+    if not views_file(folder).is_file():
+        return []
+    [word] = _LAST_WORD.findall(incomplete)[:1]
+    before = incomplete.removesuffix(word)
+    names = [row["name"] for row in query(folder, _NAMES)]
+    return [before + name for name in _starting_with(names, word)]
+
+
+def _store_option(context: typer.Context) -> object:
+    """The store that was named before the command."""
+    return context.find_root().params.get("store")
+
+
+def _starting_with(names: object, incomplete: str) -> list[str]:
+    assert isinstance(names, list | tuple)
+    return [name for name in names if name.startswith(incomplete)]

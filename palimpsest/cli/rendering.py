@@ -1,0 +1,706 @@
+"""How answers look on a terminal. Every text from a store passes through `shown`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from palimpsest.process.output import WIDE, dollars, plain, visible
+
+if TYPE_CHECKING:
+    from palimpsest.contracts.shown import Found, History, Page, Recalled, Wording
+
+# -- tables and lists ----------------------------------------------------------------------------
+
+
+SHOWN_BYTES = 4096
+"""Of a dead letter; `--raw` gives all."""
+
+SHOWN_MANY = 20
+"""Of what a bulk request means; `--json` gives all."""
+
+COLUMNS = 8
+"""Beyond these no terminal is wide enough for a table with ids in it."""
+
+
+def shown(value: object, style: str = "") -> Text:
+    """A value as text that cannot be anything but text; a figure without what adding up left."""
+    if isinstance(value, float):
+        value = float(f"{value:.12g}")
+    return Text("" if value is None else visible(str(value)), style=style, overflow="fold")
+
+
+def fields(answer: Mapping[str, Any]) -> RenderableType:
+    """Names and values, one a line."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column()
+    grid.add_column(max_width=WIDE)
+    for name, value in answer.items():
+        inner = plain(value)
+        text = json.dumps(inner, ensure_ascii=False) if isinstance(inner, dict | list) else value
+        grid.add_row(shown(name, "dim"), shown(text))
+    return grid
+
+
+def listed(title: str, names: Iterable[str]) -> RenderableType:
+    """A title and a list."""
+    return Group(shown(title), *(shown(f"  {name}") for name in names))
+
+
+def paragraphs(sentences: Iterable[str]) -> RenderableType:
+    """Sentences, each with an empty line before the next."""
+    return Group(*(line for one in sentences for line in (shown(one), shown(""))))
+
+
+def as_json(document: Any) -> RenderableType:
+    """A document as indented JSON."""
+    return Text(json.dumps(plain(document), ensure_ascii=False, indent=2))
+
+
+def _counts(rows: Iterable[tuple[str, int]]) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(justify="right")
+    for name, count in rows:
+        grid.add_row(f"{count:,}", shown(name))
+    return grid
+
+
+def summary_table(summary: Mapping[str, Any]) -> RenderableType:
+    """What became of the rows of an ingest."""
+    also = ("known", "heard", "invalid", "published")
+    counts = [
+        ("rows", summary["rows"]),
+        *((f"  {kind}", count) for kind, count in sorted(summary["decisions"].items())),
+        *((f"  {_ALSO[name]}", summary[name]) for name in also if summary[name]),
+    ]
+    invalid = summary["invalid_rows"]
+    wrong = [shown(f"row {one['row']}: {one['reason']}: {one['detail']}") for one in invalid]
+    rate = summary["rows"] / summary["seconds"] if summary["seconds"] else 0.0
+    pace = shown(f"{summary['seconds']:.1f} s, {rate:,.0f} rows/s", "dim")
+    return Group(_counts(counts), pace, *wrong)
+
+
+_ALSO = {
+    "known": "known already",
+    "heard": "sessions and accesses recorded",
+    "invalid": "invalid",
+    "published": "published to the cluster",
+}
+
+
+def mapping_table(brought: Mapping[str, Any]) -> RenderableType:
+    """The mapping of a source: our fields with theirs, and what becomes of the others."""
+    grid = Table.grid(padding=(0, 2))
+    for ours, theirs in brought["mapping"].items():
+        grid.add_row(shown(ours, "dim"), shown(", else ".join(theirs)))
+    others = [
+        shown(f"{what}: {', '.join(brought[name])}")
+        for name, what in (("as_metadata", "kept as metadata"), ("left_out", "left out"))
+        if brought[name]
+    ]
+    owner = brought["owner"]
+    whose = [shown(f"rows without an owner belong to {visible(owner)}")] if owner else []
+    return Group(shown(f"{brought['source']} ({brought['kind']})", "bold"), grid, *whose, *others)
+
+
+def foreseen_table(foreseen: Mapping[str, Any]) -> RenderableType:
+    """What an import would bring: the mapping, counts, and which rows repeat which."""
+    repeats = foreseen["repeats"]
+    names = ("rows", "owners", "invalid", "with_vectors")
+    counts = [(name.replace("_", " "), foreseen[name]) for name in names]
+    listing = Table(box=SIMPLE_HEAD)
+    columns = ("old_id", "keep_id", "assertion_preview")
+    for name in columns:
+        listing.add_column(name, overflow="fold")
+    for one in repeats[:SHOWN_MANY]:
+        listing.add_row(*(shown(one[name]) for name in columns))
+    more = len(repeats) - SHOWN_MANY
+    wrong = foreseen["invalid_rows"]
+    return Group(
+        mapping_table(foreseen),
+        _counts([*counts, ("repeat another row's text", len(repeats))]),
+        *([listing] if repeats else []),
+        *([shown(f"and {more:,} more: --json lists them all")] if more > 0 else []),
+        *(shown(f"row {one['row']}: {one['reason']}: {one['detail']}") for one in wrong),
+        *(shown(remark) for remark in foreseen["remarks"]),
+    )
+
+
+def export_report(report: Mapping[str, Any]) -> RenderableType:
+    """What a copy leaves out, and how to bring each row back."""
+    rows = report["changed_rows"]
+    listing = Table(box=SIMPLE_HEAD)
+    columns = ("old_id", "change", "keep_id", "assertion_preview", "take_back")
+    for name in columns:
+        listing.add_column(name, overflow="fold")
+    for one in rows[:SHOWN_MANY]:
+        listing.add_row(*(shown(one[name]) for name in columns))
+    counts = [
+        ("rows", report["rows"]),
+        ("changed in the copy", report["changed"]),
+        *(
+            (what, report[name])
+            for name, what in (
+                ("left", "not changed yet: --max-changes allows more"),
+                ("left_as_they_are", "stay unchanged, though their memory has another text"),
+                ("unknown", "not in the store, left unchanged"),
+            )
+            if report[name]
+        ),
+    ]
+    more = len(rows) - SHOWN_MANY
+    where = "nothing is written" if report["dry_run"] else f"written to {report['to']}"
+    return Group(
+        _counts(counts),
+        *([listing] if rows else []),
+        *([shown(f"and {more:,} more: the report and --json have them all")] if more > 0 else []),
+        shown(where, "bold"),
+        *([shown(report["take_back"])] if rows else []),
+        *([shown(_WHY_LEFT)] if report["left_as_they_are"] else []),
+    )
+
+
+_WHY_LEFT = (
+    "Sources of a composed text stay; --texts face makes one row of them, with that text."
+    " A row with a vector gets another text only if the model of its vector is known, by"
+    " --model-of-vectors at the import, and is the policy's; rows of mem0 and Qdrant never do."
+    " The report has these rows with the texts of their memories."
+)
+
+
+def vectors_sentence(vectors: Mapping[str, Any]) -> str:
+    """What became of the vectors of a source."""
+    if vectors["taken"]:
+        return (
+            f"its vectors were used: {vectors['tried']} of {vectors['there']:,} texts were embedded"
+            f" again and agree (lowest cosine {vectors['lowest_cosine']:.4f})"
+        )
+    return f"its vectors were not used, the texts are embedded: {vectors['because']}"
+
+
+EXACT_UNSET = (
+    "this policy does not set `exact`, so texts that differ only in case, white space or"
+    " compatibility characters are joined, as in earlier versions. The presets of this version set"
+    ' it; in a policy of your own, set exact = "verbatim" or exact = "folded"'
+)
+
+
+def status_table(status: Mapping[str, Any]) -> RenderableType:
+    """Counts, then the decisions by kind, then where the log and the projections are."""
+    shown_apart = ("behind", "decisions", "judge", "lag", "policy", "position", "verified")
+    rare = ("folded", "unembedded")
+    counts = [
+        (name, status[name])
+        for name in status
+        if name not in shown_apart and (status[name] or name not in rare)
+    ]
+    kinds = [(f"  {kind}", count) for kind, count in status["decisions"].items()]
+    policy = status["policy"]
+    lag = ", ".join(f"{name} {events} behind" for name, events in status["lag"].items())
+    if status["behind"] is not None:
+        lag = f"{lag}; {status['behind']:,} records behind the cluster"
+    return Group(
+        _counts([*counts, ("decisions", sum(status["decisions"].values())), *kinds]),
+        shown(_judged(status["judge"]), "dim"),
+        shown(f"log at position {status['position']}; {lag}", "dim"),
+        shown(f"policy {policy['name']} {policy['hash']}", "dim"),
+        *([shown(EXACT_UNSET, "yellow")] if policy["exact"] is None else []),
+        shown(*_last_verification(status["verified"])),
+    )
+
+
+def _last_verification(verified: Mapping[str, Any] | None) -> tuple[str, str]:
+    """What `verify` last found and when, with a style."""
+    if verified is None:
+        return "never verified", "dim"
+    when = f"verified {verified['at']} at position {verified['position']:,}"
+    if verified["damage"]:
+        return f"{when}: {verified['damage']}", "red"
+    style = "red" if verified["differences"] else "dim"
+    return f"{when}: {verified['differences']:,} differences", style
+
+
+def _judged(judge: Mapping[str, Any]) -> str:
+    spent = f"{judge['verdicts']:,} verdicts, {judge['calls']:,.0f} calls, {dollars(judge['usd'])}"
+    return f"{judge['waiting']:,} waiting for the judge; {spent}"
+
+
+MARKS: Sequence[Literal["folded", "unsettled"]] = ("folded", "unsettled")
+"""What a hit says of other memories."""
+
+
+def recalled(found: Sequence[Recalled]) -> RenderableType:
+    """The memories found, each with its score, face and other wordings."""
+    if not found:
+        return shown("nothing found", "dim")
+    lines: list[RenderableType] = []
+    for memory in found:
+        lines.append(Text.assemble(f"{memory['score']:.3f}  ", shown(memory["face"], "bold")))
+        count = len(memory["members"])
+        about = [memory["memory_id"], _many(count, "wording")]
+        about += [f"{_many(len(memory[one]), 'memory')} {one}" for one in MARKS if memory[one]]
+        about += [
+            f"{field} {memory[field]:.2f}"
+            for field in ("confidence", "importance")
+            if memory.get(field) is not None
+        ]
+        lines.append(shown(f"       {'  '.join(about)}", "dim"))
+        former = (one["text"] for one in memory["members"] if one["relation"] == "former")
+        lines += [shown(f"       former: {text}", "dim") for text in former]
+    return Group(*lines)
+
+
+def page(found: Page) -> RenderableType:
+    """Memories as a table, and how the next page is asked for."""
+    if not found["memories"]:
+        return shown("no memories", "dim")
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for name in ("memory", "namespace", "updated", "wordings", "face"):
+        table.add_column(name, max_width=WIDE, justify="right" if name == "wordings" else "left")
+    for memory in found["memories"]:
+        entries = (memory["memory_id"], memory["namespace"], memory["updated_at"][:19])
+        row = (*entries, len(memory["members"]), memory["face"])
+        table.add_row(*map(shown, row))
+    more = f"; more by --after {found['next']}" if found["next"] else ""
+    return Group(table, shown(f"{_many(found['total'], 'memory')}{more}", "dim"))
+
+
+def found_memory(memory: Found) -> RenderableType:
+    """Today's memory of an id: its face, and each wording with where it came from."""
+    tree = Tree(Group(shown(memory["face"], "bold"), shown(_about(memory), "dim")))
+    for one in memory["members"]:
+        origin = [one["decision"], f"from {one['source']}", one["session_id"], one["occurred_at"]]
+        about = "  ".join(str(part) for part in origin if part)
+        former = Text.assemble(shown(about, "cyan"), shown(_former(one), "yellow"))
+        tree.add(
+            Group(shown(one["text"]), former, shown(f"candidate {one['candidate_id']}", "dim"))
+        )
+    return tree
+
+
+def _former(one: Wording) -> str:
+    return "  former" if one["relation"] == "former" else ""
+
+
+def history(found: History) -> RenderableType:
+    """Every event of a memory: what it did, who, why, and the face after it."""
+    lines: list[RenderableType] = [
+        Group(shown(found["face"], "bold"), shown(_about(found), "dim")),
+    ]
+    face = None
+    for event in found["events"]:
+        lines.append(_event(event))
+        if event.get("face") != face:
+            face = event.get("face")
+            lines.append(Text.assemble("    face: ", shown(face)))
+    return Group(*lines)
+
+
+def plan(found: Mapping[str, Any]) -> RenderableType:
+    """The memories that may be meant, each with why."""
+    if not found["hits"]:
+        return shown("nothing found", "dim")
+    lines: list[RenderableType] = []
+    for hit in found["hits"]:
+        why = f"{hit['score']:.3f}" if hit["why"] == "cosine" else hit["why"]
+        lines.append(Text.assemble(f"{why:<7}", shown(hit["face"], "bold")))
+        if hit["why"] == "alias":
+            lines.append(shown(f"       by: {hit['text']}"))
+        wordings = _many(len(hit["members"]), "candidate")
+        lines.append(shown(f"       {hit['memory_id']}  {wordings}", "dim"))
+    return Group(*lines, shown(f"token {found['token']}", "dim"))
+
+
+def decision_lines(row: Mapping[str, Any]) -> RenderableType:
+    """One decision, in lines that no terminal breaks."""
+    similarity = row.get("similarity")
+    score = "" if similarity is None else f"  {similarity:.4f}"
+    head = Text.assemble(
+        shown(row["decision"], "bold"),
+        shown(f"{score}  {row.get('decided_at')}  at position {row.get('position')}"),
+        shown("  taken back" if row.get("standing") is False else "", "yellow"),
+    )
+    names = ("owner_id", "decision_id", "candidate_id", "joined_to")
+    ids = [shown(f"  {n:<13}{row[n]}", "dim") for n in names if row.get(n) is not None]
+    return Group(head, *ids)
+
+
+def query_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """The rows of a query as a table, or one by one where their columns are too many for one."""
+    if not rows:
+        return shown("no rows", "dim")
+    if len(rows[0]) > COLUMNS:
+        return Group(*(Group(fields(row), Text()) for row in rows))
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for name in rows[0]:
+        numbers = all(isinstance(row[name], int | float) for row in rows)
+        table.add_column(shown(name), justify="right" if numbers else "left", max_width=WIDE)
+    for row in rows:
+        table.add_row(*(shown(value) for value in row.values()))
+    return table
+
+
+def ways_to_open(file: Path) -> dict[str, str]:
+    """How the file of views is opened with what analysts have."""
+    return {
+        "CLI": f"duckdb -readonly '{file}'",
+        "Python": f"duckdb.connect({str(file)!r}, read_only=True)",
+        "DBeaver": f"new connection > DuckDB > path {file}",
+    }
+
+
+def views(file: Path, ways: Mapping[str, str]) -> RenderableType:
+    """Where the views are, and how to open them."""
+    return Group(shown(file, "bold"), fields(ways))
+
+
+def verified(found: Mapping[str, Any]) -> RenderableType:
+    """The count of differences, and each of them."""
+    details = [shown(f"  {detail}") for detail in found.get("details", [])]
+    count = found["differences"]
+    differences = "1 difference" if count == 1 else f"{count} differences"
+    return Group(shown(f"{differences}, {found['checked']} checked"), *details)
+
+
+def bulk_count(verb: str, done: str, answer: Mapping[str, Any]) -> str:
+    """How many a bulk request concerns."""
+    what = "join" if done in ("reversed", "reinstated") else "candidate"
+    others = _count("refused", answer)
+    refused = f"; {others} refused" if others else ""
+    count, owners = _many(_count(done, answer), what), _many(answer["owners"], "owner")
+    asks = answer.get("asks", 0)
+    asked = f"; {_many(asks, 'question')} to the judge would be open again" if asks else ""
+    return f"{count} of {owners} {verb}{refused}{asked}"
+
+
+def selected(done: str, answer: Mapping[str, Any]) -> int:
+    """How many joins or candidates a selection means, those that are refused too."""
+    return _count(done, answer) + _count("refused", answer)
+
+
+def _count(name: str, answer: Mapping[str, Any]) -> int:
+    left_out: int = answer.get("left_out", {}).get(name, 0)
+    return len(answer[name]) + left_out
+
+
+def _many(count: int, what: str) -> str:
+    if count == 1:
+        return f"{count:,} {what}"
+    return f"{count:,} {what.removesuffix('y')}ies" if what.endswith("ry") else f"{count:,} {what}s"
+
+
+def bulk(verb: str, done: str, answer: Mapping[str, Any]) -> RenderableType:
+    """What a bulk request did or would do, and what was refused; of a dry run, to what."""
+    items = [*answer.get("joins", ()), *answer.get("candidates", ())]
+    more = len(items) - SHOWN_MANY
+    rest = [shown(f"  … and {more:,} more; --json has all", "dim")] if more > 0 else []
+    each = (_selected_one(one) for one in items[:SHOWN_MANY])
+    count = shown(bulk_count(verb, done, answer))
+    return Group(count, *each, *rest, *_indented_refusals(answer), *_way_back(answer))
+
+
+def _way_back(answer: Mapping[str, Any]) -> list[Text]:
+    """The command that takes back several reversals, or retractions, of one request.
+
+    One of them is named by its own id.
+    """
+    command, done = ("restore", "retracted") if "retracted" in answer else ("reinstate", "reversed")
+    if "cause" not in answer or len(answer[done]) < 2:
+        return []
+    return [shown(f"to take it back: palimpsest {command} --cause {answer['cause']}", "dim")]
+
+
+def _selected_one(one: Mapping[str, Any]) -> RenderableType:
+    """A join with its two texts, or a candidate with its own."""
+    score = "" if one.get("similarity") is None else f"  {one['similarity']:.4f}"
+    about = f"  {one['owner_id']}  {one['decision']}{score}  from {one['source']}"
+    texts = [one["text"]] if "text" in one else [one["older_text"], one["newer_text"]]
+    name = one.get("decision_id") or one["candidate_id"]
+    return Group(shown(f"{about}  {name}", "dim"), *(shown(f"    {text}") for text in texts))
+
+
+def _indented_refusals(answer: Mapping[str, Any]) -> list[Text]:
+    return [
+        shown(f"  refused: {one['decision_id']}: {one['detail']} ({one['reason']})")
+        for one in answer.get("refused", [])
+    ]
+
+
+def dead_letters(found: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """Dead letters, each in two lines."""
+    if not found:
+        return shown("no dead letters", "dim")
+    return Group(
+        *(
+            Group(
+                Text.assemble(
+                    shown(one["id"], "bold"), shown(f"  {one['state']}  {one['origin']}")
+                ),
+                shown(f"  {one['reason']}: {one['detail']} ({one['size']} bytes)"),
+            )
+            for one in found
+        )
+    )
+
+
+def dead_letter(about: Mapping[str, Any], original: bytes) -> RenderableType:
+    """A dead letter with the beginning of its bytes; what is no UTF-8 as escapes."""
+    text = original[:SHOWN_BYTES].decode(errors="backslashreplace")
+    more = len(original) - SHOWN_BYTES
+    rest = [shown(f"… {more} bytes more; --raw gives all", "dim")] if more > 0 else []
+    if len(original) < about["size"]:
+        rest.append(shown(f"only the first {len(original)} bytes were kept", "dim"))
+    return Group(fields(about), Text(), shown(text), *rest)
+
+
+# -- trees: memories, candidates and changes -----------------------------------------------------
+
+
+Member = Mapping[str, Any]
+
+
+def memory_tree(memory: Mapping[str, Any]) -> RenderableType:
+    """A memory: its face, and under each member those that joined it, by arrival."""
+    tree = Tree(Group(shown(memory["face"], "bold"), shown(_about(memory), "dim")))
+    branches: dict[str, Tree] = {}
+    for member in memory["members"]:
+        above = branches.get(member.get("joined_to") or "", tree)
+        branches[member["candidate_id"]] = above.add(_label(member))
+    return Group(tree, *_timeline(memory))
+
+
+def _about(memory: Mapping[str, Any]) -> str:
+    living = memory.get("living", memory.get("state") != "retracted")
+    marks = [
+        *([] if living else ["retracted"]),
+        *(["pending"] if memory.get("state") == "pending" else []),
+        *([f"moved from {memory['id']}"] if memory.get("moved") else []),
+        *(["needs composition"] if memory.get("needs_composition") else []),
+    ]
+    where = f"{memory['owner_id']} / {memory['namespace']}"
+    return "  ".join([f"memory {memory['memory_id']}", where, *marks])
+
+
+def _label(member: Member) -> RenderableType:
+    reason = Text.assemble(shown(_reason(member), "cyan"), shown(_marks(member), "yellow"))
+    lines = [
+        shown(member["text"]),
+        reason,
+        shown(f"candidate {member['candidate_id']}  decision {member['decision_id']}", "dim"),
+    ]
+    if member.get("reasoning"):
+        lines.append(shown(f"the judge: {member['reasoning']}", "dim"))
+    lines += [_support(one) for one in member.get("supports", [])]
+    return Group(*lines)
+
+
+def _reason(member: Member) -> str:
+    similarity, covered = member.get("similarity"), member.get("covered")
+    parts = [
+        str(member["decision"]),
+        *([] if similarity is None else [f"similarity {similarity:.4f}"]),
+        *([] if covered is None else [f"covered {covered:.4f}"]),
+        *([f"by the check {member['check']}"] if member.get("check") else []),
+        *([f"from {member['source']}"] if member.get("source") else []),
+        *([str(member["decided_at"])] if member.get("decided_at") else []),
+    ]
+    return "  ".join(parts)
+
+
+def _marks(member: Member) -> str:
+    marks = [f"cue {cue}" for cue in member.get("cues", [])]
+    if not member.get("living", True):
+        marks.append("retracted")
+    if member.get("pending"):
+        marks.append("pending")
+    return "".join(f"  {mark}" for mark in marks)
+
+
+def _support(support: Member) -> Text:
+    record = f"also {support['decision']} to {support['joined_to']}"
+    return shown(f"{record}  decision {support['decision_id']}", "dim")
+
+
+def candidate_tree(candidate: Mapping[str, Any]) -> RenderableType:
+    """A candidate: its decision, what was looked at, its joins and its memory."""
+    tree = Tree(Group(shown(candidate["text"], "bold"), shown(_place(candidate), "dim")))
+    tree.add(_label(candidate))
+    looked_at = _looked_at(candidate.get("evidence") or {})
+    if looked_at:
+        branch = tree.add(shown("looked at"))
+        for line in looked_at:
+            branch.add(line)
+    for join in candidate.get("joins", []):
+        tree.add(_join(join))
+    tree.add(
+        Group(
+            shown(f"in the memory {candidate['memory_id']}"),
+            shown(candidate["face"], "bold"),
+        )
+    )
+    return Group(tree, *_timeline(candidate))
+
+
+def _timeline(record: Mapping[str, Any]) -> list[RenderableType]:
+    """The later statements, one event after the other; nothing if there are none."""
+    entries = record.get("timeline", [])
+    return [shown("timeline", "bold"), *map(_event, entries)] if entries else []
+
+
+def _event(event: Mapping[str, Any]) -> RenderableType:
+    who = " ".join(str(event[name]) for name in ("rank", "actor") if event.get(name))
+    pair = " and ".join(event[name] for name in ("candidate_id", "other_id") if event.get(name))
+    because = [event[name] for name in ("because", "reasoning", "detail") if event.get(name)]
+    if event.get("consequence_of"):
+        because.append(f"as a consequence of {event['consequence_of']}")
+    kind = " ".join(event[name] for name in ("event", "decision", "command") if event.get(name))
+    line = Text.assemble(
+        shown(f"  {event['decided_at']}  "),
+        shown(kind, "cyan"),
+        shown("".join(f"  {part}" for part in (who, *dict.fromkeys(because)) if part)),
+    )
+    answers = f"  answers {event['answers']}" if event.get("answers") else ""
+    return Group(
+        line,
+        shown(f"    {event['did']}"),
+        shown(f"    {pair}  event {event['event_id']}{answers}", "dim"),
+    )
+
+
+def _place(candidate: Mapping[str, Any]) -> str:
+    session = candidate.get("session_id")
+    parts = [candidate["owner_id"], candidate["namespace"], *([session] if session else [])]
+    return " / ".join(map(str, parts))
+
+
+def _looked_at(evidence: Mapping[str, Any]) -> Sequence[RenderableType]:
+    asked = evidence.get("asked", [])
+    lines: list[RenderableType] = []
+    for one in evidence.get("neighbours", []):
+        scored = [(name, one.get(name)) for name in ("cosine", "covered", "jaccard")]
+        scores = "  ".join(f"{name} {score:.4f}" for name, score in scored if score is not None)
+        cues = "".join(f"  cue {cue}" for cue in one.get("cues", []))
+        judge = "  asked the judge" if one["candidate_id"] in asked else ""
+        about = shown(f"{one['candidate_id']}  {scores}{cues}{judge}", "dim")
+        lines.append(Group(shown(one["text"]), about) if one.get("text") else about)
+    for verdict in evidence.get("verdicts", []):
+        record = f"the judge on {verdict['neighbour_id']}: {verdict['answer']}"
+        lines.append(shown(f"{record}  {verdict.get('reasoning', '')}"))
+    floors = [f"{one['check']} {one['at_least']:g} {one['then']}" for one in _floors(evidence)]
+    return [*lines, shown(f"thresholds: {', '.join(floors)}", "dim")] if lines and floors else lines
+
+
+def alike(pairs: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """Pairs of memories with their scores and URNs."""
+    lines: list[RenderableType] = []
+    for pair in pairs:
+        lines.append(shown(f"{pair['similarity']:.4f}", "bold"))
+        for name in ("a", "b"):
+            lines += [shown(f"  {pair[f'{name}_face']}"), shown(f"  {pair[name]}", "dim")]
+    return Group(*lines) if lines else shown("nothing is near across namespaces", "dim")
+
+
+def checked(answer: Mapping[str, Any]) -> RenderableType:
+    """What would become of a candidate: the decision, why, and what was looked at."""
+    similarity = answer["similarity"]
+    score = "" if similarity is None else f"  {similarity:.4f}"
+    neighbour = answer["neighbour"] or {}
+    lines: list[RenderableType] = [
+        Text.assemble(shown(_foreseen(answer), "bold"), shown(score)),
+    ]
+    if neighbour:
+        verb = "a judge would be asked about" if answer["memory_id"] is None else "it would join"
+        lines += [shown(f"{verb} the memory {neighbour['memory_id']}"), shown(neighbour["face"])]
+    looked_at = Tree(shown("looked at"))
+    for line in _looked_at(answer):
+        looked_at.add(line)
+    if looked_at.children:
+        lines.append(looked_at)
+    took = shown(f"{answer['duration_ms']:.1f} ms; nothing was written", "dim")
+    return Group(*lines, took)
+
+
+def _foreseen(answer: Mapping[str, Any]) -> str:
+    match answer["result"]:
+        case "known":
+            return f"known: {answer['decision']}"
+        case "invalid":
+            return f"invalid: {answer['reason']}: {answer['detail']}"
+        case _:
+            return str(answer["decision"])
+
+
+def _floors(evidence: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    found: Sequence[Mapping[str, Any]] = evidence.get("thresholds", [])
+    return found
+
+
+def _join(join: Mapping[str, Any]) -> RenderableType:
+    standing = "joined" if join["standing"] else "was joined, and reversed,"
+    return shown(
+        f"{standing} with {join['joined_to']}  {join['decision']}  decision {join['decision_id']}"
+    )
+
+
+def changed(verb: str, answer: Mapping[str, Any]) -> RenderableType:
+    """What a person's word did: to which decisions, and the memories that there are then."""
+    ids = answer.get("reversed") or [answer.get("decision_id")]
+    head = [shown(f"{verb}: {one}") for one in ids if one] or [shown(verb)]
+    trees = (_memory(memory) for memory in answer.get("memories", []))
+    consequences = [_consequence(one) for one in answer.get("consequences", [])]
+    mood = "would be " if verb.startswith("would be") else ""
+    mark = "without it, later decisions would be"
+    mark = f"{mood}carried out" if "carried_out" in answer else mark
+    title = [shown(f"{mark}:", "yellow")] if consequences else []
+    return Group(*head, *_refused(answer), *trees, *title, *consequences, *_way_back(answer))
+
+
+def reinstated(answer: Mapping[str, Any], *, dry_run: bool) -> RenderableType:
+    """What taking a reversal back did or would do: joins that are back, and those that go out."""
+    mood = "would be " if dry_run else ""
+    back = [shown(f"{mood}reinstated: {one}") for one in answer["reinstated"]]
+    made = dict.fromkeys(answer["taken_back"], "made because of the reversal")
+    made |= {one: f"{made[one]}, and confirmed by a review" for one in answer["confirmed"]}
+    out = [shown(f"{mood}taken back: {one} ({why})", "yellow") for one, why in made.items()]
+    return Group(*back, *out, *_refused(answer), *map(_memory, answer["memories"]))
+
+
+def _refused(answer: Mapping[str, Any]) -> list[Text]:
+    return [
+        shown(f"refused: {one['decision_id']}: {one['detail']} ({one['reason']})", "yellow")
+        for one in answer.get("refused", [])
+    ]
+
+
+def _consequence(one: Mapping[str, Any]) -> Tree:
+    """A later decision that would have been another."""
+    was, then = one["was"], one["would_be"]
+    asks = f", never asked about {', '.join(one['asks'])}" if one["asks"] else ""
+    line = f"{_outcome(was)} would be {_outcome(then)}{asks}"
+    tree = Tree(Group(shown(one["text"]), shown(one["candidate_id"], "dim")))
+    tree.add(shown(line))
+    return tree
+
+
+def _outcome(record: Mapping[str, Any]) -> str:
+    return (
+        f"{record['decision']} {record['joined_to']}"
+        if record["joined_to"]
+        else str(record["decision"])
+    )
+
+
+def _memory(memory: Mapping[str, Any]) -> Tree:
+    tree = Tree(Group(shown(memory["face"], "bold"), shown(_about(memory), "dim")))
+    for member in memory["members"]:
+        mark = "" if member.get("living", True) else "  retracted"
+        tree.add(Group(shown(member["text"]), shown(f"{member['candidate_id']}{mark}", "dim")))
+    return tree

@@ -1,0 +1,174 @@
+"""From an error to an exit status and a sentence (docs/commands.md)."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from copy import copy
+from dataclasses import asdict, dataclass
+from itertools import islice, pairwise
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from palimpsest.cli.index import LISTED, Commands
+from palimpsest.contracts.errors import (
+    InvalidInputError,
+    ModelError,
+    RefusedError,
+    StoreError,
+    TransientError,
+    UsageError,
+    WrongFileError,
+)
+from palimpsest.process.import_shims import import_help
+from palimpsest.process.output import Output
+from palimpsest.process.signals import INTERRUPTED
+
+FAILED = 1
+WRONG_USAGE = 2
+REFUSED = 3
+NO_STORE = 4
+OUR_FAULT = 70
+"""A bug, distinct from a difference that `verify` finds: EX_SOFTWARE of sysexits.h."""
+WITH_VALUE = ("--store", "--bootstrap", "--prefix")
+"""Common options that are often typed after the command, as `--json` is."""
+HELP = frozenset({"--help", "-h"})
+NEAR = {
+    "add": "ingest",
+    "init": "ingest",
+    "load": "ingest",
+    "ls": "list, decisions or review next",
+    "query": "recall or sql",
+    "search": "recall or find",
+    "delete": "forget (reversible) or unmerge",
+    "remove": "forget (reversible) or unmerge",
+    "rm": "forget (reversible) or unmerge",
+    "hide": "forget or retract",
+    "edit": "update",
+    "join": "merge",
+    "split": "unmerge or separate",
+    "redo": "reinstate",
+    "backup": "log export",
+    "config": "policy show",
+    "info": "status",
+    "stats": "status",
+}
+"""Words of other tools, and the command here that does it."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An error; with `--json` it is the document, as `{"error": …}`."""
+
+    kind: str
+    detail: str
+    reason: str | None = None
+
+
+class Shell(TyperGroup):
+    """All commands: accepts common options anywhere, and reports every error in one way."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = Commands()
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help from the index: no command is imported for it."""
+        outlined = copy(self)
+        outlined.commands = {name: listed.outline(name) for name, listed in LISTED.items()}
+        super(Shell, outlined).format_help(ctx, formatter)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse common options, also after the command; without a command print the help."""
+        first, rest = _common_first(args)
+        if "--store=" in first or ("--store", "") in pairwise(first):  # a variable without a value
+            ctx.fail("--store is blank: `.` is this folder")
+        if not rest or HELP.intersection(rest):
+            import_help()
+        return super().parse_args(ctx, [*first, *rest] if rest or ctx.resilient_parsing else rest)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; for a word of another tool suggest the command here."""
+        near = None if args[0] in self.commands else NEAR.get(args[0])
+        if near is not None:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near}?")
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; end with its exit status."""
+        try:
+            return super().invoke(ctx)
+        except (typer.Exit, typer.Abort, BrokenPipeError):
+            raise
+        except typer.TyperException as error:
+            _document(ctx, Problem("usage", str(error)))
+            raise
+        except KeyboardInterrupt:
+            problem = Problem("interrupted", "interrupted; what was committed stays")
+            raise typer.Exit(_report(ctx, problem, INTERRUPTED)) from None
+        except Exception as error:  # noqa: BLE001 - any error is reported, without texts of memories
+            raise typer.Exit(_report(ctx, *_meaning(error))) from None
+
+
+def _common_first(args: list[str]) -> tuple[list[str], list[str]]:
+    """Split the words into common options, wherever they stand, and the rest."""
+    end = args.index("--") if "--" in args else len(args)
+    words = iter(args[:end])
+    first: list[str] = []
+    rest: list[str] = []
+    for word in words:
+        name, sign, _ = word.partition("=")
+        if name in WITH_VALUE:
+            first += [word] if sign else [word, *islice(words, 1)]
+        else:
+            (first if word == "--json" else rest).append(word)
+    return first, [*rest, *args[end:]]
+
+
+def _report(ctx: Any, problem: Problem, status: int) -> int:
+    _document(ctx, problem)
+    Output(as_json=False).problem(problem.detail)
+    return status
+
+
+def _document(ctx: Any, problem: Problem) -> None:
+    if ctx.params.get("as_json"):
+        error = {name: value for name, value in asdict(problem).items() if value is not None}
+        Output(as_json=True).answer({"error": error}, str)
+
+
+def _meaning(error: Exception) -> tuple[Problem, int]:
+    match error:
+        case RefusedError(reason=reason, detail=detail):
+            return Problem("refused", f"refused: {detail} ({reason})", reason), REFUSED
+        case UsageError():
+            return Problem("usage", str(error)), WRONG_USAGE
+        case StoreError():
+            return Problem("store", str(error)), NO_STORE
+        case TransientError():
+            return Problem("busy", str(error)), FAILED
+        case WrongFileError():
+            return Problem("wrong_file", str(error)), FAILED
+        case InvalidInputError(reason=reason, detail=detail):
+            return Problem("invalid", detail, reason), FAILED
+        case ModelError():
+            return Problem("model", str(error)), FAILED
+        case OSError(strerror=str(what)):
+            return Problem("system", f"{error.filename or 'the system'}: {what}"), FAILED
+        case _:
+            return Problem("bug", _where(error)), OUR_FAULT
+
+
+def _where(error: Exception) -> str:
+    """Print a bug's traceback without the error's message, which may quote a memory."""
+    if os.environ.get("PALIMPSEST_DEBUG"):
+        traceback.print_exception(error, file=sys.stderr)
+    else:
+        traceback.print_tb(error.__traceback__, file=sys.stderr)
+    return (
+        f"this is a bug: {type(error).__name__}. Its message may quote a memory and is left out;"
+        " PALIMPSEST_DEBUG=1 shows it"
+    )

@@ -1,0 +1,225 @@
+"""The hook before an agent's context is compacted: captures, and its report to the agent.
+
+The shape and the words are those of designs/namespaced.md. Texts are shown as previews: one line,
+with control characters escaped, and nothing of them is markup.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.contracts.candidate import DEFAULT_NAMESPACE
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.events import Decided
+from palimpsest.contracts.identity import decision_id_of
+from palimpsest.contracts.urn import Urn
+from palimpsest.jobs.ingest import to_inputs
+from palimpsest.process.output import visible
+from palimpsest.queries.duplicates import reason_of
+from palimpsest.streams.write.inputs import Outcome
+
+EVENT = "PreCompact"
+SOURCE = "hook:pre-compact"
+PREVIEW = 40
+"""Characters of a text that are shown."""
+_MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+!|~\"&])")
+NOTHING_CAPTURED = "No memories were captured before compaction."
+FAILED = "Memories could not be captured before compaction; the hook's errors say why."
+LATE = "Memories were not captured in time before compaction; they may still be, a little later."
+FORMS = (
+    "the hook reads a JSON list of objects with `content` and `namespace`, the lines of"
+    " `palimpsest extract`, or an agent's call with its `transcript_path`"
+)
+_FIELDS = ("id", "source", "session_id", "occurred_at")
+"""What an entry may say of a candidate beside its text, its owner and its namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A candidate of the hook's input, and what became of it."""
+
+    owner_id: str
+    content: str
+    namespace: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The hook's input: candidates, or the transcript of a session that an agent names.
+
+    `about` has the fields of all candidates of the transcript.
+    """
+
+    entries: Sequence[Any] = ()
+    transcript: Path | None = None
+    about: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Report:
+    """The hook's report for the agent (`context`), and for the person (`problems`)."""
+
+    captured: list[str] = field(default_factory=list)
+    sent: list[str] = field(default_factory=list)
+    """To a cluster, which decides later which of them are duplicates."""
+    skipped: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def context(self) -> str:
+        """The text for the agent."""
+        parts = [_sent(self.sent)] if self.sent else [_captured(self.captured)]
+        if self.skipped:
+            duplicates = "duplicate" if len(self.skipped) == 1 else "duplicates"
+            listed = "\n".join(f"- {line}" for line in self.skipped)
+            parts.append(f"Skipped {len(self.skipped)} {duplicates}:\n{listed}")
+        return "\n\n".join(parts)
+
+
+def output(context: str) -> str:
+    """The hook's document, one line of JSON."""
+    document = {"hookSpecificOutput": {"hookEventName": EVENT, "additionalContext": context}}
+    return orjson.dumps(document).decode()
+
+
+def read(raw: bytes) -> Given:
+    """The hook's input; UsageError, without quoting it, if it has none of the forms."""
+    try:
+        found = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return Given(_lines(raw))
+    if isinstance(found, list):
+        return Given(found)
+    if not isinstance(found, dict):
+        raise UsageError(FORMS)
+    if isinstance(path := found.get("transcript_path"), str):
+        session = found.get("session_id")
+        about = {"session_id": session} if isinstance(session, str) and session else {}
+        return Given((), Path(path), about)
+    if "text" in found:
+        return Given([found])
+    raise UsageError(FORMS)
+
+
+def _lines(raw: bytes) -> list[Any]:
+    try:
+        if lines := [orjson.loads(line) for line in raw.splitlines() if line.strip()]:
+            return lines
+        raise UsageError(f"{FORMS}, and this is empty")
+    except orjson.JSONDecodeError:
+        raise UsageError(f"{FORMS}, and this is no JSON") from None
+
+
+def pre_compact(
+    gateway: LocalGateway, owner_id: str, given: Sequence[Any], now: datetime
+) -> Report:
+    """Capture what the hook was given, and report on it.
+
+    Entries without `content` or `text` are left out, and reported by number; `namespace` may be
+    missing. With an `id`, a candidate that is given again is not captured twice. An entry that
+    names its owner, as those of `extract` do, is that owner's.
+    """
+    report = Report()
+    rows = [_row(owner_id, one) for one in given]
+    for number, row in enumerate(rows, 1):
+        if row is None:
+            report.problems.append(f"candidate {number} has no text as its `content`")
+    wanted = [row for row in rows if row is not None]
+    outcomes = gateway.submit(to_inputs(wanted, SOURCE)) if wanted else []
+    for row, outcome in zip(wanted, outcomes, strict=True):
+        _report_outcome(
+            gateway, Capture(row["owner_id"], row["text"], row["namespace"], outcome), now, report
+        )
+    return report
+
+
+def _row(owner_id: str, one: Any) -> dict[str, Any] | None:
+    text = one.get("content", one.get("text")) if isinstance(one, Mapping) else None
+    if not isinstance(text, str):
+        return None
+    row = {"owner_id": one.get("owner_id") or owner_id, "text": text}
+    row["namespace"] = one.get("namespace") or DEFAULT_NAMESPACE
+    return row | {name: one[name] for name in _FIELDS if name in one}
+
+
+def _report_outcome(gateway: LocalGateway, capture: Capture, now: datetime, report: Report) -> None:
+    outcome, shown = capture.outcome, preview(capture.content)
+    if outcome.result == "invalid":
+        report.problems.append(f"a candidate is invalid: {outcome.reason}: {outcome.detail}")
+        return
+    if outcome.result == "published":
+        report.sent.append(f"**{escaped(capture.namespace)}**: {shown}")
+        return
+    assert outcome.memory_id is not None
+    urn = str(Urn(capture.owner_id, capture.namespace, outcome.memory_id))
+    match reason_of(outcome.decision or ""):
+        case None:
+            report.captured.append(f"**{escaped(capture.namespace)}**: {shown}\n   URN: {urn}")
+        case "RecentCapture":
+            ago = _ago(now - _captured_at(gateway, outcome, now))
+            report.skipped.append(f'Recent capture: "{shown}" (captured {ago}, {urn})')
+        case "ExactMatch":
+            report.skipped.append(f'Exact match: "{shown}" (matches {urn})')
+        case "SemanticSimilar":
+            percent = _percent(gateway, outcome)
+            report.skipped.append(f'Semantic {percent}: "{shown}" (similar to {urn})')
+
+
+def _captured(lines: Sequence[str]) -> str:
+    if not lines:
+        return NOTHING_CAPTURED
+    memories = "memory" if len(lines) == 1 else "memories"
+    return f"Auto-captured {len(lines)} {memories} before compaction:\n\n{_numbered(lines)}"
+
+
+def _sent(lines: Sequence[str]) -> str:
+    candidates = "candidate" if len(lines) == 1 else "candidates"
+    begin = (
+        f"Sent {len(lines)} {candidates} to the cluster before compaction; it leaves out duplicates"
+    )
+    return f"{begin}:\n\n{_numbered(lines)}"
+
+
+def _numbered(lines: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
+
+
+def _captured_at(gateway: LocalGateway, outcome: Outcome, now: datetime) -> datetime:
+    recorded = gateway.log.find(decision_id_of(outcome.joined_to or ""))
+    return recorded.event.time if recorded else now
+
+
+def _percent(gateway: LocalGateway, outcome: Outcome) -> str:
+    recorded = gateway.log.find(outcome.decision_id or "")
+    event = recorded.event if recorded else None
+    join = event.data.join if isinstance(event, Decided) else None
+    return "?" if join is None or join.similarity is None else f"{join.similarity:.0%}"
+
+
+def _ago(waited: timedelta) -> str:
+    minutes = int(waited.total_seconds() // 60)
+    return f"{minutes} min ago" if minutes else "less than a minute ago"
+
+
+# -- texts as they are shown ---------------------------------------------------------------------
+
+
+def preview(text: str) -> str:
+    """The beginning of a text, on one line, with nothing that could be markup."""
+    line = " ".join(text.split())
+    cut = line if len(line) <= PREVIEW else f"{line[:PREVIEW].rstrip()}..."
+    return escaped(cut)
+
+
+def escaped(text: str) -> str:
+    """A text on one line, whose markup and control characters are shown and not obeyed."""
+    return visible(_MARKUP.sub(r"\\\1", " ".join(text.splitlines())))

@@ -1,0 +1,1 @@
+"""mem0's API, of this store (docs/mem0.md)."""

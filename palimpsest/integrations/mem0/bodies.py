@@ -1,0 +1,129 @@
+"""What mem0's client says: bodies and queries of the door `/mem0`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from palimpsest.contracts.candidate import Metadata, Name, Text
+from palimpsest.contracts.model import Model, Strict, Timestamp
+from palimpsest.integrations.mem0.filters import SAID_BY
+from palimpsest.server.bodies import MOST_FOUND, MOST_PAGE
+
+Seconds = Annotated[float, Field(ge=0, le=253_402_300_799)]
+"""Since 1970, until the year 9999."""
+
+
+class Part(Model):
+    """A part of a message."""
+
+    type: Literal["text"]
+    text: str
+
+
+class Message(Model):
+    """A message of a conversation."""
+
+    role: str = "user"
+    content: str | list[Part]
+
+    def text(self) -> str:
+        """Its text, of all its parts."""
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(part.text for part in self.content)
+
+    def by_another(self) -> dict[str, str]:
+        """Who said it, where that was not the user."""
+        return {} if self.role == "user" else {"role": self.role}
+
+
+IGNORED = frozenset(
+    "custom_instructions agent_custom_instructions custom_categories structured_data_schema"
+    " includes excludes async_mode rerank fields keyword_search show_expired latest_only version"
+    " output_format source".split()
+)
+"""What directs mem0's extraction and ranking, and has nothing to direct here."""
+
+
+class Arguments(Strict):
+    """Arguments of a call. One that would mean something, and is not known, is refused."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_what_means_nothing(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        return {k: v for k, v in given.items() if k not in IGNORED and v is not None}
+
+
+class Who(Arguments):
+    """Who was there: the user, and what else has an id of mem0's."""
+
+    user_id: Name | None = None
+    agent_id: Name | None = None
+    app_id: Name | None = None
+    run_id: Name | None = None
+
+    def named(self) -> dict[str, str]:
+        """The ids that were given."""
+        return self.model_dump(include={"user_id", *SAID_BY}, exclude_none=True)
+
+
+class Add(Who):
+    """Messages to remember; the client has ids at the top, or in `filters`."""
+
+    messages: Annotated[list[Message], Field(max_length=MOST_FOUND)]
+    filters: Who = Who()
+    metadata: Metadata = {}
+    infer: bool = True
+    timestamp: Seconds | None = None
+
+    def wanted(self) -> list[Message]:
+        """What is remembered: what the user said; with `infer=False`, all but the system's."""
+        return [
+            one
+            for one in self.messages
+            if (one.role == "user" or (not self.infer and one.role != "system"))
+            and one.text().strip()
+        ]
+
+
+class Search(Arguments):
+    """A question about one user's memories."""
+
+    query: Text
+    filters: dict[str, Any] = {}
+    metadata: Metadata = {}
+    top_k: Annotated[int, Field(ge=1, le=MOST_FOUND)] = 10
+    threshold: Annotated[float, Field(ge=-1, le=1)] = -1.0
+
+
+class GetAll(Arguments):
+    """Which of one user's memories are listed."""
+
+    filters: dict[str, Any] = {}
+    start_date: str | None = None
+    end_date: str | None = None
+
+    def times(self) -> dict[str, Any]:
+        """The dates as a filter."""
+        dates = {"gte": self.start_date, "lte": self.end_date}
+        given = {name: date for name, date in dates.items() if date is not None}
+        return {"created_at": given} if given else {}
+
+
+class Page(Strict):
+    """Which page of them."""
+
+    page: Annotated[int, Field(ge=1)] = 1
+    page_size: Annotated[int, Field(ge=1, le=MOST_PAGE)] = 100
+
+
+class Update(Arguments):
+    """What a memory says from now on."""
+
+    text: Text | None = None
+    metadata: Metadata | None = None
+    timestamp: Seconds | Timestamp | None = None

@@ -1,0 +1,281 @@
+"""The door `/mem0`: what mem0's `MemoryClient` asks of its platform, of this store (docs/mem0.md).
+
+The client names the user in its filters, or nobody at all where it has a memory's id: whose that is
+the store knows. The user is the owner, and has to match the caller's token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+from urllib.parse import unquote
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from palimpsest.api.asynchronous import AsyncPalimpsest
+from palimpsest.api.store import MOST_LISTED, Palimpsest
+from palimpsest.contracts.model import Model
+from palimpsest.integrations.mem0 import bodies
+from palimpsest.integrations.mem0.filters import SAID_BY, Filters, understood
+from palimpsest.integrations.mem0.rows import Row, history_rows, row_of
+from palimpsest.integrations.nearest import nearest_of
+from palimpsest.queries.ids import bare
+from palimpsest.queries.show import decision_id_of_or_none
+from palimpsest.server.callers import Caller
+from palimpsest.server.gate import admitted
+from palimpsest.server.http.operations import KEY_HEADER, json_response
+from palimpsest.server.intents import Intents, digest_of_call
+from palimpsest.server.problems import ProblemError, not_found
+from palimpsest.streams.core.admit import FORGOTTEN
+from palimpsest.streams.core.skips import skipped_for
+
+SOURCE = "mem0"
+PREFIX = "/mem0"
+MEMORY = "/v1/memories/{memory}/"
+Body = TypeVar("Body", bound=Model)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A request of the client."""
+
+    store: AsyncPalimpsest
+    request: Request
+
+    @property
+    def caller(self) -> Caller:
+        """Whose token it showed."""
+        return admitted(self.request).caller
+
+    def body(self, kind: type[Body]) -> Body:
+        """What was said, understood."""
+        document = admitted(self.request).document
+        if document is None:
+            raise ProblemError(400, "bad_request", "the body should be JSON")
+        return kind.model_validate_json(orjson.dumps(document))
+
+    def of(self, owner_id: str) -> Intents:
+        """A user's memories but forgotten ones; a problem if the token is not for this user."""
+        request = self.request
+        document = admitted(request).document
+        return Intents(
+            self.store,
+            self.caller,
+            owner_id,
+            source=SOURCE,
+            key=request.headers.get(KEY_HEADER),
+            shows_forgotten=False,
+            asked=digest_of_call(
+                request.method, request.url.path, str(request.query_params), document
+            ),
+        )
+
+    async def one(self) -> tuple[Intents, str]:
+        """The memory that the path names, and whose it is; not found where that is no business."""
+        memory_id = unquote(self.request.path_params["memory"])
+        owner_id = await self.store.call(_owner_of, memory_id)
+        if owner_id is None or not self.caller.owners.fullmatch(owner_id):
+            raise not_found()
+        return self.of(owner_id), memory_id
+
+
+def routes(store: AsyncPalimpsest) -> list[BaseRoute]:
+    """The routes of this door."""
+
+    def route(method: str, path: str, answer: Callable[[_Call], Awaitable[Any]]) -> Route:
+        async def endpoint(request: Request) -> Response:
+            return json_response(await answer(_Call(store, request)))
+
+        return Route(f"{PREFIX}{path}", endpoint, methods=[method])
+
+    return [
+        route("GET", "/v1/ping/", _ping),
+        route("POST", "/v3/memories/add/", _add),
+        route("POST", "/v3/memories/search/", _search),
+        route("POST", "/v3/memories/", _get_all),
+        route("GET", MEMORY, _get),
+        route("PUT", MEMORY, _update),
+        route("DELETE", MEMORY, _delete),
+        route("GET", f"{MEMORY}history/", _history),
+        route("DELETE", "/v1/memories/", _delete_all),
+        route("GET", "/v1/entities/", _users),
+    ]
+
+
+async def _ping(_asked: _Call) -> Row:
+    """The client wants an organisation and a project: there is one of each."""
+    return {"status": "ok", "org_id": "palimpsest", "project_id": "memories", "user_email": None}
+
+
+async def _add(asked: _Call) -> Row:
+    """Each message is a memory as it was said: what a model would make of it is `extract`'s."""
+    body = asked.body(bodies.Add)
+    who = {**body.named(), **body.filters.named()}
+    intents = asked.of(understood(who).user_id)
+    about = {name: who[name] for name in SAID_BY if name in who}
+    when = _when(body.timestamp)
+    common = {"session_id": who.get("run_id"), "occurred_at": when and when.isoformat()}
+    rows = [
+        {**common, "text": one.text(), "metadata": {**body.metadata, **about, **one.by_another()}}
+        for one in body.wanted()
+    ]
+    results = []
+    for outcome in await intents.add(rows):
+        if outcome["result"] == "invalid":
+            raise ProblemError(422, "invalid", outcome["detail"], reason=outcome["reason"])
+        results.append(await _added(intents, outcome))
+    return {"results": results}
+
+
+async def _added(intents: Intents, outcome: Row) -> Row:
+    """What became of a message, in mem0's words; `NONE` where it was known, or was forgotten."""
+    if outcome["reason"] == FORGOTTEN:
+        return {"id": outcome["candidate_id"], "memory": None, "event": "NONE"}
+    if outcome["memory_id"] is None:  # a cluster decides later
+        return {"id": outcome["candidate_id"], "memory": None, "event": "ADD"}
+    try:
+        memory = await intents.get(outcome["memory_id"])
+    except ProblemError:  # it waits for a person, or somebody has forgotten it since
+        return {"id": outcome["memory_id"], "memory": None, "event": "NONE"}
+    # Of what was known already, the outcome does not have what it joined.
+    began = outcome["joined_to"] is None and skipped_for(outcome["decision"]) is None
+    speaks = any(
+        one["candidate_id"] == outcome["candidate_id"] and one["text"] == memory["face"]
+        for one in memory["members"]
+    )
+    event = "ADD" if began else "UPDATE" if speaks else "NONE"
+    return {"id": memory["memory_id"], "memory": memory["face"], "event": event}
+
+
+async def _search(asked: _Call) -> Row:
+    body = asked.body(bodies.Search)
+    wanted = {"metadata": body.metadata} if body.metadata else {}
+    filters = understood(body.filters, wanted)
+    intents = asked.of(filters.user_id)
+    if filters.conditions:
+        ids = {row["id"] for row in await _rows(intents, filters)}
+        found = await asked.store.call(nearest_of, filters.user_id, body.query, ids, body.top_k)
+    else:
+        found = await intents.search(body.query, k=body.top_k, metadata=filters.metadata)
+    near = [one for one in found if one["score"] >= body.threshold]
+    return {"results": [{**row_of(filters.user_id, one), "score": one["score"]} for one in near]}
+
+
+async def _get_all(asked: _Call) -> Row:
+    body, page = (
+        asked.body(bodies.GetAll),
+        bodies.Page.model_validate(dict(asked.request.query_params)),
+    )
+    filters = understood(body.filters, body.times())
+    rows = await _rows(asked.of(filters.user_id), filters)
+    begin = (page.page - 1) * page.page_size
+    shown = rows[begin : begin + page.page_size]
+    path = f"{PREFIX}/v3/memories/?page_size={page.page_size}&page="
+    return {
+        "count": len(rows),
+        "next": f"{path}{page.page + 1}" if begin + len(shown) < len(rows) else None,
+        "previous": f"{path}{page.page - 1}" if page.page > 1 else None,
+        "results": shown,
+    }
+
+
+async def _get(asked: _Call) -> Row:
+    intents, memory_id = await asked.one()
+    return row_of(intents.owner_id, await intents.get(memory_id))
+
+
+async def _update(asked: _Call) -> Row:
+    """Have a memory say another text; other metadata alone are a repeat of what it says."""
+    body = asked.body(bodies.Update)
+    intents, memory_id = await asked.one()
+    memory = await intents.get(memory_id)
+    about = {name: memory["metadata"][name] for name in SAID_BY if name in memory["metadata"]}
+    metadata = None if body.metadata is None else {**body.metadata, **about}
+    text = body.text or memory["face"]
+    when = _when(body.timestamp)
+    done = await intents.update(
+        memory_id, text, dry_run=False, merge=True, metadata=metadata, occurred_at=when
+    )
+    if not done["changed"]:
+        said = done["memories"][0]
+        again = {
+            "text": body.text or said["face"],
+            "namespace": said["namespace"],
+            "metadata": metadata or {},
+        }
+        await intents.add([{**again, "occurred_at": when and when.isoformat()}])
+    return row_of(intents.owner_id, await intents.get(memory_id))
+
+
+async def _delete(asked: _Call) -> Row:
+    intents, memory_id = await asked.one()
+    if not await intents.was_asked("forget"):
+        await intents.get(memory_id)
+    await intents.forget(memory_id, because=None)
+    return {"message": "Memory deleted successfully!"}
+
+
+async def _delete_all(asked: _Call) -> Row:
+    who = bodies.Who.model_validate(dict(asked.request.query_params))
+    filters = understood(who.named())
+    intents = asked.of(filters.user_id)
+    ids = [row["id"] for row in await _rows(intents, filters, former=True)]
+    if ids or intents.has_key:
+        await intents.forget_found(ids, token=None, again=None, because=None)
+    return {"message": "Memories deleted successfully!"}
+
+
+async def _history(asked: _Call) -> list[Row]:
+    intents, memory_id = await asked.one()
+    return [*history_rows(await intents.history(memory_id))]
+
+
+async def _users(asked: _Call) -> Row:
+    """The owners that the token opens."""
+    every = await asked.store.call(lambda store: store.gateway.owners())
+    users = [
+        {"id": one, "name": one, "type": "user"}
+        for one in every
+        if asked.caller.owners.fullmatch(one)
+    ]
+    return {"count": len(users), "next": None, "previous": None, "results": users}
+
+
+async def _rows(intents: Intents, filters: Filters, *, former: bool = False) -> list[Row]:
+    """Every memory that passes, the latest first."""
+    rows: list[Row] = []
+    after = None
+    while True:
+        page = await intents.list(
+            limit=MOST_LISTED, after=after, metadata=filters.metadata, former=former
+        )
+        rows += await asyncio.to_thread(_kept, intents.owner_id, page["memories"], filters)
+        after = page["next"]
+        if after is None:
+            return rows
+
+
+def _kept(owner_id: str, memories: Iterable[Mapping[str, Any]], filters: Filters) -> list[Row]:
+    rows = [row_of(owner_id, memory) for memory in memories]
+    return [row for row in rows if filters.keep(row)]
+
+
+# -- on the store --------------------------------------------------------------------------------
+
+
+def _owner_of(store: Palimpsest, some_id: str) -> str | None:
+    """Whose memory it is."""
+    found: str = bare(store.gateway, some_id)
+    return store.gateway.log.owner_of(decision_id_of_or_none(found))
+
+
+def _when(timestamp: float | datetime | None) -> datetime | None:
+    if timestamp is None or isinstance(timestamp, datetime):
+        return timestamp
+    return datetime.fromtimestamp(timestamp, UTC)

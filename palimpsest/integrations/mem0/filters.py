@@ -1,0 +1,224 @@
+"""mem0's filters: `{"AND": [{"user_id": "ada"}, {"created_at": {"gte": "2026-01-01"}}]}`.
+
+Exactly one user has to be named where all else is only more narrow: at the top, or in an `AND`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from palimpsest.server.problems import ProblemError
+
+Row = Mapping[str, Any]
+Condition = Callable[[Row], bool]
+
+SAID_BY = ("agent_id", "app_id", "run_id")
+"""Who else was there when something was said; it is kept in the candidate's metadata."""
+FIELDS = {
+    "id": "id",
+    "keywords": "memory",
+    "created_at": "created_at",
+    "updated_at": "updated_at",
+    **{name: name for name in SAID_BY},
+}
+"""What can be asked for, and where a row has it."""
+TIMES = ("created_at", "updated_at")
+ANY = "*"
+MOST_CONDITIONS = 500
+"""Each is compared with every memory of the user."""
+MOST_LISTED_VALUES = 10_000
+"""Of all lists of an `in`, which is looked up and not compared."""
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Whose memories are meant, and what they have to fulfil.
+
+    `metadata`: one of a memory's members has all these values. Conditions look at a memory as it is
+    shown, with the metadata of whoever said it last.
+    """
+
+    user_id: str
+    metadata: Mapping[str, Any]
+    conditions: tuple[Condition, ...]
+
+    def keep(self, row: Row) -> bool:
+        """Whether a memory passes."""
+        return all(fulfilled(row) for fulfilled in self.conditions)
+
+
+def understood(*given: Mapping[str, Any]) -> Filters:
+    """Filters that all have to hold; a problem for what they do not mean, above all for nobody."""
+    _require_few(given)
+    parts = [one for some in given for one in _parts(some)]
+    users = [asked for name, asked in parts if name == "user_id"]
+    if len(set(map(str, users))) != 1 or not isinstance(users[0], str) or users[0] == ANY:
+        raise _wrong(
+            "name one user_id, in the filters or their AND: all users at once are not allowed"
+        )
+    left = [(name, asked) for name, asked in parts if name != "user_id"]
+    metadata: dict[str, Any] = {}
+    conditions = [_condition(*part) for part in left if not _is_plain(part, metadata)]
+    return Filters(users[0], metadata, tuple(conditions))
+
+
+def _require_few(given: Iterable[Mapping[str, Any]]) -> None:
+    """A problem for more conditions than can be compared while others wait."""
+    conditions = listed = 0
+    unread: list[Any] = [*given]
+    while unread:
+        part = unread.pop()
+        if isinstance(part, list):
+            conditions += len(part)
+            unread += part
+        elif isinstance(part, dict):
+            conditions += len(part)
+            for name, inner in part.items():
+                if name == "in" and isinstance(inner, list) and not _nested(inner):
+                    listed += len(inner)
+                else:
+                    unread.append(inner)
+    if conditions > MOST_CONDITIONS or listed > MOST_LISTED_VALUES:
+        raise _wrong(
+            f"filters have at most {MOST_CONDITIONS} conditions, and {MOST_LISTED_VALUES} values in"
+            " lists of `in`"
+        )
+
+
+def _nested(values: list[Any]) -> bool:
+    return any(isinstance(value, list | dict) for value in values)
+
+
+def _is_plain(part: tuple[str, Any], metadata: dict[str, Any]) -> bool:
+    """Whether a part asks for one value alone of the members' metadata, which then has it, too."""
+    name, asked = part
+    asks = {name: asked} if name in SAID_BY else asked if name == "metadata" else None
+    if not isinstance(asks, dict) or metadata.keys() & asks.keys():
+        return False
+    if any(isinstance(one, dict | list) or one == ANY for one in asks.values()):
+        return False
+    metadata.update(asks)
+    return True
+
+
+def _parts(given: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    """What has to hold at once, out of every `AND`."""
+    for name, asked in given.items():
+        if name == "AND":
+            for one in _several(asked):
+                yield from _parts(one)
+        else:
+            yield name, asked
+
+
+def _several(asked: Any) -> list[Mapping[str, Any]]:
+    if not isinstance(asked, list) or not all(isinstance(one, dict) for one in asked):
+        raise _wrong("AND, OR and NOT have a list of conditions")
+    return asked
+
+
+def _condition(name: str, asked: Any) -> Condition:
+    if name in ("AND", "OR", "NOT"):
+        inner = [_all_of([_condition(*part) for part in one.items()]) for one in _several(asked)]
+        if name == "AND":
+            return _all_of(inner)
+        if name == "OR":
+            return lambda row: any(one(row) for one in inner)
+        return lambda row: not any(one(row) for one in inner)
+    if name == "metadata" and isinstance(asked, dict):
+        return _all_of([_of_metadata(key, value) for key, value in asked.items()])
+    if name not in FIELDS:
+        raise _wrong(
+            f"the filters have {', '.join(FIELDS)}, metadata, AND, OR, NOT and one user_id"
+        )
+    field = FIELDS[name]
+    test = _test(_time if name in TIMES else _as_it_is, asked)
+    return lambda row: test(row[field])
+
+
+def _of_metadata(key: str, asked: Any) -> Condition:
+    test = _test(_as_it_is, asked)
+    return lambda row: test(row["metadata"].get(key))
+
+
+def _all_of(conditions: list[Condition]) -> Condition:
+    return lambda row: all(one(row) for one in conditions)
+
+
+# -- one value -----------------------------------------------------------------------------------
+
+Test = Callable[[Any], bool]
+Read = Callable[[Any], Any]
+
+
+def _test(read: Read, asked: Any) -> Test:
+    """How a value is compared; of a list, one element has to pass, and of `ne` all of them.
+
+    A list that is asked for is compared with the whole one.
+    """
+    if asked == ANY:
+        return lambda value: value not in (None, [], ())
+    if not isinstance(asked, dict):
+        return _of_one_or_more("eq", read, asked)
+    tests = [_of_one_or_more(name, read, other) for name, other in asked.items()]
+    return lambda value: all(test(value) for test in tests)
+
+
+def _of_one_or_more(name: str, read: Read, asked: Any) -> Test:
+    if name not in _COMPARISONS or (name == "in" and not isinstance(asked, list)):
+        raise _wrong(f"a condition is a value, or has {', '.join(_COMPARISONS)}; `in` has a list")
+    other = _listed(read, asked) if name == "in" else read(asked)
+    every = all if name == "ne" else any
+    whole = isinstance(asked, list) and name != "in"
+
+    def test(value: Any) -> bool:
+        values = value if isinstance(value, list | tuple) and not whole else (value,)
+        return every(_compared(_COMPARISONS[name], one, read, other) for one in values)
+
+    return test
+
+
+def _listed(read: Read, asked: list[Any]) -> Any:
+    values = [read(value) for value in asked]
+    return values if _nested(values) else frozenset(values)
+
+
+def _compared(compare: Callable[[Any, Any], bool], value: Any, read: Read, other: Any) -> bool:
+    try:
+        return compare(read(value), other)
+    except (TypeError, AttributeError):  # values without an order, or that are no text
+        return False
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "gt": operator.gt,
+    "gte": operator.ge,
+    "lt": operator.lt,
+    "lte": operator.le,
+    "in": lambda value, other: value in other,
+    "contains": lambda value, other: other in value,
+    "icontains": lambda value, other: other.casefold() in value.casefold(),
+}
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _time(value: Any) -> datetime:
+    """A time or a date as ISO 8601 has it, in UTC where it names no zone."""
+    try:
+        found = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise _wrong("a time is compared with one of ISO 8601") from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _wrong(detail: str) -> ProblemError:
+    return ProblemError(422, "invalid", detail)

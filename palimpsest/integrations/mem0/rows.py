@@ -1,0 +1,61 @@
+"""Memories and their histories in mem0's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from palimpsest.contracts.shown import Happened, History
+from palimpsest.integrations.mem0.filters import SAID_BY
+
+Row = dict[str, Any]
+
+
+def row_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
+    """A memory in mem0's terms; the ids are those of the latest member."""
+    metadata = dict(memory["metadata"])
+    about = {name: metadata.pop(name, None) for name in SAID_BY}
+    return {
+        "id": memory["memory_id"],
+        "memory": memory["face"],
+        "user_id": owner_id,
+        **about,
+        "metadata": metadata,
+        "categories": [],
+        "created_at": memory["created_at"],
+        "updated_at": memory["updated_at"],
+        "version": memory["version"],
+    }
+
+
+def history_rows(history: History) -> Iterator[Row]:
+    """One row for each change of the memory's text, and one if it is forgotten.
+
+    While it is forgotten, its members leave one by one: those faces are no change of its text.
+    """
+    gone = history["state"] == "retracted"
+    last = history["events"][-1].get("cause")
+    before: str | None = None
+    for one in history["events"]:
+        face = one.get("face")
+        leaves = gone and one["event"] in ("retracted", "reversed") and one.get("cause") == last
+        if face not in (None, before) and not leaves:
+            yield _happened(history, one, "ADD" if before is None else "UPDATE", before, face)
+            before = face
+    if gone:
+        yield _happened(history, history["events"][-1], "DELETE", before, None)
+
+
+def _happened(
+    history: History, event: Happened, what: str, old: str | None, new: str | None
+) -> Row:
+    return {
+        "id": event["event_id"],
+        "memory_id": history["memory_id"],
+        "user_id": history["owner_id"],
+        "event": what,
+        "old_memory": old,
+        "new_memory": new,
+        "created_at": event["decided_at"],
+        "updated_at": event["decided_at"],
+    }

@@ -1,0 +1,1 @@
+"""Long work on a store: files in and out, batch runs, reviews, the judge."""

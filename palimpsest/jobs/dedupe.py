@@ -1,0 +1,349 @@
+"""A batch run over a store: planned from the log, carried out by the store's writer."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, NamedTuple, cast
+from uuid import uuid4
+
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.contracts.answers import JsonObject
+from palimpsest.contracts.errors import RefusedError, TransientError
+from palimpsest.contracts.events import AnyEvent, Figures, Ran
+from palimpsest.contracts.identity import event_id, run_id, token_of
+from palimpsest.contracts.policy import PairsDedupe
+from palimpsest.contracts.requests import AnyRequest, ComposedText, RunRequest
+from palimpsest.streams.dedupe import Pairing, Progress, Proposal, Run, proposals
+from palimpsest.streams.dedupe.due import living, not_due
+from palimpsest.streams.judge.judge import PairJudge
+from palimpsest.streams.judge.pairs import Side
+from palimpsest.streams.policies import load_policy, preset_names
+from palimpsest.streams.write.handlers.run import figures_of, warnings
+from palimpsest.streams.write.owners import fold_owner
+
+_log = logging.getLogger(__name__)
+
+AT = "-"
+"""In a plan's token, between what it stands for and the log's position when it was made."""
+TOLD = 5
+"""Owners of which a refusal says what changed."""
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """The outcomes of a run's requests: how many were done, and the refusals with reasons."""
+
+    done: int = 0
+    decisions: dict[tuple[str, str], str] = field(default_factory=dict)
+    refused: list[dict[str, str]] = field(default_factory=list)
+
+    def record(
+        self, request: AnyRequest, answer: JsonObject | RefusedError | TransientError
+    ) -> None:
+        """Record one answer; a failed request is a warning, and the run continues."""
+        pair = str(getattr(request, "a", "")), str(getattr(request, "b", ""))
+        if not isinstance(answer, Exception):
+            self.done += 1
+            if answer.get("decision_id"):
+                self.decisions[pair] = answer["decision_id"]
+            return
+        reason = answer.reason if isinstance(answer, RefusedError) else "unanswered"
+        _log.warning("%s of %s and %s failed: %s", request.request, *pair, answer)
+        self.refused.append(
+            {"request": request.request, "a": pair[0], "b": pair[1], "reason": reason}
+        )
+
+
+class Planned(NamedTuple):
+    """What a dry run found for an owner: the number of its events, and what would be joined."""
+
+    events: int | None = None
+    joins: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A requested batch run: its owner, when it was due, and the actor.
+
+    `force` leaves the policy's conditions aside. `plan` stands for what a dry run showed: nothing
+    else may be done. `planned` has what the same dry run, repeated, found for each owner.
+    """
+
+    due: datetime
+    owner_id: str | None = None
+    dry_run: bool = False
+    force: bool = False
+    plan: str | None = None
+    actor: str | None = None
+    because: str | None = None
+    planned: Mapping[str, Planned] = field(default_factory=dict)
+
+    def request(self, owner_id: str, figures: Figures | None = None) -> RunRequest:
+        """The request for one owner's run; with `figures` it was carried out, and is recorded."""
+        return RunRequest(
+            request_id=str(uuid4()),
+            actor=self.actor,
+            because=self.because,
+            owner_id=owner_id,
+            step="dedupe",
+            due=self.due,
+            force=self.force or figures is not None,
+            dry_run=self.dry_run,
+            figures=figures,
+            expect=None if figures is not None else self.planned.get(owner_id, Planned()).events,
+        )
+
+    def require_planned(self, owner_id: str, joins: Sequence[Pairing], policy: str) -> None:
+        """RefusedError if an owner's joins, under the policy so named, are not those planned."""
+        if plan_of(policy, joins) != self.planned[owner_id].joins:
+            raise RefusedError("moved_on", f"{owner_id} has changed since the run was planned")
+
+
+async def dedupe(
+    gateway: LocalGateway, judge: PairJudge, wanted: Wanted, progress: Progress
+) -> dict[str, Any]:
+    """Run the batch rules of the policy in force over every owner or one; returns a summary.
+
+    A dry run asks the judge as the real run does, which then finds the cached answers; it writes
+    nothing to the log. Raises RefusedError if the policy has no batch rules, or if something else
+    than what is planned would be done now.
+    """
+    if wanted.plan is not None and not wanted.dry_run:
+        wanted = await _as_shown(gateway, judge, wanted, wanted.plan, progress)
+    policy, run, outcomes = gateway.policy_in_force(), Run(progress), Outcomes()
+    position = gateway.log.head()
+    if policy.dedupe is None:
+        having = ", ".join(name for name in preset_names() if load_policy(name).dedupe)
+        raise RefusedError(
+            "no_batch_rules",
+            f"the policy in force, {policy.name}, has no [dedupe] section: it compares memories as"
+            f" they come in; `palimpsest policy set` takes one that has ({having})",
+        )
+    owners = gateway.owners(wanted.owner_id)
+    runs: list[JsonObject] = []
+    for number, owner in enumerate(owners):
+        progress("comparing memories", number / len(owners))
+        if isinstance(policy.dedupe, PairsDedupe):
+            composed = await _composed(gateway, judge, wanted, owner, run)
+            runs.append(_by_the_writer(gateway, wanted, owner, composed, run, outcomes))
+        else:
+            runs.append(await _by_parts(gateway, judge, wanted, owner, run, outcomes))
+    plan = f"{plan_of(policy.name, run.joins)}{AT}{position}"
+    return _summary(policy.name, plan, runs, run, outcomes, dry_run=wanted.dry_run)
+
+
+async def _as_shown(
+    gateway: LocalGateway, judge: PairJudge, wanted: Wanted, plan: str, progress: Progress
+) -> Wanted:
+    """The run with what is planned now; RefusedError if that is not what the plan stands for."""
+    now = await dedupe(gateway, judge, replace(wanted, dry_run=True), progress)
+    shown, _, position = plan.partition(AT)
+    if now["plan"].partition(AT)[0] != shown:
+        raise RefusedError(
+            "another_plan",
+            "what would be joined is not what was shown: "
+            f"{_changes_since(gateway, wanted, position)}. Look at it again",
+        )
+    joins: dict[str, list[Pairing]] = defaultdict(list)
+    for join in now["joined"]:
+        joins[join["owner_id"]].append(join)
+    return replace(
+        wanted,
+        planned={
+            one["owner_id"]: Planned(
+                one.get("events"), plan_of(now["policy"], joins[one["owner_id"]])
+            )
+            for one in now["runs"]
+        },
+    )
+
+
+def _changes_since(gateway: LocalGateway, wanted: Wanted, position: str) -> str:
+    """What the log got after a position, in words: by owner, at most a few of them."""
+    if not position.isdigit():
+        return "the plan does not say when it was made"
+    after, log = int(position), gateway.log
+    policies = [found and found.data.hash for found in (log.last_policy(after), log.last_policy())]
+    told = ["the policy is another"] if policies[0] != policies[1] else []
+    owners = sorted(filter(None, log.owners_since(after, upto=log.head())))
+    for owner in [one for one in owners if wanted.owner_id in (None, one)][:TOLD]:
+        kinds = Counter(_kind(recorded.event) for recorded in log.of_owner(owner, after=after))
+        told.append(f"{owner} has {', '.join(f'{n} {kind}' for kind, n in kinds.items())}")
+    if not told:
+        return "nothing was recorded since, so the judge answers otherwise"
+    return f"since then {'; '.join(told)}"
+
+
+def _kind(event: AnyEvent) -> str:
+    """What an event is called: its decision, if it has one."""
+    decision: str | None = getattr(event.data, "decision", None)
+    return decision or type(event).__name__.lower()
+
+
+async def _composed(
+    gateway: LocalGateway, judge: PairJudge, wanted: Wanted, owner: str, run: Run
+) -> tuple[ComposedText, ...]:
+    """The texts that the judge composes for an owner's run, if the rule asks for that.
+
+    A later text may be composed of an earlier one, so the run is tried until no text is missing.
+    Once the judge is unavailable, what is missing waits for the next run.
+    """
+    policy = gateway.policy_in_force()
+    assert isinstance(policy.dedupe, PairsDedupe)
+    texts: list[ComposedText] = []
+    if policy.dedupe.equal == "concatenate" or not policy.judge.enabled:
+        return ()
+    while not run.unanswered:
+        trial = replace(wanted, dry_run=True).request(owner)
+        answer = gateway.ask(trial.model_copy(update={"composed": tuple(texts)}))
+        lacking = answer.get("to_compose", ())
+        if not lacking:
+            break
+        run.progress("composing", None)
+        for one in lacking:
+            sides = [
+                Side(s["candidate_id"], s["text"], datetime.fromisoformat(s["moment"]))
+                for s in one["sides"]
+            ]
+            made = await judge.compose(sides)
+            run.asked[made.verdict.answer] += 1
+            if made.verdict.answer == "unavailable":
+                run.left -= 1  # the run itself counts the pair as left
+                break
+            texts.append(
+                ComposedText(sources=tuple(one["sources"]), text=made.text, verdict=made.verdict)
+            )
+    return tuple(texts)
+
+
+def _by_the_writer(
+    gateway: LocalGateway,
+    wanted: Wanted,
+    owner: str,
+    composed: tuple[ComposedText, ...],
+    run: Run,
+    outcomes: Outcomes,
+) -> JsonObject:
+    """A run whose joins the owner's writer makes, in one commit."""
+    request = wanted.request(owner).model_copy(update={"composed": composed})
+    if composed and owner in wanted.planned:
+        trial = gateway.ask(request.model_copy(update={"dry_run": True}))
+        wanted.require_planned(owner, trial.get("joined", ()), gateway.policy_in_force().name)
+    answer = gateway.ask(request)
+    figures = answer.get("figures", {})
+    run.memories += figures.get("memories_before", 0)
+    run.pairs += figures.get("pairs", 0)
+    run.all_pairs += figures.get("pairs", 0)
+    run.left += figures.get("left", 0)
+    for joined in answer.get("joined", ()):
+        run.joins.append(cast("Pairing", joined))
+        if not wanted.dry_run:
+            outcomes.decisions[joined["older"], joined["newer"]] = joined["decision_id"]
+    return {name: value for name, value in answer.items() if name not in ("joined", "to_compose")}
+
+
+async def _by_parts(
+    gateway: LocalGateway,
+    judge: PairJudge,
+    wanted: Wanted,
+    owner: str,
+    run: Run,
+    outcomes: Outcomes,
+) -> JsonObject:
+    """A run that asks the judge: planned here, requested part by part, and then recorded."""
+    policy, found = gateway.policy_in_force(), run_id(owner, "dedupe", wanted.due)
+    parts: JsonObject = {"owner_id": owner, "step": "dedupe"}
+    before = gateway.log.find(event_id(found, "0"))
+    if before is not None and isinstance(before.event, Ran):
+        return parts | {"figures": before.event.data.figures, "done_before": True}
+    ledger = fold_owner(gateway.log, owner)
+    assert policy.dedupe is not None, "the caller has asked"
+    skipped = None if wanted.force else not_due(ledger, policy.dedupe, "dedupe", wanted.due)
+    if skipped is not None:
+        return parts | {"skipped": {"reason": skipped.reason, "detail": skipped.detail}}
+    began, living_before, joins = time.perf_counter(), living(ledger), len(run.joins)
+    refused = len(outcomes.refused)
+    run.seen = ledger.seen
+    proposed = proposals(ledger, policy, judge, run)
+    if owner in wanted.planned:
+        whole = [part async for part in proposed]
+        wanted.require_planned(owner, run.joins[joins:], policy.name)
+        for part in whole:
+            carry_out(gateway, part, outcomes)
+    else:
+        async for part in proposed:
+            if not wanted.dry_run:
+                carry_out(gateway, part, outcomes)
+    ledger.dissolve()
+    removed = len(run.joins) - joins - (len(outcomes.refused) - refused)
+    took = round((time.perf_counter() - began) * 1000, 1)
+    figures = figures_of(living_before, living_before - removed, took)
+    parts |= {"figures": figures, "warnings": [*warnings(figures)]}
+    if wanted.dry_run:
+        return parts
+    return parts | {"ran": gateway.ask(wanted.request(owner, figures))["ran"]}
+
+
+def carry_out(gateway: LocalGateway, part: Sequence[Proposal], outcomes: Outcomes) -> None:
+    """Send requests together, or one by one if the writer did not answer in time.
+
+    A request that was carried out meanwhile has no second effect.
+    """
+    answers: Sequence[JsonObject | RefusedError | TransientError]
+    try:
+        answers = gateway.ask_each(part)
+    except TransientError:
+        answers = [_one(gateway, request) for request in part]
+    for request, answer in zip(part, answers, strict=True):
+        outcomes.record(request, answer)
+
+
+def _one(gateway: LocalGateway, request: AnyRequest) -> JsonObject | RefusedError | TransientError:
+    try:
+        return gateway.ask(request)
+    except (RefusedError, TransientError) as error:
+        return error
+
+
+def _summary(
+    policy: str, plan: str, runs: list[JsonObject], run: Run, outcomes: Outcomes, *, dry_run: bool
+) -> dict[str, Any]:
+    refused = {(one["a"], one["b"]) for one in outcomes.refused}
+    return {
+        "policy": policy,
+        "dry_run": dry_run,
+        "plan": plan,
+        "owners": len(runs),
+        "memories": run.memories,
+        "pairs": run.pairs,
+        "all_pairs": run.all_pairs,
+        "asked": dict(run.asked),
+        "left": run.left + run.unanswered,
+        "joined": [
+            _with_decision_id(join, outcomes)
+            for join in run.joins
+            if (join["older"], join["newer"]) not in refused
+        ],
+        "refused": outcomes.refused,
+        "runs": runs,
+    }
+
+
+def plan_of(policy: str, joins: Sequence[Pairing]) -> str:
+    """What stands for some joins under a policy: others, or with other texts, are another plan."""
+    parts = [
+        [one[name] for name in ("owner_id", "decision", "older", "newer")]
+        + [one["older_text"], one["newer_text"], one.get("composed", ""), one.get("face", "")]
+        for one in joins
+    ]
+    return token_of([[policy], *sorted(parts)])
+
+
+def _with_decision_id(join: Pairing, outcomes: Outcomes) -> dict[str, Any]:
+    decision_id = outcomes.decisions.get((join["older"], join["newer"]))
+    return {**join, "decision_id": decision_id}

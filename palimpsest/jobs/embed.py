@@ -1,0 +1,44 @@
+"""Late vectors: of texts stored while the model was down, or before long ones had windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import uuid4
+
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.contracts.requests import EmbedRequest
+
+
+def embed_late(
+    gateway: LocalGateway,
+    owner_id: str | None,
+    progress: Callable[[int, int], None] | None,
+    *,
+    long: bool,
+    dry_run: bool,
+) -> dict[str, int]:
+    """Embed what waits for its vector, owner by owner; RefusedError where the model is down.
+
+    With `long`, what lacks windows. A dry run counts what would be done as `left`.
+    """
+    waiting = _without_windows(gateway) if long else gateway.log.verifications.owners_unembedded()
+    owners = {one: n for one, n in waiting.items() if n and owner_id in (None, one)}
+    done, left = 0, sum(owners.values())
+    for owner, texts in () if dry_run else owners.items():
+        others, here = left - texts, texts
+        while here:
+            request = EmbedRequest(request_id=str(uuid4()), owner_id=owner, long=long)
+            answer = gateway.ask(request)
+            done, here = done + answer["embedded"], answer["left"]
+            left = others + here
+            if progress is not None and done + left:
+                progress(done, left)
+    return {"embedded": done, "left": left}
+
+
+def _without_windows(gateway: LocalGateway) -> dict[str, int]:
+    """How many long texts of each owner have no windows yet."""
+    ledgers = (
+        gateway.ledger(one, however_large=True) for one in gateway.log.owners_with_long_texts()
+    )
+    return {one.owner_id: len(one.without_windows()) for one in ledgers if one is not None}

@@ -1,0 +1,446 @@
+"""A source as it is after the cleaning: in its own form, beside the original (docs/import.md)."""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import orjson
+
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.jobs.import_notes import Note, notes_of
+from palimpsest.projections.duckdb.queries import query
+from palimpsest.sources import FieldMapping, Place, Source, open_source
+from palimpsest.sources.contract import Fields, Item, Kind, Trust
+from palimpsest.sources.copies import Edit, may_say, refuse_target, write_copy
+from palimpsest.sources.mapping import MEM0, value_of, vector_like
+from palimpsest.sources.spool import PREVIEW
+from palimpsest.streams.core.text import verbatim
+from palimpsest.streams.embedder import Embedding, Engine, Progress
+from palimpsest.streams.intake import Prepared, RawRow, RowCounter, understand
+
+MOST_CHANGES = 200
+"""The default of the most changes in one run, as in the clean-up of the design `layered`."""
+REPORT = ".report.json"
+"""What the report's file is called, behind the name of the copy."""
+EXACT = "hash_exact"
+"""A text lives once in a store, so such a join stands; the copy can have both rows all the same."""
+_EACH = 5_000
+"""Rows between two reports of progress."""
+_OURS = "SELECT memory_id FROM candidates WHERE source = $source"
+_OWNERS = "SELECT owner_id FROM candidates WHERE source = $source"
+_MEMBERS = f"""
+SELECT c.candidate_id, c.producer_id, c.memory_id, c.source = $source, c.living, c.text,
+    m.face, m.face_of, coalesce(m.composed, false)
+FROM candidates c LEFT JOIN memories m USING (memory_id)
+WHERE c.memory_id IN ({_OURS}) ORDER BY c.position
+"""  # noqa: S608 - no values
+_JOINS = f"""
+SELECT decision_id, candidate_id, joined_to, decision, similarity, standing, face_rule,
+    event <> 'joined' AND policy IN (SELECT policy FROM policies WHERE search = 'candidates')
+FROM joins WHERE owner_id IN ({_OWNERS}) ORDER BY position
+"""  # noqa: S608 - no values
+_SOURCES = f"SELECT DISTINCT unnest(sources) FROM compositions WHERE owner_id IN ({_OWNERS})"  # noqa: S608 - no values
+Texts = Literal["original", "face"]
+"""What rows of a copy say: what they said, or what their memories say."""
+
+
+class _Member(NamedTuple):
+    """A candidate of a memory that has rows of the source, and what speaks for that memory."""
+
+    id: str
+    row_id: str
+    memory_id: str
+    is_row: bool
+    living: bool
+    text: str
+    face: str | None
+    face_of: str | None
+    composed: bool
+
+    @property
+    def differs(self) -> bool:
+        """Whether its memory says another text."""
+        return self.face is not None and verbatim(self.face) != verbatim(self.text)
+
+
+class _Join(NamedTuple):
+    """A join that was made: `own` texts were compared if its policy searches candidates."""
+
+    decision_id: str
+    newer: str
+    older: str
+    decision: str
+    similarity: float | None
+    standing: bool
+    face_rule: str
+    own: bool
+
+
+class _Groups:
+    """Candidates that are one group, by whatever united them."""
+
+    def __init__(self) -> None:
+        self._above: dict[str, str] = {}
+        self.composed: set[str] = set()
+
+    def of(self, one: str) -> str:
+        """The name of a candidate's group."""
+        while (above := self._above.get(one, one)) != one:
+            self._above[one] = one = self._above.get(above, above)
+        return one
+
+    def unite(self, one: str, other: str, *, composed: bool = False) -> None:
+        """Make two groups one, which has a composed text if either had."""
+        first, second = self.of(one), self.of(other)
+        self._above[second] = first
+        if composed or second in self.composed:
+            self.composed.add(first)
+
+    def has_composed(self, *candidates: str) -> bool:
+        """Whether a group of these ever had a composed text."""
+        return any(self.of(one) in self.composed for one in candidates)
+
+
+class _Cleaned:
+    """What the store made of a source's rows, of those that are there still.
+
+    With original texts the rows of a memory are groups of which each keeps one: texts that are the
+    same verbatim, and those of joins that compared the texts themselves. A composed text, which is
+    in no row, speaks for none; so its sources stay, and what was joined to it. With the texts of
+    faces, a memory is a group.
+    """
+
+    def __init__(
+        self,
+        gateway: LocalGateway,
+        source: str,
+        rows: Iterable[_Row],
+        texts: Texts,
+        keep: Collection[str],
+    ) -> None:
+        gateway.refresh()
+        found = query(gateway.projections, _MEMBERS, {"source": source})
+        self._all = {one.id: one for one in (_Member(*row.values()) for row in found)}
+        there = {row.candidate for row in rows if self._says(row)}
+        self.of = {name: one for name, one in self._all.items() if one.is_row and name in there}
+        self._texts, self.keep = texts, keep
+        self._edges: dict[str, list[tuple[str, _Join]]] = defaultdict(list)
+        self._groups = _Groups()
+        ever = _Groups()
+        for row in query(gateway.projections, _JOINS, {"source": source}):
+            join = _Join(*row.values())
+            pair = join.newer, join.older
+            own = join.face_rule != "text" and (join.own or not ever.has_composed(*pair))
+            if join.standing and (own or texts == "face"):
+                self._unite(join)
+            ever.unite(*pair, composed=join.face_rule == "text")
+        first: dict[tuple[str, str], str] = {}
+        for one in self._all.values():
+            self._groups.unite(
+                first.setdefault((one.memory_id, verbatim(one.text)), one.id), one.id
+            )
+        sources = query(gateway.projections, _SOURCES, {"source": source})
+        self._sources = {source for row in sources for source in row.values()}
+        members: dict[str, list[_Member]] = defaultdict(list)
+        for one in self.of.values():
+            members[self._groups.of(one.id)].append(one)
+        self._kept = {name: self._first(rows) for name, rows in members.items()}
+        self.says_otherwise = any(
+            one is not None and self._says_otherwise(one) for one in self._kept.values()
+        )
+
+    def _says(self, row: _Row) -> bool:
+        """Whether a row says what it said at the import; its id may be that of another row."""
+        return row.candidate in self._all and self._all[row.candidate].text == row.text
+
+    def _unite(self, join: _Join) -> None:
+        self._groups.unite(join.newer, join.older)
+        self._edges[join.newer].append((join.older, join))
+        self._edges[join.older].append((join.newer, join))
+
+    def _first(self, rows: Sequence[_Member]) -> _Member | None:
+        """Who speaks, if that is a row; else a source of what speaks; else who came in first.
+
+        Of equal rows the surest and newest comes in first (`spool`). None if none lives.
+        """
+        living = [one for one in rows if one.living]
+        speakers = (one for one in living if one.id == one.face_of)
+        return next(speakers, next(filter(self._is_source, living), living[0] if living else None))
+
+    def _is_source(self, row: _Member) -> bool:
+        return row.composed and row.id in self._sources
+
+    def _says_otherwise(self, row: _Member) -> bool:
+        """Whether a row that stays gets another text: its memory's, if somebody said that."""
+        if not row.differs or row.row_id in self.keep:
+            return False
+        return self._texts == "face" or (
+            not row.composed
+            and row.face_of is not None
+            and self._groups.of(row.face_of) == self._groups.of(row.id)
+        )
+
+    def change(self, row: _Member) -> dict[str, Any] | None:
+        """What becomes of a row; None where it stays as it is."""
+        kept = self._kept[self._groups.of(row.id)]
+        told = {"old_id": row.row_id, "memory_id": row.memory_id, "text": row.text}
+        if row.row_id in self.keep:
+            return None
+        if kept is None:
+            take_back = f"palimpsest restore --candidate {row.id}"
+            return told | {"change": "forgotten", "keep_id": None, "take_back": take_back}
+        if row.id == kept.id:
+            become = {"change": "text", "keep_id": row.row_id, "take_back": _keeping(row.row_id)}
+            return told | become if self._says_otherwise(row) else None
+        if self._texts == "face":
+            # What speaks would be in no row, if the one that stays kept its own text.
+            stays = kept.row_id in self.keep and kept.differs
+        else:
+            stays = self._is_source(row)
+        if stays:
+            return None
+        return told | {
+            "change": "removed",
+            "keep_id": kept.row_id,
+            "keep_text": kept.face if self._says_otherwise(kept) else kept.text,
+            **self._joined(row, kept),
+        }
+
+    def _joined(self, row: _Member, kept: _Member) -> dict[str, Any]:
+        """The first join on the way from a row to the one that stays: without it, both stay.
+
+        `partner_text` is what it was joined to.
+        """
+        came: dict[str, tuple[str, _Join]] = {}
+        waiting, seen = deque([row.id]), {row.id}
+        while waiting:
+            at = waiting.popleft()
+            for other, join in self._edges[at]:
+                if other not in seen:
+                    seen.add(other)
+                    came[other] = came.get(at, (other, join))
+                    waiting.append(other)
+        partner, first = came.get(kept.id, (kept.id, None))
+        told: dict[str, Any] = {"partner": partner, "partner_text": self._all[partner].text}
+        if first is None:  # the two are the same verbatim, and what they hang on is not
+            told |= {"decision": EXACT, "decision_id": None, "similarity": None}
+        else:
+            told |= {
+                "decision": first.decision,
+                "decision_id": first.decision_id,
+                "similarity": first.similarity,
+            }
+        exact = told["decision"] == EXACT
+        unmerge = f"palimpsest unmerge --decision {told['decision_id']}"
+        return told | {"take_back": _keeping(row.row_id) if exact else unmerge}
+
+
+def _keeping(row_id: str) -> str:
+    return f"palimpsest export … --keep {shlex.quote(row_id)}"
+
+
+def noted(gateway: LocalGateway, path: Path, source: str | None) -> Note:
+    """The note of the import from a path; UsageError where there is none, or several."""
+    found = [
+        note
+        for note in notes_of(gateway.folder)
+        if note.path == str(path.absolute()) and source in (None, note.source)
+    ]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise UsageError(f"nothing was imported from {path} into this store")
+    names = ", ".join(note.source for note in found)
+    raise UsageError(f"several imports are from {path}: name one with --source ({names})")
+
+
+def export(
+    gateway: LocalGateway,
+    path: Path,
+    to: Path,
+    *,
+    source: str | None,
+    texts: Texts,
+    keep: Collection[str],
+    max_changes: int,
+    trust: Trust,
+    dry_run: bool,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Write a source, cleaned, to `to`, and say what changed and how to take any of it back.
+
+    Rows whose ids are in `keep` stay. Of more than `max_changes` changes the first ones are made,
+    those of texts before others, and the rest is counted as `left`. The report is also in a file
+    beside the copy. RefusedError where `to` is there already, and where rows should say the
+    `texts` of their faces and cannot; UsageError where nothing was imported from there.
+    """
+    note = noted(gateway, path, source)
+    history = Path(note.history) if note.history else None
+    place = Place(path, note.table, note.query, history, trust)
+    refuse_target(place, to)
+    opened, mapping = open_source(place), note.mapping()
+    cleaned = _Cleaned(gateway, note.source, _rows(opened, note), texts, keep)
+    engine = _engine(gateway, note) if cleaned.says_otherwise else None
+    changes = _Changes(max_changes)
+    says = may_say(opened.kind, mapping, embeds=engine is not None)
+    speaks = mapping.fields["text"][0] if says else None
+    for row in _rows(opened, note):
+        if row.number % _EACH == 0:
+            progress(f"compared {row.number:,} rows", opened.share)
+        changes.take(row, cleaned, speaks)
+    if texts == "face" and changes.unsaid:
+        raise RefusedError("texts_stay", _TEXTS_STAY.format(count=changes.unsaid))
+    report = {
+        "source": note.source,
+        "original": str(path),
+        "to": str(to),
+        "dry_run": dry_run,
+        "texts": texts,
+        **changes.report(),
+        "take_back": (
+            f"{path} is unchanged. To keep a row, carry out its `take_back` and export to another"
+            " place, or name the row with --keep."
+        ),
+    }
+    if not dry_run:
+        progress(f"writing {to.name}", None)
+        edits = [edit for edit, _ in changes.made]
+        if engine is not None:
+            edits = _embedded(engine, edits, opened.kind, mapping)
+        write_copy(opened.kind, place, to, edits, mapping)
+        to.with_name(to.name + REPORT).write_bytes(orjson.dumps(report, option=orjson.OPT_INDENT_2))
+    return report
+
+
+class _Row(NamedTuple):
+    """A row of the source with its number, its candidate's id ("" for none) and its text."""
+
+    number: int
+    item: Item
+    candidate: str
+    text: str
+
+
+@dataclass(slots=True)
+class _Changes:
+    """What an export does to the rows: the first `most` changes are made, all are counted.
+
+    Those of texts come before others, so that no row goes while its text waits. `unsaid` counts
+    the rows that should say another text, and cannot.
+    """
+
+    most: int
+    rows: int = 0
+    found: int = 0
+    unknown: int = 0
+    unsaid: int = 0
+    _texts: list[tuple[Edit, dict[str, Any]]] = field(default_factory=list)
+    _others: list[tuple[Edit, dict[str, Any]]] = field(default_factory=list)
+    left: list[dict[str, Any]] = field(default_factory=list)
+
+    def take(self, row: _Row, cleaned: _Cleaned, speaks: str | None) -> None:
+        """Take a row up; `speaks` is the field in which a row of the copy may say another text."""
+        self.rows = row.number
+        member = cleaned.of.get(row.candidate)
+        if member is None or member.text != row.text:  # its id may be that of another row
+            self.unknown += 1
+            return
+        change = cleaned.change(member)
+        if change is not None and change["change"] != "text":
+            self._change(row, change, None)
+        elif change is not None and speaks is not None and _is_plain(row.item):
+            self._change(row, change, {speaks: member.face})
+        elif member.living and member.differs and member.row_id not in cleaned.keep:
+            self.unsaid += change is not None
+            ids = {"old_id": member.row_id, "memory_id": member.memory_id}
+            says = {"text": row.text, "memory_says": member.face}
+            self.left.append({"row": row.number, **ids, **says})
+
+    def _change(self, row: _Row, change: dict[str, Any], values: Fields | None) -> None:
+        self.found += 1
+        of_kind = self._others if values is None else self._texts
+        if len(of_kind) < self.most:
+            told = {"row": row.number, **change, "assertion_preview": row.text[:PREVIEW]}
+            of_kind.append((Edit(row.number, row.item, values), told))
+
+    @property
+    def made(self) -> list[tuple[Edit, dict[str, Any]]]:
+        """The changes that are made, in the order of the rows."""
+        return sorted([*self._texts, *self._others][: self.most], key=lambda one: one[0].number)
+
+    def report(self) -> dict[str, Any]:
+        """What was found, counted, and row by row."""
+        changed = [told for _, told in self.made]
+        return {
+            "rows": self.rows,
+            "changes": self.found,
+            "unknown": self.unknown,
+            "left_as_they_are": len(self.left),
+            "changed": len(changed),
+            "left": self.found - len(changed),
+            "changed_rows": changed,
+            "rows_left_as_they_are": self.left[: self.most],
+        }
+
+
+def _is_plain(item: Item) -> bool:
+    """Whether a row may say another text: mem0's have hashes and words of theirs."""
+    return isinstance(item, dict) and not item.keys() >= MEM0
+
+
+_TEXTS_STAY = (
+    "{count} rows should say what their memories say, and cannot: rows of Qdrant and mem0 never do,"
+    " others only where the model of their vectors is known, by --model-of-vectors at the import,"
+    " and is the policy's. Nothing was written; --texts original leaves these rows as they are"
+)
+
+
+def _engine(gateway: LocalGateway, note: Note) -> Engine | None:
+    """What made the vectors of a source, if that is known and is what embeds here."""
+    if note.model is None or note.model != gateway.policy_in_force().model:
+        return None
+    engine = gateway.embedder().engine
+    return engine if engine.model == note.model else None
+
+
+def _embedded(
+    engine: Engine, edits: Sequence[Edit], kind: Kind, mapping: FieldMapping
+) -> list[Edit]:
+    """The edits, with vectors of the texts that are new."""
+    text, vector = mapping.fields["text"][0], mapping.fields["vector"][0]
+    new = [edit.said[text] for edit in edits if edit.said is not None]
+    made = iter(engine.embed(new) if new else ())
+    return [
+        edit._replace(said=edit.said | _vector(kind, edit.item, vector, next(made)))
+        if edit.said is not None
+        else edit
+        for edit in edits
+    ]
+
+
+def _vector(kind: Kind, item: Item, field: str, made: Embedding) -> Fields:
+    """A new vector for a row, in the way its own is kept; none for a row that has none."""
+    assert isinstance(item, dict), "no other row says another text"
+    vector = made.vector.astype(np.float32)
+    before = value_of(item, field)
+    if before is None and kind == "chroma":  # it is in the index alone
+        before = vector.tobytes()
+    return {} if before is None else {field: vector_like(before, vector)}
+
+
+def _rows(source: Source, note: Note) -> Iterator[_Row]:
+    mapping, counter = note.mapping(), RowCounter()
+    for number, item in enumerate(source.rows(), 1):
+        raw, _ = mapping.row(item, note.source)
+        meaning = understand(RawRow(raw, note.source, counter.count(raw)))
+        if isinstance(meaning, Prepared):
+            yield _Row(number, item, meaning.candidate_id, meaning.candidate.text)
+        else:
+            yield _Row(number, item, "", "")

@@ -1,0 +1,87 @@
+"""`extract`: from a conversation's file to candidates, through the judge's service."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.policy import Judge as Rules
+from palimpsest.streams.extract.conversation import read_conversation
+from palimpsest.streams.extract.extract import Extraction, extract, statements
+from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.settings import JudgeSettings
+
+
+def extract_candidates(
+    lines: Iterable[bytes],
+    about: dict[str, str],
+    write: Callable[[dict[str, Any]], None],
+    *,
+    rules: Rules,
+    settings: JudgeSettings,
+    folder: Path | None = None,
+) -> Extraction:
+    """Write each candidate of a conversation as it arrives; returns the totals.
+
+    The day's budget is kept in `folder`, a store's; without one it covers this call alone. Raises
+    UsageError for a line that is not a message, and if the service cannot be used.
+    """
+    messages = read_conversation(lines)
+
+    async def run(where: Path) -> Extraction:
+        total = Extraction()
+        judge = Judge.beside(where, rules, settings, lambda: datetime.now(UTC))
+        async with judge:
+            async for found in extract(judge.service, rules.model, messages, about):
+                for row in found.rows:
+                    write(row)
+                _add(total, found)
+        return total
+
+    with ExitStack() as stack:
+        where = folder or Path(stack.enter_context(TemporaryDirectory()))
+        return asyncio.run(run(where))
+
+
+def transcript_candidates(
+    transcript: Path,
+    about: dict[str, str],
+    *,
+    rules: Rules,
+    settings: JudgeSettings,
+    folder: Path,
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The candidates of an agent's transcript, and what went wrong.
+
+    While the judge's service cannot be used, they are what users stated, as it was said: an agent
+    that is about to forget is better off with too much. Raises UsageError for a line that is not a
+    message, OSError if the file cannot be read.
+    """
+    lines = transcript.expanduser().read_bytes().splitlines()
+    messages, rows = read_conversation(lines), list[dict[str, Any]]()
+    if not messages:
+        return [], []
+    try:
+        found = extract_candidates(
+            lines, about, rows.append, rules=rules, settings=settings, folder=folder
+        )
+    except UsageError as error:
+        return statements(messages, about), [f"what users stated is captured as it is: {error}"]
+    if found.unanswered and not rows:
+        problem = "what users stated is captured as it is: the judge's service did not answer"
+        return statements(messages, about), [problem]
+    lost = found.unanswered + found.unusable
+    return rows, [f"{lost} of {found.parts} parts of the transcript gave nothing"] if lost else []
+
+
+def _add(total: Extraction, found: Extraction) -> None:
+    total.rows += found.rows
+    total.parts += found.parts
+    total.unanswered += found.unanswered
+    total.unusable += found.unusable

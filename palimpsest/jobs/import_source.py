@@ -1,0 +1,225 @@
+"""An existing store comes in: looked at, understood, shown, and then decided on row by row."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import chain, islice
+from operator import itemgetter
+from typing import Any
+
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.projector_process import is_worth_while
+from palimpsest.contracts.errors import InvalidInputError, UsageError
+from palimpsest.jobs.import_notes import Note, refuse_another, remember
+from palimpsest.jobs.ingest import NAMED, Summary, summarised
+from palimpsest.jobs.wrong_files import advice
+from palimpsest.sources import FieldMapping, Item, Place, Source, guessed, open_source
+from palimpsest.sources.known_vectors import AGREE, TRIED, KnownVectors, Reading, lowest_agreement
+from palimpsest.sources.spool import Spool
+from palimpsest.streams.embedder import Progress
+from palimpsest.streams.garbage import collector_at_rest
+from palimpsest.streams.intake import Prepared, RawRow, understand
+from palimpsest.streams.write.inputs import Input
+
+LOOKED_AT = 100
+"""First rows that tell what a source is of which no row is an object."""
+MANY_ROWS = 30_000
+"""Rows from which a second process projects, if they come with vectors.
+
+It takes more than a second to start, and decodes every event again. Without vectors, the model
+needs the second core.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """A source and how it is understood: `name` is the `source` of its candidates.
+
+    `is_named`: the name was given, and not taken from the place.
+    """
+
+    place: Place
+    source: Source
+    name: str
+    mapping: FieldMapping
+    renames: dict[str, str]
+    known: list[str]
+    is_named: bool
+
+    def shown(self) -> dict[str, Any]:
+        """What a person confirms: their fields by ours, and what becomes of all others."""
+        mapped = {name for names in self.mapping.fields.values() for name in names}
+        mapped |= set(self.mapping.left_out)
+        return {
+            "source": self.name,
+            "kind": self.source.kind,
+            "mapping": {ours: [*names] for ours, names in self.mapping.fields.items()},
+            "owner": self.mapping.owner,
+            "as_metadata": [name for name in self.known if "." not in name and name not in mapped],
+            "left_out": [*self.mapping.left_out],
+        }
+
+
+def look_at(
+    place: Place,
+    *,
+    source: str | None = None,
+    owner: str | None = None,
+    renames: Mapping[str, str] | None = None,
+) -> Brought:
+    """Open a source and guess which of its fields are ours, from all its rows.
+
+    `renames` (theirs to ours) are told, and not guessed; `owner` has the rows that name nobody.
+    UsageError where it is no source, or the text or the owner cannot be told.
+    """
+    if source is not None and not source.strip():
+        raise UsageError("the source's name is blank")
+    opened = open_source(place)
+    vectors = dict(renames or {})
+    rows = opened.rows()
+    first = [*islice(rows, LOOKED_AT)]
+    mapping, known = guessed(chain(first, rows), vectors, owner)
+    if known or any(isinstance(row, dict) for row in first):
+        _refuse_a_wrapping(opened, first, mapping)
+        mapping.require(known)
+    else:
+        _refuse_what_cannot_be_read(opened, first)
+    return Brought(place, opened, source or opened.name, mapping, vectors, known, bool(source))
+
+
+def _refuse_a_wrapping(source: Source, first: Sequence[Item], mapping: FieldMapping) -> None:
+    """UsageError for one object that has the rows in a field, as services answer with them."""
+    if len(first) > 1 or mapping.fields.get("text") or not isinstance(first[0], dict):
+        return
+    for name, value in first[0].items():
+        if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+            raise UsageError(
+                f"{source.name} is one object, with its rows inside `{name}`: write these to a file"
+                f" of their own, as `jq .{name}` does"
+            )
+
+
+def _refuse_what_cannot_be_read(source: Source, first: Sequence[Item]) -> None:
+    """UsageError where none of the first rows says anything: there is nothing to confirm."""
+    rows = [RawRow(row, source.name) for row in first if isinstance(row, bytes)]
+    if rows and all(isinstance(understand(row), InvalidInputError) for row in rows):
+        told = advice(rows, {}, table="give it a name that ends in .csv")
+        raise UsageError(f"no row of {source.name} can be read: {told}")
+
+
+@contextmanager
+def spooled(brought: Brought, absent: float | None, progress: Progress) -> Iterator[Spool]:
+    """The rows of a source set down for a while; the source itself is not needed any more.
+
+    UsageError if none of them can be read: the mapping is most likely wrong.
+    """
+    with Spool(brought.name) as spool:
+        for count in spool.fill(brought.source.rows(), brought.mapping, absent):
+            progress(f"read {count:,} rows", brought.source.share)
+        counts = spool.counts()
+        if counts.rows and counts.invalid == counts.rows:
+            [first] = spool.invalid(1)
+            raise UsageError(
+                f"no row of {brought.name} can be read: of the first one, {first['detail']}; the"
+                f" rows have {', '.join(brought.known) or 'no fields'}: is the mapping right?"
+            )
+        yield spool
+
+
+def foreseen(brought: Brought, spool: Spool) -> dict[str, Any]:
+    """What an import would bring, and which rows say exactly what another one does."""
+    counts, repeats = spool.counts(), [*spool.repeats()]
+    conflicts = spool.conflicts(NAMED)
+    wrong = sorted([*spool.invalid(NAMED), *conflicts.rows], key=itemgetter("row"))[:NAMED]
+    return {
+        **brought.shown(),
+        "rows": counts.rows,
+        "owners": counts.owners,
+        "invalid": counts.invalid + conflicts.count,
+        "invalid_rows": wrong,
+        "with_vectors": counts.vectors,
+        "repeats": [one._asdict() for one in repeats],
+        "remarks": [*brought.source.remarks],
+    }
+
+
+def bring_in(
+    gateway: LocalGateway,
+    brought: Brought,
+    spool: Spool,
+    *,
+    model: str | None,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Decide on all rows of a source; the summary, as of an ingest, with its `vectors`.
+
+    A row that is known already changes nothing, so an import that was cut short is run again.
+    UsageError if the source is not named, and its name is that of another one.
+    `model` is the one that made the vectors of the source, if that is known.
+    """
+    note = Note.of(brought)
+    if not brought.is_named:
+        refuse_another(gateway.folder, note)
+    remember(gateway.folder, note)
+    total = spool.counts().rows
+    known, vectors = _known_vectors(gateway, spool, model)
+    if known is not None:
+        remember(gateway.folder, note.model_copy(update={"model": model}))
+
+    def report(summary: Summary) -> None:
+        """Report how far the decisions are, and what they were."""
+        kinds = summary.decisions
+        stored, pending = kinds["stored"], kinds["pending"]
+        joined = kinds.total() - stored - pending
+        counts = f"{stored:,} stored, {joined:,} joined, {pending:,} pending"
+        share = summary.rows / total if total else None
+        progress(f"{summary.rows:,} of {total:,} rows: {counts}", share)
+
+    with ExitStack() as during:
+        during.enter_context(collector_at_rest())
+        if known is not None:
+            during.enter_context(gateway.embedding_by(known))
+            if total >= MANY_ROWS and is_worth_while():
+                during.enter_context(gateway.projecting_beside())
+        numbers: deque[int] = deque()
+        rows = gateway.stream(_inputs(spool, known, numbers), {})
+        summary = summarised(rows, report, iter(numbers.popleft, None))
+    summary.invalid_rows.sort(key=itemgetter("row"))
+    summary.remarks = [*brought.source.remarks]
+    return summary.document() | {"vectors": vectors}
+
+
+def _inputs(spool: Spool, known: KnownVectors | None, numbers: deque[int]) -> Iterator[Input]:
+    """The rows as they are decided on; `numbers` gets those that they have in the source."""
+    for number, row, meaning, vector in spool.in_order():
+        numbers.append(number)
+        if known is not None and vector is not None and isinstance(meaning, Prepared):
+            known.expect(meaning.candidate.text, vector)
+        yield Input(row, meaning)
+
+
+def _known_vectors(
+    gateway: LocalGateway, spool: Spool, model: str | None
+) -> tuple[KnownVectors | None, dict[str, Any]]:
+    """An engine that takes the source's vectors, where the model's own say the same of a few."""
+    count = spool.counts().vectors
+    report: dict[str, Any] = {"there": count, "taken": False}
+    if not count:
+        return None, report
+    if model is None:
+        return None, report | {"because": "their model is unknown: name it with --model-of-vectors"}
+    wanted = gateway.policy_in_force().model
+    if model != wanted:
+        return None, report | {"because": f"they are of {model}, and the policy compares {wanted}"}
+    engine, samples = gateway.embedder().engine, spool.samples(TRIED)
+    agreement = round(lowest_agreement(engine, samples), 6)
+    report |= {"tried": len(samples), "lowest_cosine": agreement}
+    if engine.model != model or not isinstance(engine, Reading):
+        return None, report | {"because": f"the engine here is one of {engine.model}"}
+    if agreement < AGREE:
+        because = f"of {len(samples)} texts embedded again one has another vector ({agreement:.3f})"
+        return None, report | {"because": because}
+    return KnownVectors(engine), report | {"taken": True}

@@ -1,0 +1,364 @@
+"""Many rows at once: files in, a summary out (docs/design.md, Command line, `ingest`)."""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+from uuid import uuid4
+
+import orjson
+
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.contracts.candidate import EXPIRY, UNDERSTOOD
+from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError, WrongFileError
+from palimpsest.jobs.wrong_files import advice
+from palimpsest.streams.intake import (
+    Form,
+    Prepared,
+    RawRow,
+    RowCounter,
+    RowReader,
+    as_structured,
+    binary_mode,
+    parse,
+    understand,
+)
+from palimpsest.streams.intake.parsing import NO_RENAMES
+from palimpsest.streams.log.dead_letters import DeadLetter, DeadLetters, Headers
+from palimpsest.streams.write.inputs import Input, Outcome, Submission
+
+KeepGoing = bool | Callable[[str], bool]
+"""Whether to read a file whose first rows are all wrong; a function gets the reason."""
+FIRST_ROWS = 100
+NO_JSON = (
+    "a candidate must be a mapping, such as a dict, of plain JSON values: str, int, float, bool,"
+    " None, and lists and dicts of them"
+)
+MOST_OF_A_NAME = 64
+NAMED = 20
+"""How many invalid rows a summary names."""
+
+
+@dataclass(slots=True)
+class IngestProgress:
+    """How far an ingest is: `bytes_read` are those of the rows that are decided on.
+
+    `bytes_total` is None where an input has no size.
+    """
+
+    rows: int
+    bytes_read: int
+    bytes_total: int | None
+    decisions: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class Summary:
+    """What became of the rows: decided, known already, invalid, heard, or published.
+
+    `decisions` counts the new decisions by kind; `invalid_rows` names the first invalid ones, and
+    `remarks` files that are most likely not what was meant, and unknown fields.
+    """
+
+    rows: int = 0
+    known: int = 0
+    invalid: int = 0
+    heard: int = 0
+    published: int = 0
+    decisions: Counter[str] = field(default_factory=Counter)
+    invalid_rows: list[dict[str, Any]] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    interrupted: bool = False
+    seconds: float = 0.0
+
+    def add(self, outcomes: Iterable[Outcome], numbers: Iterator[int] | None = None) -> None:
+        """Count what became of some rows; `numbers` are theirs, if they do not come in order."""
+        for outcome in outcomes:
+            self.rows += 1
+            number = self.rows if numbers is None else next(numbers)
+            match outcome.result:
+                case "known":
+                    self.known += 1
+                case "heard":
+                    self.heard += 1
+                case "published":
+                    self.published += 1
+                case "decided":
+                    self.decisions[outcome.decision or ""] += 1
+                case "invalid":
+                    self.invalid += 1
+                    self._name(outcome, number)
+
+    def document(self) -> dict[str, Any]:
+        """The summary as JSON has it."""
+        # asdict copies a Counter wrongly: as one that counts its own items.
+        return asdict(self) | {"decisions": dict(self.decisions)}
+
+    def _name(self, outcome: Outcome, number: int) -> None:
+        if len(self.invalid_rows) < NAMED:
+            self.invalid_rows.append(
+                {
+                    "row": number,
+                    "reason": outcome.reason,
+                    "detail": outcome.detail,
+                    "dead_letter": outcome.decision_id,
+                }
+            )
+
+
+def to_inputs(
+    rows: Iterable[object], source: str, submission: Submission | None = None
+) -> list[Input]:
+    """Rows of Python values as a producer says them now: without ids they are new each time.
+
+    Warns of fields that mean nothing here and are kept as metadata.
+    """
+    rows = [*rows]
+    _warn_of_unknown(rows)
+    counter = RowCounter()
+    reading = uuid4().hex
+    return [_input(values, source, counter, reading, submission) for values in rows]
+
+
+def _warn_of_unknown(rows: Iterable[object]) -> None:
+    """A UserWarning that names unknown fields, which may be misspelt."""
+    unknown = {name for row in rows for name in _unknown_fields(row)}
+    if unknown:
+        warnings.warn(f"{_kept(unknown)}; pass them as `metadata` if you mean it", stacklevel=2)
+
+
+def _unknown_fields(row: object, renames: Mapping[str, str] = NO_RENAMES) -> set[str]:
+    """The names of a candidate's fields that mean nothing here, and are kept as metadata."""
+    match row:
+        case {"specversion": _, "type": "palimpsest.candidate.v1", "data": Mapping() as fields}:
+            unknown = fields.keys() - UNDERSTOOD - EXPIRY
+        case Mapping() if "specversion" not in row:
+            unknown = row.keys() - UNDERSTOOD - EXPIRY - renames.keys()
+        case _:
+            unknown = set()
+    return {str(name)[:MOST_OF_A_NAME] for name in unknown}
+
+
+def _kept(unknown: Iterable[str]) -> str:
+    return f"unknown fields are kept as metadata: {', '.join(sorted(unknown)[:NAMED])}"
+
+
+def _input(
+    values: object,
+    source: str,
+    counter: RowCounter,
+    reading: str,
+    submission: Submission | None,
+) -> Input:
+    raw = _as_json(values)
+    kept = raw or _shown(values)
+    row = RawRow(kept, source, counter.count(kept), reading)
+    meaning = understand(row) if raw else InvalidInputError("not_json", NO_JSON)
+    return Input(row, meaning, submission)
+
+
+def _as_json(values: object) -> bytes | None:
+    """A row's bytes, None if JSON has none. What no log may hold is reported as invalid later.
+
+    So is a number unknown to JSON: it is written by its name, where orjson would write null.
+    """
+    if not isinstance(values, Mapping):
+        return None
+    try:
+        written = orjson.dumps(dict(values))
+    except TypeError:
+        return _as_python_writes(values)  # which may know what orjson does not
+    if b"null" in written:
+        named = _as_python_writes(values) or b""
+        return named if b"NaN" in named or b"Infinity" in named else written
+    return written
+
+
+def _as_python_writes(values: Mapping[Any, Any]) -> bytes | None:
+    try:
+        return json.dumps(dict(values), default=_as_orjson_reads).encode()
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _as_orjson_reads(value: object) -> object:
+    """A time, say, as the text that orjson makes of it; TypeError for what it does not know."""
+    return orjson.loads(orjson.dumps(value))
+
+
+def _shown(values: object) -> bytes:
+    """A non-JSON value as Python shows it, for readers of the dead letter."""
+    try:
+        return repr(values).encode(errors="backslashreplace")
+    except Exception:  # noqa: BLE001 - whatever a stranger's __repr__ raises
+        return f"<{type(values).__name__}>".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFiles:
+    """Files whose first rows were checked; `remarks` name those that are probably wrong."""
+
+    reader: RowReader
+    source: str | None
+    renames: dict[str, str]
+    remarks: list[str]
+
+
+def check_files(
+    files: Sequence[str],
+    *,
+    source: str | None,
+    mapping: Mapping[str, str] | None,
+    form: Form | None,
+    keep_going: KeepGoing,
+) -> CheckedFiles:
+    """Check the first rows of files: nothing is written, and no store is needed.
+
+    Raises WrongFileError for a file whose first rows are all wrong, unless `keep_going` allows it.
+    """
+    if source is not None and not source.strip():
+        raise UsageError("the source's name is blank")
+    renames = dict(mapping or {})
+    reader = RowReader(files, reading=uuid4().hex, form=form, renames=renames)
+    return CheckedFiles(reader, source, renames, _remarks(reader, renames, keep_going))
+
+
+def decide_on(
+    gateway: LocalGateway, files: CheckedFiles, progress: Callable[[IngestProgress], None] | None
+) -> Summary:
+    """Decide on the rows of checked files, and report `progress` after each window."""
+    reader, source, renames = files.reader, files.source, files.renames
+    ends: deque[tuple[int, int]] = deque()
+    unknown: set[str] = set()
+
+    def read() -> Iterator[Input]:
+        for number, row in enumerate(reader, 1):
+            named = row if source is None else replace(row, source=source)
+            ends.append((number, reader.done))
+            meaning = understand(named, renames)
+            if isinstance(meaning, Prepared) and meaning.candidate.metadata:
+                unknown.update(_unknown_fields(orjson.loads(named.raw), renames))
+            yield Input(named, meaning)
+
+    decided = 0
+
+    def report(summary: Summary) -> None:
+        nonlocal decided
+        while ends and ends[0][0] <= summary.rows:
+            _, decided = ends.popleft()
+        if progress is not None:
+            progress(IngestProgress(summary.rows, decided, reader.total, summary.decisions))
+
+    summary = summarised(gateway.stream(read(), renames), report)
+    summary.remarks = [*files.remarks]
+    if unknown:
+        summary.remarks.append(f"{_kept(unknown)}; --map reads a misspelt one as ours")
+    return summary
+
+
+def _remarks(reader: RowReader, renames: Mapping[str, str], keep_going: KeepGoing) -> list[str]:
+    """Check the first rows of each input; returns remarks on inputs that are wrong as a whole."""
+
+    def is_right(row: RawRow) -> bool:
+        return not isinstance(understand(row, renames), InvalidInputError)
+
+    remarks = []
+    for path, first in reader.beginnings(FIRST_ROWS, is_right):
+        if not first:
+            remarks.append(f"{path} has no rows")
+            continue
+        if is_right(first[-1]):
+            continue
+        remark = f"{_wrong(len(first), path)}: {advice(first, renames)}"
+        remarks.append(remark)
+        if len(first) == FIRST_ROWS and not _goes_on(keep_going, remark):
+            raise WrongFileError(f"{remark}. Nothing was kept; --keep-going reads it all the same")
+    return remarks
+
+
+def _wrong(count: int, path: str) -> str:
+    if count == 1:
+        return f"the only row of {path} is wrong"
+    what = f"the first {count}" if count == FIRST_ROWS else f"the {count}"
+    return f"none of {what} rows of {path} is right"
+
+
+def _goes_on(keep_going: KeepGoing, remark: str) -> bool:
+    return keep_going if isinstance(keep_going, bool) else keep_going(remark)
+
+
+def summarised(
+    outcomes: Generator[Sequence[Outcome], None, None],
+    report: Callable[[Summary], None],
+    numbers: Iterator[int] | None = None,
+) -> Summary:
+    """Count what becomes of rows, and report the sum after each window; an interrupt ends it.
+
+    `numbers` are those of the rows where they were read, if that is another order.
+    """
+    begun = time.monotonic()
+    summary = Summary()
+    try:
+        with closing(outcomes):
+            for window in outcomes:
+                summary.add(window, numbers)
+                report(summary)
+    except KeyboardInterrupt:
+        summary.interrupted = True
+    summary.seconds = time.monotonic() - begun
+    return summary
+
+
+def retry_dead_letters(
+    gateway: LocalGateway, letter_ids: Sequence[str] | None, mapping: Mapping[str, str] | None
+) -> Summary:
+    """Read dead letters again; those that are valid now are marked `retried`.
+
+    Equal rows of an input are one dead letter, that of the first. So a row without an id gets the
+    id that it would have got originally, from its bytes and its source.
+    """
+    renames = dict(mapping or {})
+    letters = DeadLetters(gateway.log)
+    wanted = letter_ids or [letter.id for letter in letters.all("open")]
+    summary = Summary()
+    for letter_id in wanted:
+        letter, raw = letters.get(letter_id), letters.original(letter_id)
+        if letter is None or raw is None:
+            raise RefusedError("unknown_letter", f"there is no dead letter {letter_id}")
+        outcome = _retry(gateway, letter, raw, letters.headers(letter_id), renames)
+        summary.add([outcome])
+        if outcome.result != "invalid":
+            with gateway.log.transaction():
+                letters.mark(letter_id, "retried")
+    return summary
+
+
+def _retry(
+    gateway: LocalGateway,
+    letter: DeadLetter,
+    raw: bytes,
+    headers: Headers,
+    renames: Mapping[str, str],
+) -> Outcome:
+    """Retry one dead letter; an event in binary mode is read in structured mode."""
+    if len(raw) < letter.size:
+        return _still_invalid(letter, InvalidInputError("field", "not all of its bytes were kept"))
+    attributes = binary_mode(headers)
+    if attributes is None:
+        return gateway.retry(raw, letter.origin, renames)
+    try:
+        event = as_structured(attributes, raw)
+        parse(event, source=letter.origin)
+    except InvalidInputError as error:
+        return _still_invalid(letter, error)
+    return gateway.retry(event, letter.origin, renames)
+
+
+def _still_invalid(letter: DeadLetter, error: InvalidInputError) -> Outcome:
+    return Outcome("invalid", decision_id=letter.id, reason=error.reason, detail=error.detail)

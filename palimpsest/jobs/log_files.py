@@ -1,0 +1,135 @@
+"""The log and the dead letters as files that go in and out of a store."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.contracts.errors import RefusedError, StoreError, UsageError
+from palimpsest.process.paths import LOG_FILE
+from palimpsest.streams.log.acknowledged import ACKNOWLEDGED_FILE
+from palimpsest.streams.log.dead_letters import DeadLetters, DeadLetterState
+from palimpsest.streams.log.import_log import import_lines
+from palimpsest.streams.log.log import Log
+
+
+def export_log(gateway: LocalGateway, file: Path, progress: Callable[[int], None] | None) -> int:
+    """Write every line of the log to a file, as it stands there; return how many."""
+    try:
+        with file.open("wb") as out:
+            return write_log(gateway, out, progress)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}") from error
+
+
+def write_log(gateway: LocalGateway, out: IO[bytes], progress: Callable[[int], None] | None) -> int:
+    """Write every line of the log to what is open; return how many."""
+    count = 0
+    for count, (_, line) in enumerate(gateway.log.lines(), 1):
+        out.write(line + b"\n")
+        if progress is not None and count % 1000 == 0:
+            progress(count)
+    return count
+
+
+def make_folder(folder: Path) -> None:
+    """Make a store's folder where it is not there; StoreError where it cannot be."""
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"{folder} is a file, and a store is a folder")
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"the folder {folder} cannot be made: {error.strerror}") from error
+
+
+def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None) -> int:
+    """Fill a new store's log with the lines of a file; a file that is no log leaves no store."""
+    if not file.is_file():
+        raise UsageError(f"there is no file {file}")
+    new = not (folder / LOG_FILE).exists()
+    first = not folder.exists()
+    make_folder(folder)
+    try:
+        with file.open("rb") as lines, Log.create(folder / LOG_FILE) as log:
+            log.require_acknowledged()
+            count = import_lines(log, _lines(lines), progress)
+            require_events(count, file)
+            return count
+    except BaseException as error:
+        if new:  # or a store would be left that has nothing in it
+            (folder / LOG_FILE).unlink(missing_ok=True)
+            (folder / ACKNOWLEDGED_FILE).unlink(missing_ok=True)
+            if first:
+                _remove(folder)
+        if isinstance(error, OSError):
+            raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+        raise
+
+
+def _remove(folder: Path) -> None:
+    """Take an empty folder away again; it stays where another process has put something in it."""
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def require_events(count: int, file: Path) -> None:
+    """StoreError where nothing came of a file that was to be a log."""
+    if not count:
+        raise StoreError(f"{file} is empty: it is no log that could be imported")
+
+
+def read_lines(file: Path) -> Iterator[bytes]:
+    """The lines of an export. UsageError if the file cannot be read."""
+    try:
+        with file.open("rb") as lines:
+            yield from _lines(lines)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    return (line.rstrip(b"\n") for line in file)
+
+
+def dead_letters(
+    gateway: LocalGateway, state: DeadLetterState | None, limit: int | None, after: str | None
+) -> list[dict[str, Any]]:
+    """A page of letters of one state or of all. RefusedError if there is no letter `after`."""
+    letters = DeadLetters(gateway.log)
+    if after is not None and letters.get(after) is None:
+        raise _unknown(after)
+    return [asdict(letter) for letter in islice(letters.all(state, after), limit)]
+
+
+def _unknown(letter_id: str) -> RefusedError:
+    return RefusedError("unknown_letter", f"there is no dead letter {letter_id}")
+
+
+def dead_letter(gateway: LocalGateway, letter_id: str) -> tuple[dict[str, Any], bytes]:
+    """A letter, with the headers that its record had, and its bytes."""
+    letters = DeadLetters(gateway.log)
+    letter, original = letters.get(letter_id), letters.original(letter_id)
+    if letter is None or original is None:
+        raise _unknown(letter_id)
+    headers = [_header(*header) for header in letters.headers(letter_id)]
+    return asdict(letter) | {"headers": headers}, original
+
+
+def _header(name: str, value: bytes | None) -> dict[str, str | None]:
+    if value is None:
+        return {"name": name, "base64": None, "text": None}
+    return {"name": name, "base64": base64.b64encode(value).decode(), "text": text_of(value)}
+
+
+def text_of(original: bytes) -> str | None:
+    """Bytes as text; None where they are no UTF-8."""
+    try:
+        return original.decode()
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,230 @@
+"""Reviews: exact repeats without a model, other rejections by a stronger one (docs/design.md)."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from typing import Any
+from uuid import uuid4
+
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.contracts.commands import Unmerge
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import RANKS, BatchStep, Figures
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.identity import event_id, run_id
+from palimpsest.contracts.requests import AnyRequest, ConfirmRequest, RunRequest, UnmergeRequest
+from palimpsest.jobs.judge_on_demand import ReviewJudge
+from palimpsest.streams.core.ledger import Edge, Ledger
+from palimpsest.streams.core.moment import moment
+from palimpsest.streams.core.operate import unmerge
+from palimpsest.streams.core.refusal import Refusal
+from palimpsest.streams.core.separations import statement_on
+from palimpsest.streams.dedupe import Progress
+from palimpsest.streams.judge.pairs import Pair, Side
+from palimpsest.streams.write.owners import fold_owner
+
+REJECTIONS = frozenset(
+    {"token_reject", "session_reject", "auto_reject", "llm_reject", "fallback_reject"}
+)
+"""Decisions that rejected a text as a duplicate: what a review checks."""
+STEP: BatchStep = "review"
+COUNTED = ("exact", "confirmed", "reversed", "refused", "left")
+"""The figures of a review, by the names of its answer."""
+BATCH_SIZE = 500
+"""How many reviews are sent together."""
+
+
+@dataclass(slots=True)
+class ReviewResult:
+    """The result of a review: counts, reversed decisions, and refusals with their reasons."""
+
+    exact: int = 0
+    confirmed: int = 0
+    reversed: list[dict[str, Any]] = field(default_factory=list)
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    asked: Counter[str] = field(default_factory=Counter)
+
+    def document(self) -> dict[str, Any]:
+        """The command's answer; `left` counts the decisions without a usable answer."""
+        return {
+            "exact": self.exact,
+            "confirmed": self.confirmed,
+            "reversed": self.reversed,
+            "refused": self.refused,
+            "asked": dict(self.asked),
+            "left": self.asked["unavailable"] + self.asked["unusable"],
+        }
+
+    def figures(self, before: ReviewResult | None = None) -> Figures:
+        """What was done since `before`, as the figures of a run."""
+        counted = self.document() | {"reversed": len(self.reversed), "refused": len(self.refused)}
+        named = {name: counted[name] for name in COUNTED}
+        earlier = before.figures() if before is not None else dict.fromkeys(COUNTED, 0)
+        return {name: named[name] - earlier[name] for name in COUNTED}
+
+
+async def review(
+    gateway: LocalGateway,
+    judge: ReviewJudge,
+    *,
+    progress: Progress,
+    owner_id: str | None = None,
+    due: datetime | None = None,
+) -> dict[str, Any]:
+    """Review every rejection, or one owner's, that stands unreviewed.
+
+    A review that was `due` at a moment is recorded for each owner who had something to review, and
+    is done once.
+
+    Exact repeats are confirmed first, without a model. The stronger model is asked about the rest:
+    *same* confirms, *different* takes the join out, with the rank of a review; a refusal, because a
+    text would live twice, is reported. Once the model is unavailable, no more requests are sent:
+    the remaining decisions wait for the next run.
+    """
+    owners = gateway.owners(owner_id)
+    result = ReviewResult()
+    for number, owner in enumerate(owners):
+        progress("reviewing", number / len(owners))
+        if due is not None and gateway.log.find(event_id(run_id(owner, STEP, due), "0")):
+            continue
+        before, began = deepcopy(result), time.perf_counter()
+        ledger = fold_owner(gateway.log, owner)
+        waiting = list(unreviewed(ledger))
+        repeats = [edge for edge in waiting if edge.face == "repeat"]
+        _confirm_exact(gateway, repeats, ledger.seen, result)
+        rejected = iter([edge for edge in waiting if edge.decision in REJECTIONS])
+        while part := list(islice(rejected, BATCH_SIZE)):
+            if result.asked["unavailable"]:
+                result.asked["unavailable"] += len(part)
+                continue
+            verdicts = await judge.review([_pair(edge) for edge in part])
+            _carry_out(gateway, part, verdicts, ledger, result)
+        ledger.dissolve()
+        if due is not None and waiting:
+            took = round((time.perf_counter() - began) * 1000, 1)
+            figures = result.figures(before) | {"duration_ms": took}
+            gateway.ask(_record(owner, due, figures))
+    return result.document()
+
+
+def _record(owner_id: str, due: datetime, figures: Figures) -> RunRequest:
+    return RunRequest(
+        request_id=str(uuid4()), owner_id=owner_id, step=STEP, due=due, figures=figures
+    )
+
+
+def unreviewed(ledger: Ledger) -> Iterator[Edge]:
+    """Standing automatic joins without a review, in the order of their events.
+
+    A reinstated join counts as confirmed by its person; a review of lower rank is refused.
+    A retracted text is sent to no model: unless a repeat of it is living, its joins are reviewed
+    once it is restored. An exact repeat is confirmed without a model, living or not.
+    """
+    for edge in ledger.edges.values():
+        automatic = edge.standing and edge.rank in ("rule", "judge")
+        reviewable = edge.face == "repeat" or (edge.older.text_lives and edge.newer.text_lives)
+        reviewed = edge.id in ledger.reviews or _is_reinstated(ledger, edge)
+        if automatic and reviewable and not reviewed:
+            yield edge
+
+
+def _is_reinstated(ledger: Ledger, edge: Edge) -> bool:
+    stated = statement_on(ledger, edge.newer.id, edge.older.id)
+    return stated is not None and not stated.separated and RANKS[stated.rank] >= RANKS["review"]
+
+
+def _confirm_exact(
+    gateway: LocalGateway, edges: Sequence[Edge], seen: int, result: ReviewResult
+) -> None:
+    requests = [_confirm(edge, None, seen) for edge in edges]
+    for start in range(0, len(requests), BATCH_SIZE):
+        answers = gateway.ask_each(requests[start : start + BATCH_SIZE])
+        result.exact += sum(not isinstance(answer, RefusedError) for answer in answers)
+
+
+def _carry_out(
+    gateway: LocalGateway,
+    edges: Sequence[Edge],
+    verdicts: Sequence[Verdict],
+    ledger: Ledger,
+    result: ReviewResult,
+) -> None:
+    stated: list[tuple[Edge, AnyRequest]] = []
+    for edge, verdict in zip(edges, verdicts, strict=True):
+        result.asked[verdict.answer] += 1
+        if verdict.answer == "same":
+            stated.append((edge, _confirm(edge, verdict, ledger.seen)))
+        elif verdict.answer == "different" and not _refused_again(ledger, edge, verdict, result):
+            stated.append((edge, _reverse(edge, verdict, ledger.seen)))
+    answers = gateway.ask_each([request for _, request in stated])
+    for (edge, request), answer in zip(stated, answers, strict=True):
+        _add_answer(edge, request, answer, result)
+
+
+def _refused_again(ledger: Ledger, edge: Edge, verdict: Verdict, result: ReviewResult) -> bool:
+    """Whether a reversal would be refused again; it is then reported without a request.
+
+    A verdict that cost something is sent all the same: the refusal records its cost.
+    """
+    if verdict.calls:
+        return False
+    command = Unmerge(
+        command_id=edge.id, owner_id=ledger.owner_id, decision_id=edge.id, rank="review"
+    )
+    found = unmerge(command, ledger, ledger.at(edge.decided_at))
+    if isinstance(found, Refusal):
+        _add_refusal(edge, found.reason, found.detail, result)
+    return isinstance(found, Refusal)
+
+
+def _add_refusal(edge: Edge, reason: str, detail: str, result: ReviewResult) -> None:
+    result.refused.append({**_about(edge), "reason": reason, "detail": detail})
+
+
+def _about(edge: Edge) -> dict[str, Any]:
+    return {"decision_id": edge.id, "decision": edge.decision, "similarity": edge.similarity}
+
+
+def _add_answer(edge: Edge, request: AnyRequest, answer: Any, result: ReviewResult) -> None:
+    if isinstance(answer, RefusedError):
+        _add_refusal(edge, answer.reason, answer.detail, result)
+    elif request.request == "confirm":
+        result.confirmed += 1
+    else:
+        reasoning = request.because
+        result.reversed.append(
+            {**_about(edge), "candidate_id": edge.newer.id, "reasoning": reasoning}
+        )
+
+
+def _confirm(edge: Edge, verdict: Verdict | None, seen: int) -> ConfirmRequest:
+    """`seen` is the number of the owner's events: a repeated review sends the same id."""
+    return ConfirmRequest(
+        request_id=event_id(edge.id, f"review:{seen}"),
+        decision_id=edge.id,
+        rank="review",
+        because=verdict.reasoning if verdict else "the same text",
+        verdicts=(verdict,) if verdict else None,
+    )
+
+
+def _reverse(edge: Edge, verdict: Verdict, seen: int) -> UnmergeRequest:
+    return UnmergeRequest(
+        request_id=event_id(edge.id, f"review:{seen}"),
+        decision_id=edge.id,
+        rank="review",
+        because=verdict.reasoning,
+        verdicts=(verdict,),
+    )
+
+
+def _pair(edge: Edge) -> Pair:
+    """Ordered by arrival: the text that arrived later is the one that was left out."""
+    older, newer = (Side(entry.id, entry.text, moment(entry)) for entry in (edge.older, edge.newer))
+    return Pair(older, newer)

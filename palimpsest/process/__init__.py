@@ -1,0 +1,1 @@
+"""What belongs to a process rather than to a store: signals, logs, output, paths."""

@@ -1,0 +1,110 @@
+"""What a store said as of a position of its log: counts and decisions, folded up to there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.contracts.policy import Policy, recorded_policy
+from palimpsest.projections.duckdb.queries import queries
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.questions import settle_question
+from palimpsest.streams.write.owners import fold_owner
+
+_BY_KIND = """
+SELECT decision, count(*) AS n FROM decisions WHERE position <= ?
+GROUP BY decision ORDER BY decision
+"""
+_JUDGED = """
+SELECT count(*)::BIGINT AS verdicts, coalesce(sum(calls), 0) AS calls,
+       CASE WHEN bool_or(calls > 0 AND cost_usd IS NULL) THEN NULL
+            ELSE coalesce(sum(cost_usd), 0) END AS usd
+FROM verdicts WHERE position <= ?
+"""
+_REINSTATED = "SELECT decision_id FROM events WHERE event = 'reinstated' AND position <= ?"
+
+
+@dataclass(slots=True)
+class Counts:
+    """What many ledgers add up to; `waiting` are questions that the judge has not answered.
+
+    `folded` are standing joins of exact repeats that differ in more than a sentence's start.
+    """
+
+    candidates: int = 0
+    memories: int = 0
+    joins: int = 0
+    folded: int = 0
+    pending: int = 0
+    waiting: int = 0
+    unembedded: int = 0
+
+
+def counts_as_of(
+    gateway: LocalGateway, position: int
+) -> tuple[Counts, dict[str, int], dict[str, Any]]:
+    """Counts, decisions by kind, and what the judge answered; every owner is folded in turn."""
+    by_kind, [judged] = queries(gateway.projections, (_BY_KIND, [position]), (_JUDGED, [position]))
+    policy, counts = policy_as_of(gateway, position), Counts()
+    for owner_id in gateway.log.owners_since(0, upto=position):
+        with folded(gateway, owner_id, position) as ledger:
+            living = [entry for entry in ledger.entries.values() if entry.living]
+            pending = [entry for entry in living if entry.pending]
+            asked = (settle_question(ledger, entry.id, policy) for entry in pending)
+            counts.candidates += len(ledger.entries)
+            counts.memories += sum(memory.living for memory in ledger.memories())
+            joins = [edge for edge in ledger.edges.values() if edge.standing]
+            counts.joins += len(joins)
+            counts.folded += sum(edge.folded for edge in joins)
+            counts.pending += len(pending)
+            counts.unembedded += len(ledger.unembedded)
+            counts.waiting += sum(one is not None for one in asked) + len(ledger.composing)
+    return counts, {row["decision"]: row["n"] for row in by_kind}, judged
+
+
+def policy_as_of(gateway: LocalGateway, position: int) -> Policy:
+    """The policy that was in force; before the first event, the one that is now."""
+    recorded = gateway.log.last_policy(position)
+    if recorded is None:
+        return gateway.policy_in_force()
+    return recorded_policy(recorded.data.policy)
+
+
+def as_they_were(
+    gateway: LocalGateway, rows: Iterable[dict[str, Any]], position: int
+) -> list[dict[str, Any]]:
+    """Rows of `decisions` with the memory, the standing and the review that they had then."""
+    found = list(rows)
+    [reinstated] = queries(gateway.projections, (_REINSTATED, [position]))
+    again = {row["decision_id"] for row in reinstated}
+    owners = {row["owner_id"] for row in found if row["candidate_id"] is not None}
+    for owner_id in sorted(owners):
+        with folded(gateway, owner_id, position) as ledger:
+            for row in found:
+                if row["owner_id"] == owner_id:
+                    row.update(_then(ledger, row, again))
+    return found
+
+
+def _then(ledger: Ledger, row: dict[str, Any], again: Collection[str]) -> dict[str, Any]:
+    decision_id = row["decision_id"]
+    edge, entry = ledger.edges.get(decision_id), ledger.entries.get(row["candidate_id"])
+    unsaid = "reinstated" if decision_id in again else "unreviewed"
+    return {
+        "memory_id": entry.memory.id if entry is not None else None,
+        "standing": edge.standing if edge is not None else None,
+        "review_status": ledger.reviews.get(decision_id, unsaid),
+    }
+
+
+@contextmanager
+def folded(gateway: LocalGateway, owner_id: str, position: int) -> Iterator[Ledger]:
+    """An owner's ledger as of a position, let go of at the end."""
+    ledger = fold_owner(gateway.log, owner_id, position)
+    try:
+        yield ledger
+    finally:
+        ledger.dissolve()

@@ -1,0 +1,159 @@
+"""`find`: which memories are meant, exactly by words and names; meaning only proposes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NotRequired, TypedDict
+
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.shown import Recalled
+from palimpsest.contracts.urn import Urn
+from palimpsest.projections.recall.filter import Filter
+from palimpsest.projections.recall.hits import RecallOptions
+from palimpsest.projections.recall.mentions import Mentioned
+from palimpsest.queries.recall import recall
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.version import token_of_each, version_of
+
+By = Literal["words", "meaning"]
+
+
+class Hit(TypedDict):
+    """A memory that may be meant, and why.
+
+    `word`: its face mentions the query; `alias`: another of its wordings does, which is `text`;
+    `cosine`: it is near in meaning, with its `score`, and perhaps not meant. `version` identifies
+    its current state.
+    """
+
+    memory_id: str
+    urn: str
+    namespace: str
+    face: str
+    why: Literal["word", "alias", "cosine"]
+    text: str
+    candidate_id: str | None
+    members: list[str]
+    version: str
+    score: NotRequired[float]
+
+
+class Plan(TypedDict):
+    """What was found, first what mentions the query.
+
+    `position` is the log's when it was asked; a server's agents do not get it.
+
+    The `token` stands for these memories as they are, for all and for any of them: it no longer
+    covers one that has another member or another face, whatever else the log got meanwhile.
+    """
+
+    owner_id: str
+    query: str
+    position: NotRequired[int]
+    token: str
+    hits: list[Hit]
+
+
+def find(
+    gateway: LocalGateway,
+    owner_id: str,
+    query: str,
+    *,
+    by: Sequence[By],
+    k: int,
+    namespace: str | None,
+) -> Plan:
+    """The memories that mention the query, all of them; then the `k` nearest by meaning."""
+    ledger = gateway.ledger(owner_id, however_large=True)
+    assert ledger is not None, "asked for however large"
+    position = gateway.log.head()
+    hits: list[Hit] = []
+    if "words" in by:
+        index = gateway.mention_indexes.of(ledger)
+        hits = [_mentioning(owner_id, one) for one in index.find(query, namespace)]
+    if "meaning" in by:
+        known = {hit["memory_id"] for hit in hits}
+        wanted = RecallOptions(k, Filter(namespace), former=True, without=frozenset(known))
+        near = recall(gateway, owner_id, query, wanted, fold=False)
+        hits += [_near(ledger, one) for one in near]
+    return Plan(
+        owner_id=owner_id,
+        query=query,
+        position=position,
+        token=token_of_each(hit["version"] for hit in hits),
+        hits=hits,
+    )
+
+
+NO_PLAN = "a plan is what `find` returns: with its `hits` and its `token`"
+NO_WORDS = (
+    "nothing in the plan matched by words: pass the ids of the memories that you mean, and the"
+    " plan's token as `expect`"
+)
+
+
+def meant(what: Mapping[str, Any] | str | Sequence[str]) -> tuple[tuple[str, ...], str | None]:
+    """The ids of a plan's memories that matched by words, and its token; or the ids that are named.
+
+    UsageError for what is no plan, and if nothing is named.
+    """
+    token = None
+    match what:
+        case str():
+            ids: tuple[str, ...] = (what,)
+        case Mapping():
+            token, hits = what.get("token"), what.get("hits")
+            if not isinstance(token, str) or not isinstance(hits, list):
+                raise UsageError(NO_PLAN)
+            ids = tuple(_matched_by_words(hits))
+            if hits and not ids:
+                raise UsageError(NO_WORDS)
+        case _:
+            ids = tuple(what)
+    if not ids:
+        raise UsageError("nothing is named: a plan without hits, or no ids")
+    return ids, token
+
+
+def _matched_by_words(hits: Iterable[Any]) -> Iterator[str]:
+    for hit in hits:
+        match hit:
+            case {"why": "cosine", "memory_id": str()}:
+                continue
+            case {"memory_id": str(memory_id)}:
+                yield memory_id
+            case _:
+                raise UsageError(NO_PLAN)
+
+
+def _mentioning(owner_id: str, found: Mentioned) -> Hit:
+    memory = found.memory
+    return Hit(
+        memory_id=memory.id,
+        urn=str(Urn(owner_id, memory.namespace, memory.id)),
+        namespace=memory.namespace,
+        face=memory.face.text,
+        why=found.why,
+        text=found.text,
+        candidate_id=found.candidate_id,
+        members=[entry.id for entry in memory.members],
+        version=version_of(memory),
+    )
+
+
+def _near(ledger: Ledger, found: Recalled) -> Hit:
+    memory = ledger.entries[found["memory_id"]].memory
+    speaker = memory.face.speaker.id if memory.face.composition is None else None
+    return Hit(
+        memory_id=memory.id,
+        urn=found["urn"],
+        namespace=memory.namespace,
+        face=memory.face.text,
+        why="cosine",
+        text=memory.face.text,
+        candidate_id=speaker,
+        members=[entry.id for entry in memory.members],
+        version=version_of(memory),
+        score=found["score"],
+    )

@@ -1,0 +1,96 @@
+"""Likeness across namespaces: a report on an owner's memories, which joins nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from heapq import merge
+from itertools import islice
+from typing import TypeAlias, TypedDict
+
+import numpy as np
+
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.contracts.events import Vector
+from palimpsest.contracts.urn import Urn
+from palimpsest.streams.core.ledger import Memory
+from palimpsest.streams.search import pairs_above
+from palimpsest.streams.search.scope_index import coverage, vector_of, windows_of
+
+Pair: TypeAlias = tuple[float, Memory, Memory]
+
+ROUNDED = 0.005
+"""What the float16 of a vector may take from a cosine, or add to it, at most."""
+
+
+class Alike(TypedDict):
+    """Two memories of different namespaces that are near each other, the earlier one first."""
+
+    similarity: float
+    a: str
+    b: str
+    a_face: str
+    b_face: str
+
+
+def across_namespaces(
+    gateway: LocalGateway, owner_id: str, at_least: float, limit: int
+) -> list[Alike]:
+    """Pairs of living memories of different namespaces by cosine, the nearest first.
+
+    With a text longer than the model's input, by that of the window of either that is the least
+    like any of the other. Memories whose text is not embedded, or not to its end, are left out.
+    """
+    ledger = gateway.ledger(owner_id, however_large=True)
+    assert ledger is not None, "asked for however large"
+    living = [one for one in ledger.memories() if one.living and _embedded(one)]
+    found = merge(_short(living, at_least), _long(living, at_least), key=lambda one: -one[0])
+    across = (one for one in found if one[1].namespace != one[2].namespace)
+    return [_shown(owner_id, *one) for one in islice(across, limit)]
+
+
+def _embedded(memory: Memory) -> bool:
+    return memory.face.vector is not None and memory.face.vector.covers_text
+
+
+def _vector(memory: Memory) -> Vector:
+    assert memory.face.vector is not None, "others are left out"
+    return memory.face.vector
+
+
+def _short(living: Sequence[Memory], at_least: float) -> Iterator[Pair]:
+    """The pairs of texts that the model sees whole, the nearest first."""
+    short = [one for one in living if not _vector(one).truncated]
+    if short:
+        vectors = np.stack([vector_of(_vector(one)) for one in short])
+        yield from ((score, short[a], short[b]) for score, a, b in pairs_above(vectors, at_least))
+
+
+def _long(living: Sequence[Memory], at_least: float) -> list[Pair]:
+    """The pairs with a longer text, the nearest first; exact for those that may be near."""
+    windows = [windows_of(_vector(one)).astype(np.float32) for one in living]
+    starts = np.cumsum([0, *map(len, windows[:-1])])
+    every = np.concatenate(windows) if windows else np.empty((0, 0), np.float32)
+    found: list[tuple[float, int, int]] = []
+    for at, one in enumerate(living):
+        if not _vector(one).truncated:
+            continue
+        scores = every @ windows[at].T
+        mine = np.maximum.reduceat(scores, starts).min(axis=1)
+        theirs = np.minimum.reduceat(scores.max(axis=1), starts)
+        for other in np.flatnonzero(np.minimum(mine, theirs) >= at_least - ROUNDED).tolist():
+            if other < at or not _vector(living[other]).truncated:
+                score = coverage(_vector(one), _vector(living[other]))
+                if score is not None and score >= at_least:
+                    found.append((score, min(at, other), max(at, other)))
+    found.sort(key=lambda pair: (-pair[0], *pair[1:]))
+    return [(score, living[a], living[b]) for score, a, b in found]
+
+
+def _shown(owner_id: str, similarity: float, older: Memory, newer: Memory) -> Alike:
+    return Alike(
+        similarity=similarity,
+        a=str(Urn(owner_id, older.namespace, older.id)),
+        b=str(Urn(owner_id, newer.namespace, newer.id)),
+        a_face=older.face.text,
+        b_face=newer.face.text,
+    )

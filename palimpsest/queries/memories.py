@@ -1,0 +1,194 @@
+"""An owner's memories page by page, one by any id that it ever had, and all that became of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.events import Decided, Reversed
+from palimpsest.contracts.shown import Found, Happened, History, Page
+from palimpsest.contracts.urn import Urn
+from palimpsest.projections.recall.filter import Filter
+from palimpsest.projections.shown.memory import Weighing, shown_memory, state_of
+from palimpsest.projections.shown.timeline import Timeline, TimelineEntry
+from palimpsest.queries.show import owner_of
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.version import version_of
+
+
+def page_of(
+    gateway: LocalGateway,
+    owner_id: str,
+    wanted: Filter,
+    *,
+    limit: int,
+    after: str | None,
+    former: bool,
+) -> Page:
+    """The living memories that pass, latest first by their earliest members.
+
+    A memory keeps its place as long as it keeps its id, so a memory that is there all the while is
+    on exactly one page. `after` is the `next` of the page before; UsageError for what is none.
+    """
+    ledger = gateway.ledger(owner_id, however_large=True)
+    assert ledger is not None, "asked for however large"
+    if after is not None and after not in ledger.entries:
+        raise UsageError("`after` must be the `next` of a page of this owner's memories")
+    found = [
+        memory
+        for memory in reversed(ledger.memories())
+        if wanted.keeps(memory) and (former or not memory.former)
+    ]
+    place = None if after is None else ledger.entries[after].place
+    left = [memory for memory in found if place is None or memory.members[0].place < place]
+    weighing = _decay(gateway)
+    return Page(
+        memories=[shown_memory(one, weighing, former=former) for one in left[:limit]],
+        next=left[limit - 1].id if len(left) > limit else None,
+        total=len(found),
+    )
+
+
+def find_memory(gateway: LocalGateway, some_id: str) -> Found:
+    """The memory of today that an id belongs to, with all its wordings.
+
+    The id is any that was ever a candidate's, so any that was ever a memory's. RefusedError for
+    what is none.
+    """
+    owner_id = owner_of(gateway, some_id)
+    ledger = gateway.ledger(owner_id, however_large=True)
+    assert ledger is not None, "asked for however large"
+    memory = _entry(ledger, some_id).memory
+    return {
+        **shown_memory(memory, _decay(gateway), former=True),
+        "id": some_id,
+        "moved": memory.id != some_id,
+        "state": state_of(memory),
+        "owner_id": owner_id,
+        "needs_composition": memory.face.needs_composition,
+    }
+
+
+def _entry(ledger: Ledger, some_id: str) -> Entry:
+    entry = ledger.entries.get(some_id)
+    if entry is None:
+        raise RefusedError("unknown_candidate", f"there is no candidate {some_id}")
+    return entry
+
+
+def _decay(gateway: LocalGateway) -> Weighing | None:
+    """How memories are weighed where the policy decays them; none are left out."""
+    policy = gateway.policy_in_force()
+    return Weighing(policy, gateway.clock(), None) if policy.decay is not None else None
+
+
+# -- what became of a memory ---------------------------------------------------------------------
+
+
+class _Then(NamedTuple):
+    """The memory that a candidate was in after an event: its id and its face."""
+
+    memory_id: str
+    face: str
+
+
+class _Step(NamedTuple):
+    """An event, and where the candidates that it is about were after it."""
+
+    entry: TimelineEntry
+    then: dict[str, _Then]
+
+
+class _Cut(NamedTuple):
+    """A memory that fell in two at a position: the ids of both parts."""
+
+    position: int
+    parts: tuple[frozenset[str], frozenset[str]]
+
+
+class _Story:
+    """An owner's log, folded with what each event did."""
+
+    def __init__(self, gateway: LocalGateway, owner_id: str) -> None:
+        self.ledger = Ledger(owner_id)
+        self._steps: list[_Step] = []
+        self._cuts: list[_Cut] = []
+        timeline = Timeline()
+        for recorded in gateway.log.of_owner(owner_id):
+            entry = timeline.note(recorded)
+            together = self._memories(entry)
+            evolve(self.ledger, recorded.event)
+            if isinstance(recorded.event, Reversed) and len(together) == 1:
+                self._note_cut(entry)
+            if isinstance(recorded.event, Decided):
+                entry.event["text"] = recorded.event.data.content.text
+            self._steps.append(_Step(entry, self._then(entry)))
+
+    def _memories(self, entry: TimelineEntry) -> list[Memory]:
+        """The memories of the candidates that an event is about, each once."""
+        entries = (self.ledger.entries.get(one) for one in sorted(entry.about))
+        return list({id(e.memory): e.memory for e in entries if e is not None}.values())
+
+    def _then(self, entry: TimelineEntry) -> dict[str, _Then]:
+        entries = (self.ledger.entries.get(one) for one in sorted(entry.about))
+        return {
+            one.id: _Then(one.memory.id, one.memory.face.text) for one in entries if one is not None
+        }
+
+    def _note_cut(self, entry: TimelineEntry) -> None:
+        parts = [frozenset(m.id for m in part.members) for part in self._memories(entry)]
+        if len(parts) == 2:
+            self._cuts.append(_Cut(entry.event["position"], (parts[0], parts[1])))
+
+    def of(self, memory: Memory) -> list[Happened]:
+        """The events of today's members, and of those who left it until they did."""
+        until = self._left(memory)
+        members = {entry.id for entry in memory.members}
+        return [
+            _with_face(step, memory.id, members)
+            for step in self._steps
+            if any(
+                one in members or step.entry.event["position"] <= until.get(one, -1)
+                for one in step.entry.about
+            )
+        ]
+
+    def _left(self, memory: Memory) -> dict[str, int]:
+        """Who left the memory, and at which position; the last time counts."""
+        left: dict[str, int] = {}
+        for position, parts in self._cuts:
+            for part, other in (parts, parts[::-1]):
+                if memory.id in part:
+                    left.update(dict.fromkeys(other, position))
+        return left
+
+
+def _with_face(step: _Step, memory_id: str, members: set[str]) -> Happened:
+    """An event with the face of the memory after it; before it was one, that of its part."""
+    if not step.then:
+        return step.entry.event
+    nearest = min(
+        step.then.items(), key=lambda one: (one[1].memory_id != memory_id, one[0] not in members)
+    )
+    return {**step.entry.event, "face": nearest[1].face}
+
+
+def history_of(gateway: LocalGateway, some_id: str) -> History:
+    """Every event of the memory of an id; RefusedError for what was never one."""
+    owner_id = owner_of(gateway, some_id)
+    story = _Story(gateway, owner_id)
+    memory = _entry(story.ledger, some_id).memory
+    return History(
+        id=some_id,
+        memory_id=memory.id,
+        urn=str(Urn(owner_id, memory.namespace, memory.id)),
+        moved=memory.id != some_id,
+        state=state_of(memory),
+        owner_id=owner_id,
+        namespace=memory.namespace,
+        face=memory.face.text,
+        version=version_of(memory),
+        events=story.of(memory),
+    )

@@ -1,0 +1,124 @@
+"""`recall`: the memories nearest to a question, from a ledger, or from LanceDB for large owners."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.shown import Recalled
+from palimpsest.projections.recall.by_words import ranked_by_words
+from palimpsest.projections.recall.collapse import Folding
+from palimpsest.projections.recall.from_lance import recall as recall_stored
+from palimpsest.projections.recall.from_ledger import Query, Recollection
+from palimpsest.projections.recall.hits import Ranked, RecallOptions, hits
+from palimpsest.projections.recall.session import own_memories
+from palimpsest.projections.shown.memory import Weighing
+from palimpsest.queries.show import rules_at
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.worth import NONE_UNRECORDED
+from palimpsest.streams.log.as_of import AsOf, position_as_of
+from palimpsest.streams.write.owners import fold_owner
+
+_log = logging.getLogger(__name__)
+
+
+def recall(
+    gateway: LocalGateway,
+    owner_id: str,
+    question: str,
+    wanted: RecallOptions,
+    *,
+    as_of: AsOf | None = None,
+    min_confidence: float | None = None,
+    fold: bool = True,
+    unrecorded: Mapping[str, datetime] = NONE_UNRECORDED,
+) -> list[Recalled]:
+    """The nearest memories now, or by folding the log up to a position or time.
+
+    They come from the owner's ledger, or from LanceDB for a large owner who is not in memory and of
+    whose memories it knows enough. While the model is down, they are found by words; so are, at any
+    time, texts that have no vector yet. `fold`: indistinguishable memories are shown once.
+    `unrecorded` uses, by memory id, count against decay; as of a time only recorded ones do.
+    """
+    policy, at = rules_at(gateway, as_of)
+    unrecorded = unrecorded if as_of is None else NONE_UNRECORDED
+    least = policy.recall.min_confidence if min_confidence is None else min_confidence
+    weighs = policy.decay is not None or least is not None
+    wanted = replace(
+        wanted,
+        weighing=Weighing(policy, at, least, unrecorded) if weighs else None,
+        folding=Folding(policy) if fold else None,
+    )
+    vector = _vector_of(gateway, question)
+    if as_of is not None:
+        position = position_as_of(gateway.log, as_of, owner_id)
+        ledger = fold_owner(gateway.log, owner_id, position)
+        then = None if vector is None else Recollection(ledger, vector.shape[-1])
+        return _of_ledger(ledger, then, question, vector, wanted)
+    if vector is None:
+        return _of_ledger(_ledger(gateway, owner_id), None, question, None, wanted)
+    exactly = weighs or bool(gateway.log.verifications.unembedded(owner_id))
+    found = None if exactly else _quickly(gateway, owner_id, question, vector, wanted)
+    if found is not None:
+        return found
+    ledger = _ledger(gateway, owner_id)
+    kept = gateway.recollections.of(ledger, vector, however_large=True)
+    kept = kept or Recollection(ledger, vector.shape[-1])
+    return _of_ledger(ledger, kept, question, vector, wanted)
+
+
+def _ledger(gateway: LocalGateway, owner_id: str) -> Ledger:
+    ledger = gateway.ledger(owner_id, however_large=True)
+    assert ledger is not None, "asked for however large"
+    return ledger
+
+
+def _quickly(
+    gateway: LocalGateway, owner_id: str, question: str, vector: Query, wanted: RecallOptions
+) -> list[Recalled] | None:
+    """From the ledger where it is small or in memory, else from LanceDB; None where that can't."""
+    ledger = gateway.ledger(owner_id)
+    kept = None if ledger is None else gateway.recollections.of(ledger, vector)
+    if ledger is not None and kept is not None:
+        return _of_ledger(ledger, kept, question, vector, wanted)
+    gateway.refresh()
+    own = [*wanted.without]
+    if wanted.session_id is not None:
+        compacted = gateway.log.compacted_at(owner_id, wanted.session_id)
+        own += own_memories(gateway.projections, owner_id, wanted.session_id, compacted)
+    return recall_stored(gateway.projections, gateway.log, owner_id, vector, wanted, without=own)
+
+
+def _of_ledger(
+    ledger: Ledger,
+    recollection: Recollection | None,
+    question: str,
+    vector: Query | None,
+    wanted: RecallOptions,
+) -> list[Recalled]:
+    """The hits by meaning, together with those by words of texts that have no vector."""
+    words: list[Ranked] = []
+    if vector is None or ledger.unembedded:
+        words = ranked_by_words(ledger, question, unembedded=vector is not None)
+    if vector is None or recollection is None:
+        return hits(ledger, words, wanted)
+    return recollection.recall(vector, wanted, words)
+
+
+def _vector_of(gateway: LocalGateway, question: str) -> Query | None:
+    """None if the model is down, and the policy continues without one."""
+    try:
+        made = gateway.embedder().embed_now(question)
+    except Exception as error:
+        if gateway.policy_in_force().embedder_fails == "stop" or isinstance(error, UsageError):
+            raise
+        _log.warning("the embedder is down, memories are recalled by words: %s", error)
+        return None
+    windows = () if made.windows is None else made.windows
+    return np.vstack([made.vector, *windows]).astype(np.float32)

@@ -1,0 +1,357 @@
+"""What a store shows: SQL from the projections, one memory or candidate from the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.verification import last_verification
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
+from palimpsest.contracts.evidence import Evidence, deciding
+from palimpsest.contracts.identity import decision_id_of
+from palimpsest.contracts.light import to_json
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.shown import DecisionRow, ShownCandidate, ShownMember, ShownMemory
+from palimpsest.contracts.urn import Urn
+from palimpsest.contracts.wire import Recorded
+from palimpsest.projections.base.totals import Total
+from palimpsest.projections.duckdb.dedup_metrics import dedup_metrics
+from palimpsest.projections.duckdb.queries import Parameters, queries, query, views_file
+from palimpsest.projections.shown.timeline import Timeline
+from palimpsest.queries.as_of import as_they_were, counts_as_of, folded, policy_as_of
+from palimpsest.queries.duplicates import hash_tag
+from palimpsest.queries.evidence import explained
+from palimpsest.streams.core.admit import FORGOTTEN
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.core.skips import named_namespaces
+from palimpsest.streams.core.version import version_of
+from palimpsest.streams.core.worth import worth
+from palimpsest.streams.log.as_of import AsOf, in_utc, position_as_of, time_at
+
+
+def rules_at(gateway: LocalGateway, as_of: AsOf | None) -> tuple[Policy, datetime]:
+    """The policy that is in force, or was, and the time that is asked about.
+
+    That is now, the time named, or that of the event at the position.
+    """
+    if as_of is None:
+        return gateway.policy_in_force(), gateway.clock()
+    position = position_as_of(gateway.log, as_of)
+    at = in_utc(as_of) if isinstance(as_of, datetime) else time_at(gateway.log, position)
+    return policy_as_of(gateway, position), at
+
+
+def owners_of_session(gateway: LocalGateway, session_id: str) -> list[str]:
+    """The owners of candidates of a session."""
+    gateway.refresh()
+    text = "SELECT DISTINCT owner_id FROM candidates WHERE session_id = ? ORDER BY 1"
+    return [row["owner_id"] for row in query(gateway.projections, text, [session_id])]
+
+
+def metrics(gateway: LocalGateway) -> str:
+    """The figures of duplicates on arrival, as Prometheus reads them."""
+    gateway.refresh()
+    return dedup_metrics(gateway.projections, named_namespaces(gateway.policy_in_force()))
+
+
+def sql_file(gateway: LocalGateway) -> Path:
+    """The file of views, there and up to date unless another process is writing."""
+    gateway.refresh()
+    return views_file(gateway.projections)
+
+
+def sql(gateway: LocalGateway, text: str, parameters: Parameters) -> list[dict[str, Any]]:
+    """Rows of a read-only query over the views."""
+    gateway.refresh()
+    return query(gateway.projections, text, parameters)
+
+
+_COUNTS = """
+SELECT (SELECT count(*) FROM candidates) AS candidates,
+       (SELECT count(*) FROM memories) AS memories,
+       (SELECT count(*) FROM joins WHERE standing) AS joins,
+       (SELECT count(*) FROM joins WHERE standing AND folded) AS folded
+"""
+_BY_KIND = "SELECT decision, count(*) AS n FROM decisions GROUP BY decision ORDER BY decision"
+_PENDING = "SELECT count(*) AS n FROM candidates WHERE pending AND living"
+_JUDGED = """
+SELECT count(*)::BIGINT AS verdicts, coalesce(sum(calls), 0) AS calls,
+       CASE WHEN bool_or(calls > 0 AND cost_usd IS NULL) THEN NULL
+            ELSE coalesce(sum(cost_usd), 0) END AS usd
+FROM verdicts
+"""
+
+
+def status(gateway: LocalGateway, as_of: AsOf | None = None) -> dict[str, Any]:
+    """Counts by the analysts' views, the log's position and each projection's lag behind it."""
+    gateway.refresh()
+    if as_of is not None:
+        return status_as_of(gateway, position_as_of(gateway.log, as_of))
+    asked = ((text, ()) for text in (_COUNTS, _BY_KIND, _PENDING, _JUDGED))
+    [counts], by_kind, [pending], [judged] = queries(gateway.projections, *asked)
+    kinds = {row["decision"]: row["n"] for row in by_kind}
+    position = gateway.log.head()
+    policy = gateway.policy_in_force()
+    return {
+        **counts,
+        "pending": pending["n"],
+        "unembedded": gateway.log.verifications.unembedded(),
+        "invalid": kinds.get("invalid", 0),
+        "decisions": kinds,
+        "judge": {"waiting": gateway.log.verifications.count(), **_rounded(judged)},
+        "position": position,
+        "policy": {"name": policy.name, "hash": policy.hash, "exact": policy.exact},
+        "lag": {name: position - at for name, at in gateway.positions().items()},
+        "behind": gateway.behind(),
+        "verified": last_verification(gateway.folder),
+    }
+
+
+def status_as_of(gateway: LocalGateway, position: int) -> dict[str, Any]:
+    """What `status` said when the log's head was `position`; nothing lagged behind it."""
+    counts, kinds, judged = counts_as_of(gateway, position)
+    policy = policy_as_of(gateway, position)
+    return {
+        "candidates": counts.candidates,
+        "memories": counts.memories,
+        "joins": counts.joins,
+        "folded": counts.folded,
+        "pending": counts.pending,
+        "unembedded": counts.unembedded,
+        "invalid": kinds.get("invalid", 0),
+        "decisions": kinds,
+        "judge": {"waiting": counts.waiting, **_rounded(judged)},
+        "position": position,
+        "policy": {"name": policy.name, "hash": policy.hash, "exact": policy.exact},
+        "lag": dict.fromkeys(gateway.positions(), 0),
+        "behind": None,
+        "verified": None,
+    }
+
+
+def _rounded(judged: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what adding up shares of a call leaves behind the point."""
+    usd = judged["usd"]
+    return {
+        **judged,
+        "calls": round(judged["calls"], 2),
+        "usd": None if usd is None else round(usd, 6),
+    }
+
+
+def decisions(
+    gateway: LocalGateway,
+    *,
+    owner_id: str | None,
+    decision: str | None,
+    since: datetime | None,
+    limit: int,
+    as_of: AsOf | None = None,
+) -> list[DecisionRow]:
+    """The latest decisions that match, newest last; as of a position, as they were then."""
+    gateway.refresh()
+    position = None if as_of is None else position_as_of(gateway.log, as_of, owner_id)
+    given = {
+        "owner_id = ?": owner_id,
+        "decision = ?": decision,
+        "decided_at >= ?": _utc(since),
+        "position <= ?": position,
+    }
+    wanted = {clause: value for clause, value in given.items() if value is not None}
+    where = f"WHERE {' AND '.join(wanted)}" if wanted else ""
+    text = f"SELECT * FROM decisions {where} ORDER BY position DESC LIMIT ?"  # noqa: S608
+    rows = query(gateway.projections, text, [*wanted.values(), limit])
+    if position is not None:
+        rows = as_they_were(gateway, rows, position)
+    for row in rows:
+        row["decided_at"] = row["decided_at"].replace(tzinfo=UTC)
+    return cast("list[DecisionRow]", rows[::-1])
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    """A time as the views hold it: in UTC, without a zone, or DuckDB reads it as local time."""
+    if moment is None or moment.tzinfo is None:
+        return moment
+    return moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def show(gateway: LocalGateway, member_id: str, as_of: AsOf | None = None) -> ShownMemory:
+    """The memory of a candidate, every member with the join that brought it in.
+
+    Its metadata is that of the living member that happened last; its intensity, confidence and
+    importance are the highest of them, the latter two decayed as the policy says.
+    The `timeline` has what was said of its members since they were admitted.
+    """
+    ledger, timeline = _timeline_of(gateway, member_id, as_of)
+    entry = ledger.entries[member_id]
+    memory, total = entry.memory, Total.of(entry.memory)
+    policy, at = rules_at(gateway, as_of)
+    return {
+        "memory_id": memory.id,
+        "urn": str(Urn(entry.fields.owner_id, memory.namespace, memory.id)),
+        "owner_id": entry.fields.owner_id,
+        "namespace": memory.namespace,
+        "face": memory.face.text,
+        "version": version_of(memory),
+        "living": memory.living,
+        "needs_composition": memory.face.needs_composition,
+        "metadata": dict(total.metadata),
+        "intensity": total.intensity,
+        "confidence": worth(memory, "confidence", policy, at),
+        "importance": worth(memory, "importance", policy, at),
+        "accesses": total.accesses,
+        "last_accessed": total.last_accessed.isoformat() if total.last_accessed else None,
+        "members": [shown_member(gateway, member) for member in memory.members],
+        "timeline": timeline.of({member.id for member in memory.members}),
+    }
+
+
+def _timeline_of(
+    gateway: LocalGateway, candidate_id: str, as_of: AsOf | None
+) -> tuple[Ledger, Timeline]:
+    """The ledger of a candidate's owner, and the timeline of the owner's candidates until then."""
+    owner_id = owner_of(gateway, candidate_id)
+    position = None if as_of is None else position_as_of(gateway.log, as_of, owner_id)
+    ledger, timeline = Ledger(owner_id), Timeline()
+    for recorded in gateway.log.of_owner(owner_id, upto=position):
+        evolve(ledger, recorded.event)
+        timeline.note(recorded)
+    if candidate_id not in ledger.entries:
+        raise RefusedError(
+            "unknown_candidate", f"there was no candidate {candidate_id} at position {position}"
+        )
+    return ledger, timeline
+
+
+def owner_of(gateway: LocalGateway, candidate_id: str) -> str:
+    """The owner of a candidate; RefusedError for an unknown one."""
+    owner_id = gateway.log.owner_of(decision_id_of_or_none(candidate_id))
+    if owner_id is None:
+        raise RefusedError("unknown_candidate", f"there is no candidate {candidate_id}")
+    return owner_id
+
+
+def decision_id_of_or_none(candidate_id: str) -> str:
+    """The id of a candidate's first decision; nothing for what is no id."""
+    try:
+        return decision_id_of(candidate_id)
+    except ValueError:
+        return candidate_id
+
+
+def shown_member(gateway: LocalGateway, entry: Entry) -> ShownMember:
+    """A member with the join that brought it in, and what that rested on."""
+    edge = next((e for e in entry.edges if e.standing and e.newer is entry), None)
+    evidence = _evidence(gateway.log.find(edge.id if edge else entry.decision_id))
+    neighbour = _looked_at(evidence, edge)
+    verdict = deciding(evidence.verdicts, edge.older.id if edge else None) if evidence else None
+    if edge is not None and verdict is not None and verdict.speaker in (None, edge.older.id):
+        asked = _evidence(gateway.log.find(entry.asked_by or entry.decision_id))
+        neighbour = neighbour or _looked_at(asked, edge)  # an answer has its question's cues
+    return {
+        "candidate_id": entry.id,
+        "text": entry.text,
+        "joined_to": edge.older.id if edge else None,
+        "decision": edge.decision if edge else entry.decision,
+        "decision_id": edge.id if edge else entry.decision_id,
+        "similarity": edge.similarity if edge else None,
+        "reversed": edge is None and any(e.newer is entry for e in entry.edges),
+        "decided_at": entry.decided_at.isoformat(),
+        "source": entry.fields.source,
+        "session_id": entry.fields.session_id,
+        "living": entry.living,
+        "pending": entry.pending,
+        "check": evidence.check if evidence else None,
+        "cues": [str(cue) for cue in neighbour.cues] if neighbour else [],
+        "covered": neighbour.covered if neighbour else None,
+        "reasoning": verdict.reasoning if verdict else None,
+        "supports": [
+            {"joined_to": e.older.id, "decision": e.decision, "decision_id": e.id}
+            for e in entry.edges
+            if e.standing and e.newer is entry and e is not edge
+        ],
+    }
+
+
+def _evidence(recorded: Recorded | None) -> Evidence | None:
+    event = recorded.event if recorded else None
+    if isinstance(event, Decided | Settled | Joined | Redecided):
+        return event.data.evidence
+    return None
+
+
+def _evidence_with_texts(
+    gateway: LocalGateway, ledger: Ledger, entry: Entry
+) -> dict[str, Any] | None:
+    """The evidence of a candidate's latest decision, with the texts that the scores belong to."""
+    recorded = gateway.log.find(entry.asked_by or entry.decision_id)
+    evidence = _evidence(recorded)
+    if recorded is None or evidence is None:
+        return None
+    policies = gateway.log.policies()
+    policy = policies.get(evidence.policy)
+    document = explained(evidence, entry, policies)
+    if policy is not None and policy.search == "memories":
+        with folded(gateway, ledger.owner_id, recorded.position - 1) as before:
+            texts = {one.id: _compared_text(one, evidence) for one in before.entries.values()}
+    else:
+        texts = {one.id: one.text for one in ledger.entries.values()}
+    for neighbour in document["neighbours"]:
+        neighbour["text"] = texts.get(neighbour["candidate_id"])
+    return document
+
+
+def _compared_text(entry: Entry, evidence: Evidence) -> str:
+    """What a search of memories compares: the face, but of what was forgotten its own text."""
+    own = evidence.check == FORGOTTEN and entry.forgotten is not None
+    return entry.text if own else entry.memory.face.text
+
+
+def _looked_at(evidence: Evidence | None, edge: Edge | None) -> Any:
+    if evidence is None or edge is None:
+        return None
+    return next((n for n in evidence.neighbours if n.candidate_id == edge.older.id), None)
+
+
+def show_candidate(
+    gateway: LocalGateway, candidate_id: str, as_of: AsOf | None = None
+) -> ShownCandidate:
+    """A candidate, its decision with the evidence of the latest one, its joins and its memory.
+
+    The `timeline` has what was said of it since.
+    """
+    ledger, timeline = _timeline_of(gateway, candidate_id, as_of)
+    entry = ledger.entries[candidate_id]
+    shown: Any = {
+        **to_json(entry.fields),
+        "candidate_id": entry.id,
+        "urn": str(Urn(entry.fields.owner_id, entry.fields.namespace, entry.id)),
+        "hash_tag": hash_tag(entry.distinct.search_hash),
+        "text": entry.text,
+        "memory_id": entry.memory.id,
+        "face": entry.memory.face.text,
+        "version": version_of(entry.memory),
+        "decision": entry.decision,
+        "decision_id": entry.decision_id,
+        "decided_at": entry.decided_at.isoformat(),
+        "living": entry.living,
+        "pending": entry.pending,
+        "evidence": _evidence_with_texts(gateway, ledger, entry),
+        "joins": [
+            {
+                "decision_id": edge.id,
+                "decision": edge.decision,
+                "joined_to": edge.other(entry).id,
+                "similarity": edge.similarity,
+                "standing": edge.standing,
+            }
+            for edge in entry.edges
+        ],
+        "timeline": timeline.of({entry.id}),
+    }
+    return cast("ShownCandidate", shown)

@@ -1,0 +1,108 @@
+"""Where a store's server is, and the secrets that it made: a file that its user alone can read."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from uuid import uuid4
+
+from pydantic import SecretStr, ValidationError
+
+from palimpsest.contracts.errors import TransientError
+from palimpsest.contracts.model import Model
+from palimpsest.settings.serve import Role, Token
+from palimpsest.streams.embedded.lock import WriterLock
+
+ENDPOINT_FILE = "serve.json"
+SERVER_LOCK = "serve.lock"
+"""Held by a store's server as long as it runs."""
+STARTING_LOCK = "serve.starting.lock"
+"""Held by the process that starts one."""
+EVERYBODY = r"(?s:.*)"
+
+
+class Endpoint(Model):
+    """A server. `agent` and `operator` are the secrets that it made, where it was given no tokens.
+
+    `token` is the name of a secret, in every header that shows it.
+    """
+
+    url: str
+    pid: int
+    agent: str | None = None
+    operator: str | None = None
+
+
+def generated_tokens() -> tuple[Token, ...]:
+    """New tokens for this machine's user: one for agents, one for a person, of every owner."""
+    return tuple(_generated(role) for role in ("agent", "operator"))
+
+
+def _generated(role: Role) -> Token:
+    return Token(
+        name=f"local {role}",
+        secret=SecretStr(secrets.token_urlsafe(32)),
+        owners=EVERYBODY,
+        role=role,
+    )
+
+
+def write_endpoint(folder: Path, endpoint: Endpoint) -> None:
+    """Say where the server of a store is; the file is there whole, and its user's alone."""
+    beside = folder / f"{ENDPOINT_FILE}.{uuid4().hex}"
+    file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(file, "w", encoding="utf-8") as out:
+        out.write(endpoint.model_dump_json(exclude_none=True))
+    beside.replace(folder / ENDPOINT_FILE)
+
+
+def read_endpoint(folder: Path) -> Endpoint | None:
+    """Where the server of a store is, or was; None where nobody has said so."""
+    try:
+        return Endpoint.model_validate_json((folder / ENDPOINT_FILE).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def remove_endpoint(folder: Path) -> None:
+    """Say that there is no server any more."""
+    (folder / ENDPOINT_FILE).unlink(missing_ok=True)
+
+
+class OnlyServer:
+    """Being the one server of a store, from `claim` until `end`, or the end of the block.
+
+    A server claims the store before it loads anything, so that a second one is told at once.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = WriterLock(folder, SERVER_LOCK)
+
+    def claim(self) -> None:
+        """Be the one server, where the store's folder is there; TransientError if another is."""
+        if self._folder.is_dir() and not self._lock.try_acquire():
+            other = read_endpoint(self._folder)
+            at = f" at {other.url}" if other else ""
+            raise TransientError(f"another process serves this store{at}")
+
+    def end(self) -> None:
+        """Say that there is no server any more: another may start while this one closes."""
+        if self._lock.held:
+            remove_endpoint(self._folder)
+            self._lock.release()
+
+    def __enter__(self) -> Self:
+        self.claim()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.end()

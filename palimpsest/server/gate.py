@@ -1,0 +1,262 @@
+"""What stands before every door: who calls, by which name, how much, how fast; and the access log.
+
+A request comes in whole, or not at all: its body is read within bounds of size and time, and parsed
+once. The log has the route and never the path, a query, a body or an error's message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import orjson
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route, Router
+from starlette.types import Message, Receive, Scope, Send
+
+from palimpsest.contracts.model import deeper_than, more_than
+from palimpsest.process.logs import loggable
+from palimpsest.server.callers import Authenticator, Caller
+from palimpsest.server.hosts import Hosts
+from palimpsest.server.problems import MEDIA_TYPE, ProblemError, problem_of
+
+_log = logging.getLogger(__name__)
+
+KEY = "palimpsest"
+"""What the gate knows of a request, in its scope."""
+OPEN = frozenset({"/healthz", "/readyz"})
+"""What a supervisor asks without a token."""
+DEEPEST = 40
+"""Levels of JSON: metadata may have 32."""
+MOST_VALUES = 50_000
+"""Values in a body, however deep: checking one that breaks a rule takes 10 µs."""
+PAGES = "/review"
+"""Under here a cookie says who asks, and a token does not count; nowhere else does a cookie."""
+NO_ROUTE = "-"
+"""In place of a path that is none: it may be anything."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a client may ask of the server; seconds are those of one wait."""
+
+    body_bytes: int = 1024 * 1024
+    body_seconds: float = 10.0
+    send_seconds: float = 30.0
+    at_once: int = 256
+    at_once_by_token: int = 64
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """A request that was let in: whose it is, and its body, parsed where it is JSON."""
+
+    caller: Caller
+    body: bytes = b""
+    document: Any = None
+
+
+class Figures(Protocol):
+    """Who counts requests."""
+
+    def note(self, route: str, status: int, seconds: float) -> None:
+        """A request was answered."""
+
+
+class Visitors(Protocol):
+    """Who knows people by their cookies."""
+
+    def caller(self, headers: Headers) -> Caller:
+        """The visitor of a page; without a cookie one who may see nothing."""
+
+    def revoke(self, names: Collection[str]) -> None:
+        """End the sessions of tokens that are no longer known."""
+
+
+def admitted(request: Request) -> Admitted:
+    """What the gate knows of a request."""
+    found = request.scope[KEY]
+    assert isinstance(found, Admitted)
+    return found
+
+
+class Gate:
+    """The application around all doors."""
+
+    def __init__(
+        self,
+        app: Router,
+        hosts: Hosts,
+        authenticator: Authenticator,
+        visitors: Visitors,
+        figures: Figures,
+        limits: Limits | None = None,
+    ) -> None:
+        self._app = app
+        self.routes = [route for route in app.routes if isinstance(route, Route)]
+        self._templates: dict[object, str] = {one.endpoint: one.path for one in self.routes}
+        self._hosts = hosts
+        self._authenticator = authenticator
+        self._visitors = visitors
+        self._figures = figures
+        self._limits = limits or Limits()
+        self._at_once: Counter[str] = Counter()
+        self.asked_at = time.monotonic()
+        self.draining = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        assert scope["type"] == "http", "nothing else is switched on"
+        await self._answer(scope, receive, send)
+
+    @property
+    def running(self) -> int:
+        """How many requests are being answered."""
+        return self._at_once.total()
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = self.asked_at = time.monotonic()
+        # An owner's id may have a slash: paths are matched as they came, and unquoted after that.
+        scope = {**scope, "path": scope["raw_path"].decode("ascii"), "root_path": "", "app": self}
+        answer = _Answer(send, self._limits.send_seconds)
+        caller = "-"
+        try:
+            headers = Headers(scope=scope)
+            self._hosts.require(headers.get("host"), headers.get("origin"))
+            if scope["path"] in OPEN:
+                await self._app(scope, receive, answer)
+                return
+            who = self._who(scope["path"], headers)
+            caller = who.name or "-"
+            await self._let_in(who, scope, receive, answer)
+        except Exception as error:  # noqa: BLE001 - the client gets it, and the log without its text
+            await self._send_problem(error, answer)
+        finally:
+            seconds = time.monotonic() - begun
+            route = self._templates.get(scope.get("endpoint"), NO_ROUTE)
+            self._figures.note(route, answer.status, seconds)
+            _log.info(
+                "%s %s %d %.1f ms %s", scope["method"], route, answer.status, seconds * 1e3, caller
+            )
+
+    def _who(self, path: str, headers: Headers) -> Caller:
+        self._visitors.revoke(self._authenticator.refresh())
+        if path == PAGES or path.startswith(f"{PAGES}/"):
+            return self._visitors.caller(headers)
+        return self._authenticator.caller(headers.get("authorization"))
+
+    async def _let_in(self, who: Caller, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        limits = self._limits
+        if self.draining or self._at_once.total() >= limits.at_once:
+            raise ProblemError(
+                503, "unavailable", "the server is ending, or full", headers={"retry-after": "1"}
+            )
+        if self._at_once[who.name] >= limits.at_once_by_token:
+            raise ProblemError(
+                429, "too_many", "wait for your other requests", headers={"retry-after": "1"}
+            )
+        self._at_once[who.name] += 1
+        try:
+            body = await self._body(scope, receive)
+            scope[KEY] = replace(Admitted(who), body=body, document=document_of(scope, body))
+            await self._app(scope, _replayed(body, receive), answer)
+        finally:
+            self._at_once[who.name] -= 1
+            self._at_once += Counter()  # names that nobody uses leave
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+        most = self._limits.body_bytes
+        declared = Headers(scope=scope).get("content-length", "0")
+        if declared.isdecimal() and int(declared) > most:
+            raise _too_large(most)
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        raise ProblemError(400, "bad_request", "the client has gone")
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > most:
+                        raise _too_large(most)
+                    if not message.get("more_body", False):
+                        return b"".join(parts)
+        except TimeoutError:
+            raise ProblemError(
+                408, "timeout", "the body did not come in time", headers={"connection": "close"}
+            ) from None
+
+    async def _send_problem(self, error: Exception, answer: _Answer) -> None:
+        problem = problem_of(error)
+        if problem.status >= 500 and not isinstance(error, ProblemError):
+            _log.error("a request failed: %s", loggable(error), exc_info=error)
+        if answer.status != _Answer.NONE:
+            raise error  # half an answer: the connection is closed
+        response = Response(problem.body(), problem.status, problem.headers, media_type=MEDIA_TYPE)
+        await response({"type": "http"}, _nothing, answer)
+
+
+class _Answer:
+    """A `send` that knows the status, and waits only so long for a client that does not read."""
+
+    NONE = 0
+
+    def __init__(self, send: Send, seconds: float) -> None:
+        self._send = send
+        self._seconds = seconds
+        self.status = self.NONE
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = [*message.get("headers", ()), (b"x-content-type-options", b"nosniff")]
+            if not any(name == b"cache-control" for name, _ in headers):
+                headers.append((b"cache-control", b"no-store"))
+            message = {**message, "headers": headers}
+        async with asyncio.timeout(self._seconds):
+            await self._send(message)
+
+
+def document_of(scope: Scope, body: bytes) -> Any:
+    """A body of JSON, not too deep; None for any other."""
+    kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
+    if not body or kind not in ("application/json", "application/merge-patch+json"):
+        return None
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise ProblemError(400, "bad_request", "the body is no JSON") from None
+    if deeper_than(found, DEEPEST):
+        raise ProblemError(400, "bad_request", f"the body is nested over {DEEPEST} levels deep")
+    if more_than(found, MOST_VALUES):
+        raise ProblemError(413, "too_large", f"a body has at most {MOST_VALUES} values")
+    return found
+
+
+def _too_large(most: int) -> ProblemError:
+    return ProblemError(
+        413, "too_large", f"a body has at most {most} bytes", headers={"connection": "close"}
+    )
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """What gives the body that was read, and then what the client does."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replay
+
+
+async def _nothing() -> Message:
+    return {"type": "http.disconnect"}

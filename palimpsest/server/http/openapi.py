@@ -1,0 +1,141 @@
+"""The OpenAPI document, made of the models that check requests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from importlib.metadata import version
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import JsonSchemaMode
+
+from palimpsest.server.http.operations import Operation
+from palimpsest.server.problems import MEDIA_TYPE
+from palimpsest.server.typed_dicts import readable
+
+PLACE = "#/components/schemas/{model}"
+_PARAMETER = re.compile(r"{(\w+)}")
+JsonObject = dict[str, Any]
+
+PROBLEM: JsonObject = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "reason": {"type": ["string", "null"]},
+        "errors": {"type": "array", "items": {"type": "object"}},
+    },
+}
+
+
+def document(operations: Iterable[Operation]) -> JsonObject:
+    """OpenAPI 3.1 of some operations."""
+    wanted = [*operations]
+    schemas, parts = _schemas(wanted)
+    paths: dict[str, JsonObject] = {}
+    for operation in wanted:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _document_operation(
+            operation, schemas
+        )
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Palimpsest",
+            "version": version("palimpsest-memory"),
+            "description": "Memories of agents without duplicates; every merge can be taken back.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": {**parts, "Problem": PROBLEM},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    }
+
+
+Schemas = dict[tuple[str, JsonSchemaMode], JsonObject]
+
+
+def _schemas(operations: list[Operation]) -> tuple[Schemas, JsonObject]:
+    """Each operation's schemas by its name, and the parts that they refer to."""
+    wanted: list[tuple[tuple[str, str], JsonSchemaMode, TypeAdapter[Any]]] = []
+    for one in operations:
+        wanted.append(((one.name, "answer"), "serialization", TypeAdapter(readable(one.answer))))
+        wanted.append(((one.name, "query"), "validation", TypeAdapter(one.query)))
+        if one.body is not None:
+            wanted.append(((one.name, "body"), "validation", TypeAdapter(one.body)))
+    found, parts = TypeAdapter.json_schemas(wanted, ref_template=PLACE)
+    by_name: Any = {key: schema for (key, _), schema in found.items()}
+    return by_name, parts.get("$defs", {})
+
+
+def _document_operation(operation: Operation, schemas: Any) -> JsonObject:
+    documented: JsonObject = {
+        "operationId": operation.name,
+        "summary": operation.says,
+        "description": f"Needs the role `{operation.role}`.",
+        "parameters": [
+            *map(_in_path, _PARAMETER.findall(operation.path)),
+            *_in_query(operation),
+            *([_IDEMPOTENCY_KEY] if operation.writes else []),
+            *([_IF_MATCH] if operation.expects else []),
+        ],
+        "responses": {
+            "200": _content(
+                "What came of it.", "application/json", schemas[operation.name, "answer"]
+            ),
+            "default": _content("A problem.", MEDIA_TYPE, {"$ref": PLACE.format(model="Problem")}),
+        },
+    }
+    if operation.is_versioned:
+        documented["responses"]["200"]["headers"] = {"ETag": _ETAG}
+    if operation.body is not None:
+        body = _content("", "application/json", schemas[operation.name, "body"])
+        documented["requestBody"] = {
+            "required": operation.needs_body,
+            "content": body["content"],
+        }
+    return documented
+
+
+def _content(says: str, media_type: str, schema: JsonObject) -> JsonObject:
+    return {"description": says, "content": {media_type: {"schema": schema}}}
+
+
+def _in_path(name: str) -> JsonObject:
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+def _in_query(operation: Operation) -> list[JsonObject]:
+    schema = TypeAdapter(operation.query).json_schema(ref_template=PLACE)
+    return [
+        {"name": name, "in": "query", "required": name in schema.get("required", ()), "schema": one}
+        for name, one in schema.get("properties", {}).items()
+    ]
+
+
+_ETAG = {
+    "description": "The memory's `version`, in quotes.",
+    "required": True,
+    "schema": {"type": "string"},
+}
+
+_IF_MATCH = {
+    "name": "If-Match",
+    "in": "header",
+    "required": False,
+    "description": "The ETag that a read gave: 412 if the memory has changed since.",
+    "schema": {"type": "string"},
+}
+
+_IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "Your name for this request: asked again with it, it is done once.",
+    "schema": {"type": "string", "maxLength": 512},
+}

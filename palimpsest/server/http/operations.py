@@ -1,0 +1,198 @@
+"""An operation of the HTTP door: what OpenAPI says of it is what is checked and what runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+import orjson
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from palimpsest.api.asynchronous import AsyncPalimpsest
+from palimpsest.contracts.candidate import Name
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.model import Strict
+from palimpsest.process.output import plain
+from palimpsest.server.callers import Caller
+from palimpsest.server.gate import admitted
+from palimpsest.server.intents import Intents, digest_of_call
+from palimpsest.server.problems import ProblemError
+from palimpsest.settings.serve import Role
+
+OWNER = "/v1/owners/{owner}"
+MEMORIES = f"{OWNER}/memories"
+KEY_HEADER = "idempotency-key"
+IF_MATCH = "if-match"
+SOURCE = "http"
+
+
+class Nothing(Strict):
+    """No parameters."""
+
+
+class _Key(Strict):
+    """The header `Idempotency-Key`."""
+
+    key: Name | None
+
+
+_ETAG = re.compile(r'"([\x21\x23-\x7e]+)"')
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request to an operation, checked: its path's ids, its query and its body.
+
+    `asked` stands for all of it.
+    """
+
+    store: AsyncPalimpsest
+    caller: Caller
+    ids: dict[str, str]
+    query: Any
+    body: Any
+    key: str | None
+    asked: str
+
+    def intents(self) -> Intents:
+        """The owner's memories; a problem where the token is not for this owner."""
+        return Intents(
+            self.store,
+            self.caller,
+            self.ids["owner"],
+            source=SOURCE,
+            key=self.key,
+            asked=self.asked,
+        )
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One method of one resource. `answer` is the type of what `run` gives.
+
+    `writes`: a header `Idempotency-Key` names the request, and asked again it is done once. Where a
+    version can be expected, in the query or the body, `If-Match` says it, too.
+    """
+
+    name: str
+    method: str
+    path: str
+    says: str
+    answer: Any
+    run: Callable[[Call], Awaitable[Any]]
+    body: type[BaseModel] | None = None
+    query: type[BaseModel] = Nothing
+    role: Role = "agent"
+    writes: bool = False
+
+    @property
+    def needs_body(self) -> bool:
+        """Whether the body has a field that has to be there."""
+        fields = self.body.model_fields.values() if self.body else ()
+        return any(field.is_required() for field in fields)
+
+    @property
+    def expects(self) -> bool:
+        """Whether a version can be expected."""
+        return any("expect" in model.model_fields for model in (self.query, self.body) if model)
+
+    @property
+    def is_versioned(self) -> bool:
+        """Whether it reads one memory."""
+        return self.method == "GET" and "{memory}" in self.path
+
+    def route(self, store: AsyncPalimpsest) -> Route:
+        """The operation on a store."""
+
+        async def endpoint(request: Request) -> Response:
+            """Check role and owner before anything in the request, then run the operation."""
+            given = admitted(request)
+            given.caller.require_role(self.role)
+            ids = {name: unquote(value) for name, value in request.path_params.items()}
+            if "owner" in ids:
+                given.caller.require_owner(ids["owner"])
+            query = self.query.model_validate(_parameters(request))
+            body = self._understood(given.document)
+            version = self._version_in(request)
+            if version is not None:
+                query, body = _expecting(query, version), _expecting(body, version)
+            asked = Call(
+                store,
+                given.caller,
+                ids,
+                query,
+                body,
+                _Key(key=request.headers.get(KEY_HEADER)).key if self.writes else None,
+                digest_of_call(self.name, ids, query, body),
+            )
+            try:
+                answer = await self.run(asked)
+            except RefusedError as refused:
+                if version is None or refused.reason != "moved_on":
+                    raise
+                raise _precondition_failed(refused) from None
+            tag = {"etag": f'"{answer["version"]}"'} if self.is_versioned else None
+            return json_response(answer, tag)
+
+        return Route(self.path, endpoint, methods=[self.method])
+
+    def _understood(self, document: Any) -> Any:
+        if self.body is None:
+            return None
+        if document is None and not self.needs_body:
+            document = {}
+        if document is None:
+            raise ProblemError(
+                400, "bad_request", "the body should be JSON, with content-type application/json"
+            )
+        # As JSON, not as Python values: a time is a string there.
+        return self.body.model_validate_json(orjson.dumps(document))
+
+    def _version_in(self, request: Request) -> str | None:
+        """The version of the header `If-Match`; none for `*`, as what is not there is refused."""
+        said = request.headers.get(IF_MATCH, "*").strip()
+        if said == "*":
+            return None
+        if not self.expects:
+            detail = "this request cannot be made to depend on a version: leave If-Match out"
+            raise ProblemError(400, "bad_request", detail)
+        found = _ETAG.fullmatch(said)
+        if found is None:
+            detail = 'If-Match is the ETag of one memory, as it came: "…"'
+            raise ProblemError(400, "bad_request", detail)
+        return found[1]
+
+
+def _expecting(asked: Any, version: str) -> Any:
+    """A query or a body that expects this version; a problem if it expects another."""
+    if "expect" not in type(asked).model_fields:
+        return asked
+    if asked.expect not in (None, version):
+        raise ProblemError(422, "invalid", "If-Match and `expect` name different versions")
+    return asked.model_copy(update={"expect": version})
+
+
+def _precondition_failed(refused: RefusedError) -> ProblemError:
+    detail = f"{refused.detail}; read it again for its new ETag"
+    return ProblemError(412, "precondition_failed", detail, reason=refused.reason)
+
+
+def json_response(answer: Any, headers: Mapping[str, str] | None = None) -> Response:
+    """An answer as JSON."""
+    content = orjson.dumps(answer, default=plain)
+    return Response(content, headers=headers, media_type="application/json")
+
+
+def _parameters(request: Request) -> dict[str, str]:
+    """The query's parameters, each at most once."""
+    pairs = request.query_params.multi_items()
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ProblemError(422, "invalid", "a parameter is given twice")
+    return found

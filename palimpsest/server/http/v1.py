@@ -1,0 +1,77 @@
+"""The HTTP door `/v1`: an owner's memories and decisions, and the store's state."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from palimpsest.api.asynchronous import AsyncPalimpsest
+from palimpsest.contracts.answers import JsonObject
+from palimpsest.server import bodies
+from palimpsest.server.http import memory_operations, statement_operations
+from palimpsest.server.http.feed import Feeds
+from palimpsest.server.http.openapi import document
+from palimpsest.server.http.operations import OWNER, Call, Operation, json_response
+
+
+def routes(store: AsyncPalimpsest, feeds: Feeds) -> list[BaseRoute]:
+    """The routes of this door."""
+    operations = all_operations(feeds)
+    described = cache(lambda: document(operations))  # not at a start, which waits for it
+
+    async def openapi(_request: Request) -> Response:
+        return json_response(described())
+
+    return [
+        *(operation.route(store) for operation in operations),
+        Route("/v1/openapi.json", openapi, methods=["GET"]),
+    ]
+
+
+def all_operations(feeds: Feeds) -> list[Operation]:
+    """Every operation of this door."""
+
+    async def decisions(asked: Call) -> bodies.Feed:
+        asked.caller.require_owner(asked.ids["owner"])
+        query = asked.query
+        return await feeds.after(
+            asked.ids["owner"],
+            query.after,
+            limit=query.limit,
+            wait=query.wait,
+            positions=asked.caller.may_act_as("reviewer"),
+        )
+
+    return [
+        *memory_operations.OPERATIONS,
+        *statement_operations.OPERATIONS,
+        STATUS,
+        Operation(
+            "list_decisions",
+            "GET",
+            f"{OWNER}/decisions",
+            "The owner's decisions after the `next` of a page, oldest first; `wait` for more.",
+            bodies.Feed,
+            decisions,
+            query=bodies.FeedQuery,
+        ),
+    ]
+
+
+async def _status(asked: Call) -> JsonObject:
+    return await asked.store.status()
+
+
+STATUS = Operation(
+    "show_status",
+    "GET",
+    "/v1/status",
+    "Counts of the whole store, the log's position, and how far each projection lags.",
+    dict[str, Any],
+    _status,
+    role="operator",
+)

@@ -1,0 +1,583 @@
+"""What one caller may do with one owner's memories: the same behind every door.
+
+An id of another owner is unknown here, whatever it is an id of.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, TypeVar, cast
+from uuid import UUID, uuid5
+
+import orjson
+from pydantic import BaseModel
+
+from palimpsest.api.asynchronous import AsyncPalimpsest
+from palimpsest.api.store import Offer, Palimpsest
+from palimpsest.backends.requested import named_request, request_id
+from palimpsest.contracts.answers import (
+    Agreed,
+    Apart,
+    Checked,
+    Forgotten,
+    JsonObject,
+    Merged,
+    PutBack,
+    Restorations,
+    Session,
+    Undone,
+    Unmerged,
+    Updated,
+)
+from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.events import Again, AnyEvent, Retracted, Speaker
+from palimpsest.contracts.identity import candidate_id, decision_id_of, digest, event_id
+from palimpsest.contracts.requests import ForgetRequest
+from palimpsest.contracts.shown import Found, Happened, History, Page, ShownMemory
+from palimpsest.queries.find import By, Plan
+from palimpsest.queries.ids import SHORTEST, bare
+from palimpsest.queries.show import decision_id_of_or_none
+from palimpsest.server.callers import Caller
+from palimpsest.server.hiding import forgotten_texts, without
+from palimpsest.server.problems import ProblemError, not_found
+from palimpsest.streams.log.as_of import AsOf
+from palimpsest.streams.write.handlers.forget import FORGET
+from palimpsest.streams.write.inputs import OTHER_REQUEST, Submission
+
+REQUESTS = UUID("5b0c1c53-3f7e-5f0a-9a55-6f4f0e5b3c11")
+"""Where the ids of requests with a key are made: the same key is the same request."""
+
+WRITES = (
+    "add",
+    "update",
+    "undo",
+    "forget",
+    "forget_found",
+    "forget_all",
+    "restore",
+    "unmerge",
+    "reinstate",
+    "merge",
+    "separate",
+    "confirm",
+    "end_session",
+    "compact_session",
+)
+"""The kinds of requests with a key, each of which has an id of its own."""
+
+Answer = TypeVar("Answer")
+
+
+def other_request() -> RefusedError:
+    """Why a key is refused that asked for something else before."""
+    return RefusedError("id_conflict", OTHER_REQUEST.detail or "")
+
+
+class Intents:
+    """One owner's memories as a caller may see and change them.
+
+    It cannot be made where the caller's token is not for this owner: that is a problem.
+
+    `key` is the client's own name for what it asks: asked again with it, also after a crash, a
+    write is done once. The log knows it, not this process. `asked` stands for all that the client
+    asked with it: for something else the key is refused (`id_conflict`). `shows_forgotten`: a
+    person sees what was forgotten, too.
+    """
+
+    def __init__(
+        self,
+        store: AsyncPalimpsest,
+        caller: Caller,
+        owner_id: str,
+        *,
+        source: str,
+        key: str | None = None,
+        shows_forgotten: bool = True,
+        asked: str | None = None,
+    ) -> None:
+        caller.require_owner(owner_id)
+        self._shows_forgotten = shows_forgotten and caller.may_act_as("reviewer")
+        self._store = store
+        self._caller = caller
+        self.owner_id = owner_id
+        self._source = source
+        self._key = key
+        self._asked_for = asked
+
+    @property
+    def has_key(self) -> bool:
+        """Whether the client named its request."""
+        return self._key is not None
+
+    # -- memories ----------------------------------------------------------------------------------
+
+    async def add(self, memories: Sequence[Mapping[str, Any]]) -> builtins.list[JsonObject]:
+        """Offer memories; the outcome of each. InvalidInputError if one of them cannot be read.
+
+        RefusedError (`id_conflict`) where the key is known with another request.
+        """
+        rows = [self._candidate(memory, number) for number, memory in enumerate(memories)]
+        submission = None
+        if self._key is not None:
+            await self._store.call(self._require_same)
+            await self._store.call(self._require_as_many, len(rows))
+            submission = Submission(self._request_id("add"), self._asked_for or "", len(rows))
+        outcomes = await self._store.offer(Offer(rows, self._source, submission=submission))
+        if OTHER_REQUEST in outcomes:
+            raise other_request()
+        return [asdict(outcome) for outcome in outcomes]
+
+    def _candidate(self, memory: Mapping[str, Any], number: int) -> dict[str, Any]:
+        row = {**memory, "owner_id": self.owner_id}
+        if self._key is not None and row.get("id") is None:
+            row["id"] = f"{self._key}/{number}"
+        return row
+
+    async def search(
+        self, query: str, *, as_of: AsOf | None = None, **asked: Any
+    ) -> builtins.list[Any]:
+        """The memories nearest to a question; as of another time for a person alone."""
+        self._require_person_for(as_of)
+        return await self._store.recall(self.owner_id, query, as_of=as_of, **asked)
+
+    async def find(self, query: str, *, by: Sequence[By], k: int, namespace: str | None) -> Plan:
+        """Which memories are meant."""
+        plan = await self._store.find(self.owner_id, query, by=by, k=k, namespace=namespace)
+        self._without_positions(plan)
+        return plan
+
+    async def check(self, memory: Mapping[str, Any]) -> Checked:
+        """What would become of a memory; nothing is written."""
+        row = self._candidate(memory, 0)
+        return await self._asked(lambda store: store.check(row, source=self._source))
+
+    async def list(self, **wanted: Any) -> Page:
+        """A page of the owner's living memories, the latest first."""
+        return await self._store.list(self.owner_id, **wanted)
+
+    async def get(self, memory_id: str) -> Found:
+        """Today's memory of any id; what was forgotten is nothing to an agent."""
+        found = await self._with(memory_id, lambda store, own: store.get(own))
+        if found["state"] == "retracted" and not self._shows_forgotten:
+            raise not_found()
+        return found
+
+    async def history(self, memory_id: str) -> History:
+        """Every event of a memory; of one that was forgotten, an agent sees no texts."""
+        found = await self._with(memory_id, lambda store, own: store.history(own))
+        self._without_positions(*found["events"])
+        if found["state"] == "retracted" and not self._shows_forgotten:
+            return _without_texts(found)
+        return found
+
+    async def show(self, memory_id: str, *, as_of: AsOf | None = None) -> ShownMemory:
+        """A memory with every member, by any member's id; a forgotten one is none to an agent."""
+        self._require_person_for(as_of)
+        if as_of is None:
+            await self.get(memory_id)
+        shown = await self._with(memory_id, lambda store, own: store.show(own, as_of=as_of))
+        self._without_positions(*shown["timeline"])
+        return shown
+
+    async def end_session(self, session_id: str) -> Session:
+        """A conversation ended: its memories are consolidated, where the policy says so."""
+        ended = await self._asked(
+            lambda store: store.end_session(self.owner_id, session_id), write="end_session"
+        )
+        return cast("Session", ended)
+
+    async def compact_session(self, session_id: str) -> Session:
+        """A conversation was compacted: what it stated is no longer left out of its searches."""
+        noted = await self._asked(
+            lambda store: store.compact_session(self.owner_id, session_id), write="compact_session"
+        )
+        return cast("Session", noted)
+
+    # -- changing and forgetting -------------------------------------------------------------------
+
+    async def update(self, memory_id: str, text: str, *, dry_run: bool, **more: Any) -> Updated:
+        """Have a memory say another text; what a person says of it, an agent does not take back."""
+        return await self._with(
+            memory_id,
+            lambda store, own: store.update(
+                own,
+                text,
+                by=self._speaker,
+                owner_id=self.owner_id,
+                source=self._source,
+                actor=self._caller.name,
+                dry_run=dry_run,
+                **more,
+            ),
+            write="update",
+        )
+
+    async def undo(self, some_id: str, *, dry_run: bool, because: str | None) -> Undone:
+        """Take an update back, named by its decision or candidate; or the last one of a memory."""
+        return await self._with(
+            some_id,
+            lambda store, own: store.undo(
+                own,
+                by=self._speaker,
+                owner_id=self.owner_id,
+                actor=self._caller.name,
+                because=because,
+                dry_run=dry_run,
+            ),
+            write="undo",
+        )
+
+    async def undo_any(self, some_id: str, *, dry_run: bool, because: str | None) -> JsonObject:
+        """Take back what an id names: a join by its decision, with its consequences; or an update.
+
+        A memory's id, or a candidate's, means the memory's last update. The name of a forgetting
+        brings back what it took.
+        """
+        if await self._store.call(_is_forgetting, some_id):
+            back = await self.restore(some_id, dry_run=dry_run, because=because)
+            return cast("JsonObject", back)
+        shown = await self._undoing(some_id, because)
+        if shown is None:
+            target = {"decision_id": some_id}
+            out = await self.unmerge(target, dry_run=dry_run, consequences=True, because=because)
+            return cast("JsonObject", out)
+        if not dry_run:
+            shown = await self.undo(some_id, dry_run=False, because=because)
+        return cast("JsonObject", shown)
+
+    async def _undoing(self, some_id: str, because: str | None) -> Undone | None:
+        """What taking an update back would do, or did; None where there is none to take back.
+
+        What was no update when it was first asked is none when it is asked again.
+        """
+        if await self.was_asked("unmerge"):
+            return None
+        try:
+            return await self.undo(some_id, dry_run=True, because=because)
+        except RefusedError as refused:
+            if refused.reason != "no_update":
+                raise
+            return None
+
+    async def forget(
+        self,
+        memory_id: str,
+        *,
+        because: str | None,
+        expect: str | None = None,
+        dry_run: bool = False,
+    ) -> Forgotten:
+        """Forget a memory with all its wordings; `restore` of what it says brings that back."""
+        how = {**self._forgetting(because), "expect": expect, "dry_run": dry_run}
+        return await self._with(
+            memory_id, lambda store, own: store.forget(own, **how), write="forget"
+        )
+
+    async def forget_found(
+        self,
+        memory_ids: Sequence[str],
+        *,
+        token: str | None,
+        again: Again | None,
+        because: str | None,
+        dry_run: bool = False,
+    ) -> Forgotten:
+        """Forget memories at once: RefusedError (`moved_on`) if the `token` does not cover them."""
+
+        def forgotten(store: Palimpsest) -> Forgotten:
+            ids = [own_id(store, self.owner_id, one) for one in memory_ids]
+            return self._forget(store, ids, because, expect=token, again=again, dry_run=dry_run)
+
+        return await self._asked(forgotten, write="forget_found")
+
+    async def forget_all(
+        self, *, expect: str | None, dry_run: bool, because: str | None
+    ) -> Forgotten | None:
+        """Forget all living memories of the owner, as they were `expected`; None where none is."""
+
+        def forgotten(store: Palimpsest) -> Forgotten | None:
+            ids = _all_ids(store, self.owner_id)
+            if not ids and (dry_run or self._key is None):
+                return None
+            return self._forget(store, ids, because, expect=expect, dry_run=dry_run)
+
+        return await self._asked(forgotten, write="forget_all")
+
+    def _forget(
+        self, store: Palimpsest, ids: Sequence[str], because: str | None, **how: Any
+    ) -> Forgotten:
+        """Forget memories; where there are none, that is recorded as what the key has asked for."""
+        how |= self._forgetting(because)
+        if ids:
+            return store.forget(ids, **how)
+        rank = how.pop("by")
+        request = ForgetRequest(request_id=request_id(), memory_ids=(), rank=rank, **how)
+        return cast("Forgotten", store.gateway.ask(request))
+
+    def _forgetting(self, because: str | None) -> dict[str, Any]:
+        return {
+            "by": self._speaker,
+            "owner_id": self.owner_id,
+            "actor": self._caller.name,
+            "because": because,
+        }
+
+    async def restore(
+        self, forgotten: str, *, because: str | None, dry_run: bool = False
+    ) -> Restorations:
+        """Bring back all that was forgotten at once, by the name that `forget` gave.
+
+        An agent may do so with what it has forgotten itself: else RefusedError (`outranked`).
+        """
+
+        def restored(store: Palimpsest) -> Restorations:
+            forgetting = require_own_forgetting(store, self.owner_id, forgotten)
+            if not self._caller.may_act_as("reviewer"):
+                self._require_mine(forgetting)
+            return store.restore(
+                forgotten=forgotten, actor=self._caller.name, because=because, dry_run=dry_run
+            )
+
+        return await self._asked(restored, write="restore")
+
+    def _require_mine(self, forgetting: Retracted) -> None:
+        data = forgetting.data
+        if (data.speaker, data.actor) != ("agent", self._caller.name):
+            raise RefusedError("outranked", "somebody else forgot it: a person can bring it back")
+
+    @property
+    def _speaker(self) -> Speaker:
+        return "person" if self._caller.may_act_as("reviewer") else "agent"
+
+    # -- taking back -------------------------------------------------------------------------------
+
+    async def unmerge(
+        self, target: Mapping[str, str], *, dry_run: bool, consequences: bool, because: str | None
+    ) -> Unmerged:
+        """Take joins out, named by one of `decision_id`, `candidate_id` and `memory_id`."""
+        [(kind, some_id)] = target.items()
+
+        def taken(store: Palimpsest, own: str) -> Unmerged:
+            """The un-merge, by an id that is the owner's."""
+            names = {"decision_id": None, "candidate_id": None, "memory_id": None, kind: own}
+            return store.unmerge(
+                **names,
+                dry_run=dry_run,
+                with_consequences=consequences,
+                by=self._speaker,
+                actor=self._caller.name,
+                because=because,
+            )
+
+        return await self._with(some_id, taken, write="unmerge")
+
+    async def reinstate(self, decision_id: str, *, dry_run: bool, because: str | None) -> PutBack:
+        """Take a reversal back."""
+        return await self._with(
+            decision_id,
+            lambda store, own: store.reinstate(
+                own,
+                dry_run=dry_run,
+                by=self._speaker,
+                actor=self._caller.name,
+                because=because,
+            ),
+            write="reinstate",
+        )
+
+    # -- what a person says ------------------------------------------------------------------------
+
+    async def merge(self, a: str, b: str, *, face: str | None, because: str | None) -> Merged:
+        """Say that two candidates are the same."""
+        self._caller.require_role("reviewer")
+
+        def merged(store: Palimpsest) -> Merged:
+            own = [own_id(store, self.owner_id, one) for one in (a, b)]
+            wins = None if face is None else own_id(store, self.owner_id, face)
+            return store.merge(*own, face=wins, actor=self._caller.name, because=because)
+
+        return await self._asked(merged, write="merge")
+
+    async def separate(self, a: str, b: str, *, because: str | None) -> Apart:
+        """Say that two candidates are not the same."""
+        self._caller.require_role("reviewer")
+
+        def separated(store: Palimpsest) -> Apart:
+            own = [own_id(store, self.owner_id, one) for one in (a, b)]
+            return store.separate(*own, actor=self._caller.name, because=because)
+
+        return await self._asked(separated, write="separate")
+
+    async def confirm(self, decision_id: str, *, because: str | None) -> Agreed:
+        """Agree with a decision."""
+        self._caller.require_role("reviewer")
+        return await self._with(
+            decision_id,
+            lambda store, own: store.confirm(own, actor=self._caller.name, because=because),
+            write="confirm",
+        )
+
+    # -- how it asks -------------------------------------------------------------------------------
+
+    def _without_positions(self, *answers: Plan | Happened) -> None:
+        """Leave out positions for an agent: they tell how much other owners did."""
+        if not self._caller.may_act_as("reviewer"):
+            for answer in answers:
+                answer.pop("position", None)
+
+    def _require_person_for(self, as_of: AsOf | None) -> None:
+        """Agents do not see in the past what was forgotten since."""
+        if as_of is not None:
+            self._caller.require_role("reviewer")
+
+    async def _with(
+        self, some_id: str, ask: Callable[[Palimpsest, str], Answer], write: str | None = None
+    ) -> Answer:
+        """As `_asked`, about something of this owner."""
+        return await self._asked(
+            lambda store: ask(store, own_id(store, self.owner_id, some_id)), write
+        )
+
+    async def was_asked(self, write: str) -> bool:
+        """Whether a write of this kind with the key came before."""
+        if self._key is None:
+            return False
+        return bool(await self._store.call(lambda store: self._recorded(store, write)))
+
+    async def _asked(self, ask: Callable[[Palimpsest], Answer], write: str | None = None) -> Answer:
+        """What the store answers; a `write` with a key is a request with an id of its own."""
+        if write is None or self._key is None:
+            return await self._store.call(self._as_seen, ask)
+        name = self._request_id(write)
+
+        def asked(store: Palimpsest) -> Answer:
+            self._require_same(store)
+            if self._recorded(store, write):
+                return self._as_seen(
+                    store, lambda store: cast("Answer", store.gateway.answered(name))
+                )
+            self._require_as_many(store, 0)
+            with named_request(name, self._asked_for):
+                return self._as_seen(store, ask)
+
+        return await self._store.call(asked)
+
+    def _request_id(self, write: str) -> str:
+        return str(uuid5(REQUESTS, "\n".join((self.owner_id, write, self._key or ""))))
+
+    def _recorded(self, store: Palimpsest, write: str) -> builtins.list[AnyEvent]:
+        """What the log has of a write with the key."""
+        recorded = store.gateway.log.of_request(self._request_id(write))
+        return [one.event for one in recorded]
+
+    def _require_same(self, store: Palimpsest) -> None:
+        """RefusedError where a request with the key asked for something else."""
+        known = (one for write in WRITES for one in self._recorded(store, write))
+        if any(one.requestdigest != self._asked_for for one in known):
+            raise other_request()
+
+    def _require_as_many(self, store: Palimpsest, count: int) -> None:
+        """RefusedError where the key is known with more memories than these."""
+        beyond = candidate_id(self.owner_id, self._source, f"{self._key}/{count}")
+        if store.gateway.log.owner_of(decision_id_of(beyond)) is not None:
+            raise other_request()
+
+    def _as_seen(self, store: Palimpsest, ask: Callable[[Palimpsest], Answer]) -> Answer:
+        """An answer as the caller may see it: an agent sees no text that was forgotten."""
+        answer = ask(store)
+        if self._shows_forgotten:
+            return answer
+        ledger = store.gateway.ledger(self.owner_id, however_large=True)
+        assert ledger is not None, "asked for however large"
+        return without(answer, forgotten_texts(ledger))
+
+
+def digest_of_call(*asked: object) -> str:
+    """32 hex digits that stand for what a client asks, in words or as models."""
+    return digest(orjson.dumps(asked, default=_said, option=orjson.OPT_SORT_KEYS))[:32]
+
+
+def _said(model: BaseModel) -> JsonObject:
+    return model.model_dump(mode="json", exclude_defaults=True)
+
+
+def own_id(store: Palimpsest, owner_id: str, some_id: str) -> str:
+    """An id of this owner's, also by its URN or its beginning; a problem for any other."""
+    found: str = bare(store.gateway, some_id)
+    if _BEGINNING.fullmatch(found):
+        found = _full_id(store, owner_id, found)
+    log = store.gateway.log
+    owners = {log.owner_of(one) for one in (decision_id_of_or_none(found), found)}
+    if owners - {None} != {owner_id}:
+        raise not_found()
+    return found
+
+
+_BEGINNING = re.compile(rf"[0-9a-f][0-9a-f-]{{{SHORTEST - 1},34}}")
+
+
+def _full_id(store: Palimpsest, owner_id: str, beginning: str) -> str:
+    """The owner's only candidate or decision whose id begins so; a problem if there is none."""
+    ledger = store.gateway.ledger(owner_id, however_large=True)
+    assert ledger is not None, "asked for however large"
+    found = [
+        one
+        for ids in (ledger.entries, ledger.decisions, ledger.edges)
+        for one in ids
+        if one.startswith(beginning)
+    ]
+    if not found:
+        raise not_found()
+    if len({*found}) > 1:
+        raise UsageError("several ids of this owner begin so: give more of it")
+    return found[0]
+
+
+def require_own_forgetting(store: Palimpsest, owner_id: str, forgotten: str) -> Retracted:
+    """The first event of a forgetting of this owner's; a problem if this is no name of one."""
+    recorded = store.gateway.log.find(_first_event_of(forgotten))
+    event = recorded.event if recorded else None
+    if not isinstance(event, Retracted) or event.owner_id != owner_id:
+        raise not_found()
+    return event
+
+
+def _first_event_of(forgotten: str) -> str:
+    """The id of the first event of a forgetting, by its name; a problem for what can be no name."""
+    try:
+        return event_id(event_id(forgotten, FORGET), "0")
+    except ValueError:
+        raise not_found() from None
+
+
+def _is_forgetting(store: Palimpsest, some_id: str) -> bool:
+    try:
+        return store.gateway.log.owner_of(_first_event_of(some_id)) is not None
+    except ProblemError:
+        return False
+
+
+MOST_LISTED = 1_000
+
+
+def _all_ids(store: Palimpsest, owner_id: str) -> builtins.list[str]:
+    """The ids of all living memories of an owner."""
+    ids: builtins.list[str] = []
+    after: str | None = None
+    while True:
+        page = store.list(owner_id, limit=MOST_LISTED, after=after, former=True)
+        ids += [memory["memory_id"] for memory in page["memories"]]
+        after = page["next"]
+        if after is None:
+            return ids
+
+
+TEXTS = ("text", "face", "reasoning")
+
+
+def _without_texts(history: History) -> History:
+    events = [{k: v for k, v in one.items() if k not in TEXTS} for one in history["events"]]
+    return {**history, "face": "", "events": cast("builtins.list[Happened]", events)}

@@ -1,0 +1,1 @@
+"""MCP: the tools of an agent, over HTTP and over standard input."""

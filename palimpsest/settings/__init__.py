@@ -1,0 +1,1 @@
+"""Settings: of the command line, the server and the schedule. Nothing here opens a store."""

@@ -1,0 +1,118 @@
+"""Settings: what the command line did not say, from PALIMPSEST_* and ./palimpsest.toml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.settings.namespaced import DedupSettings
+from palimpsest.settings.schedule import Schedule
+from palimpsest.settings.serve import ServeSettings
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.judge.settings import JudgeSettings
+
+SETTINGS_FILE = "palimpsest.toml"
+DEFAULT_STORE = Path(".palimpsest")
+
+
+def _no_blank(store: object) -> object:
+    if isinstance(store, str) and not store.strip():
+        raise ValueError("is blank: `.` is this folder")
+    return store
+
+
+class Settings(BaseSettings):
+    """Each is looked for in the environment (`PALIMPSEST_STORE`), then in ./palimpsest.toml.
+
+    `policy`, `engine` and `model` are for a new store; None means the store's own default. `actor`
+    is recorded with what a person says. `instance`, `standby` and `letters_per_minute` are a
+    worker's, `data` is the folder of a worker or a verifier, and `web_port` where a worker or a
+    projector has pages. `kafka` is a cluster, each part of it a variable of its own
+    (`PALIMPSEST_KAFKA_BOOTSTRAP`) or a key of the table `[kafka]`; `judge` likewise: how its
+    service is asked; `schedule`: when batch runs and reviews are due; and `serve`: where a server
+    listens, and for whom. `dedup` are numbers of the preset `namespaced`, for when it is put in
+    force.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="PALIMPSEST_",
+        env_nested_delimiter="_",
+        env_nested_max_split=1,
+        env_ignore_empty=True,
+        toml_file=SETTINGS_FILE,
+        extra="forbid",
+        frozen=True,
+    )
+
+    store: Annotated[Path, BeforeValidator(_no_blank)] = DEFAULT_STORE
+    policy: str | None = None
+    engine: Literal["onnx", "sentence-transformers", "none"] | None = None
+    model: str | None = None
+    actor: str | None = None
+    instance: str | None = None
+    standby: bool = False
+    data: Path | None = None
+    web_port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    letters_per_minute: Annotated[int, Field(ge=0)] | None = None
+    kafka: Connection | None = None
+    judge: JudgeSettings = JudgeSettings()
+    dedup: DedupSettings = DedupSettings()
+    schedule: Schedule = Schedule()
+    serve: ServeSettings = ServeSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's signature
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's signature
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The command line wins over the environment, and that over the file."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    def over(self, **given: Any) -> Self:
+        """These settings, and before them what a command's own options said."""
+        return self.model_copy(update={k: v for k, v in given.items() if v is not None})
+
+    def opening(self) -> dict[str, Any]:
+        """What is set of how a store is opened, as keyword arguments."""
+        options = self.model_dump(include={"engine", "model"}, exclude_none=True)
+        return (
+            options if self.policy is None else options | {"policy": self.dedup.load(self.policy)}
+        )
+
+
+def read_settings(**given: Any) -> Settings:
+    """The settings, what the command line said before all; UsageError for wrong ones."""
+    try:
+        return Settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        wrong = (f"{_place(one['loc'])}: {_plainly(one['msg'])}" for one in error.errors())
+        raise UsageError(
+            f"settings, by an option, PALIMPSEST_* or {SETTINGS_FILE}: {'; '.join(wrong)}"
+        ) from None
+    except SettingsError as error:
+        raise UsageError(f"settings, by a PALIMPSEST_* that is no JSON: {error}") from None
+    except ValueError as error:
+        raise UsageError(f"{SETTINGS_FILE} is not TOML: {error}") from None
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in location)
+
+
+def _plainly(message: str) -> str:
+    """Without what pydantic puts before a sentence of ours."""
+    return message.removeprefix("Value error, ")

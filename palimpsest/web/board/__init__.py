@@ -1,0 +1,1 @@
+"""The board that people review pairs at."""

@@ -1,0 +1,197 @@
+"""What a person's answer about a pair records in the log, and what takes exactly that back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from palimpsest.api.store import Attribution, Palimpsest
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.separations import separation, statement_on
+from palimpsest.streams.core.version import versions_of
+from palimpsest.web.board.waiting import Pair
+
+Choice = Literal["same", "different", "newer", "former"]
+CHOICES: tuple[Choice, ...] = get_args(Choice)
+LABELS: dict[Choice, str] = {
+    "same": "the same",
+    "different": "different",
+    "newer": "the newer replaces the older",
+    "former": "the newer is a former value",
+}
+MOVED_ON = "moved_on"
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A pair in its owner's ledger: `newer` is the candidate that was decided on."""
+
+    ledger: Ledger
+    newer: Entry
+    older: Entry
+
+    @property
+    def version(self) -> str:
+        """The version of both memories: an answer is about these."""
+        return versions_of({one.memory.id: one.memory for one in (self.older, self.newer)}.values())
+
+
+TakeBack = Callable[[Palimpsest], object]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer that was given, with why, and what takes exactly it back."""
+
+    pair: Pair
+    word: Choice
+    because: str | None
+    take_back: TakeBack
+
+
+def sides(store: Palimpsest, pair: Pair) -> Sides | None:
+    """The pair as the log has it now; None where it waits no more."""
+    ledger = _ledger(store, pair)
+    newer = ledger.entries.get(pair.candidate_id)
+    older = ledger.entries.get(pair.existing_id)
+    if newer is None or older is None or not _waits(ledger, pair, newer, older):
+        return None
+    return Sides(ledger, newer, older)
+
+
+def _waits(ledger: Ledger, pair: Pair, newer: Entry, older: Entry) -> bool:
+    if pair.waits_as == "forgotten":
+        waits = newer.forgotten is not None and newer.forgotten.waits
+        return waits and pair.decision_id not in ledger.reviews
+    if separation(ledger, newer, older) is not None:
+        return False
+    if pair.waits_as == "pending":
+        waits = older.id in newer.open or newer.held == older.id
+        return waits and newer.living and older.living
+    if not (newer.text_lives and older.text_lives):
+        return False
+    edge = ledger.edges.get(pair.decision_id)
+    return edge is not None and edge.standing and pair.decision_id not in ledger.reviews
+
+
+def give(
+    store: Palimpsest, pair: Pair, word: Choice, version: str, actor: str, because: str | None
+) -> Answer:
+    """Write an answer about a pair as it was shown; RefusedError where that is no more."""
+    found = sides(store, pair)
+    if found is None:
+        raise RefusedError("not_waiting", "this pair was settled meanwhile")
+    if found.version != version:
+        raise RefusedError(MOVED_ON, "its memories have changed since it was shown: look again")
+    who: Attribution = {"actor": actor, "because": because}
+    if pair.waits_as == "forgotten":
+        return Answer(pair, word, because, _let_in_or_not(store, pair, word, who))
+    if word == "different":
+        return Answer(pair, word, because, _part(store, pair, who))
+    return _unite(store, found, pair, word, who)
+
+
+def _let_in_or_not(store: Palimpsest, pair: Pair, word: Choice, who: Attribution) -> TakeBack:
+    """The same as what was forgotten stays out; what is different is let in, apart from it."""
+    if word not in ("same", "different"):
+        raise RefusedError("forgotten", "say `same`, to leave it out, or `different`, to let it in")
+    about = pair.decision_id, pair.existing_id
+    if word == "different":
+        store.review_different(*about, **who)
+    else:
+        store.review_same(*about, **who)
+
+    def take_back(again: Palimpsest) -> None:
+        """Forget the candidate again, if it is still alone."""
+        if word == "same":
+            raise RefusedError("confirmed", "that it stays out is confirmed: restore its memory")
+        newer = _ledger(again, pair).entries[pair.candidate_id]
+        if len(newer.memory.members) > 1:
+            raise RefusedError(
+                "one_memory", "others have joined it since it was let in: forget it on its page"
+            )
+        again.forget([pair.candidate_id], again="ask", by="person", actor=who["actor"])
+
+    return take_back
+
+
+def _part(store: Palimpsest, pair: Pair, who: Attribution) -> TakeBack:
+    """Nothing automatic unites them again."""
+    if pair.waits_as == "pending":
+        store.separate(pair.existing_id, pair.candidate_id, **who)
+    else:
+        store.unmerge(decision_id=pair.decision_id, by="person", **who)
+    ledger = _ledger(store, pair)
+    apart = separation(ledger, *_ends(ledger, pair))
+    assert apart is not None, "this answer has separated them"
+    return together_again(pair, who["actor"], apart.event_id)
+
+
+def together_again(pair: Pair, actor: str | None, said_by: str) -> TakeBack:
+    """What takes *different* back, the event `said_by`: it is withdrawn, or the join put back."""
+
+    def take_back(again: Palimpsest) -> None:
+        """Unite the two again, if this answer is what keeps them apart."""
+        ledger = _ledger(again, pair)
+        apart = separation(ledger, *_ends(ledger, pair))
+        if apart is None or apart.event_id != said_by:
+            raise _holds_no_more()
+        if pair.waits_as == "pending":
+            again.withdraw(pair.existing_id, pair.candidate_id, actor=actor)
+        else:
+            again.reinstate(pair.decision_id, by="person", actor=actor)
+
+    return take_back
+
+
+def _holds_no_more() -> RefusedError:
+    return RefusedError("overtaken", "something else was said of the two since")
+
+
+def _ledger(store: Palimpsest, pair: Pair) -> Ledger:
+    ledger = store.gateway.ledger(pair.owner_id, however_large=True)
+    assert ledger is not None, "of any size"
+    return ledger
+
+
+def _ends(ledger: Ledger, pair: Pair) -> tuple[Entry, Entry]:
+    return ledger.entries[pair.candidate_id], ledger.entries[pair.existing_id]
+
+
+def _unite(store: Palimpsest, found: Sides, pair: Pair, word: Choice, who: Attribution) -> Answer:
+    """Join them, or agree with their join; of two values one speaks, and the other is former."""
+    first, last = sorted((found.newer, found.older), key=lambda one: one.place)
+    face = {"newer": last.id, "former": first.id}.get(word)
+    stands = pair.waits_as != "pending"
+    merged_by = None
+    if face is not None or not stands:
+        merged_by = store.merge(first.id, last.id, face=face, **who)["decision_id"]
+    if stands:
+        store.confirm(pair.decision_id, **who)
+    return Answer(pair, word, who["because"], undone(pair, who["actor"], merged_by))
+
+
+def undone(pair: Pair, actor: str | None, merged_by: str | None) -> TakeBack:
+    """What takes an answer back that the two are one memory.
+
+    A merge is withdrawn; a join that was agreed with is reinstated, and waits again.
+    """
+
+    def take_back(again: Palimpsest) -> None:
+        """Take the merge and the confirmation back, if both still hold."""
+        ledger = _ledger(again, pair)
+        if merged_by is not None:
+            said = statement_on(ledger, pair.candidate_id, pair.existing_id)
+            if said is None or said.event_id != merged_by:
+                raise _holds_no_more()
+        if pair.waits_as != "pending" and ledger.reviews.get(pair.decision_id) != "confirmed":
+            raise _holds_no_more()
+        if merged_by is not None:
+            again.withdraw(pair.existing_id, pair.candidate_id, actor=actor)
+        if pair.waits_as != "pending":
+            again.unmerge(decision_id=pair.decision_id, by="person", actor=actor)
+            again.reinstate(pair.decision_id, by="person", actor=actor)
+
+    return take_back

@@ -1,0 +1,351 @@
+"""The board that people review at: who looks at which pair, what they skipped and answered."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from palimpsest.api.asynchronous import AsyncPalimpsest
+from palimpsest.api.store import Palimpsest
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.process.logs import loggable
+from palimpsest.projections.duckdb.activity import PairStatement, latest_statements
+from palimpsest.server.callers import Caller
+from palimpsest.server.problems import not_found
+from palimpsest.web.board.answers import LABELS, Answer, Choice, give, sides
+from palimpsest.web.board.pictures import hangs, picture
+from palimpsest.web.board.remembering import answers, by_name
+from palimpsest.web.board.waiting import Key, Leases, Pair, Waiting, Wanted, read_pairs
+from palimpsest.web.rendering import excerpt
+from palimpsest.web.sessions import MOST_SESSIONS, Session
+
+_log = logging.getLogger(__name__)
+
+REFRESH_SECONDS = 60.0
+"""How old the queue may be while the log has moved on."""
+REFRESH_SHARE = 0.02
+"""Of the time, for reading it again: in a large store that takes seconds."""
+PATIENCE_SECONDS = 0.25
+"""For the queue to be read: a page is shown without it after that, and asks again."""
+MOST_WORDS = 40
+"""Words of one person that are read for their last answers: some were taken back since."""
+MOST_ANSWERS = 10
+"""Answers of one person that can be taken back from the board; older ones from a memory's page."""
+
+NOTHING_TO_UNDO = "There is nothing to take back."
+NO_SUCH_ANSWER = "That is not among your last answers any more."
+
+
+class Given(NamedTuple):
+    """A person's answer, with a number of its own; `texts` are the older one and the newer one.
+
+    Only the beginning of a long text is kept.
+    """
+
+    number: int
+    answer: Answer
+    texts: tuple[str, str]
+
+
+@dataclass
+class Person:
+    """What the server knows of one session: nothing of it waits in the browser.
+
+    `nothing_since`: how often the queue had been read, or begun to be, when nothing was left.
+    `remembers`: whether their answers of before have been looked up. `failed`: whether the notice
+    says that the last key did not do what it says, so that those after it were pressed in vain.
+    """
+
+    skipped: set[Key] = field(default_factory=set)
+    answers: deque[Given] = field(default_factory=lambda: deque(maxlen=MOST_ANSWERS))
+    given: int = 0
+    shown: dict[Wanted, Pair] = field(default_factory=dict)
+    notice: str = ""
+    failed: bool = False
+    nothing_since: int | None = None
+    remembers: bool = False
+
+    def tell(self, notice: str, *, failed: bool = False) -> None:
+        """Have the next page say what came of a key."""
+        self.notice, self.failed = notice, failed
+
+    def note(self, answer: Answer, texts: tuple[str, str]) -> None:
+        """Keep an answer, by a number of its own."""
+        self.given += 1
+        self.answers.append(Given(self.given, answer, texts))
+
+    def take(self, number: int | None) -> Given | None:
+        """The answer of a number, or the latest; None where there is no such one."""
+        found = (one for one in reversed(self.answers) if number in (None, one.number))
+        return next(found, None)
+
+
+class ReviewBoard:
+    """One for a server. `now` gives seconds that only grow."""
+
+    def __init__(self, store: AsyncPalimpsest, now: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._now = now
+        self._waiting = Waiting()
+        self._read_again_at = float("-inf")
+        self._begun = self._read_through = 0
+        self._aside: asyncio.Task[None] | None = None
+        self.leases = Leases(now)
+        self._people: OrderedDict[str, Person] = OrderedDict()
+        self._latest_statements: Mapping[str, list[PairStatement]] = {}
+
+    def person(self, session: Session) -> Person:
+        """What is known of a session."""
+        known = self._people.setdefault(session.csrf, Person())
+        self._people.move_to_end(session.csrf)
+        if len(self._people) > MOST_SESSIONS:
+            self._people.popitem(last=False)
+        return known
+
+    def leave(self, session: Session) -> None:
+        """Forget a session that ends: what it was shown is for others."""
+        self._people.pop(session.csrf, None)
+        self.leases.release_all(session.csrf)
+
+    # -- the queue ---------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Have the queue read, aside, so that the first page need not wait for it."""
+        if self._now() > self._read_again_at:
+            self._read_aside()
+
+    def end(self) -> None:
+        """Read no more."""
+        if self._aside is not None:
+            self._aside.cancel()
+
+    def _read_aside(self) -> asyncio.Task[None]:
+        if self._aside is None:
+            self._aside = asyncio.create_task(self._read())
+            self._aside.add_done_callback(self._done)
+        return self._aside
+
+    def _done(self, reading: asyncio.Task[None]) -> None:
+        self._aside = None
+        error = None if reading.cancelled() else reading.exception()
+        if error is not None:  # it is tried again in a minute
+            _log.warning("the review queue cannot be read: %s", loggable(error))
+
+    async def _read(self) -> None:
+        self._begun += 1
+        number, begun, position = self._begun, self._now(), await self._store.position()
+        self._read_again_at = begun + REFRESH_SECONDS
+        if position != self._waiting.position:
+            await self._store.call(lambda store: store.gateway.refresh())
+            projections = self._store.store.gateway.projections
+            self._latest_statements = by_name(
+                await asyncio.to_thread(latest_statements, projections, MOST_WORDS)
+            )
+            pairs = await asyncio.to_thread(read_pairs, projections)
+            self._waiting = await asyncio.to_thread(Waiting, pairs, position)
+            took = self._now() - begun
+            self._read_again_at = begun + max(REFRESH_SECONDS, took / REFRESH_SHARE)
+            self.leases.drop_expired()
+        self._read_through = number
+
+    async def _patiently(self, enough: Callable[[], bool]) -> bool:
+        """Have the queue read until it is enough, and wait for that a moment; whether it is."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while not enough():
+                    await asyncio.shield(self._read_aside())
+        return enough()
+
+    async def next(self, session: Session, wanted: Wanted) -> dict[str, Any]:
+        """What the board shows a person now: a pair, held for them, or that none is left.
+
+        `reading` says that the queue is still being read, and that the page has to ask again.
+        """
+        self.begin()
+        was_read = await self._patiently(lambda: self._waiting.position >= 0)
+        shown = await self._store.call(self._next, session, wanted)
+        if was_read and shown["pair"] is None:
+            was_read = await self._looked_again(self.person(session))
+            shown = await self._store.call(self._next, session, wanted)
+        person = self.person(session)
+        shown_pair = {**shown, "reading": not was_read}
+        shown_pair |= {"notice": person.notice, "failed": person.failed}
+        if was_read:  # else the page asks again at once, and says the same
+            person.nothing_since = None
+            person.tell("")
+        return shown_pair
+
+    async def _looked_again(self, person: Person) -> bool:
+        """Whether the queue was read since nothing was left: once, however much is written."""
+        if person.nothing_since is None:
+            person.nothing_since = self._begun
+        since = person.nothing_since
+        return await self._patiently(lambda: self._read_through > since)
+
+    def _next(self, store: Palimpsest, session: Session, wanted: Wanted) -> dict[str, Any]:
+        person, caller = self.person(session), session.caller
+        self._remember(store, person, caller)
+        shown_pair: dict[str, Any] = {"pair": None, "hangs": None}
+        # A page may be loaded again, and what was taken back need not be in the queue.
+        held = [person.shown[wanted]] if wanted in person.shown else []
+        for pair in [*held, *self._waiting.open(caller.owners, wanted)]:
+            if pair.key in person.skipped and pair not in held:
+                continue
+            if not self.leases.take(pair.key, session.csrf):
+                continue
+            found = sides(store, pair)
+            if found is None:
+                self._settle(pair, session)
+                continue
+            person.shown[wanted] = pair
+            shown_pair = picture(store, pair, found)
+            break
+        return {
+            **shown_pair,
+            "left": max(
+                self._waiting.queue(caller.owners, wanted).left, int(bool(shown_pair["pair"]))
+            ),
+            "skipped": len(person.skipped),
+            "answers": [
+                (one.number, LABELS[one.answer.word], one.texts) for one in reversed(person.answers)
+            ],
+            "kinds": self._waiting.kinds(caller.owners),
+        }
+
+    def _remember(self, store: Palimpsest, person: Person, caller: Caller) -> None:
+        """Have a person's last answers of before the server's start, once these were read."""
+        if person.remembers or not self._read_through:
+            return
+        person.remembers = True
+        statements = self._latest_statements.get(caller.name, [])
+        mine = [one for one in statements if caller.owners.fullmatch(one.owner_id)]
+        for answer in answers(store, mine)[-MOST_ANSWERS:]:
+            person.note(answer, _texts(store, answer.pair))
+
+    def _settle(self, pair: Pair, session: Session) -> None:
+        self._waiting.settle(pair.key)
+        self.leases.release(pair.key, session.csrf)
+        self._put_away(self.person(session), pair.key)
+
+    @staticmethod
+    def _put_away(person: Person, key: Key) -> None:
+        person.shown = {wanted: one for wanted, one in person.shown.items() if one.key != key}
+
+    def _known(self, session: Session, key: Key) -> Pair:
+        """A pair that the person was shown, or may see in the queue; a problem for any other."""
+        mine = {one.key: one for one in self.person(session).shown.values()}
+        pair = mine.get(key) or self._waiting.by_key.get(key)
+        if pair is None:
+            raise RefusedError("not_waiting", "this pair does not wait any more")
+        if not session.caller.owners.fullmatch(pair.owner_id):
+            raise not_found()
+        return pair
+
+    # -- what a key does ---------------------------------------------------------------------------
+
+    async def answer(
+        self, session: Session, key: Key, word: Choice, version: str, because: str | None
+    ) -> None:
+        """Write an answer about a pair as shown; a conflict is reported with the next pair."""
+        await self._store.call(self._answer, session, key, word, version, because)
+
+    def _answer(
+        self,
+        store: Palimpsest,
+        session: Session,
+        key: Key,
+        word: Choice,
+        version: str,
+        because: str | None,
+    ) -> None:
+        person = self.person(session)
+        try:
+            pair = self._known(session, key)
+        except RefusedError as refused:
+            person.tell(f"Not recorded: {refused.detail}.", failed=True)
+            return
+        try:
+            texts = _texts(store, pair)
+            given = give(store, pair, word, version, session.caller.name, because)
+        except RefusedError as refused:
+            why = _in_texts(store, pair.owner_id, refused.detail)
+            person.tell(f"Not recorded: {why}.", failed=True)
+            return
+        person.note(given, texts)
+        person.skipped.discard(key)
+        self._settle(pair, session)
+        person.tell(f"Recorded: {LABELS[word]}.")
+
+    async def skip(self, session: Session, key: Key) -> None:
+        """Leave a pair for later, or for others; the log does not know."""
+        await self._store.call(self._skip, session, key)
+
+    def _skip(self, _store: Palimpsest, session: Session, key: Key) -> None:
+        person = self.person(session)
+        if key in self._waiting.by_key:
+            person.skipped.add(key)
+        self._put_away(person, key)
+        self.leases.release(key, session.csrf)
+        person.tell("Skipped.")
+
+    def see_skipped(self, session: Session) -> None:
+        """Show what was skipped again."""
+        self.person(session).skipped.clear()
+
+    async def undo(self, session: Session, wanted: Wanted, number: int | None) -> None:
+        """Take an answer back, the latest where no number names it, and show its pair again."""
+        await self._store.call(self._undo, session, wanted, number)
+
+    def _undo(
+        self, store: Palimpsest, session: Session, wanted: Wanted, number: int | None
+    ) -> None:
+        person = self.person(session)
+        found = person.take(number)
+        if found is None:
+            person.tell(NOTHING_TO_UNDO if number is None else NO_SUCH_ANSWER, failed=True)
+            return
+        pair = found.answer.pair
+        try:
+            found.answer.take_back(store)
+        except RefusedError as refused:
+            why = _in_texts(store, pair.owner_id, refused.detail)
+            person.tell(f"Not taken back: {why}.", failed=True)
+            return
+        person.answers.remove(found)
+        person.tell(f"Taken back: {LABELS[found.answer.word]}.")
+        if sides(store, pair) is None:
+            return
+        self._waiting.wait_again(pair)
+        person.shown[wanted] = pair
+
+    async def hangs(self, session: Session, key: Key) -> dict[str, Any]:
+        """What hangs on a pair's join."""
+        return await self._store.call(hangs, self._known(session, key))
+
+
+def _in_texts(store: Palimpsest, owner_id: str, detail: str) -> str:
+    """What a refusal says with texts instead of their ids: errors name no text, but people do."""
+    ledger = store.gateway.ledger(owner_id, however_large=True)
+    assert ledger is not None, "of any size"
+
+    def said(found: re.Match[str]) -> str:
+        entry = ledger.entries.get(found[0])
+        return found[0][:8] if entry is None else f"“{excerpt(entry.text)}”"
+
+    return re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", said, detail)
+
+
+def _texts(store: Palimpsest, pair: Pair) -> tuple[str, str]:
+    """The beginnings of both texts, the older one first."""
+    ledger = store.gateway.ledger(pair.owner_id, however_large=True)
+    assert ledger is not None, "of any size"
+    older = pair.older_text or ledger.entries[pair.existing_id].text
+    newer = pair.newer_text or ledger.entries[pair.candidate_id].text
+    return excerpt(older), excerpt(newer)

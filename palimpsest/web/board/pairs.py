@@ -1,0 +1,111 @@
+"""The board's pages: a pair on a screen, and what each key sends."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from palimpsest.server.gate import PAGES
+from palimpsest.server.problems import ProblemError
+from palimpsest.web import paths
+from palimpsest.web.board.answers import CHOICES
+from palimpsest.web.board.board import ReviewBoard
+from palimpsest.web.board.waiting import QUEUES, Key, Wanted, wanted_of
+from palimpsest.web.door import Door, Visit, whole_number
+from palimpsest.web.sessions import Session
+
+LONGEST_REASON = 2_000
+
+
+class Pairs:
+    """The pages of one board."""
+
+    def __init__(self, board: ReviewBoard) -> None:
+        self._board = board
+
+    async def work(self, visit: Visit) -> Response:
+        """What has the most consequences first."""
+        return await self._shown(visit, wanted_of(visit.query, "work"))
+
+    async def audit(self, visit: Visit) -> Response:
+        """A random sample, in its own order."""
+        return await self._shown(visit, wanted_of(visit.query, "audit"))
+
+    async def answer(self, visit: Visit) -> Response:
+        """`s`, `d`, `u` and `f`: an event at once."""
+        word = visit.form.get("say", "")
+        if word not in CHOICES:
+            raise ProblemError(422, "invalid", f"`say` is one of {', '.join(CHOICES)}")
+        because = visit.form.get("because", "").strip()[:LONGEST_REASON] or None
+        version = visit.form.get("version", "")
+        await self._board.answer(_session(visit), _key(visit), word, version, because)
+        return await self._then(visit)
+
+    async def skip(self, visit: Visit) -> Response:
+        """The space bar: no event."""
+        await self._board.skip(_session(visit), _key(visit))
+        return await self._then(visit)
+
+    async def undo(self, visit: Visit) -> Response:
+        """Backspace, or the button of one answer."""
+        number = visit.form.get("number", "")
+        which = whole_number("number", number) if number else None
+        await self._board.undo(_session(visit), _wanted(visit), which)
+        return await self._then(visit)
+
+    async def again(self, visit: Visit) -> Response:
+        """Show what was skipped."""
+        self._board.see_skipped(_session(visit))
+        return await self._then(visit)
+
+    async def hangs(self, visit: Visit) -> Response:
+        """What hangs on one join, for an owner with many events."""
+        key = visit.query.get("decision", ""), visit.query.get("existing", "")
+        values = await self._board.hangs(_session(visit), key)
+        return visit.page("hangs.html", hangs=values)
+
+    async def _then(self, visit: Visit) -> Response:
+        """The next pair: a part of the page for htmx, a page of its own for a plain form."""
+        wanted = _wanted(visit)
+        return await self._shown(visit, wanted) if visit.is_partial else visit.to(_path(wanted))
+
+    async def _shown(self, visit: Visit, wanted: Wanted) -> Response:
+        values = await self._board.next(_session(visit), wanted)
+        template = "board.html" if visit.is_partial else "review.html"
+        return visit.page(template, wanted=wanted, here=_path(wanted), paths=paths, **values)
+
+
+def add(door: Door, board: ReviewBoard) -> None:
+    """The board's pages."""
+    pages = Pairs(board)
+    door.get("", pages.work)
+    door.get("/audit", pages.audit)
+    door.get("/hangs", pages.hangs)
+    door.post("/answer", pages.answer)
+    door.post("/skip", pages.skip)
+    door.post("/undo", pages.undo)
+    door.post("/again", pages.again)
+
+
+def _session(visit: Visit) -> Session:
+    assert visit.session is not None, "the door requires a role"
+    return visit.session
+
+
+def _key(visit: Visit) -> Key:
+    return visit.form.get("decision", ""), visit.form.get("existing", "")
+
+
+def _wanted(visit: Visit) -> Wanted:
+    queue = visit.form.get("queue", "work")
+    if queue not in QUEUES:
+        raise ProblemError(422, "invalid", f"`queue` is one of {', '.join(QUEUES)}")
+    return wanted_of(visit.form, queue)
+
+
+def _path(wanted: Wanted) -> str:
+    path = PAGES if wanted.queue == "work" else f"{PAGES}/audit"
+    names = ("owner", "source", "cue", "decision")
+    query = {f"in_{name}": getattr(wanted, name) for name in names if getattr(wanted, name)}
+    return f"{path}?{urlencode(query)}" if query else path

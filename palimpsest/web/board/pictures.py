@@ -1,0 +1,228 @@
+"""What a page shows of a pair: its words, its evidence, and what hangs on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from msgspec import structs
+
+from palimpsest.api.store import Palimpsest
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
+from palimpsest.contracts.evidence import Cue, Evidence
+from palimpsest.queries.evidence import explained
+from palimpsest.streams.core.ledger import Entry, Memory
+from palimpsest.streams.core.moment import moment
+from palimpsest.streams.guard.places import Place, cue_places
+from palimpsest.web.board.answers import Sides
+from palimpsest.web.board.waiting import Pair
+from palimpsest.web.board.word_diff import Piece, cue_kind, word_diff
+
+FEW_EVENTS = 1_000
+"""Of an owner: what hangs on a join is looked up at once, for others when the page asks."""
+MOST_MEMBERS = 12
+"""Of a memory, shown beside a pair."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the evidence: what was measured, what it was compared with, and what it means."""
+
+    name: str
+    found: str
+    thresholds: tuple[str, ...] = ()
+    share: float | None = None
+    marks: tuple[float, ...] = ()
+    outcome: str = ""
+
+
+def picture(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any]:
+    """All that the page of a pair shows, as its template names it."""
+    texts = pair.older_text or sides.older.text, pair.newer_text or sides.newer.text
+    old, new = word_diff(*texts, _cue_places(pair, sides, *texts))
+    evidence = _evidence(store, pair, sides)
+    few = sides.ledger.seen <= FEW_EVENTS
+    return {
+        "pair": pair,
+        "version": sides.version,
+        "older": _side(sides.older, old, own_text=pair.older_text is not None),
+        "newer": _side(sides.newer, new, own_text=pair.newer_text is not None),
+        "cues": [(cue, cue_kind(cue)) for cue in pair.cues],
+        "memory": _memory(sides.older.memory),
+        "together": sides.older.memory is sides.newer.memory,
+        "steps": _steps(evidence, pair, sides),
+        "hangs": hangs(store, pair) if few else None,
+    }
+
+
+def hangs(store: Palimpsest, pair: Pair) -> dict[str, Any]:
+    """What would be without the join: its memories, and later decisions that rest on it.
+
+    A pair that is not joined yet has nothing that rests on it.
+    """
+    nothing: dict[str, Any] = {"refused": None, "memories": [], "consequences": []}
+    if not pair.is_joined:
+        return nothing
+    try:
+        foreseen = store.unmerge(decision_id=pair.decision_id, by="person", dry_run=True)
+    except RefusedError as refused:
+        return {**nothing, "refused": refused.detail}
+    return {
+        **nothing,
+        "memories": foreseen["memories"],
+        "consequences": foreseen.get("consequences", []),
+    }
+
+
+def _cue_places(
+    pair: Pair, sides: Sides, older: str, newer: str
+) -> tuple[list[Place], list[Place]]:
+    vectors = (sides.older.distinct.vector, sides.newer.distinct.vector)
+    old, new = (vector.unknown if vector is not None else () for vector in vectors)
+    cues = [Cue(one) for one in pair.cues]
+    return cue_places(older, newer, cues, unknown=(old, new))
+
+
+def _side(entry: Entry, pieces: list[Piece], *, own_text: bool) -> dict[str, Any]:
+    """A candidate beside its compared words, with its own text where these are another's."""
+    return {
+        "own_text": entry.text if own_text else None,
+        "candidate_id": entry.id,
+        "pieces": pieces,
+        "moment": moment(entry),
+        "decided_at": entry.decided_at,
+        "source": entry.fields.source,
+        "session": entry.fields.session_id,
+    }
+
+
+def _memory(memory: Memory) -> dict[str, Any]:
+    return {
+        "memory_id": memory.id,
+        "face": memory.face.text,
+        "size": len(memory.members),
+        "members": [entry.text for entry in memory.members[:MOST_MEMBERS]],
+    }
+
+
+def _evidence(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any] | None:
+    """The evidence of the decision, with the neighbours that the arrival had looked at."""
+    found = evidence_of(store, pair.decision_id)
+    arrival = evidence_of(store, sides.newer.decision_id)
+    if found is None:
+        found = arrival
+    if found is None:
+        return None
+    if not found.neighbours and arrival is not None:
+        found = structs.replace(found, neighbours=arrival.neighbours)
+    return explained(found, sides.newer, store.gateway.log.policies())
+
+
+def evidence_of(store: Palimpsest, event_id: str) -> Evidence | None:
+    """What a decision rested on; None where it recorded nothing."""
+    recorded = store.gateway.log.find(event_id)
+    event = recorded.event if recorded else None
+    if isinstance(event, Decided | Settled | Joined | Redecided):
+        return event.data.evidence
+    return None
+
+
+def _steps(evidence: dict[str, Any] | None, pair: Pair, sides: Sides) -> list[Step]:
+    """The waterfall: each check in its order, as far as anything was measured."""
+    steps = [_exact(pair, sides)]
+    if evidence is None:
+        return steps
+    seen = _looked_at(evidence, sides.older.id)
+    session = sides.newer.fields.session_id
+    of_one = session is not None and session == sides.older.fields.session_id
+    cosine = (*(("session",) if of_one else ()), *_by_cosine(seen))
+    steps += [
+        _words_in_common(seen, evidence["thresholds"]),
+        _measured("Cosine", seen.get("cosine"), evidence["thresholds"], cosine),
+        *_windows(seen, evidence["thresholds"], cosine),
+        _guard(seen),
+        *_verdicts(evidence, sides.older.id),
+    ]
+    return steps
+
+
+def _exact(pair: Pair, sides: Sides) -> Step:
+    join = sides.ledger.edges.get(pair.decision_id)
+    if join is not None and join.differs:
+        found = f"equal but for {', '.join(map(_plain, join.differs))}"
+        return Step("Exact", found, ("equal, folded",), outcome="a match")
+    same = sides.newer.distinct is sides.older.distinct or (join is not None and join.exact)
+    found, outcome = ("equal texts", "a match") if same else ("different texts", "no match")
+    return Step("Exact", found, ("equal texts",), outcome=outcome)
+
+
+def _looked_at(evidence: dict[str, Any], candidate_id: str) -> dict[str, Any]:
+    seen = (one for one in evidence["neighbours"] if one["candidate_id"] == candidate_id)
+    return next(seen, {})
+
+
+def _by_cosine(seen: dict[str, Any]) -> tuple[str, ...]:
+    """The thresholds of a cosine: the lowest one is of pairs that the guard accepts."""
+    accepted = seen.get("near_identical") and not seen.get("cues")
+    return ("cosine", "near_identical") if accepted else ("cosine",)
+
+
+def _measured(
+    name: str, score: float | None, thresholds: list[dict[str, Any]], checks: tuple[str, ...]
+) -> Step:
+    mine = [one for one in thresholds if one["check"] in checks]
+    found = tuple(f"{one['at_least']:g} and more: {_plain(one['then'])}" for one in mine)
+    marks = tuple(one["at_least"] for one in mine)
+    if score is None:
+        return Step(name, "not measured", found, None, marks)
+    reached = next((one for one in mine if score >= one["at_least"]), None)
+    outcome = _plain(reached["then"]) if reached else ("below" if mine else "")
+    return Step(name, f"{score:.4f}", found, max(0.0, min(score, 1.0)), marks, outcome)
+
+
+def _windows(
+    seen: dict[str, Any], thresholds: list[dict[str, Any]], checks: tuple[str, ...]
+) -> Iterator[Step]:
+    """Of texts beyond the model's input: the window with the least like counterpart."""
+    if seen.get("covered") is not None:
+        yield _measured("Windows", seen["covered"], thresholds, checks)
+
+
+def _words_in_common(seen: dict[str, Any], thresholds: list[dict[str, Any]]) -> Step:
+    """Of a neighbour that was looked at it is recorded from the threshold up alone."""
+    step = _measured("Jaccard", seen.get("jaccard"), thresholds, ("tokens",))
+    if not seen or step.share is not None or not step.marks:
+        return step
+    return replace(step, found=f"less than {min(step.marks):g}", outcome="below")
+
+
+def _guard(seen: dict[str, Any]) -> Step:
+    near, cues = seen.get("near_identical"), seen.get("cues") or ()
+    if near is None and not cues:
+        return Step("Guard", "not asked", ("near-identical, and no cue",))
+    order = "near-identical in order" if near else "not near-identical in order"
+    no_cue = ["no cue"] if near else []  # below the zones, those that are not are not looked for
+    found = "; ".join([order, *([", ".join(map(_plain, cues))] if cues else no_cue)])
+    outcome = "passes" if near and not cues else "stops it"
+    return Step("Guard", found, ("near-identical, and no cue",), outcome=outcome)
+
+
+def _verdicts(evidence: dict[str, Any], candidate_id: str) -> list[Step]:
+    found = [one for one in evidence["verdicts"] if one["neighbour_id"] == candidate_id]
+    if not found:
+        return [Step("Verdict", "nobody was asked" if not evidence["asked"] else "none yet")]
+    return [
+        Step(
+            "Verdict",
+            one.get("reasoning") or "no reasoning",
+            (one.get("model") or "no model named",),
+            outcome=_plain(one["answer"]),
+        )
+        for one in found
+    ]
+
+
+def _plain(name: object) -> str:
+    return str(name).replace("_", " ")

@@ -1,0 +1,273 @@
+"""The pairs that wait for a person: two queues, filters, and leases.
+
+The queue is computed once for a state of the log, aside; what is shown or answered is looked up by
+key. A pair of it may have been settled since: its reader looks at the ledger.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from bisect import insort
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from palimpsest.projections.duckdb.queries import query
+
+QueueName = Literal["work", "audit"]
+QUEUES: tuple[QueueName, ...] = get_args(QueueName)
+LEASE_SECONDS = 300.0
+JUDGED = frozenset({"llm_reject", "llm_merge"})
+"""Decisions by which a judge said that two texts are of one fact: with cues, the guard differs.
+
+An update is no such one: there the judge, too, found that they differ.
+"""
+_PAIRS = """
+WITH later AS (
+  SELECT memory_id, list(position) AS places FROM joins WHERE standing GROUP BY memory_id
+)
+SELECT q.decision_id, q.candidate_id, q.existing_id, q.owner_id, q.namespace, q.waits_as,
+       q.decision, q.similarity, q.cues, q.position, n.source, o.memory_id,
+       nullif(q.existing_text, o.text) AS older_text, nullif(q.new_text, n.text) AS newer_text,
+       coalesce(len(list_filter(l.places, lambda place: place > q.position)), 0) AS hangs
+FROM review_queue q
+     JOIN candidates n ON n.candidate_id = q.candidate_id
+     JOIN candidates o ON o.candidate_id = q.existing_id
+     LEFT JOIN later l ON l.memory_id = o.memory_id
+"""
+
+Key = tuple[str, str]
+"""A decision and the candidate that it is about, beside the one that was decided on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A pair that waits. `hangs`: how many joins of the same memory came after its decision.
+
+    `older_text` and `newer_text` are the texts that stood for the two when they were compared; None
+    where that was their own.
+    """
+
+    decision_id: str
+    candidate_id: str
+    existing_id: str
+    owner_id: str
+    namespace: str
+    waits_as: str
+    decision: str
+    similarity: float | None
+    cues: tuple[str, ...]
+    position: int
+    source: str | None
+    memory_id: str
+    older_text: str | None
+    newer_text: str | None
+    hangs: int
+
+    @property
+    def key(self) -> Key:
+        """What names it."""
+        return self.decision_id, self.existing_id
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether there is a join to audit; else a question waits."""
+        return self.waits_as not in ("pending", "forgotten")
+
+    @property
+    def disagree(self) -> bool:
+        """Whether the judge joined what the guard has cues against."""
+        return bool(self.cues) and self.decision in JUDGED
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which pairs somebody goes through; an empty text means any."""
+
+    queue: QueueName = "work"
+    owner: str = ""
+    source: str = ""
+    cue: str = ""
+    decision: str = ""
+
+    def takes(self, pair: Pair) -> bool:
+        """Whether a pair is one of these."""
+        return (
+            self.owner in ("", pair.owner_id)
+            and self.source in ("", pair.source)
+            and self.decision in ("", pair.decision)
+            and (not self.cue or self.cue in pair.cues)
+        )
+
+
+def read_pairs(projections: Path) -> list[Pair]:
+    """All pairs that wait, as the projections have them; the costly part."""
+    rows = query(projections, _PAIRS)
+    return [Pair(**row | {"cues": tuple(row["cues"] or ())}) for row in rows]
+
+
+def in_order(pairs: Iterable[Pair], queue: QueueName) -> list[Pair]:
+    """*Work*: by memory, most consequences first, then where judge and guard disagree.
+
+    *Audit*: joins alone, in an order that follows from their ids and never changes.
+    """
+    if queue == "audit":
+        return sorted((one for one in pairs if one.is_joined), key=_drawn)
+    by_memory = sorted(pairs, key=lambda one: (one.owner_id, one.memory_id, one.position))
+    groups = [list(some) for _, some in groupby(by_memory, lambda one: one.memory_id)]
+    groups.sort(key=_weight)
+    return [one for some in groups for one in some]
+
+
+def _drawn(pair: Pair) -> bytes:
+    return hashlib.sha256("\n".join(pair.key).encode()).digest()
+
+
+def _weight(group: list[Pair]) -> tuple[int, bool, bool, float, int]:
+    return (
+        -max(one.hangs for one in group),
+        not any(one.disagree for one in group),
+        not any(one.waits_as == "pending" for one in group),
+        min(one.similarity or 0.0 for one in group),
+        group[0].position,
+    )
+
+
+@dataclass
+class Queue:
+    """What one person goes through, in order; `left` are the pairs that nobody has answered."""
+
+    pairs: list[Pair]
+    left: int = 0
+    _start: int = 0
+
+    def after_start(self, open_: Collection[Key]) -> Iterator[Pair]:
+        """The open ones; those at the front that are settled are passed once."""
+        while self._start < len(self.pairs) and self.pairs[self._start].key not in open_:
+            self._start += 1
+        for number in range(self._start, len(self.pairs)):
+            if self.pairs[number].key in open_:
+                yield self.pairs[number]
+
+    def rewind(self) -> None:
+        """Something that was settled is open again."""
+        self._start = 0
+
+
+@dataclass
+class Waiting:
+    """The pairs that wait, in their orders, for people with their patterns and filters."""
+
+    pairs: list[Pair] = field(default_factory=list)
+    position: int = -1
+
+    def __post_init__(self) -> None:
+        self.by_key = {one.key: one for one in self.pairs}
+        self._open = set(self.by_key)
+        self._ordered = {queue: in_order(self.pairs, queue) for queue in QUEUES}
+        self._queues: dict[tuple[str, Wanted], Queue] = {}
+        self._kinds: dict[str, dict[str, list[str]]] = {}
+
+    def queue(self, owners: re.Pattern[str], wanted: Wanted) -> Queue:
+        """What a person may see of what is wanted; computed once."""
+        key = owners.pattern, wanted
+        if key not in self._queues:
+            names = {one.owner_id for one in self.pairs}
+            mine = {name for name in names if owners.fullmatch(name)}
+            found = [
+                one
+                for one in self._ordered[wanted.queue]
+                if one.owner_id in mine and wanted.takes(one)
+            ]
+            left = sum(one.key in self._open for one in found)
+            self._queues[key] = Queue(found, left)
+        return self._queues[key]
+
+    def open(self, owners: re.Pattern[str], wanted: Wanted) -> Iterator[Pair]:
+        """Those that nobody has answered, in order."""
+        return self.queue(owners, wanted).after_start(self._open)
+
+    def settle(self, key: Key) -> None:
+        """Somebody answered, or something else did."""
+        if key in self._open:
+            self._open.remove(key)
+            self._count(key, -1)
+
+    def wait_again(self, pair: Pair) -> None:
+        """An answer was taken back; it may have been given before the queue was read."""
+        if pair.key not in self.by_key:
+            self._add(pair)
+        elif pair.key not in self._open:
+            self._open.add(pair.key)
+            self._count(pair.key, 1)
+            for queue in self._queues.values():
+                queue.rewind()
+
+    def _add(self, pair: Pair) -> None:
+        """Put a pair beside those of its memory, or first; in the audit, where it was drawn."""
+        self.by_key[pair.key] = pair
+        self._open.add(pair.key)
+        self.pairs.append(pair)
+        work = self._ordered["work"]
+        beside = (n for n, one in enumerate(work) if one.memory_id == pair.memory_id)
+        work.insert(next(beside, 0), pair)
+        if pair.is_joined:
+            insort(self._ordered["audit"], pair, key=_drawn)
+        self._queues.clear()
+        self._kinds.clear()
+
+    def _count(self, key: Key, by: int) -> None:
+        pair = self.by_key[key]
+        for (pattern, wanted), queue in self._queues.items():
+            in_queue = wanted.queue == "work" or pair.is_joined
+            if in_queue and wanted.takes(pair) and re.fullmatch(pattern, pair.owner_id):
+                queue.left += by
+
+    def kinds(self, owners: re.Pattern[str]) -> dict[str, list[str]]:
+        """The cues and kinds of decisions to filter by; computed once."""
+        if owners.pattern not in self._kinds:
+            mine = self.queue(owners, Wanted()).pairs
+            self._kinds[owners.pattern] = {
+                "cues": sorted({cue for one in mine for cue in one.cues}),
+                "decisions": sorted({one.decision for one in mine}),
+            }
+        return self._kinds[owners.pattern]
+
+
+class Leases:
+    """Who looks at which pair: it is shown to nobody else until an answer, or for five minutes."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self.now = now
+        self._held: dict[Key, tuple[float, str]] = {}
+
+    def take(self, key: Key, who: str) -> bool:
+        """Hold a pair, or hold it longer; False where somebody else does."""
+        until, holder = self._held.get(key, (0.0, who))
+        if holder != who and until > self.now():
+            return False
+        self._held[key] = self.now() + LEASE_SECONDS, who
+        return True
+
+    def release(self, key: Key, who: str) -> None:
+        """Let a pair go, if it is one's own."""
+        if self._held.get(key, (0.0, ""))[1] == who:
+            del self._held[key]
+
+    def release_all(self, who: str) -> None:
+        """Let all pairs go that somebody holds."""
+        self._held = {key: one for key, one in self._held.items() if one[1] != who}
+
+    def drop_expired(self) -> None:
+        """Forget what nobody holds any more."""
+        now = self.now()
+        self._held = {key: one for key, one in self._held.items() if one[0] > now}
+
+
+def wanted_of(values: Mapping[str, Any], queue: QueueName) -> Wanted:
+    """What a page's query or form asks for."""
+    names = ("owner", "source", "cue", "decision")
+    return Wanted(queue, **{name: values.get(f"in_{name}", "").strip() for name in names})

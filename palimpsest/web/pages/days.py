@@ -1,0 +1,189 @@
+"""Days: what was decided, said and paid, one day beside the other and each on its own.
+
+Both are about the owners whom the caller may see: a reviewer's figures are those of their pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from starlette.responses import Response
+
+from palimpsest.api.store import Palimpsest
+from palimpsest.charts.charts import Chart, Column, by_day, stacked
+from palimpsest.charts.kinds import FAMILIES, FAMILY_OF, by_family
+from palimpsest.contracts.events import Decided
+from palimpsest.contracts.identity import decision_id_of
+from palimpsest.projections.duckdb.activity import (
+    WORDS,
+    Day,
+    Merge,
+    OtherEvent,
+    Owners,
+    activity_on,
+    days,
+)
+from palimpsest.server.callers import Caller
+from palimpsest.server.endpoint import EVERYBODY
+from palimpsest.server.problems import ProblemError
+from palimpsest.web import paths
+from palimpsest.web.door import Door, Visit
+
+SPAN = 30
+"""Days of one page."""
+LISTED = 50
+"""Merges and words of a day's page, the latest ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A day in a table: how much of each family, of each word, and what the judge cost."""
+
+    day: date
+    families: Mapping[str, int]
+    words: Mapping[str, int]
+    verdicts: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class DaysView:
+    """A span of days with its charts, and a row for each day with anything, the latest first.
+
+    `unpriced` are the models whose cost is not known on some day: the chart lacks it.
+    """
+
+    first: date
+    last: date
+    rows: Sequence[Row]
+    charts: Sequence[Chart]
+    unpriced: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class DayView:
+    """One day: its figures, its last merges with both texts, and the last words."""
+
+    day: Day
+    chart: Chart
+    merges: Sequence[tuple[Merge, str, str]]
+    words: Sequence[OtherEvent]
+
+
+def add(door: Door) -> None:
+    """The span of days, and each day."""
+    door.get("/days", _days)
+    door.get("/days/{day}", _day)
+
+
+def seen_by(store: Palimpsest, caller: Caller) -> Owners:
+    """The owners whose figures a caller sees; None where that is everybody.
+
+    Only then are unreadable inputs counted, because they have no owner.
+    """
+    if caller.owners.pattern == EVERYBODY:
+        return None
+    everybody = store.gateway.owners()
+    mine = [one for one in everybody if caller.owners.fullmatch(one)]
+    return None if len(mine) == len(everybody) else mine
+
+
+def span(store: Palimpsest, caller: Caller, last: date) -> DaysView:
+    """The days up to and with the last one."""
+    store.gateway.refresh()
+    owners = seen_by(store, caller)
+    found = days(store.gateway.projections, last - timedelta(days=SPAN - 1), last, owners)
+    models = sorted({one.model for day in found for one in day.judge})
+    charts = [
+        by_day(
+            "kinds",
+            "Decisions by what became of the text",
+            {one.day: by_family(one.decisions) for one in found},
+            [*FAMILIES],
+        ),
+        by_day("words", "Taken back, put back, said", {one.day: one.words for one in found}, WORDS),
+        by_day(
+            "cost",
+            "What the judge cost, by model",
+            {
+                one.day: {j.model: j.cost_usd for j in one.judge if j.cost_usd is not None}
+                for one in found
+            },
+            models,
+            unit="$",
+        ),
+    ]
+    rows = [_row(one) for one in reversed(found) if one.decisions or one.words or one.judge]
+    unpriced = sorted({j.model for one in found for j in one.judge if j.cost_usd is None})
+    return DaysView(found[0].day, last, rows, charts, unpriced)
+
+
+def one_day(store: Palimpsest, caller: Caller, day: date) -> DayView:
+    """A day on its own."""
+    store.gateway.refresh()
+    owners, folder = seen_by(store, caller), store.gateway.projections
+    [found] = days(folder, day, day, owners)
+    families = by_family(found.decisions)
+    columns = [Column(name, {name: n}) for name, n in families.items()]
+    chart = stacked("kinds", "Decisions by what became of the text", columns, [*FAMILIES])
+    joined, others = activity_on(folder, day, LISTED, owners)
+    merges = [(one, _text(store, one.joined_to), _text(store, one.candidate_id)) for one in joined]
+    return DayView(found, chart, merges, others)
+
+
+def _row(day: Day) -> Row:
+    verdicts = sum(one.verdicts for one in day.judge)
+    return Row(day.day, by_family(day.decisions), day.words, verdicts, day.cost_usd)
+
+
+def _text(store: Palimpsest, candidate_id: str) -> str:
+    """What a candidate says: one line of the log."""
+    recorded = store.gateway.log.find(decision_id_of(candidate_id))
+    event = recorded.event if recorded else None
+    assert isinstance(event, Decided), "a join is of candidates that were admitted"
+    return event.data.content.text
+
+
+# -- pages ---------------------------------------------------------------------------------------
+
+
+async def _days(visit: Visit) -> Response:
+    today = datetime.now(UTC).date()
+    last = _parsed(visit.query["until"]) if "until" in visit.query else today
+    view = await visit.store.call(span, visit.caller, min(last, today))
+    earlier, later = view.first - timedelta(days=1), view.last + timedelta(days=SPAN)
+    return visit.page(
+        "days.html",
+        view=view,
+        families=[*FAMILIES],
+        words=WORDS,
+        earlier=earlier,
+        later=min(later, today) if view.last < today else None,
+        paths=paths,
+    )
+
+
+async def _day(visit: Visit) -> Response:
+    day = _parsed(visit.ids["day"])
+    view = await visit.store.call(one_day, visit.caller, day)
+    return visit.page(
+        "day.html",
+        view=view,
+        family_of=FAMILY_OF,
+        earlier=day - timedelta(days=1),
+        later=day + timedelta(days=1) if day < datetime.now(UTC).date() else None,
+        limit=LISTED,
+        paths=paths,
+    )
+
+
+def _parsed(given: str) -> date:
+    """A day; within the years that days before and after it are days, too."""
+    try:
+        day = date.fromisoformat(given)
+        day - timedelta(days=2 * SPAN), day + timedelta(days=2 * SPAN)
+    except (ValueError, OverflowError):
+        raise ProblemError(422, "invalid", "a day is written as 2026-03-01") from None
+    return day

@@ -1,0 +1,298 @@
+"""A memory's page: its tree, each join of which can be cut, and its timeline, row by row."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from math import inf
+
+from starlette.responses import Response
+
+from palimpsest.api.store import Palimpsest
+from palimpsest.contracts.shown import Found, Happened, ShownMember
+from palimpsest.projections.shown.memory import brought_by
+from palimpsest.queries.show import shown_member
+from palimpsest.server.intents import own_id
+from palimpsest.server.problems import not_found
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.web import paths
+from palimpsest.web.door import Door, Visit
+from palimpsest.web.rendering import excerpt
+from palimpsest.web.taking_back import (
+    Became,
+    Step,
+    became_between,
+    carry_out,
+    cut_of,
+    foresee,
+    step_of,
+    way_back,
+)
+
+MEMBERS = 200
+"""Members of one page."""
+SHOWN_MEMBERS = 20
+"""Members of a memory before and after a step: what matters is which memories there are."""
+EVENTS = 100
+"""Events of one page, the latest first."""
+MANY_EVENTS = 1_000
+"""Of an owner: to read so many again takes about a tenth of a second."""
+DEEPEST = 8
+"""Levels that a tree is indented by; deeper ones are read by what they name."""
+
+PATH = "/owners/{owner}/memories/{memory}"
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A standing join of a member: to whom and what they say, and how it is cut, if it can be."""
+
+    to: str
+    text: str
+    decision: str
+    cut: Step | None
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A member in the tree, below the one that it joined. `supports` are its further joins."""
+
+    depth: int
+    member: ShownMember
+    join: Join | None
+    supports: Sequence[Join]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An event of the timeline: the texts that it is about, the face if that is another then.
+
+    `fresh` where it has happened since the page that this one follows; `step` takes it back.
+    """
+
+    event: Happened
+    texts: Sequence[str]
+    face: str | None
+    fresh: bool
+    step: Step | None
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Events, the latest first; `earlier` is the position before which the next page of them is."""
+
+    lines: Sequence[Line]
+    earlier: int | None
+
+    @property
+    def fresh(self) -> list[Line]:
+        """What has just happened, in its order."""
+        return [line for line in reversed(self.lines) if line.fresh]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryView:
+    """All that the page shows: members from `start` on, and how many `more` there are.
+
+    The timeline of an owner of many events follows later, because their whole log is read for it.
+    `became` is what became of the owner's memories by the step that was carried out.
+    """
+
+    found: Found
+    branches: Sequence[Branch]
+    start: int
+    more: int
+    timeline: Timeline | None
+    became: Sequence[Became]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which part of a memory is wished: members from `start` on, events before a position.
+
+    What happened after the position `since`, up to `until`, is fresh: a step was carried out then.
+    `whole`: the timeline, however long it takes.
+    """
+
+    start: int = 0
+    before: int | None = None
+    since: int | None = None
+    until: int | None = None
+    whole: bool = False
+
+
+ALL = Part()
+
+
+def add(door: Door) -> None:
+    """The page, its timeline alone, and where a step is shown and then done."""
+    door.get(PATH, _memory)
+    door.get(f"{PATH}/timeline", _timeline)
+    door.get(f"{PATH}/take-back", _shown)
+    door.post(f"{PATH}/take-back", _done)
+
+
+def view(store: Palimpsest, owner_id: str, some_id: str, part: Part = ALL) -> MemoryView:
+    """The memory of an id; a problem for what is not this owner's."""
+    own, ledger = _own(store, owner_id, some_id)
+    memory = ledger.entries[own].memory
+    branches = _branches(store, ledger, memory, part.start)
+    at_once = ledger.seen <= MANY_EVENTS or part.whole or part.since is not None
+    return MemoryView(
+        found=store.get(own),
+        branches=branches,
+        start=part.start,
+        more=len(memory.members) - part.start - len(branches),
+        timeline=timeline(store, owner_id, own, part) if at_once else None,
+        became=became_between(store, owner_id, part.since, part.until),
+    )
+
+
+def timeline(store: Palimpsest, owner_id: str, some_id: str, part: Part = ALL) -> Timeline:
+    """What happened to the memory of an id; a problem for what is not this owner's."""
+    own, ledger = _own(store, owner_id, some_id)
+    lines = _lines(ledger, store.history(own)["events"], part)
+    shown = lines[:EVENTS]
+    return Timeline(
+        lines=shown,
+        earlier=shown[-1].event["position"] if len(lines) > EVENTS else None,
+    )
+
+
+def _own(store: Palimpsest, owner_id: str, some_id: str) -> tuple[str, Ledger]:
+    own = own_id(store, owner_id, some_id)
+    ledger = store.gateway.ledger(owner_id, however_large=True)
+    assert ledger is not None, "asked for however large"
+    if own not in ledger.entries:
+        raise not_found()
+    return own, ledger
+
+
+# -- the tree ------------------------------------------------------------------------------------
+
+
+def _branches(store: Palimpsest, ledger: Ledger, memory: Memory, start: int) -> list[Branch]:
+    """Some members, each followed by those that joined it."""
+    found = []
+    for entry, depth in islice(_walk(memory), start, start + MEMBERS):
+        member = shown_member(store.gateway, entry)
+        join = _join(ledger, member["joined_to"], member["decision"], member["decision_id"])
+        supports = [
+            _join(ledger, one["joined_to"], one["decision"], one["decision_id"])
+            for one in member["supports"]
+        ]
+        found.append(Branch(min(depth, DEEPEST), member, join, list(filter(None, supports))))
+    return found
+
+
+def _walk(memory: Memory) -> Iterator[tuple[Entry, int]]:
+    """Every member with its depth: the earliest first, below each those that joined it."""
+    below: dict[Entry | None, list[Entry]] = defaultdict(list)
+    for entry in memory.members:
+        edge = brought_by(entry)
+        below[edge.older if edge is not None else None].append(entry)
+    waiting = [(entry, 0) for entry in reversed(below[None])]
+    while waiting:
+        entry, depth = waiting.pop()
+        yield entry, depth
+        waiting += [(one, depth + 1) for one in reversed(below[entry])]
+
+
+def _join(ledger: Ledger, to: str | None, decision: str, decision_id: str) -> Join | None:
+    if to is None:
+        return None
+    return Join(to, excerpt(ledger.entries[to].text), decision, cut_of(ledger.edges[decision_id]))
+
+
+# -- the timeline --------------------------------------------------------------------------------
+
+
+def _lines(ledger: Ledger, events: Sequence[Happened], part: Part) -> list[Line]:
+    """The last events of a part, the latest first; one more than a page has, if there is one."""
+    faces = [None, *(event.get("face") for event in events)]
+    with_faces = zip(events, pairwise(faces), strict=True)
+    wished = [one for one in with_faces if part.before is None or one[0]["position"] < part.before]
+    return [
+        Line(
+            event,
+            [excerpt(entry.text) for entry in _about(ledger, event)],
+            excerpt(face) if face is not None and face != before else None,
+            part.since is not None and part.since < event["position"] <= (part.until or inf),
+            way_back(ledger, event),
+        )
+        for event, (before, face) in wished[: -EVENTS - 2 : -1]
+    ]
+
+
+def _about(ledger: Ledger, event: Happened) -> list[Entry]:
+    """The candidates that an event names."""
+    names = (event.get("candidate_id", ""), event.get("other_id", ""))
+    return [ledger.entries[one] for one in names if one in ledger.entries]
+
+
+# -- pages ---------------------------------------------------------------------------------------
+
+
+def _part(visit: Visit) -> Part:
+    start = visit.number("start") or 0
+    before, since, until = (visit.number(one) for one in ("before", "since", "until"))
+    whole = "whole" in visit.query or before is not None
+    return Part(start, before, since, until, whole)
+
+
+async def _memory(visit: Visit) -> Response:
+    owner_id = visit.owner()
+    found = await visit.store.call(view, owner_id, visit.ids["memory"], _part(visit))
+    return visit.page(
+        "memory.html",
+        owner_id=owner_id,
+        memory_id=found.found["memory_id"],
+        view=found,
+        timeline=found.timeline,
+        paths=paths,
+    )
+
+
+async def _timeline(visit: Visit) -> Response:
+    owner_id, memory_id = visit.owner(), visit.ids["memory"]
+    found = await visit.store.call(timeline, owner_id, memory_id, _part(visit))
+    return visit.page(
+        "timeline.html", owner_id=owner_id, memory_id=memory_id, timeline=found, paths=paths
+    )
+
+
+async def _shown(visit: Visit) -> Response:
+    owner_id, step = visit.owner(), step_of(visit.query)
+    with_consequences = visit.query.get("consequences", "1") == "1"
+    shown = await visit.store.call(foresee, owner_id, step, with_consequences=with_consequences)
+    return visit.page(
+        "take_back.html",
+        owner_id=owner_id,
+        memory_id=visit.ids["memory"],
+        shown=shown,
+        shown_members=SHOWN_MEMBERS,
+        paths=paths,
+    )
+
+
+async def _done(visit: Visit) -> Response:
+    owner_id, step = visit.owner(), step_of(visit.form)
+
+    def done(store: Palimpsest) -> tuple[int, int]:
+        """Do it; the positions of the log before and after."""
+        before = store.position
+        carry_out(
+            store,
+            owner_id,
+            step,
+            with_consequences=visit.form.get("consequences") == "1",
+            token=visit.form.get("token", ""),
+            actor=visit.caller.name,
+            because=visit.form.get("because", "").strip() or None,
+        )
+        return before, store.position
+
+    since, until = map(str, await visit.store.call(done))
+    return visit.to(paths.memory(owner_id, visit.ids["memory"], since=since, until=until))

@@ -1,0 +1,106 @@
+"""A policy's page: what it says, where similarities fell in its zones, and what became of that."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from palimpsest.api.store import Palimpsest
+from palimpsest.charts.charts import Chart, Zone, histogram
+from palimpsest.charts.kinds import FAMILIES, FAMILY_OF
+from palimpsest.charts.zones import zones_of
+from palimpsest.contracts.policy import Policy
+from palimpsest.projections.duckdb.activity import WHOLE, Outcome, Scored, outcomes
+from palimpsest.server.callers import Caller
+from palimpsest.server.problems import not_found
+from palimpsest.streams.policies.explain import explain
+from palimpsest.web import paths
+from palimpsest.web.door import Door, Visit
+from palimpsest.web.pages.days import seen_by
+
+BINS = 50
+"""Columns of the histogram, from 0 to 1; exactly 1 is in the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A zone with how many decisions of each family had their nearest neighbour in it."""
+
+    zone: Zone
+    guarded: bool
+    decisions: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyView:
+    """A policy, its histogram, its zones from the highest, and its decisions by kind."""
+
+    policy: Policy
+    in_force: bool
+    sentences: Sequence[str]
+    chart: Chart
+    stretches: Sequence[Stretch]
+    outcomes: Sequence[Outcome]
+
+
+def add(door: Door) -> None:
+    """The policies, and each one's page."""
+    door.get("/policies", _policies)
+    door.get("/policies/{policy}", _policy)
+
+
+def view(store: Palimpsest, caller: Caller, policy_hash: str) -> PolicyView:
+    """A policy that is or was in force; a problem for any other."""
+    store.gateway.refresh()
+    now = store.policy
+    policy = {now.hash: now, **store.gateway.log.policies()}.get(policy_hash)
+    if policy is None:
+        raise not_found("this policy was never in force here")
+    became, scored = outcomes(store.gateway.projections, policy_hash, seen_by(store, caller))
+    zones = zones_of(policy)
+    return PolicyView(
+        policy=policy,
+        in_force=policy_hash == now.hash,
+        sentences=explain(policy),
+        chart=_chart(scored, [zone for zone, _ in zones]),
+        stretches=[_stretch(zone, guarded, scored) for zone, guarded in zones],
+        outcomes=became,
+    )
+
+
+def _chart(scored: Sequence[Scored], zones: Sequence[Zone]) -> Chart:
+    counts: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for one in scored:
+        counts[min(one.score * BINS // WHOLE, BINS - 1)][FAMILY_OF[one.decision]] += one.n
+    title = "Similarity of the nearest neighbour, and what became of the text"
+    return histogram("similarity", title, counts, BINS, [*FAMILIES], zones)
+
+
+def _stretch(zone: Zone, guarded: bool, scored: Sequence[Scored]) -> Stretch:
+    found: dict[str, int] = defaultdict(int)
+    for one in scored:
+        at = one.score / WHOLE
+        if zone.begin <= at < zone.end or at == zone.end == 1.0:
+            found[FAMILY_OF[one.decision]] += one.n
+    return Stretch(zone, guarded, found)
+
+
+# -- pages ---------------------------------------------------------------------------------------
+
+
+async def _policies(visit: Visit) -> Response:
+    def known(store: Palimpsest) -> tuple[Policy, list[Policy]]:
+        now = store.policy
+        others = store.gateway.log.policies()
+        return now, [one for name, one in others.items() if name != now.hash]
+
+    now, others = await visit.store.call(known)
+    return visit.page("policies.html", now=now, others=others, paths=paths)
+
+
+async def _policy(visit: Visit) -> Response:
+    found = await visit.store.call(view, visit.caller, visit.ids["policy"])
+    return visit.page("policy.html", view=found, families=[*FAMILIES], paths=paths)

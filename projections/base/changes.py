@@ -1,0 +1,190 @@
+"""Which rows some events touched, and their present state: one row per key. Pure."""
+
+from __future__ import annotations
+
+from palimpsest.contracts.events import (
+    AnyEvent,
+    Decided,
+    Joined,
+    Redecided,
+    Reinstated,
+    Settled,
+)
+from palimpsest.projections.base.models import Models
+from palimpsest.projections.base.rows import (
+    NOBODY_ELSE,
+    NOTHING_SAID,
+    CandidateState,
+    DistinctState,
+    Fact,
+    Gone,
+    MemoryState,
+    ReviewState,
+    Rows,
+    as_json,
+)
+from palimpsest.projections.base.totals import Total
+from palimpsest.streams.core.ledger import Entry, Memory
+from palimpsest.streams.core.touched import Touched
+
+MANY_MEMBERS = 8
+"""Above it, what a memory's members add up to is kept between commits, not summed anew."""
+MOST_SUMS = 20_000
+
+
+class Changes:
+    """Collects what events touch. Of one thread: the one that folds the ledgers."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, Total] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self._upto = 0
+        self._facts: list[Fact] = []
+        self._entries: dict[str, tuple[int, Entry]] = {}
+        self._distincts: dict[str, tuple[int, Entry]] = {}
+        self._memories: dict[str, tuple[int, Memory | None]] = {}
+        self._reviews: dict[str, ReviewState] = {}
+        self._new: set[str] = set()
+        self._models = Models()
+
+    def add(self, position: int, event: AnyEvent, touched: Touched) -> None:
+        """Note what one event changed, as `evolve` told it; events come in order.
+
+        A redelivered event touched nothing, and leaves no second row.
+        """
+        arrived = isinstance(event, Decided)
+        self._models.note(position, event)
+        if position > self._upto:
+            self._upto = position
+            about = None if arrived else _about(event, touched)
+            spoken, stated = touched.compared or NOBODY_ELSE, touched.stated or NOTHING_SAID
+            edge = touched.edges.get(event.id)
+            differs = edge.differs if edge is not None else ()
+            self._facts.append(Fact(position, event, about, spoken, stated, differs))
+            if arrived:
+                self._new.add(event.subject)
+        repeats = isinstance(event, Decided) and _repeats(event)
+        for key, entry in touched.entries.items():
+            self._entries[key] = position, entry
+            if not repeats or entry.distinct.representative is entry:
+                first = entry.distinct.members[0]
+                self._distincts[first.id] = position, first
+        for memory_id, memory in touched.memories.items():
+            if memory is None and arrived and memory_id == event.subject:
+                continue  # it joined at once, and never was a memory of its own
+            self._memories[memory_id] = position, memory
+            if not arrived and not self._only_grew(memory_id, event, touched):
+                self._sums.pop(memory_id, None)
+        for decision_id, review in touched.reviews.items():
+            said = "reinstated" if isinstance(event, Reinstated) else review
+            self._reviews[decision_id] = ReviewState(position, decision_id, said)
+
+    def _only_grew(self, memory_id: str, event: AnyEvent, touched: Touched) -> bool:
+        """Whether a memory's sum still holds of those counted: all that is new comes after them.
+
+        What arrives always does.
+        """
+        kept = self._sums.get(memory_id)
+        return (
+            isinstance(event, Joined)
+            and kept is not None
+            and all(entry.place > kept.last_place for entry in touched.entries.values())
+        )
+
+    def take(self) -> Rows | None:
+        """The rows as they are now, before the ledgers move on; None where nothing was added."""
+        if not self._upto:
+            return None
+        rows = Rows(
+            self._upto,
+            self._facts,
+            {key: _candidate(*noted) for key, noted in self._entries.items()},
+            {key: _distinct(*noted) for key, noted in self._distincts.items()},
+            {key: self._memory(key, *noted) for key, noted in self._memories.items()},
+            self._reviews,
+            self._new,
+            self._models,
+        )
+        self._begin()
+        return rows
+
+    def _memory(self, key: str, position: int, memory: Memory | None) -> MemoryState | Gone:
+        if memory is None or not memory.living:
+            return Gone(position, key)
+        first, face, total = memory.members[0], memory.face, self._sum(memory)
+        speaker, composition = face.speaker, face.composition
+        fields = first.fields
+        return MemoryState(
+            position=position,
+            memory_id=key,
+            owner_id=fields.owner_id,
+            namespace=fields.namespace,
+            face=face.text if composition else speaker.text,
+            face_of=speaker.id,
+            composed=composition is not None,
+            vector=face.vector if composition else speaker.distinct.vector,
+            members=total.living,
+            topics=tuple(total.topics),
+            status=total.status,
+            needs_composition=face.needs_composition,
+            contradicts=face.contradicts,
+            accesses=total.accesses,
+            last_accessed=total.last_accessed,
+            created_at=first.decided_at,
+            updated_at=memory.updated,
+            occurred_at=total.occurred_at,
+            intensity=total.intensity,
+            metadata=as_json(total.metadata),
+            confidence=total.confidence,
+            importance=total.importance,
+        )
+
+    def _sum(self, memory: Memory) -> Total:
+        """Of a large memory that only grew since it was summed, only the newcomers are counted."""
+        members = memory.members
+        if len(members) < MANY_MEMBERS:
+            return Total.of(memory)
+        kept = self._sums.get(memory.id)
+        if kept is None:
+            if len(self._sums) >= MOST_SUMS:
+                self._sums.clear()
+            kept = self._sums[memory.id] = Total()
+        kept.add(members[kept.counted :])
+        return kept
+
+
+def _repeats(event: Decided) -> bool:
+    """Whether it brought an exact repeat: the row of its text is most often as it was."""
+    join = event.data.join
+    return join is not None and join.face == "repeat"
+
+
+def _about(event: AnyEvent, touched: Touched) -> Entry | None:
+    """The candidate of a later decision: what it says of itself belongs to the decision's row."""
+    if not isinstance(event, Settled | Joined | Redecided):
+        return None
+    edge = touched.edges.get(event.id)
+    return edge.newer if edge is not None else touched.entries.get(event.data.candidate_id)
+
+
+def _candidate(position: int, entry: Entry) -> CandidateState:
+    return CandidateState(
+        position=position,
+        entry=entry,
+        text=entry.text,
+        memory_id=entry.memory.id,
+        living=entry.living,
+        pending=entry.pending,
+        waits_for=entry.open,
+        held=entry.held,
+    )
+
+
+def _distinct(position: int, first: Entry) -> DistinctState | Gone:
+    stands = first.distinct.representative
+    if stands is None:
+        return Gone(position, first.id)
+    vector = first.distinct.vector
+    return DistinctState(position, first.id, stands, stands.text, stands.memory.id, vector)

@@ -1,0 +1,216 @@
+"""What a recorded decision says, as the columns of its row (docs/design.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TypeVar
+
+from palimpsest.contracts.candidate import CandidateFields
+from palimpsest.contracts.events import (
+    Composed,
+    Confirmed,
+    Decided,
+    Invalid,
+    InvalidData,
+    Join,
+    Joined,
+    Redecided,
+    RedecidedData,
+    Refused,
+    Reversed,
+    Separated,
+    Settled,
+)
+from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict, deciding
+from palimpsest.contracts.light import Light
+from palimpsest.projections.base.rows import NOBODY_ELSE, Fact, Row
+from palimpsest.streams.core.compared import Spoke
+
+SomeLight = TypeVar("SomeLight", bound=Light)
+
+
+def _nothing(kind: type[SomeLight], **but: object) -> SomeLight:
+    """A value of which every field is None but these."""
+    return kind(**dict.fromkeys(kind.__struct_fields__) | but)
+
+
+NO_FIELDS = _nothing(CandidateFields)
+NO_JOIN = _nothing(Join)
+NO_NEIGHBOUR = _nothing(Neighbour, cues=())
+NO_EVIDENCE = _nothing(Evidence, neighbours=())
+NO_VERDICT = _nothing(Verdict)
+NO_INVALID = _nothing(InvalidData)
+"""Where an event says nothing: columns then need not ask, which took half of their time."""
+
+
+class DecisionRow(Row, frozen=True):
+    """One decision. `nearest`: the neighbour that it turned on, joined, asked about or closest.
+
+    `verdict` is the one that settled it; what an event does not say is one of `NO_...`.
+    """
+
+    position: int
+    decision_id: str
+    decision: str
+    decided_at: datetime
+    owner_id: str | None
+    candidate_id: str | None
+    source: str | None
+    fields: CandidateFields = NO_FIELDS
+    join: Join = NO_JOIN
+    nearest: Neighbour = NO_NEIGHBOUR
+    evidence: Evidence = NO_EVIDENCE
+    verdict: Verdict = NO_VERDICT
+    rank: str | None = None
+    actor: str | None = None
+    because: str | None = None
+    invalid: InvalidData = NO_INVALID
+    event: str = "decided"
+    cause: str | None = None
+    consequence_of: str | None = None
+    spoken: Mapping[str, Spoke] = NOBODY_ELSE
+    differs: tuple[str, ...] = ()
+
+
+def decision_row(fact: Fact) -> DecisionRow | None:
+    """The row of a decision; None for an event that is none."""
+    event = fact.event
+    match event:
+        case Decided():
+            return _first(fact, event)
+        case Settled() | Joined() | Redecided():
+            return _later(fact, event)
+        case Invalid():
+            return _invalid_row(fact.position, event)
+        case _:
+            return None
+
+
+def _first(fact: Fact, event: Decided) -> DecisionRow:
+    data = event.data
+    evidence, fields, join = data.evidence, data.candidate, data.join
+    alone = join is None and not (evidence.neighbours or evidence.asked or evidence.verdicts)
+    return DecisionRow(
+        position=fact.position,
+        decision_id=event.id,
+        decision=data.decision,
+        decided_at=event.time,
+        owner_id=event.owner_id,
+        candidate_id=event.subject,
+        source=fields.source,
+        fields=fields,
+        join=join or NO_JOIN,
+        nearest=NO_NEIGHBOUR if alone else _nearest(evidence, join),
+        evidence=evidence,
+        verdict=_verdict(evidence, join) if evidence.verdicts else NO_VERDICT,
+        rank=data.rank or "rule",
+        actor=data.actor,
+        because=data.because,
+        cause=data.cause,
+        spoken=fact.spoken,
+        differs=fact.differs,
+    )
+
+
+def _later(fact: Fact, event: Settled | Joined | Redecided) -> DecisionRow:
+    data = event.data
+    fields = fact.entry.fields if fact.entry is not None else NO_FIELDS
+    return DecisionRow(
+        position=fact.position,
+        decision_id=event.id,
+        decision=data.decision,
+        decided_at=event.time,
+        owner_id=event.owner_id,
+        candidate_id=data.candidate_id,
+        source=fields.source,
+        fields=fields,
+        join=data.join or NO_JOIN,
+        nearest=_nearest(data.evidence, data.join),
+        evidence=data.evidence or NO_EVIDENCE,
+        verdict=_verdict(data.evidence, data.join),
+        rank=data.rank,
+        actor=data.actor,
+        because=data.because,
+        event=event.type.split(".")[1],
+        cause=getattr(data, "cause", None),
+        consequence_of=data.consequence_of if isinstance(data, RedecidedData) else None,
+        spoken=fact.spoken,
+        differs=fact.differs,
+    )
+
+
+def _invalid_row(position: int, event: Invalid) -> DecisionRow:
+    return DecisionRow(
+        position=position,
+        decision_id=event.id,
+        decision="invalid",
+        decided_at=event.time,
+        owner_id=event.owner_id or None,
+        candidate_id=None,
+        source=event.data.origin,
+        invalid=event.data,
+        event="invalid",
+    )
+
+
+def _nearest(evidence: Evidence | None, join: Join | None) -> Neighbour:
+    if evidence is None:
+        return NO_NEIGHBOUR
+    wanted = join.to if join is not None else next(iter(evidence.asked), None)
+    if wanted is None and evidence.verdicts:
+        wanted = evidence.verdicts[0].neighbour_id
+    if wanted is None:
+        return evidence.neighbours[0] if evidence.neighbours else NO_NEIGHBOUR
+    found = (n for n in evidence.neighbours if n.candidate_id == wanted)
+    return next(found, None) or Neighbour(candidate_id=wanted)
+
+
+def _verdict(evidence: Evidence | None, join: Join | None) -> Verdict:
+    verdicts = evidence.verdicts if evidence is not None else ()
+    return deciding(verdicts, join.to if join is not None else None) or NO_VERDICT
+
+
+def score(neighbour: Neighbour) -> float | None:
+    """The neighbour's cosine, or its Jaccard where only that was looked at."""
+    return neighbour.cosine if neighbour.cosine is not None else neighbour.jaccard
+
+
+class VerdictRow(Row, frozen=True):
+    """One answer of the judge: also one that could not settle anything costs money."""
+
+    position: int
+    ordinal: int
+    event_id: str
+    owner_id: str
+    candidate_id: str | None
+    answered_at: datetime
+    verdict: Verdict
+
+
+def verdict_rows(fact: Fact) -> list[VerdictRow]:
+    """The judge's answers that came with an event."""
+    event = fact.event
+    match event:
+        case Refused():
+            verdicts, candidate_id = event.data.verdicts, event.data.candidate_id
+        case Settled() | Redecided():
+            verdicts, candidate_id = event.data.evidence.verdicts, event.data.candidate_id
+        case Joined():
+            evidence = event.data.evidence
+            verdicts = evidence.verdicts if evidence is not None else ()
+            candidate_id = event.data.candidate_id
+        case Composed():
+            verdicts, candidate_id = event.data.evidence.verdicts, None
+        case Separated() | Reversed():
+            verdicts, candidate_id = event.data.verdicts or (), event.data.candidate_id
+        case Confirmed():
+            verdicts, candidate_id = event.data.verdicts or (), None
+        case _:
+            return []
+    return [
+        VerdictRow(
+            fact.position, ordinal, event.id, event.owner_id, candidate_id, event.time, verdict
+        )
+        for ordinal, verdict in enumerate(verdicts)
+    ]

@@ -1,0 +1,177 @@
+"""What was said of decisions, candidates and sessions, and composed texts, as rows of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from palimpsest.contracts.events import (
+    AnyEvent,
+    Composed,
+    Composition,
+    Decided,
+    Invalid,
+    Joined,
+    Redecided,
+    Refused,
+    Separated,
+    Settled,
+)
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.projections.base.rows import Fact, Row
+from palimpsest.projections.duckdb.facts import NO_VERDICT
+from palimpsest.streams.core.compared import Spoke
+from palimpsest.streams.core.ledger import Statement
+
+
+class EventRow(Row, frozen=True):
+    """An event that is no decision: who said what, of whom, when and why.
+
+    `other_id` is the other candidate of a pair, `decision_id` the decision that it is about. A
+    refused answer of the judge is about the pair of its first verdict.
+    """
+
+    position: int
+    event_id: str
+    event: str
+    decided_at: datetime
+    owner_id: str | None
+    candidate_id: str | None
+    other_id: str | None
+    decision_id: str | None
+    session_id: str | None
+    separates: bool | None
+    withdraws: bool | None
+    rank: str | None
+    actor: str | None
+    because: str | None
+    cause: str | None
+    consequence_of: str | None
+    command: str | None
+    reason: str | None
+    detail: str | None
+    policy: str | None
+    similarity: float | None
+    verdict: Verdict
+    spoken: Mapping[str, Spoke]
+
+
+def kind_of(event: AnyEvent) -> str:
+    """The event's name in the tables: the middle of its type."""
+    return event.type.split(".")[1]
+
+
+def word_row(fact: Fact) -> EventRow | None:
+    """The row of an event; None for a decision, which has a table of its own."""
+    event = fact.event
+    if isinstance(event, Decided | Settled | Joined | Redecided | Invalid):
+        return None
+
+    def field(name: str) -> Any:
+        return getattr(event.data, name, None)
+
+    verdicts = field("verdicts") or ()
+    answered = verdicts[0].neighbour_id if isinstance(event, Refused) and verdicts else None
+    if isinstance(event, Composed):
+        verdicts = event.data.evidence.verdicts
+    return EventRow(
+        position=fact.position,
+        event_id=event.id,
+        event=kind_of(event),
+        decided_at=event.time,
+        owner_id=event.owner_id or None,
+        candidate_id=field("candidate_id") or field("b"),
+        other_id=field("other_id") or field("joined_to") or field("a") or answered,
+        decision_id=field("decision_id"),
+        session_id=field("session_id"),
+        separates=field("separates"),
+        withdraws=field("withdraws"),
+        rank=field("rank"),
+        actor=field("actor"),
+        because=field("because"),
+        cause=field("cause"),
+        consequence_of=field("consequence_of"),
+        command=field("command"),
+        reason=field("reason"),
+        detail=field("detail"),
+        policy=field("hash") or field("policy"),
+        similarity=field("similarity"),
+        verdict=verdicts[0] if verdicts else NO_VERDICT,
+        spoken=fact.spoken,
+    )
+
+
+class StatementRow(Row, frozen=True):
+    """A word about a pair: that the two are the same, or not."""
+
+    position: int
+    ordinal: int
+    event: str
+    event_id: str
+    decision_id: str | None
+    owner_id: str
+    candidate_id: str
+    other_id: str
+    statement: Statement
+    actor: str | None
+    because: str | None
+    cause: str | None
+    reasoning: str | None
+    decided_at: datetime
+
+
+def statement_rows(fact: Fact) -> list[StatementRow]:
+    """What an event says of pairs, as the fold of its owner's ledger understood it."""
+    event = fact.event
+
+    def field(name: str) -> Any:
+        return getattr(event.data, name, None)
+
+    own = event.id if isinstance(event, Settled | Joined) else None
+    verdicts = field("verdicts") or () if isinstance(event, Separated) else ()
+    return [
+        StatementRow(
+            position=fact.position,
+            ordinal=ordinal,
+            event=kind_of(event),
+            event_id=event.id,
+            decision_id=own or field("decision_id"),
+            owner_id=event.owner_id,
+            candidate_id=one.candidate_id,
+            other_id=one.other_id,
+            statement=one.statement,
+            actor=field("actor"),
+            because=field("because"),
+            cause=field("cause"),
+            reasoning=next((v.reasoning for v in (one.verdict, *verdicts) if v), None),
+            decided_at=event.time,
+        )
+        for ordinal, one in enumerate(fact.stated)
+    ]
+
+
+class TextRow(Row, frozen=True):
+    """A composed text: by which event, for which join, of which candidates."""
+
+    position: int
+    event_id: str
+    decision_id: str
+    owner_id: str
+    composed_at: datetime
+    composition: Composition
+
+
+def text_row(fact: Fact) -> TextRow | None:
+    """The composed text that came with an event, if one did."""
+    event = fact.event
+    match event:
+        case Decided() | Settled() | Joined() | Redecided():
+            if event.data.composition is None:
+                return None
+            composition, decision_id = event.data.composition, event.id
+        case Composed():
+            composition, decision_id = event.data.composition, event.data.decision_id
+        case _:
+            return None
+    return TextRow(fact.position, event.id, decision_id, event.owner_id, event.time, composition)

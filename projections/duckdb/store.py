@@ -1,0 +1,117 @@
+"""DuckDB's side: the segments of one store, whole from position 0 to where they reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from palimpsest.projections.base.files import remove
+from palimpsest.projections.base.source import Effect, EventSource, no_effect
+from palimpsest.projections.batch import Batch
+from palimpsest.projections.duckdb import compaction
+from palimpsest.projections.duckdb.compaction import GRACE_SECONDS, compact, crowded, retire
+from palimpsest.projections.duckdb.segments import (
+    BUILDING,
+    FOLDER,
+    Segment,
+    SegmentWriter,
+    chain,
+    listed,
+    next_generation,
+)
+from palimpsest.projections.fold import folded
+
+
+class DuckStore:
+    """Writes segments; one thread of one process does."""
+
+    def __init__(self, folder: Path, effect: Effect = no_effect) -> None:
+        self._folder = folder
+        self._effect = effect
+        self._chain: list[Segment] = []
+        self._damaged: list[Path] = []
+
+    @property
+    def position(self) -> int:
+        """The position up to which the segments reach."""
+        return self._chain[-1].end if self._chain else 0
+
+    def names(self) -> tuple[str, ...]:
+        """The segments that are read, by name: what changes when another process writes."""
+        return tuple(segment.path.name for segment in self._chain)
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether there are so many segments that not even who waits for a commit is spared."""
+        return len(self._chain) > compaction.MOST
+
+    def open(self, source: EventSource) -> list[str]:
+        """Take up the segments, and make what is missing between them anew; say what was done.
+
+        What is damaged stays until `remove_damaged`, so that a query fails rather than misses rows.
+        """
+        remove(self._folder / BUILDING)
+        done = self._remove_strangers()
+        head = source.head()
+        found = [segment for segment in listed(self._folder) if segment.end > 0]
+        wrong = {s: why for s in found if (why := s.damage()) is not None}
+        wrong |= {s: f"segment {s.path.name} is ahead of the log" for s in found if s.end > head}
+        self._damaged = [segment.path for segment in wrong]
+        self._chain, gaps = chain([segment for segment in found if segment not in wrong])
+        for start, end in gaps:
+            self.write(start, end, map(Batch.of, folded(source, start, end)))
+            done.append(f"positions {start} to {end} of the segments were recreated")
+        self._chain.sort()
+        return [*done, *wrong.values()]
+
+    def remove_damaged(self) -> None:
+        """Remove what `open` found damaged; everything in it has been rewritten."""
+        for path in self._damaged:
+            remove(path)
+        self._damaged.clear()
+
+    def _remove_strangers(self) -> list[str]:
+        """Folders that are no segments would be read by the views all the same."""
+        folder = self._folder / FOLDER
+        strangers = [p for p in folder.iterdir() if Segment.of(p) is None]
+        for path in strangers:
+            remove(path)
+        return [f"{path.name} is no segment, and was removed" for path in strangers]
+
+    def write(self, start: int, end: int, batches: Iterable[Batch]) -> None:
+        """Write a range as one segment."""
+        with SegmentWriter(self._folder, start, self._effect) as writer:
+            for batch in batches:
+                writer.write(batch.tables)
+            self.add(writer, start, end)
+
+    def add(self, writer: SegmentWriter, start: int, end: int) -> None:
+        """Finish a segment of the range."""
+        generation = next_generation(listed(self._folder), start, end)
+        self._chain.append(writer.finish(end, generation))
+
+    def commit(self, batch: Batch) -> None:
+        """Write the rows of the events since the last commit."""
+        if batch.upto > self.position:
+            self.write(self.position, batch.upto, [batch])
+
+    def replace(self, writer: SegmentWriter, end: int, *, at_once: bool) -> None:
+        """Put a segment of everything in the place of all; `at_once` where what is there is wrong.
+
+        Else the old ones stay for the queries that run, until they are retired.
+        """
+        old = [segment for segment in listed(self._folder) if segment.end > 0]
+        generation = max((s.generation for s in old if s.start == 0), default=-1) + 1
+        self._chain = [writer.finish(end, generation)]
+        for segment in old if at_once else ():
+            self._effect("segment:retired")
+            remove(segment.path)
+
+    def tidy(self) -> bool:
+        """Merge small segments where there are many, and remove those merged some time ago."""
+        few = crowded(self._chain)
+        if few:
+            merged = compact(self._folder, few, self._effect)
+            self._chain = [*self._chain[: -len(few)], merged]
+        retire(self._folder, self._effect, grace=GRACE_SECONDS)
+        return bool(few)

@@ -1,0 +1,183 @@
+# Texts of queries are put together of names in this package and of quoted paths, never of input.
+# ruff: noqa: S608
+"""The analysts' views as SQL, over the segments of one store (docs/design.md).
+
+Every view that puts tables together reads one position first and every table up to it, so that no
+commit that happens meanwhile shows in one table and not in the other. DuckDB lists the files of a
+table where it meets it in the text: the position stands before the tables for that reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from palimpsest.projections.base.columns import Table
+from palimpsest.projections.duckdb.audit import COMPARED, REVIEW_QUEUE, SEPARATIONS, TIMELINE
+from palimpsest.projections.duckdb.segments import FOLDER, POSITION
+from palimpsest.projections.duckdb.tables import (
+    CANDIDATES,
+    COMPOSITIONS,
+    DECISIONS,
+    MEMORIES,
+    POLICIES,
+    REVIEWS,
+    RUNS,
+    STATEMENTS,
+    VERDICTS,
+    WORDS,
+)
+
+FILE = "palimpsest.duckdb"
+MOVED = (
+    "this store was moved or copied since its views were written: run `palimpsest sql` here once,"
+    " then open the file again; on a read-only disk, write views elsewhere with `palimpsest sql"
+    " --views FILE`"
+)
+
+
+def quoted(text: str) -> str:
+    """A text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def literal_glob(path: str) -> str:
+    """A path in which no character stands for others."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in path)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a store's segments are, and the file that the views are in, if they are in one."""
+
+    segments: str
+    file: str | None = None
+
+    def scan(self, table: str) -> str:
+        """Every row of a table, of whatever segment."""
+        pattern = f"{literal_glob(self.segments)}/*/{table}.parquet"
+        return f"read_parquet({quoted(pattern)})"
+
+    def horizon(self) -> str:
+        """The position that all segments together reach; an error at any other place than here."""
+        position = f"SELECT max(position) AS position FROM {self.scan(POSITION)}"
+        if self.file is None:
+            return position
+        here = f"EXISTS (FROM duckdb_databases() WHERE path = {quoted(self.file)})"
+        return f"{position} WHERE CASE WHEN {here} THEN true ELSE error({quoted(MOVED)}) END"
+
+
+def place_of(folder: Path) -> Place:
+    """The segments of a folder as DuckDB will see them, links resolved."""
+    return Place((folder.resolve() / FOLDER).as_posix())
+
+
+def current(place: Place, table: Table) -> str:
+    """A table's rows as of the horizon: by key the one of the highest position, of one file.
+
+    Found in the key and position alone, because a window over whole rows took four times as long.
+    """
+    own = ", ".join(f"s.{key}" for key in table.key)
+    same = " AND ".join(f"t.{key} = latest.{key}" for key in table.key)
+    rows = (
+        f"SELECT t.* FROM (SELECT {own}, max(s.position) AS at, arg_max(filename, s.position) AS f"
+        f" FROM horizon h, {place.scan(table.name)} s WHERE s.position <= h.position"
+        f" GROUP BY {own}) latest"
+        f" JOIN {place.scan(table.name)} t"
+        f" ON {same} AND t.position = latest.at AND t.filename = latest.f"
+    )
+    if not table.buries:
+        return rows
+    return f"SELECT * EXCLUDE (living) FROM ({rows}) WHERE living"
+
+
+_PARTS = {
+    "d": DECISIONS,
+    "c": CANDIDATES,
+    "r": REVIEWS,
+    "v": VERDICTS,
+    "w": WORDS,
+    "t": COMPOSITIONS,
+    "p": POLICIES,
+    "s": STATEMENTS,
+    "m": MEMORIES,
+}
+"""The tables by the letter that the queries below know them by."""
+
+_DECISIONS = """
+SELECT d.decision_id, d.candidate_id, d.joined_to, c.memory_id, d.owner_id, d.namespace, d.decision,
+       d.similarity,
+       CASE WHEN d.joined_to IS NOT NULL
+            THEN r.review_status IS DISTINCT FROM 'reversed' END AS standing,
+       d.decided_at, d.position, coalesce(r.review_status, 'unreviewed') AS review_status,
+       d.policy, d."check", d.cues, d.face_rule, d.rank, d.nearest_id, d.nearest_similarity,
+       d.asked, d.neighbours, d.llm_answer, d.llm_reasoning, d.actor, d.because, d.source,
+       d.session_id, d.reason, d.detail, d.digest, d.event, d.cause, d.consequence_of, d.differs,
+       len(d.differs) > 0 AND d.differs <> ['sentence_case'] AS folded
+FROM d LEFT JOIN c ON c.candidate_id = d.candidate_id
+       LEFT JOIN r ON r.decision_id = d.decision_id
+"""
+
+_POLICY_OUTCOMES = """
+SELECT d.policy, d.decision, count(*) AS n,
+       count(*) FILTER (r.review_status = 'reversed') AS reversed,
+       count(*) FILTER (r.review_status = 'confirmed') AS confirmed,
+       avg(d.similarity) AS mean_similarity, max(d.position) AS position
+FROM d LEFT JOIN r ON r.decision_id = d.decision_id
+WHERE d.policy IS NOT NULL GROUP BY ALL
+"""
+
+_REMOVAL_RATE = """
+SELECT owner_id, namespace, count(*) AS candidates, count(DISTINCT memory_id) AS memories,
+       count(*) - count(DISTINCT memory_id) AS removed,
+       (count(*) - count(DISTINCT memory_id)) / count(*) AS rate, max(position) AS position
+FROM c WHERE living GROUP BY ALL
+"""
+
+_JUDGE_COST = """
+SELECT answered_at::DATE AS day, model, prompt, count(*) AS verdicts,
+       count(*) FILTER (calls = 0 AND answer <> 'unavailable') AS known,
+       count(*) FILTER (answer = 'unavailable') AS unavailable,
+       count(*) FILTER (answer = 'unusable') AS unusable, sum(calls) AS calls,
+       sum(input_tokens)::BIGINT AS input_tokens, sum(output_tokens)::BIGINT AS output_tokens,
+       sum(cost_usd) AS cost_usd, sum(seconds) AS seconds, max(position) AS position
+FROM v GROUP BY ALL
+"""
+
+_DAILY = """
+SELECT decided_at::DATE AS day, decision, count(*) AS n, max(position) AS position
+FROM d GROUP BY ALL
+"""
+
+
+def views(place: Place) -> dict[str, str]:
+    """The query of each view, by name."""
+
+    def over(names: str, select: str) -> str:
+        tables = ", ".join(f"{name} AS ({current(place, _PARTS[name])})" for name in names)
+        return f"WITH horizon AS MATERIALIZED ({place.horizon()}), {tables} {select}"
+
+    def alone(table: Table, hidden: str = "") -> str:
+        rows = current(place, table)
+        shown = f"SELECT * EXCLUDE ({hidden}) FROM ({rows})" if hidden else rows
+        return f"WITH horizon AS MATERIALIZED ({place.horizon()}) {shown}"
+
+    return {
+        "log_position": place.horizon(),
+        "candidates": alone(CANDIDATES),
+        "memories": alone(MEMORIES),
+        "compositions": alone(COMPOSITIONS, "hash"),
+        "policies": alone(POLICIES),
+        "runs": alone(RUNS),
+        "verdicts": alone(VERDICTS),
+        "decisions": over("dcr", _DECISIONS),
+        "events": over("dwc", TIMELINE),
+        "joins": over("dcr", f"SELECT * FROM ({_DECISIONS}) WHERE joined_to IS NOT NULL"),
+        "separations": over("swrtdc", SEPARATIONS),
+        "dedup_log": over("dcrwtp", COMPARED),
+        "review_queue": over("dcrwtpm", REVIEW_QUEUE),
+        "daily": over("d", _DAILY),
+        "policy_outcomes": over("dr", _POLICY_OUTCOMES),
+        "removal_rate": over("c", _REMOVAL_RATE),
+        "judge_cost": over("v", _JUDGE_COST),
+    }

@@ -1,0 +1,1 @@
+"""LanceDB's side: vectors for recall."""

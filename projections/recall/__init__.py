@@ -1,0 +1,1 @@
+"""Recall: memories by meaning and by words, filtered and ranked."""

@@ -1,0 +1,88 @@
+"""Hits that nothing tells apart, shown once: a view, the log gets nothing (docs/python.md).
+
+Two memories are folded if a zone of the policy would join their faces without a judge: in one
+namespace, at or over its threshold, near-identical in order, without a cue, and nobody said that
+they differ. `near_identical` does not count: that far below the zones, all memories would be read.
+Pairwise: whoever is folded passes with everyone in the fold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palimpsest.contracts.events import Vector
+from palimpsest.contracts.policy import CosineCheck, Policy
+from palimpsest.projections.base.vectors import decoded
+from palimpsest.streams.core.ledger import Ledger, Memory
+from palimpsest.streams.core.neighbour_lookup import reading_of
+from palimpsest.streams.core.separations import separated_pair
+from palimpsest.streams.guard import passes
+
+DECIMALS = 4
+"""Of scores, everywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """What a policy joins without a judge."""
+
+    policy: Policy
+
+    def at_least(self, namespace: str) -> float | None:
+        """The lowest cosine that joins by itself; None where none does."""
+        for check in self.policy.active:
+            if isinstance(check, CosineCheck):
+                zones = check.zones_of(namespace)
+                return min((z.at_least for z in zones if z.action != "pending"), default=None)
+        return None
+
+    def folds(self, ledger: Ledger, one: Memory, other: Memory) -> bool:
+        """Whether nothing tells two memories apart."""
+        floor = self.at_least(one.namespace)
+        if floor is None or one.namespace != other.namespace:
+            return False
+        score = cosine(one.face.vector, other.face.vector)
+        return (
+            score is not None
+            and score >= floor
+            and not (self._protected(one) or self._protected(other))
+            and alike(one.face.text, one.face.vector, other.face.text, other.face.vector)
+            and _covers(one.face.vector, other.face.vector, floor)
+            and separated_pair(ledger, one, other) is None
+        )
+
+    def _protected(self, memory: Memory) -> bool:
+        protected = self.policy.protected_categories
+        return any(entry.fields.category in protected for entry in memory.members)
+
+
+def alike(one: str, its: Vector | None, other: str, others: Vector | None) -> bool:
+    """Whether two texts are near-identical in order, without a cue."""
+    return passes(reading_of(one, its), reading_of(other, others))
+
+
+def _covers(one: Vector | None, other: Vector | None, floor: float) -> bool:
+    """Whether each window of two texts has its counterpart in the other."""
+    if one is None or other is None or not (one.truncated or other.truncated):
+        return True
+    a, b = (_units(vector) for vector in (one, other))
+    scores = np.einsum("ik,jk->ij", a, b).round(DECIMALS)
+    return bool(min(scores.max(axis=0).min(), scores.max(axis=1).min()) >= floor)
+
+
+def _units(vector: Vector) -> NDArray[np.float64]:
+    windows = decoded(vector.each(), vector.dimension).astype(np.float64)
+    units: NDArray[np.float64] = windows / np.linalg.norm(windows, axis=1, keepdims=True)
+    return units
+
+
+def cosine(one: Vector | None, other: Vector | None) -> float | None:
+    """Of two texts; None where one has no vector, or they are of two models."""
+    if one is None or other is None or one.dimension != other.dimension:
+        return None
+    a, b = decoded((one, other), one.dimension).astype(np.float32)
+    norms = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return round(float(a @ b) / norms, DECIMALS) if norms else None

@@ -1,0 +1,194 @@
+"""Memories by meaning, from the owner's ledger as it is now or was (docs/design.md).
+
+A memory is found by any of its wordings, and returns its face.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palimpsest.contracts.events import Vector
+from palimpsest.contracts.shown import Recalled
+from palimpsest.projections.base.vectors import decoded
+from palimpsest.projections.recall.hits import LOOKED_AT, Ranked, RecallOptions, hits, in_order
+from palimpsest.streams.core.ledger import Ledger, Memory
+
+Query = NDArray[np.float32]
+"""What is looked for, (dimension,); of a text beyond the model's input (windows, dimension)."""
+Scores = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+DECIMALS = 4
+NEARLY = 1e-3
+"""More than rounding makes of a cosine."""
+MOST_RECOLLECTED = 64
+"""Owners whose texts are kept as numbers for the next question."""
+MOST_IN_MEMORY = 20_000
+"""Candidates of an owner up to which looking at all of them is quicker than asking LanceDB."""
+
+
+class _Known(NamedTuple):
+    """A memory as it was looked at: it is looked at again once an event has touched it."""
+
+    memory: Memory
+    seen: int
+    rows: list[int]
+    face: int | None
+
+
+class Recollection:
+    """The living memories of a ledger with the vectors of their texts, as numbers.
+
+    It follows the ledger: what it has decoded is kept for the next question.
+    """
+
+    def __init__(self, ledger: Ledger, dimension: int) -> None:
+        self.ledger = ledger
+        self.dimension = dimension
+        self._seen = -1
+        self._known: dict[str, _Known] = {}
+        self._rows: dict[int, range] = {}
+        self._vectors: list[Vector] = []
+        self._waiting: list[Vector] = []
+        self._units = np.empty((0, dimension), np.float32)
+        self._memories: list[Memory] = []
+        self._statement_of = np.empty(0, np.intp)
+        self._by = np.empty(0, np.intp)
+        self._faces = np.empty(0, np.intp)
+
+    def recall(
+        self, query: Query, wanted: RecallOptions, others: Sequence[Ranked] = ()
+    ) -> list[Recalled]:
+        """The hits among these memories, and among `others` that are ranked elsewhere."""
+        scores = self._scores(query)
+        order = np.argsort(-scores, kind="stable")
+
+        def near(heads: Sequence[Memory], after: float, floor: float) -> list[Ranked]:
+            start = int(np.searchsorted(-scores[order], -after))
+            found = self._near(heads, order[start : start + LOOKED_AT], floor)
+            ranked = [Ranked(self._memories[number], float(scores[number])) for number in found]
+            return sorted([*ranked, *others], key=in_order)
+
+        ranked = heapq.merge(self._ranked(scores, order), others, key=in_order)
+        return hits(self.ledger, ranked, wanted, near)
+
+    def _ranked(self, scores: Scores, order: Numbers) -> Iterator[Ranked]:
+        """All of them, the best first; found as they are asked for."""
+        tied: list[Ranked] = []
+        for number in order:
+            one = Ranked(self._memories[number], float(scores[number]))
+            if tied and tied[0].score > one.score:
+                yield from sorted(tied, key=in_order)
+                tied = []
+            tied.append(one)
+        yield from sorted(tied, key=in_order)
+
+    def _near(self, heads: Sequence[Memory], numbers: Numbers, floor: float) -> Numbers:
+        """Those of the numbered memories whose face is at least so near to one of the heads."""
+        rows = [row for one in heads if (row := self._known[one.id].face) is not None]
+        numbers = numbers[self._faces[numbers] >= 0]
+        if not rows or not len(numbers):
+            return numbers[:0]
+        theirs = self._units[self._faces[numbers]]
+        # Not by a product of matrices: that waits for threads, 8 ms where the cores are busy.
+        cosines = np.einsum("ij,kj->ik", theirs, self._units[rows]).max(axis=1)
+        found: Numbers = numbers[cosines >= floor - NEARLY]
+        return found
+
+    def _scores(self, query: Query) -> Scores:
+        """For every living memory that has a vector, the cosine of its nearest text."""
+        if self._seen != self.ledger.seen:
+            self._follow()
+            self._seen = self.ledger.seen
+        # Not by `@`: it shares the work with threads that it has to wait for.
+        asked = [one / (np.linalg.norm(one) or 1.0) for one in np.atleast_2d(query)]
+        cosines = np.max([np.vecdot(self._units, one) for one in asked], axis=0)
+        best = np.full(len(self._memories), -1.0)
+        np.maximum.at(best, self._by, cosines[self._statement_of].astype(np.float64))
+        return best.round(DECIMALS)
+
+    def _follow(self) -> None:
+        before, self._known = self._known, {}
+        for memory in self.ledger.memories():
+            known = before.get(memory.id)
+            if known is None or known.memory is not memory or known.seen != memory.seen:
+                known = self._looked_at(memory)
+            self._known[memory.id] = known
+        found = [known for known in self._known.values() if known.rows]
+        self._memories = [known.memory for known in found]
+        self._statement_of = np.fromiter(
+            chain.from_iterable(known.rows for known in found), np.intp
+        )
+        counts = np.array([len(known.rows) for known in found], np.intp)
+        speaks = (-1 if known.face is None else known.face for known in found)
+        self._faces = np.fromiter(speaks, np.intp)
+        self._by = np.repeat(np.arange(len(found)), counts)
+        self._decode()
+
+    def _looked_at(self, memory: Memory) -> _Known:
+        """Where the vectors of its face and of its texts are; none of one that is not recalled."""
+        if not memory.living:
+            return _Known(memory, memory.seen, [], None)
+        vectors = [e.distinct.vector for e in memory.members if e.distinct.representative is e]
+        fitting = [one for one in (memory.face.vector, *vectors) if self._fits(one)]
+        rows = [row for one in fitting for row in self._rows_of(one)]
+        return _Known(
+            memory, memory.seen, rows, rows[0] if self._fits(memory.face.vector) else None
+        )
+
+    def _fits(self, vector: Vector | None) -> TypeGuard[Vector]:
+        return vector is not None and vector.dimension == self.dimension
+
+    def _rows_of(self, vector: Vector) -> range:
+        """Where a vector's numbers are, and those of its windows after them.
+
+        Vectors are distinguished by identity, as in `Packed`, so each is kept.
+        """
+        rows = self._rows.get(id(vector))
+        if rows is None:
+            self._vectors.append(vector)
+            start = len(self._units) + len(self._waiting)
+            self._waiting += vector.each()
+            rows = self._rows[id(vector)] = range(start, len(self._units) + len(self._waiting))
+        return rows
+
+    def _decode(self) -> None:
+        new, self._waiting = self._waiting, []
+        if not new:
+            return
+        numbers = decoded(new, self.dimension).astype(np.float32)
+        norms = np.linalg.norm(numbers, axis=1, keepdims=True)
+        units = np.divide(numbers, norms, out=np.zeros_like(numbers), where=norms > 0)
+        self._units = np.concatenate([self._units, units])
+
+
+class Recollections:
+    """Recollections of the owners that were asked about last."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, Recollection] = OrderedDict()
+
+    def of(
+        self, ledger: Ledger, query: Query, *, however_large: bool = False
+    ) -> Recollection | None:
+        """That of a ledger; None where the vectors are another model's.
+
+        None, too, where LanceDB is quicker, unless `however_large`.
+        """
+        vectors = (row.vector for scope in ledger.scopes.values() for row in scope.rows[:1])
+        fits = all(one is None or one.dimension == query.shape[-1] for one in vectors)
+        if not fits or (len(ledger.entries) > MOST_IN_MEMORY and not however_large):
+            return None
+        found = self._kept.pop(ledger.owner_id, None)
+        if found is None or found.ledger is not ledger or found.dimension != query.shape[-1]:
+            found = Recollection(ledger, query.shape[-1])
+        self._kept[ledger.owner_id] = found
+        if len(self._kept) > MOST_RECOLLECTED:
+            self._kept.popitem(last=False)
+        return found

@@ -1,0 +1,47 @@
+"""Which memories a session would only hear back: its own, until its conversation is compacted.
+
+What an agent has just stored must not come back to it as if it had been known (the design
+`store-time`). After a compaction the conversation has forgotten, and the memories from before it
+may appear again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from palimpsest.projections.duckdb.queries import query
+from palimpsest.streams.core.ledger import Ledger
+
+_OWN = """
+SELECT c.memory_id
+FROM candidates c JOIN decisions d ON d.decision_id = c.decision_id
+WHERE c.owner_id = ? AND c.living
+GROUP BY c.memory_id
+HAVING bool_and(coalesce(c.session_id = ?, false) AND d.position > ?)
+ORDER BY c.memory_id
+"""
+
+
+def own_memories(folder: Path, owner_id: str, session_id: str, compacted: int) -> list[str]:
+    """The ids of memories that only this session said, since it was last compacted.
+
+    A memory that anybody said in another session, or nobody's, is older news: it stays.
+    `compacted` is the log position of the compaction, 0 for none.
+    """
+    rows = query(folder, _OWN, [owner_id, session_id, compacted])
+    return [row["memory_id"] for row in rows]
+
+
+def own_of(ledger: Ledger, session_id: str) -> set[str]:
+    """The same, of a ledger."""
+    since = ledger.compacted.get(session_id, 0)
+    return {
+        memory.id
+        for memory in ledger.memories()
+        if memory.living
+        and all(
+            entry.fields.session_id == session_id and entry.place > since
+            for entry in memory.members
+            if entry.living
+        )
+    }

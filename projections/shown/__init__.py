@@ -1,0 +1,1 @@
+"""Memories and their histories as people read them. Pure."""

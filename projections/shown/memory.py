@@ -1,0 +1,170 @@
+"""A memory as reads show it: its face, its wordings, and where each came from. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from palimpsest.contracts.policy import Policy, Worth
+from palimpsest.contracts.shown import Shown, State, Wording
+from palimpsest.contracts.urn import Urn
+from palimpsest.projections.base.totals import Total
+from palimpsest.streams.core.faces import standing_text
+from palimpsest.streams.core.ledger import Edge, Entry, Memory
+from palimpsest.streams.core.version import version_of
+from palimpsest.streams.core.worth import worth
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """How memories are weighed as they are read: by which policy, when, and from what on.
+
+    `unrecorded` are the latest uses that are not in the log yet, by memory id.
+    """
+
+    policy: Policy
+    at: datetime
+    min_confidence: float | None
+    unrecorded: Mapping[str, datetime] = field(default_factory=dict)
+
+    def worth(self, memory: Memory, name: Worth) -> float | None:
+        """A memory's confidence or importance; None if it has none."""
+        return worth(memory, name, self.policy, self.at, self.unrecorded)
+
+    def keeps(self, memory: Memory) -> bool:
+        """Whether it is confident enough; a memory without a confidence always is."""
+        if self.min_confidence is None:
+            return True
+        confidence = self.worth(memory, "confidence")
+        return confidence is None or confidence >= self.min_confidence
+
+
+def shown_memory(
+    memory: Memory, weighing: Weighing | None = None, *, former: bool = False
+) -> Shown:
+    """A memory as reads show it; with what it says no more, where `former` is wished."""
+    total, owner_id = Total.of(memory), memory.members[0].fields.owner_id
+    shown = Shown(
+        memory_id=memory.id,
+        urn=str(Urn(owner_id, memory.namespace, memory.id)),
+        face=memory.face.text,
+        namespace=memory.namespace,
+        members=wordings(memory, former=former),
+        intensity=total.intensity,
+        metadata=dict(total.metadata),
+        created_at=iso_time(memory.members[0].decided_at),
+        updated_at=iso_time(memory.updated),
+        occurred_at=iso_time(total.occurred_at) if total.occurred_at else None,
+        version=version_of(memory),
+    )
+    if weighing is not None:
+        shown["confidence"] = weighing.worth(memory, "confidence")
+        shown["importance"] = weighing.worth(memory, "importance")
+    return shown
+
+
+def state_of(memory: Memory) -> State:
+    """Whether it is living, and if so, whether all of it waits for the judge."""
+    return Total.of(memory).status if memory.living else "retracted"
+
+
+def iso_time(time: datetime) -> str:
+    """A time in ISO 8601; tables have UTC without a zone."""
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()
+
+
+def wordings(memory: Memory, *, former: bool) -> list[Wording]:
+    """Its distinct texts by the id of who stands for them; of a retracted memory all of them."""
+    displaced = displaced_of(memory)
+    found = [
+        wording(entry, former=entry in displaced)
+        for entry in _speakers(memory)
+        if former or entry not in displaced
+    ]
+    return sorted(found, key=lambda one: one["candidate_id"])
+
+
+def _speakers(memory: Memory) -> list[Entry]:
+    """The earliest living candidate of each text; the earliest where no member lives."""
+    if memory.living:
+        return [entry for entry in memory.members if entry.distinct.representative is entry]
+    earliest: dict[str, Entry] = {}
+    for entry in memory.members:
+        earliest.setdefault(entry.distinct.hash, entry)
+    return list(earliest.values())
+
+
+def wording(entry: Entry, *, former: bool) -> Wording:
+    """A candidate's text with where it came from."""
+    edge, fields = brought_by(entry), entry.fields
+    return Wording(
+        candidate_id=entry.id,
+        text=entry.text,
+        relation="former" if former else "same",
+        source=fields.source,
+        session_id=fields.session_id,
+        occurred_at=iso_time(fields.occurred_at) if fields.occurred_at else None,
+        decision=edge.decision if edge else entry.decision,
+        decision_id=edge.id if edge else entry.decision_id,
+    )
+
+
+def brought_by(entry: Entry) -> Edge | None:
+    """The standing join that brought a candidate to an older one; None for who came alone."""
+    return next((e for e in entry.edges if e.standing and e.newer is entry), None)
+
+
+def displaced_of(memory: Memory) -> Collection[Entry]:
+    """The members that say what the face has displaced: from it, a *take* is on every way to them.
+
+    So is what a person's choice of the face displaced. Whoever brings a former face back by a
+    repeat brings back all that says the same.
+    """
+    edges = list(memory.edges())
+    by_id = {entry.id: entry for entry in memory.members} if memory.texted else {}
+    if all(_agrees(edge, by_id) for edge in edges):
+        return ()
+    edges.sort(key=lambda edge: edge.place)
+    joins = ((edge.older, edge.newer, _agrees(edge, by_id)) for edge in edges)
+    return displaced(memory.members, joins, memory.face.speaker)
+
+
+def _agrees(edge: Edge, by_id: dict[str, Entry]) -> bool:
+    """Whether both parts go on saying what the joined memory says."""
+    if edge.former or edge.face == "take":
+        return False
+    return edge.face != "text" or standing_text(edge, by_id) is not None
+
+
+Member = TypeVar("Member", bound=Hashable)
+
+
+def displaced(
+    members: Iterable[Member], joins: Iterable[tuple[Member, Member, bool]], speaks: Member
+) -> set[Member]:
+    """The members to whom no way leads from who speaks but over a join that does not agree.
+
+    A join of two that are together already, in their order, is a support: it counts for nothing.
+    """
+    together = {one: one for one in members}
+    same = dict(together)
+    for older, newer, agrees in joins:
+        if _unite(together, older, newer) and agrees:
+            _unite(same, older, newer)
+    return {one for one in same if _root(same, one) != _root(same, speaks)}
+
+
+def _unite(parent: dict[Member, Member], one: Member, other: Member) -> bool:
+    """Unite the sets of two; whether they were apart."""
+    a, b = _root(parent, one), _root(parent, other)
+    parent[b] = a
+    return a != b
+
+
+def _root(parent: dict[Member, Member], one: Member) -> Member:
+    while parent[one] != one:
+        parent[one] = parent[parent[one]]
+        one = parent[one]
+    return one

@@ -1,0 +1,1 @@
+"""What talks to topics from outside a worker."""

@@ -1,0 +1,185 @@
+"""Brings what producers and people say to the topics, and the answers back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import orjson
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+
+from palimpsest.contracts.answers import Answer, from_json, merged
+from palimpsest.contracts.candidate import Candidate
+from palimpsest.contracts.errors import InvalidInputError, TransientError
+from palimpsest.contracts.requests import AnyRequest
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.metadata import answering
+from palimpsest.streams.cluster.reader import begin_at, reader
+from palimpsest.streams.cluster.topics import Kind, Topics, compare_counts, partition_of
+from palimpsest.streams.cluster.worker.partition_writer import SOURCE
+from palimpsest.streams.cluster.worker.producer import BATCH_BYTES, REQUEST_BYTES
+from palimpsest.streams.intake import Prepared, RawRow, understand
+from palimpsest.streams.write.inputs import Input
+
+CANDIDATE = "palimpsest.candidate.v1"
+POLL_SECONDS = 0.2
+ANSWER_SECONDS = 60.0
+Addressed: TypeAlias = tuple[AnyRequest, str | None]
+"""A request, and the owner that it concerns, if the caller knows it."""
+
+
+def as_event(candidate: Candidate) -> bytes:
+    """A candidate as a CloudEvent in structured mode, with the id and source that it has."""
+    data = candidate.model_dump(mode="json", exclude_none=True)
+    envelope = {
+        "specversion": "1.0",
+        "type": CANDIDATE,
+        "id": data.pop("id"),
+        "source": data.pop("source"),
+        "datacontenttype": "application/json",
+        "data": data,
+    }
+    return orjson.dumps(envelope)
+
+
+def as_record(one: Input) -> tuple[bytes | None, bytes]:
+    """Key and value for an input: its own bytes where a worker reads the same in them.
+
+    What cannot be read is sent as it is, under no key. A row that has its source or its id from
+    where it came, or fields under other names, is sent as the event that it means.
+    """
+    meaning = one.meaning
+    if isinstance(meaning, InvalidInputError):
+        return None, one.row.raw
+    if not isinstance(meaning, Prepared):
+        return meaning.owner_id.encode(), one.row.raw
+    # A worker gives a row without an id one of its record's offset, which is not known yet.
+    understood = understand(RawRow(one.row.raw, SOURCE, reading="an offset"))
+    value = one.row.raw if understood == meaning else as_event(meaning.candidate)
+    return meaning.candidate.owner_id.encode(), value
+
+
+class Client:
+    """A producer of candidates and requests; belongs to the event loop that starts it."""
+
+    def __init__(self, connection: Connection, topics: Topics) -> None:
+        self._connection = connection
+        self._topics = topics
+        self._compared: set[Kind] = set()
+        self._producer = AIOKafkaProducer(
+            **connection.arguments(),
+            acks="all",
+            enable_idempotence=True,
+            max_batch_size=BATCH_BYTES,
+            max_request_size=REQUEST_BYTES,
+        )
+
+    async def start(self) -> None:
+        """Connect. TransientError where no broker answers."""
+        await self._producer.start()
+
+    async def stop(self) -> None:
+        """Send what waits, and disconnect."""
+        await self._producer.stop()
+
+    async def publish(self, inputs: Iterable[Input]) -> int:
+        """Publish inputs to the candidates topic in order; returns once the brokers have them.
+
+        StoreError, with nothing published, where it has not the decisions' count of partitions.
+        """
+        await self._require_counts("candidates")
+        topic = self._topics.name("candidates")
+        sent = []
+        for one in inputs:
+            key, value = as_record(one)
+            partition = None if key is None else partition_of(key.decode(), self._topics.partitions)
+            sent.append(await self._producer.send(topic, value, key, partition=partition))
+        await asyncio.gather(*sent)
+        return len(sent)
+
+    async def _require_counts(self, *kinds: Kind) -> None:
+        """Compare topics with the decisions before the first record: no worker would read it."""
+        if not self._compared.issuperset(kinds):
+            await compare_counts(self._connection, self._topics, kinds)
+            self._compared.update(kinds)
+
+    async def behind(self, followed: Mapping[tuple[str, int], int]) -> int:
+        """How many records of the decisions there are from these offsets of topics' partitions on.
+
+        The markers of transactions count, too. TransientError where no broker answers.
+        """
+        at = [self._topics.at("decisions", number) for number in range(self._topics.partitions)]
+        async with answering(self._connection), reader(self._connection) as consumer:
+            ends = await consumer.end_offsets(at)
+        return sum(max(ends[one] - followed.get((one.topic, one.partition), 0), 0) for one in at)
+
+    async def ask_each(self, asked: Sequence[Addressed]) -> list[Answer]:
+        """Publish requests to the partitions that they may concern, and join each one's answers.
+
+        All are published before the first answer is awaited. Only an owner's partition knows its
+        candidates, so a request of an unknown owner goes to all. TransientError if those partitions
+        answered nothing for `ANSWER_SECONDS`, not even that a request continues; StoreError as
+        `publish`.
+        """
+        await self._require_counts("commands", "answers")
+        concerned = {one.request_id: self._concerned(one, owner_id) for one, owner_id in asked}
+        async with reader(self._connection) as consumer:
+            await self._listen(consumer, {p for some in concerned.values() for p in some})
+            await self._send([(one, concerned[one.request_id]) for one, _ in asked])
+            answers = await self._answers(consumer, concerned)
+        return [merged(answers[one.request_id]) for one, _ in asked]
+
+    def _concerned(self, request: AnyRequest, owner_id: str | None) -> list[int]:
+        selection = getattr(request, "selection", None)
+        owner_id = getattr(request, "owner_id", None) or owner_id
+        owner_id = owner_id or (selection and selection.owner_id)
+        if owner_id:
+            return [partition_of(owner_id, self._topics.partitions)]
+        return list(range(self._topics.partitions))
+
+    async def _listen(self, consumer: AIOKafkaConsumer, partitions: Iterable[int]) -> None:
+        at = [self._topics.at("answers", partition) for partition in partitions]
+        begin_at(consumer, await consumer.end_offsets(at))
+
+    async def _send(self, requests: Sequence[tuple[AnyRequest, Sequence[int]]]) -> None:
+        topic, sent = self._topics.name("commands"), []
+        for request, partitions in requests:
+            body = request.model_dump_json(exclude_none=True).encode()
+            key = request.request_id.encode()
+            sent += [await self._producer.send(topic, body, key, partition=p) for p in partitions]
+        await asyncio.gather(*sent)
+
+    async def _answers(
+        self, consumer: AIOKafkaConsumer, concerned: Mapping[str, Sequence[int]]
+    ) -> dict[str, list[Answer]]:
+        """Each request's answers by its id, in the order of the partitions that it concerned.
+
+        Any answer of a partition, also to others, shows that it works on its requests.
+        """
+        waiting = {(one.encode(), p) for one, partitions in concerned.items() for p in partitions}
+        found: dict[tuple[bytes, int], Answer] = {}
+        now = asyncio.get_running_loop().time
+        deadline = now() + ANSWER_SECONDS
+        while waiting:
+            if now() > deadline:
+                raise _unanswered({partition for _, partition in waiting})
+            some = await consumer.getmany(timeout_ms=int(POLL_SECONDS * 1000))
+            for record in (record for records in some.values() for record in records):
+                if any(partition == record.partition for _, partition in waiting):
+                    deadline = now() + ANSWER_SECONDS
+                at = (record.key or b"", record.partition)
+                if at in waiting:
+                    waiting.remove(at)
+                    found[at] = from_json(orjson.loads(record.value or b""))
+        return {
+            one: [found[one.encode(), partition] for partition in partitions]
+            for one, partitions in concerned.items()
+        }
+
+
+def _unanswered(partitions: Iterable[int]) -> TransientError:
+    return TransientError(
+        f"no answer from the partitions {sorted(partitions)} within {ANSWER_SECONDS:.0f} s: are the"
+        " workers running? What was asked is in the topic, and will be carried out"
+    )

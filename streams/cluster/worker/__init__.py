@@ -1,0 +1,1 @@
+"""The process that decides on partitions: `palimpsest worker`."""

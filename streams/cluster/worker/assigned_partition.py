@@ -1,0 +1,293 @@
+"""A partition that this worker has: its producer, its writer, and the batches that wait.
+
+Records that the group's consumer passed over are read again, before what came after them. Where
+nothing of a partition was acknowledged yet, Faust does not go back after a rebalance: what it had
+fetched by then comes to nobody, and what comes next would be acknowledged over it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from aiokafka import TopicPartition
+from aiokafka.errors import GroupCoordinatorNotAvailableError
+from aiokafka.structs import OffsetAndMetadata
+
+from palimpsest.contracts.errors import TransientError
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.reader import Record as Read
+from palimpsest.streams.cluster.reader import read_range
+from palimpsest.streams.cluster.records import Record
+from palimpsest.streams.cluster.setup import admin
+from palimpsest.streams.cluster.tasks import OneThread, is_cancelled
+from palimpsest.streams.cluster.topics import Kind, Topics
+from palimpsest.streams.cluster.worker.partition_writer import Interrupted, Opened, PartitionWriter
+from palimpsest.streams.cluster.worker.producer import PartitionProducer
+from palimpsest.streams.cluster.worker.replica import Replica
+
+_log = logging.getLogger(__name__)
+INPUTS: tuple[Kind, ...] = ("candidates", "commands")
+
+
+def worker_group(topics: Topics) -> str:
+    """The consumer group of an installation's workers."""
+    return f"{topics.prefix}palimpsest-worker"
+
+
+async def acknowledged(
+    connection: Connection, topics: Topics
+) -> dict[TopicPartition, OffsetAndMetadata]:
+    """The group's offset of each partition that has one: the next to be read.
+
+    Workers add the topic's id; an operator's tool that sets offsets adds nothing.
+    """
+    async with admin(connection) as asked:
+        try:
+            found = await asked.list_consumer_group_offsets(worker_group(topics))
+        except GroupCoordinatorNotAvailableError:  # there never was a group
+            return {}
+    return {at: committed for at, committed in found.items() if committed.offset >= 0}
+
+
+def _record(read: Read) -> Record:
+    value, headers = read.value or b"", tuple(read.headers)
+    return Record(read.topic, read.partition, read.offset, value, read.key, headers)
+
+
+class Missed:
+    """What lies before the first record of each input topic that comes after an assignment.
+
+    `starts` is where each topic continues, by its name.
+    """
+
+    def __init__(self, connection: Connection, starts: Mapping[str, int]) -> None:
+        self._connection = connection
+        self._starts = dict(starts)
+
+    async def before(self, first: Record) -> AsyncIterator[list[Record]]:
+        """Yield the records between where the topic continues and the first one that came.
+
+        None is the usual case; offsets that no record has are no records.
+        """
+        start = self._starts.pop(first.topic, first.offset)
+        if start >= first.offset:
+            return
+        at = TopicPartition(first.topic, first.partition)
+        _log.info("%s/%d began at %d, not at %d", *at, first.offset, start)
+        async for some in read_range(self._connection, at, start, first.offset):
+            yield [_record(one) for one in some]
+
+
+def starts(
+    log: Replica,
+    partition: int,
+    inputs: Mapping[str, str],
+    done: Mapping[TopicPartition, OffsetAndMetadata],
+) -> dict[str, int]:
+    """Where each input topic continues: after what is decided on.
+
+    `inputs` are the topics' ids by their names. An input without an effect is only acknowledged, so
+    `done` counts as well, but only what workers acknowledged of this very topic: an operator's tool
+    may have set offsets beyond inputs that wait, and those of a recreated topic mean other records.
+    """
+    found: dict[str, int] = {}
+    for topic, identity in inputs.items():
+        committed = done.get(TopicPartition(topic, partition))
+        is_ours = committed is not None and committed.metadata == identity
+        decided = log.first_undone(topic, identity, partition)
+        found[topic] = max(decided, committed.offset if committed and is_ours else 0)
+    return found
+
+
+AHEAD = 2
+"""Batches whose texts are being embedded while one is decided on."""
+TOGETHER = 512
+"""Records that are decided on together at most: what comes meanwhile waits to be so."""
+USES_SECONDS = 5.0
+"""How often it is looked whether gathered uses that came too soon may be recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A record, and what acknowledges it to the consumer group."""
+
+    record: Record
+    acknowledge: Callable[[], object]
+
+
+@dataclass(slots=True)
+class _Batch:
+    deliveries: Sequence[Delivery]
+    opened: Opened | None
+
+
+class AssignedPartition:
+    """Decides on batches in the order in which they come, and acknowledges in that order.
+
+    Candidates are opened when they come, so that texts are embedded while earlier batches are
+    decided on. Those that come while enough batches are open are opened together: each batch costs
+    a transaction. `failed` is called when something goes wrong; nothing is decided after that.
+    """
+
+    def __init__(
+        self,
+        producer: PartitionProducer,
+        writer: PartitionWriter,
+        decider: OneThread,
+        missed: Missed,
+        failed: Callable[[BaseException], Awaitable[object]],
+    ) -> None:
+        self._missed = missed
+        self.producer = producer
+        self.writer = writer
+        self._decider = decider
+        self._failed = failed
+        self._arrived: deque[Delivery] = deque()
+        self._batches: deque[_Batch] = deque()
+        self._changed = asyncio.Condition()
+        self._closing = False
+        self._given_up = asyncio.Event()
+        running = (self._open, self._run, self._record_uses)
+        self._tasks = [asyncio.create_task(self._watched(run())) for run in running]
+
+    async def candidates(self, deliveries: Sequence[Delivery]) -> None:
+        """Take records of the candidates topic; waits while enough of them wait already."""
+        async for some in self._with_missed(deliveries):
+            async with self._changed:
+                await self._changed.wait_for(lambda: self._closing or not self._is_full())
+                self._arrived.extend(some)
+                self._changed.notify_all()
+
+    def _is_full(self) -> bool:
+        return len(self._arrived) >= TOGETHER
+
+    async def _open(self) -> None:
+        while await self._has_room():
+            async with self._changed:
+                await self._changed.wait_for(lambda: self._closing or bool(self._arrived))
+                count = 0 if self._closing else min(len(self._arrived), TOGETHER)
+                some = [self._arrived.popleft() for _ in range(count)]
+                self._changed.notify_all()
+            if some:
+                opened = await self._decider.run(self.writer.open, [one.record for one in some])
+                await self._take(_Batch(some, opened))
+
+    async def commands(self, deliveries: Sequence[Delivery]) -> None:
+        """Take a batch of the commands topic."""
+        async for batch in self._with_missed(deliveries):
+            if await self._has_room():
+                await self._take(_Batch(batch, None))
+
+    async def _with_missed(
+        self, deliveries: Sequence[Delivery]
+    ) -> AsyncIterator[Sequence[Delivery]]:
+        """A batch, and what was passed over before it: whose offsets go with those behind them."""
+        async for records in self._missed.before(deliveries[0].record):
+            yield [Delivery(record, lambda: None) for record in records]
+        yield deliveries
+
+    async def _has_room(self) -> bool:
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._closing or len(self._batches) <= AHEAD)
+            return not self._closing
+
+    async def _take(self, batch: _Batch) -> None:
+        async with self._changed:
+            self._batches.append(batch)
+            self._changed.notify_all()
+
+    async def _next(self) -> _Batch | None:
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._closing or bool(self._batches))
+            return None if self._closing else self._batches[0]
+
+    async def _run(self) -> None:
+        while (batch := await self._next()) is not None and await self._finish(batch):
+            async with self._changed:
+                self._batches.popleft()
+                self._changed.notify_all()
+
+    async def _record_uses(self) -> None:
+        """Record what waited long enough, until the partition is given up."""
+        while not self._closing:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._given_up.wait(), USES_SECONDS)
+            if self.writer.uses_wait and not self._closing:
+                await self._decider.run(self.writer.record_uses)
+
+    async def _watched(self, running: Awaitable[None]) -> None:
+        try:
+            await running
+        except asyncio.CancelledError:
+            if is_cancelled():
+                raise
+            await self._fail(TransientError("a client of the brokers gave up what it was asked"))
+        except Exception as error:  # noqa: BLE001 - the worker ends with this
+            await self._fail(error)
+
+    async def _fail(self, error: Exception) -> None:
+        self._closing = True
+        await self._failed(error)
+
+    async def _finish(self, batch: _Batch) -> bool:
+        """Decide on a batch; False if it is left to the partition's next worker."""
+        if batch.opened is None:
+            return await self._execute(batch.deliveries)
+        if not await self._wait_for_vectors(batch.opened):
+            return False
+        await self._decider.run(self.writer.close, batch.opened)
+        for delivery in batch.deliveries:
+            delivery.acknowledge()
+        return True
+
+    async def _execute(self, deliveries: Sequence[Delivery]) -> bool:
+        for delivery in deliveries:
+            if self._closing:
+                return False
+            try:
+                await self._decider.run(self.writer.carry_out, delivery.record)
+            except Interrupted:
+                return False
+            delivery.acknowledge()
+        return True
+
+    async def _wait_for_vectors(self, opened: Opened) -> bool:
+        """Wait for a batch's texts; False where the partition is given up before they come.
+
+        Their errors are raised in the deciding thread.
+        """
+        if opened.window.embeddings is None:
+            return True
+        embedded = asyncio.wrap_future(opened.window.embeddings)
+        given_up = asyncio.create_task(self._given_up.wait())
+        await asyncio.wait((embedded, given_up), return_when=asyncio.FIRST_COMPLETED)
+        given_up.cancel()
+        if self._closing:
+            embedded.cancel()
+            return False
+        if embedded.cancelled():
+            await embedded
+        embedded.exception()  # raised where the batch is decided on
+        return True
+
+    async def close(self) -> None:
+        """Finish what is being decided on; the rest comes again, to the next worker.
+
+        Texts that wait for the embedder are not waited for, and a request of many commits is left
+        at the next of them.
+        """
+        async with self._changed:
+            self._closing = self.writer.ending = True
+            self._changed.notify_all()
+        self._given_up.set()
+        for batch in self._batches:
+            if batch.opened is not None and batch.opened.window.embeddings is not None:
+                batch.opened.window.embeddings.cancel()
+        await asyncio.gather(*self._tasks)
+        await self.producer.stop()
+        await self._decider.run(self.writer.log.close)

@@ -1,0 +1,185 @@
+"""The consumer group's member: Faust's consumer mended, and what may be asked of it at any time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import faust
+import faust.transport.drivers.aiokafka as driver
+from aiokafka.errors import KafkaError
+from aiokafka.structs import OffsetAndMetadata
+from faust.types import TP
+
+from palimpsest.streams.cluster.metadata import retry_without_brokers
+from palimpsest.streams.cluster.reader import WAIT_MILLISECONDS, Offsets, stopping
+from palimpsest.streams.cluster.worker.leave_group import leave_to_standby
+
+LEAVE_SECONDS = 2.0
+_log = logging.getLogger(__name__)
+FAUST = logging.getLogger("faust")
+"""For Faust's messages about our subclasses' steps, which it logs to their modules' loggers."""
+
+
+class Inputs(Protocol):
+    """What an assignment knows of the input topics."""
+
+    starts: Offsets
+    """Where its partitions continue."""
+    input_ids: Mapping[str, str]
+    """The topics' ids by their names."""
+
+
+class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
+    """Faust's consumer, which reads only what producers have committed, and goes back to the start.
+
+    After a rebalance Faust leaves a partition without an acknowledged offset where it was, and what
+    it had fetched by then would be lost. An offset beyond what is decided is not this group's.
+    """
+
+    logger = FAUST
+
+    def _inputs(self) -> Inputs:
+        inputs: Inputs = vars(self.app)["manager"]
+        return inputs
+
+    def _create_worker_consumer(self, transport: Any) -> Any:
+        consumer = super()._create_worker_consumer(transport)
+        vars(consumer)["_isolation_level"] = "read_committed"
+        vars(consumer)["_fetch_max_wait_ms"] = WAIT_MILLISECONDS
+        retry_without_brokers(vars(consumer)["_client"])
+        commit = consumer.commit
+
+        async def commit_with_ids(offsets: Mapping[Any, OffsetAndMetadata]) -> None:
+            """Add the topics' ids, by which the next assignment knows the offsets as ours."""
+            ids = self._inputs().input_ids
+            await commit(
+                {
+                    at: OffsetAndMetadata(committed.offset, ids.get(at.topic, ""))
+                    for at, committed in offsets.items()
+                }
+            )
+
+        vars(consumer)["commit"] = commit_with_ids
+        return consumer
+
+    async def seek_to_committed(self) -> Any:
+        """Called by Faust before records flow, and where it fetched some before they may."""
+        found = {at: offset or 0 for at, offset in (await super().seek_to_committed()).items()}
+        starts = self._inputs().starts
+        begin = {at: min(offset, starts.get(at, offset)) for at, offset in found.items()}
+        await self.call_thread(
+            self._seek_back, {at: n for at, n in begin.items() if not n or n < found[at]}
+        )
+        return begin
+
+    async def _seek_back(self, offsets: Offsets) -> None:
+        consumer = self._ensure_consumer()
+        for at in consumer.assignment() & set(offsets):
+            consumer.seek(at, offsets[at])
+
+    def close(self) -> None:
+        """Called by Faust in a rebalance while the worker ends: it does not join the group again.
+
+        Faust closes the consumer then, on the event loop of another thread than the consumer's: of
+        a connection that is closed under its reader, the process dies. The consumer's
+        own thread closes it when it ends, and leaves the group.
+        """
+        coordinator = vars(self._ensure_consumer())["_coordinator"]
+
+        async def wait_for_the_end(_: object) -> bool:
+            await asyncio.wait([vars(coordinator)["_closing"]])
+            return False
+
+        vars(coordinator)["_do_rejoin_group"] = wait_for_the_end
+
+    async def leave_to_standby(self) -> bool:
+        """Leave the group if another worker stands by; whether it did. Nothing is committed after.
+
+        While the brokers are away nobody can leave: the session ends by itself.
+        """
+        left: bool = await self.call_thread(self._leave_to_standby)
+        return left
+
+    async def _leave_to_standby(self) -> bool:
+        coordinator = vars(self._ensure_consumer())["_coordinator"]
+        try:
+            left = await asyncio.wait_for(leave_to_standby(coordinator), LEAVE_SECONDS)
+        except (KafkaError, TimeoutError) as error:
+            _log.warning("the worker leaves its group by the end of its session: %r", error)
+            return False
+        if left:
+            self.close()
+        return left
+
+    async def on_thread_stop(self) -> None:
+        """Called by Faust on the consumer's thread at its end."""
+        if self._consumer is None:
+            await super().on_thread_stop()
+            return
+        async with stopping(self._consumer):
+            await super().on_thread_stop()
+
+    async def join_again(self) -> None:
+        """Trigger a new assignment of the group's partitions."""
+        await self.call_thread(self._ask_to_join_again)
+
+    async def _ask_to_join_again(self) -> None:
+        vars(self._ensure_consumer())["_coordinator"].request_rejoin()
+
+
+class Member:
+    """A worker's part in its consumer group as it is now; nothing here waits or asks a broker."""
+
+    def __init__(self, app: faust.App) -> None:
+        self._app = app
+
+    def assignment(self) -> set[TP]:
+        """The partitions that the group gave it; none before it has begun."""
+        return set() if self._aiokafka() is None else set(self._app.consumer.assignment())
+
+    def positions(self) -> Mapping[TP, int]:
+        """Up to where assigned partitions were fetched; one where that is not known is left out."""
+        consumer = self._aiokafka()
+        subscription = vars(consumer)["_subscription"].subscription if consumer else None
+        assigned = subscription.assignment if subscription else None
+        states = {at: assigned.state_value(at) for at in assigned.tps} if assigned else {}
+        return {TP(*at): one.position for at, one in states.items() if one.has_valid_position}
+
+    def held(self) -> int:
+        """How many records of the present assignment came and are not acknowledged."""
+        now = self._app.consumer_generation_id
+        unacked = list(self._app.consumer.unacked)
+        return sum(not one.acked and one.generation_id == now for one in unacked)
+
+    def trouble(self) -> BaseException | None:
+        """What ended its part in the group: aiokafka keeps it for a call that Faust never makes.
+
+        It waits for that call, in no group and with no records, and would for ever.
+        """
+        consumer = self._aiokafka()
+        coordinator = vars(consumer).get("_coordinator") if consumer else None
+        if coordinator is None:
+            return None
+        pending: BaseException | None = vars(coordinator)["_pending_exception"]
+        running = vars(coordinator)["_coordination_task"]
+        ended = running.done() and not running.cancelled()
+        return running.exception() if ended else pending
+
+    async def join_again(self) -> None:
+        """Trigger a new assignment of the group's partitions."""
+        await vars(self._app.consumer)["_thread"].join_again()
+
+    async def leave_to_standby(self) -> None:
+        """Commit what is acknowledged, and leave the group if another worker stands by."""
+        if self.assignment():
+            await self._app.consumer.commit()
+            if await vars(self._app.consumer)["_thread"].leave_to_standby():
+                _log.info("left the group: a standby takes over")
+
+    def _aiokafka(self) -> Any:
+        """The consumer of aiokafka; None before there is one."""
+        thread = vars(self._app.consumer).get("_thread")
+        return thread and vars(thread).get("_consumer")

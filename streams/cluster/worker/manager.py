@@ -1,0 +1,334 @@
+"""The partitions that one worker has, from assignment to revocation."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from aiokafka.errors import KafkaError
+
+from palimpsest.contracts.errors import StoreError, TransientError
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.metadata import NotPermittedError
+from palimpsest.streams.cluster.reader import Offsets, TopicPartition, reader
+from palimpsest.streams.cluster.tasks import OneThread, is_cancelled
+from palimpsest.streams.cluster.topics import Topics, compare_counts, topic_id
+from palimpsest.streams.cluster.worker.assigned_partition import (
+    INPUTS,
+    AssignedPartition,
+    Delivery,
+    Missed,
+    acknowledged,
+    starts,
+)
+from palimpsest.streams.cluster.worker.metrics import Metrics
+from palimpsest.streams.cluster.worker.partition_writer import PartitionWriter
+from palimpsest.streams.cluster.worker.producer import PartitionProducer
+from palimpsest.streams.cluster.worker.replica import (
+    PartitionReplica,
+    ReplicaFolder,
+    Standby,
+    close_replica,
+    discard,
+)
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.log.database import DiskFullError
+from palimpsest.streams.write.writer import Effect, no_effect
+
+_log = logging.getLogger(__name__)
+MOST_CANDIDATES = 80_000
+"""How many candidates the loaded ledgers of all partitions may hold together: about 9 kB each."""
+AGAIN_SECONDS = 0.5
+FULL_SECONDS = 60.0
+"""How often the log says that the disk is still full."""
+
+
+class PartitionManager:
+    """A worker's partitions: one thread, one embedder, and a writer for each of them.
+
+    `failed` receives the error that ended a partition's work; the worker must end then, or join its
+    group again after a DiskFullError, to continue once there is room. With `standing_by`, the
+    replicas of all other partitions are kept filled.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        topics: Topics,
+        folder: Path,
+        policy: Policy,
+        embedder: Callable[[], Embedder],
+        clock: Callable[[], datetime],
+        failed: Callable[[BaseException], Awaitable[object]],
+        metrics: Metrics,
+        effect: Effect = no_effect,
+        *,
+        standing_by: bool = False,
+    ) -> None:
+        self._metrics = metrics
+        self._connection = connection
+        self._topics = topics
+        self._replicas = ReplicaFolder(connection, topics, folder)
+        self._standby = Standby(self._replicas) if standing_by else None
+        self._policy = policy
+        self._embedder = embedder
+        self._clock = clock
+        self._failed = failed
+        self._effect = effect
+        self._decider = OneThread("decider")
+        self._assigned: dict[int, AssignedPartition] = {}
+        self.starts: Offsets = {}
+        """Where the inputs of the latest assignment continue."""
+        self.input_ids: Mapping[str, str] = {}
+        self._assigning: asyncio.Task[None] | None = None
+        self._revoking = asyncio.Lock()
+        self._closed = False
+        self._folder = folder
+        self._told_full = -math.inf
+
+    @property
+    def partitions(self) -> list[int]:
+        """Those that are ready."""
+        return sorted(self._assigned)
+
+    @property
+    def owners_in_memory(self) -> int:
+        """How many owners' ledgers are loaded, of all partitions."""
+        return sum(len(one.writer.writer.owners) for one in self._assigned.values())
+
+    # -- inputs ------------------------------------------------------------------------------------
+
+    async def candidates(self, deliveries: Sequence[Delivery]) -> None:
+        """Take records of the candidates topic, of any of the partitions.
+
+        While one partition is full, another assignment may begin: they are of this one.
+        """
+        assigned = self._assigned
+        for partition, some in _by_partition(deliveries).items():
+            if partition in assigned:
+                await assigned[partition].candidates(some)
+
+    async def commands(self, deliveries: Sequence[Delivery]) -> None:
+        """Take records of the commands topic."""
+        assigned = self._assigned
+        for partition, some in _by_partition(deliveries).items():
+            if partition in assigned:
+                await assigned[partition].commands(some)
+
+    # -- assignment --------------------------------------------------------------------------------
+
+    async def assign(self, partitions: Iterable[int]) -> bool:
+        """Have exactly these partitions, ready: former writers fenced, replicas caught up.
+
+        False where that was given up on the way, for another assignment or an end.
+        """
+        await self.revoke()
+        if self._closed:
+            return False
+        self._assigning = asyncio.create_task(self._assign_patiently(sorted(partitions)))
+        try:
+            await self._assigning
+        except asyncio.CancelledError:
+            _log.info("assignment given up: another one is coming")
+            return False
+        except Exception as error:  # noqa: BLE001 - the worker ends with this
+            await self._failed(error)
+            return False
+        return True
+
+    async def revoke(self) -> None:
+        """Have none: finish what is being decided on, and leave the rest to the next worker.
+
+        An end in the middle of a rebalance comes after what that revokes.
+        """
+        async with self._revoking:
+            if self._standby is not None:
+                await self._standby.end()
+            if self._assigning is not None and not self._assigning.done():
+                self._assigning.cancel()
+                await asyncio.gather(self._assigning, return_exceptions=True)
+            given_up, self._assigned = self._assigned, {}
+            await asyncio.gather(*(one.close() for one in given_up.values()))
+
+    async def close(self) -> None:
+        """Have none from now on, and end the thread."""
+        self._closed = True
+        await self.revoke()
+        # Not waited for: it may be reading a replica, and the event loop has other things to end.
+        self._decider.end()
+
+    async def _assign_patiently(self, partitions: Sequence[int]) -> None:
+        """Begin again as often as the brokers go away or the disk is full.
+
+        Nobody else assigns these partitions.
+        """
+        while True:
+            try:
+                return await self._assign(partitions)
+            except asyncio.CancelledError:
+                if is_cancelled():
+                    raise
+            except DiskFullError:
+                await self._wait_for_room()
+                continue
+            except NotPermittedError:
+                raise
+            except TransientError:
+                pass
+            except KafkaError as error:
+                if not error.retriable:
+                    raise
+            _log.warning("the brokers went away during an assignment: it begins again")
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _assign(self, partitions: Sequence[int]) -> None:
+        await compare_counts(self._connection, self._topics)
+        producers = {p: self._producer(p) for p in partitions}
+        logs: dict[int, PartitionReplica] = {}
+        try:
+            await _all(producer.start() for producer in producers.values())
+            with self._metrics.stage("catch_up"):
+                await self._replicas.catch_up(partitions, logs, self._decider, self._report)
+            most = MOST_CANDIDATES // max(len(partitions), 1)
+            inputs = await self._input_ids()
+            missed = await self._all_missed(logs, inputs)
+            writers = [await self._writer(producers[p], logs[p], inputs, most) for p in partitions]
+        except BaseException as error:
+            stopping = (producer.stop() for producer in producers.values())
+            await asyncio.gather(*stopping, return_exceptions=True)
+            for log in logs.values():
+                await self._decider.run(close_replica, log, error)
+            raise
+        self._assigned = {
+            writer.partition: AssignedPartition(
+                producers[writer.partition],
+                writer,
+                self._decider,
+                missed[writer.partition],
+                partial(self._partition_failed, writer.log),
+            )
+            for writer in writers
+        }
+        _log.info("ready: partitions %s", ", ".join(map(str, partitions)) or "none")
+        if self._standby is not None:
+            self._standby.begin(set(range(self._topics.partitions)) - self._assigned.keys())
+
+    def _producer(self, partition: int) -> PartitionProducer:
+        return PartitionProducer(self._connection, self._topics, partition, self._effect)
+
+    async def _partition_failed(self, log: PartitionReplica, error: BaseException) -> None:
+        if isinstance(error, DiskFullError):
+            await self._wait_for_room()
+        elif isinstance(error, StoreError):
+            await self._decider.run(discard, log.path)
+        await self._failed(error)
+
+    async def _wait_for_room(self) -> None:
+        """Wait a moment; every minute, report that the disk is full."""
+        now = asyncio.get_running_loop().time()
+        if now > self._told_full + FULL_SECONDS:
+            self._told_full = now
+            _log.error(
+                "the disk of %s is full: the worker waits. All decisions are intact at the brokers,"
+                " and what is not decided is once there is room: free some space",
+                self._folder,
+            )
+        await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _input_ids(self) -> dict[str, str]:
+        """The ids of the input topics by their names."""
+        names = [self._topics.name(kind) for kind in INPUTS]
+        return {name: await topic_id(self._connection, name) for name in names}
+
+    async def _all_missed(
+        self, logs: Mapping[int, PartitionReplica], inputs: Mapping[str, str]
+    ) -> dict[int, Missed]:
+        """What continues where; from then on, `starts` and `input_ids` say the same."""
+        if not logs:
+            return {}
+        done = await acknowledged(self._connection, self._topics)
+        begins = await self._begins(logs)
+        continued: dict[TopicPartition, int] = {}
+        found: dict[int, Missed] = {}
+        for partition, log in logs.items():
+            begin = await self._decider.run(starts, log, partition, inputs, done)
+            for topic, start in begin.items():
+                at = TopicPartition(topic, partition)
+                read = max(start, done[at].offset if at in done else 0)
+                self._tell_deleted(at, max(begins[at] - read, 0))
+                begin[topic] = continued[at] = max(start, begins[at])
+            found[partition] = Missed(self._connection, begin)
+        self.starts, self.input_ids = continued, inputs
+        return found
+
+    async def _begins(self, partitions: Iterable[int]) -> Offsets:
+        async with reader(self._connection) as consumer:
+            begins: Offsets = await consumer.beginning_offsets(
+                [self._topics.at(kind, partition) for kind in INPUTS for partition in partitions]
+            )
+        return begins
+
+    def _tell_deleted(self, at: TopicPartition, deleted: int) -> None:
+        """Report inputs that the brokers deleted before they were decided."""
+        labels = (at.topic, str(at.partition))
+        self._metrics.set("palimpsest_inputs_deleted", deleted, *labels)
+        if deleted:
+            _log.error(
+                "%s/%d: the brokers deleted %d offsets before any worker had read them: their"
+                " inputs were never decided. Publish them again, and keep inputs for longer"
+                " (retention.ms)",
+                *at,
+                deleted,
+            )
+
+    async def _writer(
+        self,
+        producer: PartitionProducer,
+        log: PartitionReplica,
+        inputs: Mapping[str, str],
+        most_candidates: int,
+    ) -> PartitionWriter:
+        followed = await self._decider.run(
+            log.followed, self._topics.name("decisions"), producer.partition
+        )
+        assert followed is not None
+        producer.continue_at(followed.next_offset)
+        writer = await self._decider.run(
+            PartitionWriter,
+            log,
+            self._metrics.watching(producer.publish),
+            followed,
+            self._topics,
+            inputs,
+            self._policy,
+            self._embedder,
+            self._clock,
+            self._metrics,
+            self._effect,
+        )
+        writer.writer.owners.most = most_candidates
+        return writer
+
+    def _report(self, done: int, todo: int) -> None:
+        _log.info("catching up: %d of %d decisions", done, todo)
+        self._metrics.progress()
+
+
+async def _all(doing: Iterable[Awaitable[object]]) -> None:
+    """Do all of it at once, and raise what went wrong first once none is under way any more."""
+    for done in await asyncio.gather(*doing, return_exceptions=True):
+        if isinstance(done, BaseException):
+            raise done
+
+
+def _by_partition(deliveries: Sequence[Delivery]) -> dict[int, list[Delivery]]:
+    found: dict[int, list[Delivery]] = {}
+    for delivery in deliveries:
+        found.setdefault(delivery.record.partition, []).append(delivery)
+    return found

@@ -1,0 +1,349 @@
+"""One partition's writer: records in, decisions published, on the one thread that decides."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from aiokafka.errors import MessageSizeTooLargeError
+
+from palimpsest.contracts.answers import SoFar
+from palimpsest.contracts.commands import Access, Operation
+from palimpsest.contracts.errors import (
+    InvalidInputError,
+    PalimpsestError,
+    RefusedError,
+    TransientError,
+)
+from palimpsest.contracts.events import AnyEvent, PolicySet
+from palimpsest.contracts.policy import Policy, recorded_policy
+from palimpsest.contracts.questions import AnyQuestion
+from palimpsest.contracts.requests import CheckRequest, is_dry_run
+from palimpsest.contracts.wire import encode
+from palimpsest.streams.cluster.questions import question_record
+from palimpsest.streams.cluster.records import (
+    Outgoing,
+    Record,
+    answer_record,
+    dead_letter,
+    dead_letter_record,
+    policy_record,
+    read,
+)
+from palimpsest.streams.cluster.topics import Topics, partition_of
+from palimpsest.streams.cluster.worker.metrics import Metrics
+from palimpsest.streams.cluster.worker.producer import Publish
+from palimpsest.streams.cluster.worker.replica import Followed, PartitionReplica
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.questions import compose_question, settle_question
+from palimpsest.streams.core.skips import named_namespaces
+from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.intake import RawRow
+from palimpsest.streams.log.log import Lines
+from palimpsest.streams.write.commit import Commit, InputOffset, OpenQuestions, Reply
+from palimpsest.streams.write.executor import DryRun
+from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.serve import PendingRequest, fail, serve, understood
+from palimpsest.streams.write.windows import Window
+from palimpsest.streams.write.writer import Effect, Writer, no_effect
+
+_log = logging.getLogger(__name__)
+
+SOURCE = "memory.candidates"
+"""The `source` of bare rows that name none; the same whatever the topic's prefix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Records whose new texts are being embedded; those decided on before are left out."""
+
+    records: Sequence[Record]
+    window: Window
+
+
+class PartitionWriter:
+    """Decides what comes in one partition of the two input topics.
+
+    `log` is caught up with the decisions topic up to `decisions`; what is appended to it goes
+    through `publish` first. `inputs` are the ids of the input topics by their names. `in_doubt`:
+    the brokers may have what the log has not, and only another assignment finds out.
+    """
+
+    def __init__(
+        self,
+        log: PartitionReplica,
+        publish: Publish,
+        decisions: Followed,
+        topics: Topics,
+        inputs: Mapping[str, str],
+        policy: Policy,
+        embedder: Callable[[], Embedder],
+        clock: Callable[[], datetime],
+        metrics: Metrics,
+        effect: Effect = no_effect,
+    ) -> None:
+        recorded = log.last_policy()
+        wanted = policy if recorded is None else recorded_policy(recorded.data.policy)
+        self.log = log
+        self._publish = publish
+        self._decisions = decisions
+        self.in_doubt = False
+        # No projections follow its commits: the stores that follow the topic have them.
+        self._metrics = metrics
+        self.writer = Writer(log, self._append, wanted, embedder, clock, self._decided, effect)
+        self.writer.time_checks(metrics.checked)
+        self.ending = False
+        self._uses: dict[str, list[Access]] = {}
+        self.partition = decisions.partition
+        self._topics = topics
+        self._inputs = inputs
+        self._clock = clock
+
+    def _decided(self, done: Sequence[tuple[int, AnyEvent, Touched]]) -> None:
+        self._metrics.decided(done, named_namespaces(self.writer.policy))
+
+    def is_mine(self, owner_id: str) -> bool:
+        """Whether the owner belongs to this partition."""
+        return partition_of(owner_id, self._topics.partitions) == self.partition
+
+    def _new(self, records: Sequence[Record]) -> list[Record]:
+        """The records that no published decision marks as decided."""
+        begin = {
+            topic: self.log.first_undone(topic, self._inputs[topic], self.partition)
+            for topic in {record.topic for record in records}
+        }
+        return [record for record in records if record.offset >= begin[record.topic]]
+
+    def _finished(self, record: Record) -> InputOffset:
+        return InputOffset(record.topic, self._inputs[record.topic], record.offset)
+
+    # -- candidates and notices of producers -------------------------------------------------------
+
+    def open(self, records: Sequence[Record]) -> Opened:
+        """Read records of the candidates topic and have new texts embedded."""
+        with self._metrics.stage("read"):
+            new = self._new(records)
+            inputs = [read(record, SOURCE, self._topics.partitions) for record in new]
+            return Opened(new, self.writer.open_window(inputs))
+
+    def close(self, opened: Opened) -> list[Outcome]:
+        """Decide, publish and fold; returns when the brokers have it.
+
+        Equal bytes are one `invalid` event, and as many letters as records: each has headers and a
+        place of its own.
+        """
+        with self._metrics.stage("decide"), self.writer.undone_on_failure():
+            outcomes = self.writer.decide(opened.window)
+            self.writer.pending.dead_letters = [
+                dead_letter(record, outcome, self._clock())
+                for record, outcome in zip(opened.records, outcomes, strict=True)
+                if outcome.result == "invalid"
+            ]
+            self.writer.pending.offsets += map(self._finished, opened.records[-1:])
+            self.writer.commit()
+        return outcomes
+
+    @property
+    def uses_wait(self) -> bool:
+        """Whether gathered uses that came too soon wait to be recorded."""
+        return bool(self._uses)
+
+    def record_uses(self) -> None:
+        """Record the gathered uses that waited, of owners whose last are a minute old.
+
+        They wait in memory: the partition's next worker does not have them.
+        """
+        with self.writer.undone_on_failure():
+            due = [one for one, uses in self._uses.items() if self.writer.record_uses(one, uses)]
+            if due:
+                self.writer.commit()
+        for owner_id in due:
+            del self._uses[owner_id]
+
+    # -- requests ----------------------------------------------------------------------------------
+
+    def carry_out(self, record: Record) -> None:
+        """Execute a request, and publish its answer with what it did."""
+        if not self._new([record]):
+            return
+        try:
+            request = understood(record.value)
+        except InvalidInputError as error:
+            self._reject(record, error)
+            return
+        one = PendingRequest(request, request.request_id, self._finished(record))
+        executor = PartitionExecutor(self, request.request_id)
+        dry_run = _PartitionDryRun(executor) if is_dry_run(request) else None
+        with self._metrics.stage("decide"):
+            try:
+                serve(self.writer, [one], dry_run or executor)
+            except (PalimpsestError, OSError):
+                raise
+            except Exception as error:
+                if self.in_doubt:
+                    raise
+                _log.exception("a request met a bug: %s", request.request_id)
+                fail(self.writer, one, error)
+
+    def _reject(self, record: Record, error: InvalidInputError) -> None:
+        row = RawRow(record.value, "memory.commands")
+        self.close(Opened([record], self.writer.open_window([Input(row, error)])))
+
+    # -- commits -----------------------------------------------------------------------------------
+
+    def _append(self, commit: Commit) -> list[int]:
+        """Publish a commit and append it to the log, which has it only once the brokers do."""
+        lines = [(event, encode(event)) for event, _ in commit.events]
+        with self.log.transaction():
+            positions = self.log.append_lines(lines)
+            others = [*self._other_records(commit)]
+            if lines or others:
+                next_offset = self._published(lines, others, commit.offsets)
+                if next_offset is not None:
+                    self.log.follow(replace(self._decisions, next_offset=next_offset))
+                for finished in commit.offsets:
+                    self.log.follow_input(finished, self.partition)
+        self.in_doubt = False
+        for one in commit.uses:
+            assert isinstance(one.meaning, Access)
+            self._uses.setdefault(one.meaning.owner_id, []).append(one.meaning)
+        return positions
+
+    def _published(
+        self, lines: Lines, others: Sequence[Outgoing], offsets: Sequence[InputOffset]
+    ) -> int | None:
+        self.in_doubt = True
+        try:
+            return self._publish(lines, others, offsets)
+        except MessageSizeTooLargeError:
+            self.in_doubt = False
+            raise
+
+    def _other_records(self, commit: Commit) -> Iterator[Outgoing]:
+        """The records for other topics than the decisions."""
+        letters, answers = self._topics.name("dead_letters"), self._topics.name("answers")
+        yield from (dead_letter_record(letters, letter) for letter in commit.dead_letters)
+        for address, answer in commit.answers:
+            assert isinstance(address, str)
+            assert not isinstance(answer, list)
+            yield answer_record(answers, address, answer)
+        yield from self._questions(commit.questions)
+        policies = self._topics.name("policies")
+        for event, _ in commit.events:
+            if isinstance(event, PolicySet):
+                yield policy_record(policies, encode(event))
+
+    def _questions(self, opened: OpenQuestions) -> Iterator[Outgoing]:
+        """Questions for the judge: about candidates whose question opened, and for lost texts."""
+        topic, policy = self._topics.name("verifications"), self.writer.policy
+
+        def ledger(owner_id: str) -> Ledger:
+            return self.writer.owners.get(owner_id).ledger
+
+        asked: list[AnyQuestion | None] = [
+            *(
+                settle_question(ledger(owner), one, policy)
+                for one, owner in opened.candidates.items()
+            ),
+            *(compose_question(ledger(owner), one, policy) for one, owner in opened.texts.items()),
+        ]
+        records = (question_record(topic, question) for question in asked if question is not None)
+        return (record for record in records if record is not None)
+
+
+# -- requests, for this partition's owners alone -------------------------------------------------
+
+
+class Interrupted(TransientError):
+    """A request was left half-way because the partition is given up; it will come again."""
+
+
+class PartitionExecutor:
+    """Runs one request's commands on the partition's writer, and leaves it between any two of them.
+
+    That is when the partition is given up. Each commit before the last reports to the caller how
+    many commands were run so far.
+    """
+
+    def __init__(self, partition: PartitionWriter, request_id: str) -> None:
+        self.log = partition.log
+        self.clock = partition.writer.clock
+        self.recorded = partition.writer.recorded
+        self.refuse = partition.writer.refuse
+        self.content = partition.writer.content
+        self.new_text = partition.writer.new_text
+        self.compared = partition.writer.compared
+        self.set_policy = partition.writer.set_policy
+        self._writer = partition.writer
+        self._partition = partition
+        self._request_id = request_id
+        self._steps = 0
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force."""
+        return self._writer.policy
+
+    def ledger(self, owner_id: str) -> Ledger:
+        """As `Writer.ledger`."""
+        self.require_partition()
+        return self._writer.ledger(owner_id)
+
+    def run(self, command: Operation) -> list[AnyEvent]:
+        """As `Writer.run`; another partition's owner is refused."""
+        self._require_mine(command.owner_id)
+        self.step()
+        return self._writer.run(command)
+
+    def embed_late(self, owner_id: str, *, long: bool) -> tuple[int, int]:
+        """As `Writer.embed_late`; another partition's owner is refused."""
+        self._require_mine(owner_id)
+        return self._writer.embed_late(owner_id, long=long)
+
+    def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
+        """As `Writer.foresee`; another partition's owner is refused."""
+        self._require_mine(request.owner_id)
+        return self._writer.foresee(request)
+
+    def _require_mine(self, owner_id: str) -> None:
+        if not self._partition.is_mine(owner_id):
+            raise RefusedError("wrong_partition", "the owner belongs to another partition")
+
+    def commit(self) -> None:
+        """Commit, and report to the caller that the request continues."""
+        self._writer.pending.answers.append(Reply(self._request_id, SoFar(self._steps)))
+        self._writer.commit()
+        self.require_partition()
+
+    def step(self) -> None:
+        """Count one more command."""
+        self.require_partition()
+        self._steps += 1
+
+    def require_partition(self) -> None:
+        """Raise Interrupted if the partition is given up."""
+        if self._partition.ending:
+            raise Interrupted("the partition is given up: what is left of a request comes again")
+
+
+class _PartitionDryRun(DryRun):
+    """A dry run that is left, and reports that it continues, as the executor does."""
+
+    def __init__(self, executor: PartitionExecutor) -> None:
+        super().__init__(executor.log, executor.policy, executor.clock)
+        self._executor = executor
+
+    def ledger(self, owner_id: str) -> Ledger:
+        self._executor.require_partition()
+        return super().ledger(owner_id)
+
+    def run(self, command: Operation) -> list[AnyEvent]:
+        self._executor.step()
+        return super().run(command)
+
+    def commit(self) -> None:
+        super().commit()
+        self._executor.commit()

@@ -1,0 +1,287 @@
+"""A worker's replicas of its partitions' decisions, in the format of the embedded log.
+
+Disposable: a replica is filled from the topic, bound to the topic's id, and never ahead of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from aiokafka import TopicPartition
+from aiokafka.errors import KafkaError
+
+from palimpsest.contracts.errors import StoreError, TransientError
+from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.wire import Envelope, decode, envelope_of
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.reader import (
+    DecisionsDeletedError,
+    Records,
+    ends_of,
+    read_to_end,
+    reader,
+    require_kept,
+)
+from palimpsest.streams.cluster.records import inputs_done
+from palimpsest.streams.cluster.tasks import OneThread, is_cancelled
+from palimpsest.streams.cluster.topics import Topics, topic_id
+from palimpsest.streams.log.database import DiskFullError
+from palimpsest.streams.log.log import Lines, Log
+from palimpsest.streams.write.commit import InputOffset
+
+CACHE_KIB = 16 * 1024
+"""Of one replica: a worker has one for each of its partitions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """How far a replica has a partition of a topic; `next_offset` is the first one not in it."""
+
+    topic: str
+    partition: int
+    topic_id: str
+    next_offset: int
+
+
+Filed = TypeVar("Filed", AnyEvent, Envelope)
+
+
+class Replica(Log):
+    """A log that follows topics; how far is in the same transaction as the lines."""
+
+    def followed(self, topic: str, partition: int) -> Followed | None:
+        """How far this replica has a partition; None where it has nothing of it."""
+        row = self.row(
+            "SELECT topic, partition, topic_id, next_offset FROM followed"
+            " WHERE topic = ? AND partition = ?",
+            (topic, partition),
+        )
+        return None if row is None else Followed(*row)
+
+    def follow(self, followed: Followed) -> None:
+        """Record how far this replica is; only inside a transaction."""
+        self.require_transaction()
+        self.execute(
+            "INSERT INTO followed (topic, partition, topic_id, next_offset) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (topic, partition) DO UPDATE SET"
+            " topic_id = excluded.topic_id, next_offset = excluded.next_offset",
+            (followed.topic, followed.partition, followed.topic_id, followed.next_offset),
+        )
+
+    def follow_input(self, done: InputOffset, partition: int) -> None:
+        """Record how far an input is decided on; only inside a transaction."""
+        self.follow(Followed(done.topic, partition, done.topic_id, done.offset + 1))
+
+    def first_undone(self, topic: str, topic_id: str, partition: int) -> int:
+        """The first offset of an input that no decision at the brokers says is done with."""
+        found = self.followed(topic, partition)
+        return found.next_offset if found is not None and found.topic_id == topic_id else 0
+
+    def new_events(self, lines: Sequence[bytes]) -> Lines:
+        """The events of lines that this log does not hold yet; StoreError for what is none."""
+        return self._new([(decode(line), line) for line in lines])
+
+    def _new(self, offered: Sequence[tuple[Filed, bytes]]) -> list[tuple[Filed, bytes]]:
+        held = self._held({event.id for event, _ in offered})
+        new: dict[str, tuple[Filed, bytes]] = {}
+        for event, line in offered:
+            if event.id not in held:
+                new.setdefault(event.id, (event, line))
+        return list(new.values())
+
+    def _held(self, ids: set[str]) -> set[str]:
+        """Which of these events the log has; in one query: replicas are filled with all."""
+        keys = {bytes.fromhex(one.replace("-", "")): one for one in ids}
+        marks = ", ".join("?" * len(keys))
+        sql = f"SELECT id FROM events WHERE id IN ({marks})"  # noqa: S608 - question marks alone
+        return {keys[key] for (key,) in self.rows(sql, tuple(keys))}
+
+
+class PartitionReplica(Replica):
+    """A worker's replica of one of its partitions: what is appended here is at the brokers first.
+
+    Questions to the judge are published: no table of them is kept.
+    """
+
+    def __init__(
+        self, path: Path, *, create: bool = False, read_only: bool = False, shared: bool = False
+    ) -> None:
+        super().__init__(path, create=create, read_only=read_only, shared=shared)
+        # What a power failure takes from its end is at the brokers: it is not waited for the disk.
+        self.execute("PRAGMA synchronous=NORMAL")
+        self.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
+
+    def fill(self, lines: Sequence[bytes]) -> None:
+        """Append what is at the brokers and not here yet; only inside a transaction.
+
+        StoreError for what is no event. Its data are read with its owner.
+        """
+        self.append_lines(self._new([(envelope_of(line), line) for line in lines]))
+
+    def _upgrade(self) -> None:
+        pass
+
+
+_log = logging.getLogger(__name__)
+
+
+def open_replica(
+    folder: Path, topics: Topics, partition: int, identity: str, end: int
+) -> tuple[PartitionReplica, Followed]:
+    """The partition's replica in a folder; a new one where what is there is of another topic.
+
+    `identity` is the id of the decisions topic, `end` its end. Raises StoreError.
+    """
+    path = folder / f"{topics.prefix}partition-{partition}.sqlite"
+    name = topics.name("decisions")
+    for _ in range(2):
+        log: PartitionReplica | None = None
+        try:
+            log = PartitionReplica.create(path)
+            followed = log.followed(name, partition)
+            if followed is None and not log.head():
+                followed = Followed(name, partition, identity, 0)
+                with log.transaction():
+                    log.follow(followed)
+            if followed and followed.topic_id == identity and followed.next_offset <= end:
+                return log, followed
+            log.close()
+            _log.warning("the replica of partition %d is of another topic: recreated", partition)
+        except DiskFullError:
+            if log is not None:
+                log.close()
+            raise
+        except StoreError as error:
+            if log is not None:
+                log.close()
+            _log.warning("the replica of partition %d is recreated: %s", partition, error)
+        discard(path)
+    raise StoreError(f"the replica {path} cannot be created")
+
+
+def take_over(logs: dict[int, PartitionReplica], records: Records, identity: str) -> None:
+    """Append decisions to their replicas, with how far they are."""
+    for partition in {record.partition for record in records}:
+        some = [record for record in records if record.partition == partition]
+        log = logs[partition]
+        with log.transaction():
+            log.fill([record.value or b"" for record in some])
+            last = some[-1]
+            log.follow(Followed(last.topic, partition, identity, last.offset + 1))
+            for record in some:
+                for done in inputs_done(tuple(record.headers)):
+                    log.follow_input(done, partition)
+
+
+def close_replica(log: PartitionReplica, because: BaseException | None) -> None:
+    """Close a replica, and remove one that is damaged."""
+    log.close()
+    intact = DecisionsDeletedError, DiskFullError
+    if isinstance(because, StoreError) and not isinstance(because, intact):
+        discard(log.path)
+
+
+def discard(replica: Path) -> None:
+    """Remove a replica that cannot be used: the next assignment fills another from the brokers."""
+    for left in replica.parent.glob(f"{replica.name}*"):
+        left.unlink()
+
+
+class ReplicaFolder:
+    """The folder of a worker's replicas, and the brokers from which they are filled."""
+
+    def __init__(self, connection: Connection, topics: Topics, folder: Path) -> None:
+        self._connection = connection
+        self._topics = topics
+        self._folder = folder
+
+    async def catch_up(
+        self,
+        partitions: Sequence[int],
+        logs: dict[int, PartitionReplica],
+        thread: OneThread,
+        report: Callable[[int, int], object],
+    ) -> None:
+        """Open these partitions' replicas on a thread, and fill them.
+
+        They are put into `logs` as they are opened, so that the caller can close them if this
+        raises (StoreError, TransientError, KafkaError). `report` receives the offsets that are
+        read, and their total.
+        """
+        if not partitions:
+            return
+        name = self._topics.name("decisions")
+        async with reader(self._connection) as consumer:
+            identity = await topic_id(self._connection, name)
+            ends = await ends_of(self._connection, [TopicPartition(name, p) for p in partitions])
+            starts: dict[TopicPartition, int] = {}
+            for at, end in ends.items():
+                log, followed = await thread.run(
+                    open_replica, self._folder, self._topics, at.partition, identity, end
+                )
+                logs[at.partition], starts[at] = log, followed.next_offset
+            require_kept(starts, await consumer.beginning_offsets(list(starts)))
+            async for records, done, todo in read_to_end(consumer, starts, ends):
+                await thread.run(take_over, logs, records, identity)
+                report(done, todo)
+
+
+EVERY_SECONDS = 2.0
+"""How old a replica gets before it is filled again: a take-over reads what came since."""
+
+
+class Standby:
+    """Fills replicas every two seconds, from `begin` to `end`, on a thread of its own.
+
+    Between two fillings, and after `end`, the replicas are closed: one thread has one at a time.
+    """
+
+    def __init__(self, replicas: ReplicaFolder) -> None:
+        self._replicas = replicas
+        self._thread = OneThread("standby")
+        self._filling: asyncio.Task[None] | None = None
+
+    def begin(self, partitions: Iterable[int]) -> None:
+        """Keep the replicas of these partitions filled; `end` comes before the next `begin`."""
+        self._filling = asyncio.create_task(self._keep_filled(sorted(partitions)))
+
+    async def end(self) -> None:
+        """Leave the replicas as they are, closed."""
+        if self._filling is not None:
+            self._filling.cancel()
+            await asyncio.wait([self._filling])
+            self._filling = None
+
+    async def _keep_filled(self, partitions: list[int]) -> None:
+        is_filled, told = False, ""
+        while partitions and not is_cancelled():  # clients may swallow what cancels them
+            try:
+                await self._fill(partitions)
+                if not is_filled:
+                    _log.info("standing by for partitions %s", ", ".join(map(str, partitions)))
+                is_filled = True
+            except (StoreError, TransientError, KafkaError) as error:
+                if told != str(error):
+                    _log.warning("replicas of other workers' partitions fall behind: %s", error)
+                told = str(error)
+            except asyncio.CancelledError:
+                if is_cancelled():
+                    raise
+            await asyncio.sleep(EVERY_SECONDS)
+
+    async def _fill(self, partitions: list[int]) -> None:
+        logs: dict[int, PartitionReplica] = {}
+        why: BaseException | None = None
+        try:
+            await self._replicas.catch_up(partitions, logs, self._thread, lambda *_: None)
+        except BaseException as error:
+            why = error
+            raise
+        finally:
+            for log in logs.values():
+                await self._thread.run(close_replica, log, why)

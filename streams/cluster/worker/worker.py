@@ -1,0 +1,325 @@
+"""The Faust app: agents on candidates and commands, with one writer for each partition.
+
+Faust brings the records and keeps the consumer group; nothing of the state is Faust's. Several of
+its default ways lose records, so acknowledging, producing and restoring are done here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+import mode.loop
+from aiokafka.errors import KafkaError
+
+mode.loop.use("uvloop")
+
+import faust  # noqa: E402 - the event loop has to be chosen before it is imported
+import faust.transport.drivers.aiokafka as driver  # noqa: E402
+from faust import web  # noqa: E402
+
+from palimpsest.contracts.policy import Policy  # noqa: E402
+from palimpsest.streams.cluster.connection import Connection  # noqa: E402
+from palimpsest.streams.cluster.health import PAGES, TEXT, Page  # noqa: E402
+from palimpsest.streams.cluster.reader import DecisionsDeletedError  # noqa: E402
+from palimpsest.streams.cluster.records import Record  # noqa: E402
+from palimpsest.streams.cluster.topics import Topics, compare_counts  # noqa: E402
+from palimpsest.streams.cluster.unpacking import bound_unpacking  # noqa: E402
+from palimpsest.streams.cluster.worker.assigned_partition import INPUTS, Delivery, worker_group  # noqa: E402
+from palimpsest.streams.cluster.worker.consumer import FAUST, CommittedConsumerThread, Member  # noqa: E402
+from palimpsest.streams.cluster.worker.leave_group import CLIENT, STANDBY_CLIENT  # noqa: E402
+from palimpsest.streams.cluster.worker.manager import AGAIN_SECONDS, PartitionManager  # noqa: E402
+from palimpsest.streams.cluster.worker.metrics import LETTERS_PER_MINUTE, CountedEmbedder, Metrics  # noqa: E402
+from palimpsest.streams.cluster.worker.watch import Watch, ask_waiting  # noqa: E402
+from palimpsest.streams.embedder import Embedder  # noqa: E402
+from palimpsest.streams.ending import end_in_time  # noqa: E402
+from palimpsest.streams.log.database import DiskFullError  # noqa: E402
+from palimpsest.streams.write.writer import Effect, no_effect  # noqa: E402
+
+_log = logging.getLogger(__name__)
+
+BUFFERED = 4096
+"""Records of a topic that Faust holds before it stops fetching; it stops for up to a second, so
+that a quarter of this halves what a worker gets done."""
+SESSION_SECONDS = 6.0
+HEARTBEAT_SECONDS = 1.0
+REBALANCE_SECONDS = 20.0
+COMMIT_SECONDS = 0.25
+REQUEST_SECONDS = 30.0
+"""After that an answer that got lost is asked for again; longer than a rebalance may take."""
+GIVEN_UP = -1
+"""No generation of a consumer group."""
+CRASHED = 1
+"""The exit status of a worker that ended without being stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """What one worker process is started with.
+
+    `instance` names it among the workers: with a name of its own it may come back after a restart
+    without a wait for its session to end. `folder` is for its replicas, and may be lost; with
+    `standby` it has replicas of the other workers' partitions too.
+    """
+
+    connection: Connection
+    topics: Topics
+    folder: Path
+    policy: Policy
+    embedder: Callable[[], Embedder]
+    instance: str | None = None
+    web_port: int | None = None
+    session_seconds: float = SESSION_SECONDS
+    letters_per_minute: int = LETTERS_PER_MINUTE
+    standby: bool = False
+    effect: Effect = no_effect
+
+
+def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
+    """Run as a worker until SIGTERM or Ctrl-C; ends the process, with 0 only if stopped.
+
+    `log_level` None leaves logging as the process has set it up. Raises DecisionsDeletedError
+    instead, because a restart does not help.
+    """
+    app = build_app(settings)
+    process = _Process(
+        app,
+        loglevel=log_level,
+        override_logging=log_level is not None,
+        redirect_stdouts=False,
+    )
+    process.spinner = None
+    status: Any = CRASHED
+    try:
+        process.execute_from_commandline()
+    except SystemExit as ended:
+        status = ended.code
+    except asyncio.CancelledError:
+        pass  # Faust raises again what it crashed of, and that may be a wait that was cancelled
+    except KafkaError:
+        pass  # in the log: brokers, or another writer of a partition, and no bug of ours
+    if isinstance(app.crash_reason, DecisionsDeletedError):
+        raise app.crash_reason
+    raise SystemExit(0 if app.was_asked_to_stop else status)
+
+
+class _Process(faust.Worker):
+    """Faust's worker, which ends in time when it is stopped, and shows no spinner."""
+
+    app: WorkerApp
+    logger = FAUST
+
+    def _on_startup_end_spinner(self) -> None:
+        """Called by Faust when it has started, to say so: a worker is ready later."""
+
+    def _schedule_shutdown(self, number: signal.Signals) -> None:
+        """Called by Faust when a signal comes."""
+        if self.crash_reason is None:
+            self.app.was_asked_to_stop = True
+            end_in_time(0)
+        super()._schedule_shutdown(number)
+
+
+class WorkerApp(faust.App):
+    """Faust's app, which ends by finishing what is being decided on, while it can acknowledge."""
+
+    logger = FAUST
+    manager: PartitionManager
+    was_asked_to_stop = False
+    """By a signal, before anything had gone wrong. What fails afterwards is no crash: nothing in
+    flight is acknowledged, and the brokers may be away."""
+
+    async def on_stop(self) -> None:
+        """Called by Faust before it stops its consumer, also when something went wrong."""
+        if not self.was_asked_to_stop:
+            end_in_time(CRASHED)
+        await self.manager.close()
+        if self.was_asked_to_stop:
+            await Member(self).leave_to_standby()
+        await super().on_stop()
+
+
+def build_app(settings: WorkerSettings) -> WorkerApp:
+    """The app that `palimpsest worker` runs."""
+    settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    app = _app(settings)
+    # Faust's choice without tables is aiokafka's round robin over all topics' partitions, which
+    # gives the two topics of one partition to different workers.
+    vars(driver)["RoundRobinPartitionAssignor"] = app.assignor
+    vars(driver)["AIOKafkaConsumerThread"] = CommittedConsumerThread
+    bound_unpacking()
+
+    member = Member(app)
+
+    async def failed(error: BaseException) -> None:
+        if not isinstance(error, DiskFullError):
+            await app.crash(error)
+        elif not app.should_stop:
+            await member.join_again()
+
+    metrics = Metrics(settings.letters_per_minute)
+
+    @cache
+    def embedder() -> Embedder:
+        return CountedEmbedder(settings.embedder().engine, metrics)
+
+    manager = PartitionManager(
+        settings.connection,
+        settings.topics,
+        settings.folder,
+        settings.policy,
+        embedder,
+        lambda: datetime.now(UTC),
+        failed,
+        metrics,
+        settings.effect,
+        standing_by=settings.standby,
+    )
+    app.manager = manager
+    ask = partial(ask_waiting, settings.connection, settings.topics)
+    watch = Watch(member, manager, metrics, ask, failed)
+    app.task(watch.watch_loop)
+    app.task(watch.look_loop)
+    add_pages(app, watch)
+    _connect(app, member, watch, manager, settings)
+    return app
+
+
+def add_pages(app: faust.App, watch: Watch) -> None:
+    """Put /metrics, /healthz and /readyz on Faust's web server."""
+    for name, render in PAGES.items():
+        _add_page(app, name, partial(render, watch))
+
+
+def _add_page(app: faust.App, name: str, render: Callable[[], Page]) -> None:
+    async def page(view: web.View, _request: web.Request) -> web.Response:
+        found = render()
+        return view.bytes(found.body, content_type=TEXT, status=found.status)
+
+    app.page(f"/{name}", name=name)(page)
+
+
+def _app(settings: WorkerSettings) -> WorkerApp:
+    return WorkerApp(
+        worker_group(settings.topics),
+        **settings.connection.faust_arguments(),
+        value_serializer="raw",
+        key_serializer="raw",
+        agent_supervisor=mode.CrashingSupervisor,
+        table_standby_replicas=0,
+        topic_disable_leader=True,
+        topic_allow_declare=False,
+        consumer_auto_offset_reset="earliest",
+        consumer_group_instance_id=settings.instance,
+        broker_client_id=STANDBY_CLIENT if settings.standby else CLIENT,
+        broker_commit_interval=COMMIT_SECONDS,
+        broker_session_timeout=settings.session_seconds,
+        broker_heartbeat_interval=min(HEARTBEAT_SECONDS, settings.session_seconds / 3),
+        broker_rebalance_timeout=REBALANCE_SECONDS,
+        broker_request_timeout=REQUEST_SECONDS,
+        producer_request_timeout=REQUEST_SECONDS,
+        stream_buffer_maxsize=BUFFERED,
+        # What is dropped when partitions are revoked is never acknowledged: Faust would wait for it
+        # for ever. The manager finishes what it has begun.
+        stream_wait_empty=False,
+        web_tables_enabled=False,
+        # Of no use without tables, and Faust asserts that it is the one of the assignment: a worker
+        # that comes back under its name, with another port, would end of that.
+        canonical_url="http://worker",
+        **_web(settings.web_port),
+        cython_optimizations=True,
+        datadir=str(settings.folder / "faust"),
+    )
+
+
+def _web(port: int | None) -> dict[str, Any]:
+    return {"web_enabled": False} if port is None else {"web_bind": "127.0.0.1", "web_port": port}
+
+
+def _connect(
+    app: faust.App,
+    member: Member,
+    watch: Watch,
+    manager: PartitionManager,
+    settings: WorkerSettings,
+) -> None:
+    """Have the manager follow assignments, and the agents bring records to it."""
+    names = map(settings.topics.name, INPUTS)
+    candidates, commands = (app.topic(name, value_type=bytes, key_type=bytes) for name in names)
+
+    @app.on_rebalance_complete.connect
+    async def ready(*_: Any, **__: Any) -> None:
+        """Assign the partitions; if they do not get ready, keep Faust from delivering records.
+
+        Until the next assignment those would be lost, while later ones go to the partition's next
+        worker. Faust delivers nothing if the generation is not the one that it began with.
+        """
+        generation = app.consumer_generation_id
+        is_ready = await _assigned(app, member, manager, settings)
+        if not is_ready and app.consumer_generation_id == generation:
+            app.consumer_generation_id = GIVEN_UP
+
+    @app.on_partitions_revoked.connect
+    async def revoked(*_: Any, **__: Any) -> None:
+        await manager.revoke()
+        await app.consumer.commit()
+
+    @app.agent(candidates, name="candidates")
+    async def on_candidates(stream: Any) -> None:
+        async for delivery in _deliveries(app, watch, stream):
+            await manager.candidates([delivery])
+
+    @app.agent(commands, name="commands")
+    async def on_commands(stream: Any) -> None:
+        async for delivery in _deliveries(app, watch, stream):
+            await manager.commands([delivery])
+
+
+async def _assigned(
+    app: faust.App, member: Member, manager: PartitionManager, settings: WorkerSettings
+) -> bool:
+    """Have the manager assigned this worker's partitions: the same of both topics.
+
+    False where it is not ready. StoreError where the topics have not the same partitions.
+    """
+    names = map(settings.topics.name, INPUTS)
+    assignment = app.consumer.assignment()
+    first, second = ({at.partition for at in assignment if at.topic == name} for name in names)
+    if first == second:
+        return await manager.assign(first)
+    await compare_counts(settings.connection, settings.topics)
+    # It has come back under its name to what it was assigned while one of them was not there.
+    _log.warning("was assigned partitions of one input topic alone: asks for others")
+    await asyncio.sleep(AGAIN_SECONDS)
+    await member.join_again()
+    return False
+
+
+async def _deliveries(app: faust.App, watch: Watch, stream: Any) -> AsyncIterator[Delivery]:
+    """Records of the present assignment; what is left of an earlier one comes again.
+
+    One by one: what can be decided on together is put together later. Faust's way to take many
+    wakes up for ever to look whether there are some, which took a sixth of the event loop.
+    """
+    async for event in stream.noack().events():
+        if event.message.generation_id == app.consumer_generation_id:
+            yield Delivery(_record(event.message), watch.acknowledging(event))
+
+
+def _record(message: Any) -> Record:
+    headers = message.headers or ()
+    return Record(
+        message.topic,
+        message.partition,
+        message.offset,
+        message.value or b"",
+        message.key,
+        tuple(headers.items() if isinstance(headers, dict) else headers),
+    )

@@ -1,0 +1,1 @@
+"""The engine `onnx`: ONNX Runtime on the processor."""

@@ -1,0 +1,67 @@
+"""The engine `onnx`: ONNX Runtime on the processor, in full precision.
+
+Every batch runs on one thread of its own, several beside each other: that is faster than all
+threads on one batch, and leaves no thread spinning while other Python threads want the processor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from palimpsest.streams.embedder.contract import Embedding, ModelUnusable
+from palimpsest.streams.embedder.model_folder import ModelFolder
+from palimpsest.streams.embedder.onnx.batches import batches_by_length, padded
+from palimpsest.streams.embedder.onnx.graph_run import Vectors, open_graph
+from palimpsest.streams.embedder.tokens import Reader, Tokens, embeddings
+
+
+class OnnxEngine:
+    """Embeds texts with ONNX Runtime; may be used by several threads."""
+
+    name = "onnx"
+
+    def __init__(self, folder: ModelFolder, graph: Path | bytes, threads: int) -> None:
+        """Open the graph; `threads` batches run at the same time. Raises ModelUnusable."""
+        self.model = folder.name
+        self.dimension = folder.dimension
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="onnx")
+        opened = self._threads.submit(open_graph, folder.name, graph)
+        self._reader = Reader(_tokenizer(folder), folder.max_length)
+        self._graph = opened.result()
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        """Embed all texts, in their order; see `Engine`."""
+        read = self._reader.read(texts)
+        windows = self._reader.read([window for tokens in read for window in tokens.windows])
+        return embeddings(read, self._run([*read, *windows]).astype(np.float16))
+
+    def read(self, texts: Sequence[str]) -> list[Tokens]:
+        """The texts as the model reads them; nothing is embedded."""
+        return self._reader.read(texts)
+
+    def vectors(self, texts: Sequence[str]) -> Vectors:
+        """The vectors before they are rounded, of shape (texts, dimension): to compare engines."""
+        return self._run(self._reader.read(texts))
+
+    def _run(self, read: Sequence[Tokens]) -> Vectors:
+        batches = batches_by_length([len(tokens.ids) for tokens in read])
+        inputs = [padded([read[text].ids for text in batch]) for batch in batches]
+        rows = np.empty((len(read), self.dimension), dtype=np.float32)
+        if len(inputs) == 1:  # who wants one batch does not wait for others' many
+            return self._graph.run(*inputs[0])[np.argsort(batches[0])]
+        results = self._threads.map(lambda both: self._graph.run(*both), inputs)
+        for batch, result in zip(batches, results, strict=True):
+            rows[batch] = result
+        return rows
+
+
+def _tokenizer(folder: ModelFolder) -> Tokenizer:
+    try:
+        return Tokenizer.from_file(str(folder.tokenizer))
+    except Exception as error:  # what the library raises has no type of its own
+        raise ModelUnusable(f"{folder.tokenizer} cannot be read: {error}") from error

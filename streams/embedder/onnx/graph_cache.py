@@ -1,0 +1,117 @@
+"""The ONNX graph of a model's folder: the exported one, or one built from the weights and kept.
+
+A kept graph is two files. The weights are named by the hash of the model's weights, of how the
+graph is built, and of their own bytes: `<model>.<version>.<content>.weights`. The graph that refers
+to them, `<model>.<version>.<weights>.<content>.onnx`, appears last, by one rename. So it is found
+without a third file, and whatever is damaged does not carry its own name any more and is built
+again. ONNX Runtime maps the weights into memory, where it would copy those inside a graph, and the
+processes of a machine share them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from palimpsest.streams.embedder.contract import ModelUnusable, Progress
+from palimpsest.streams.embedder.model_folder import ModelFolder
+from palimpsest.streams.embedder.notes import DIGITS, Notes, write_whole
+
+if TYPE_CHECKING:
+    import onnx
+
+GRAPH_VERSION = 3
+"""Part of a kept graph's name: to be raised whenever the same weights give another graph."""
+
+APART = 1024
+"""Bytes from which on a constant is one of the weights, outside the graph."""
+
+
+def default_cache_dir() -> Path:
+    """Where built graphs are kept: $XDG_CACHE_HOME/palimpsest, by default ~/.cache/palimpsest."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "palimpsest"
+
+
+def graph_of(folder: ModelFolder, cache_dir: Path, progress: Progress) -> Path | bytes:
+    """The graph's file, or its bytes where the cache cannot be written.
+
+    Raises ModelUnusable where the folder has neither a graph nor weights that one is built from.
+    """
+    if folder.exported.is_file():
+        return folder.exported
+    if not folder.weights.is_file():
+        raise ModelUnusable(f"{folder.name}: neither onnx/model.onnx nor model.safetensors")
+    notes = Notes(cache_dir)
+    key = f"{notes.digest_of(folder.weights)}.{GRAPH_VERSION}"
+    return _kept(cache_dir, key, notes) or _build(folder, cache_dir, key, progress)
+
+
+def _kept(cache_dir: Path, key: str, notes: Notes) -> Path | None:
+    for graph in cache_dir.glob(f"{key}.*.onnx"):
+        of_weights, of_graph = graph.name.split(".")[-3:-1]
+        weights = cache_dir / f"{key}.{of_weights}.weights"
+        named = {weights: of_weights, graph: of_graph}
+        if all(file.is_file() and notes.digest_of(file) == name for file, name in named.items()):
+            return graph
+        for file in named:
+            file.unlink(missing_ok=True)
+    return None
+
+
+def _build(folder: ModelFolder, cache_dir: Path, key: str, progress: Progress) -> Path | bytes:
+    progress(f"building the graph of {folder.name} from its weights, once", None)
+    graph = _graph(folder)
+    try:
+        return _keep(graph, cache_dir, key)
+    except OSError as error:
+        progress(f"the graph cannot be kept in {cache_dir} ({error}); it is built at each start", 1)
+        whole: bytes = graph.SerializeToString()
+        return whole
+
+
+def _graph(folder: ModelFolder) -> onnx.ModelProto:
+    # Only whoever builds a graph needs these: a kept one is opened without them.
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    from palimpsest.streams.embedder.onnx.bert_graph import BertShape, build_bert_graph
+
+    shape = BertShape.read(folder.config)
+    try:
+        weights = load_file(folder.weights)
+    except SafetensorError as error:
+        raise ModelUnusable(f"{folder.weights} cannot be read: {error}") from error
+    return build_bert_graph(weights, shape)
+
+
+def _keep(graph: onnx.ModelProto, cache_dir: Path, key: str) -> Path:
+    """Write the weights, then the graph without them."""
+    from onnx import ModelProto
+    from onnx.external_data_helper import set_external_data
+
+    light = ModelProto()
+    light.CopyFrom(graph)
+    large = [one for one in light.graph.initializer if len(one.raw_data) > APART]
+    of_weights = _digest(one.raw_data for one in large)
+    weights = cache_dir / f"{key}.{of_weights}.weights"
+    write_whole(weights, (one.raw_data for one in large))
+    offset = 0
+    for one in large:
+        length = len(one.raw_data)
+        set_external_data(one, weights.name, offset, length)
+        one.ClearField("raw_data")
+        offset += length
+    written: bytes = light.SerializeToString()
+    path = cache_dir / f"{key}.{of_weights}.{_digest([written])}.onnx"
+    write_whole(path, [written])
+    return path
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(part)
+    return found.hexdigest()[:DIGITS]

@@ -1,0 +1,1 @@
+"""The closed table of edits, and the alignment that tries them."""

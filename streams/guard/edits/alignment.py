@@ -1,0 +1,90 @@
+"""Two texts token by token: the edits that lead from one to the other, if each is licensed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from palimpsest.streams.guard.edits.around import low
+from palimpsest.streams.guard.edits.edit import Edit
+from palimpsest.streams.guard.edits.moves import MOVE, without_front
+from palimpsest.streams.guard.edits.table import EDITS
+from palimpsest.streams.guard.reading import Reading
+from palimpsest.streams.guard.text.tokeniser import Kind
+
+MOST_EDITS = 32
+"""Texts with more edits between them are not near-identical."""
+
+
+def explain(one: Reading, other: Reading) -> tuple[Edit, ...] | None:
+    """The edits that explain every difference of two texts, in order; None if none do.
+
+    Linear in the length of the texts: equal tokens are passed over, and at most `MOST_EDITS` places
+    are looked at more closely.
+    """
+    if one.text == other.text:
+        return ()
+    if one.fixed != other.fixed or one.layout != other.layout:
+        return None
+    found = _explained(one, other)
+    if found is not None:
+        return found
+    for mine, theirs in ((without_front(one), other), (one, without_front(other))):
+        if mine is not None and theirs is not None:
+            found = _explained(mine, theirs)
+            if found is not None:
+                return (MOVE, *found)
+    return None
+
+
+def _explained(one: Reading, other: Reading) -> tuple[Edit, ...] | None:
+    """Depth first: at the first difference each edit that fits is tried, in either direction."""
+    seen: set[tuple[int, int]] = set()
+    waiting: list[tuple[int, int, tuple[Edit, ...]]] = [(0, 0, ())]
+    while waiting:
+        i, j, edits = waiting.pop()
+        i, j = _past_equal(one.keys, i, other.keys, j)
+        if i == len(one.keys) and j == len(other.keys):
+            return edits
+        if len(edits) == MOST_EDITS or (i, j) in seen:
+            continue
+        seen.add((i, j))
+        waiting += [(i + m, j + n, (*edits, edit)) for edit, m, n in _fitting(one, i, other, j)][
+            ::-1
+        ]
+    return None
+
+
+def _past_equal(mine: tuple[str, ...], i: int, theirs: tuple[str, ...], j: int) -> tuple[int, int]:
+    while i < len(mine) and j < len(theirs) and mine[i] == theirs[j]:
+        i, j = i + 1, j + 1
+    return i, j
+
+
+def _fitting(one: Reading, i: int, other: Reading, j: int) -> Iterator[tuple[Edit, int, int]]:
+    for edit in _beginning_with(low(one, i), low(other, j)):
+        found = edit.match(one, i, other, j)
+        if found is None:
+            back = edit.match(other, j, one, i)
+            found = (back[1], back[0]) if back else None
+        if not found or not (edit.any_language or (one.is_english and other.is_english)):
+            continue
+        if _may(edit, one, i, found[0]) and _may(edit, other, j, found[1]):
+            yield edit, *found
+
+
+@lru_cache(maxsize=4096)
+def _beginning_with(*words: str) -> tuple[Edit, ...]:
+    """The edits that one of these words can begin, in the table's order."""
+    return tuple(e for e in EDITS if not e.begins or not e.begins.isdisjoint(words))
+
+
+def _may(edit: Edit, text: Reading, at: int, length: int) -> bool:
+    """Whether the edit holds here as far as code is near."""
+    return edit.in_code or not (
+        text.holds_code or _is_code(text, at - 1) or _is_code(text, at + length)
+    )
+
+
+def _is_code(text: Reading, at: int) -> bool:
+    return 0 <= at < len(text.kinds) and text.kinds[at] is Kind.CODE

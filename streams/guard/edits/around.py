@@ -1,0 +1,132 @@
+"""What stands around a place of a text: the questions that the contexts of edits ask."""
+
+from __future__ import annotations
+
+from palimpsest.streams.guard.data import en
+from palimpsest.streams.guard.reading import Reading
+from palimpsest.streams.guard.text.tokeniser import Kind, Token
+
+
+def token(text: Reading, at: int) -> Token | None:
+    """The token at a place; None outside of the text."""
+    if not 0 <= at < len(text.keys):
+        return None
+    return Token(text.texts[at], text.kinds[at], at in text.openers)
+
+
+def low(text: Reading, at: int) -> str:
+    """The word at a place in small letters; empty outside of the text."""
+    return text.lows[at] if 0 <= at < len(text.lows) else ""
+
+
+def kind(text: Reading, at: int) -> Kind | None:
+    """What stands at a place; None outside of the text."""
+    return text.kinds[at] if 0 <= at < len(text.kinds) else None
+
+
+def capital(text: Reading, at: int) -> bool:
+    """Whether the word at a place begins with a capital."""
+    return kind(text, at) is Kind.WORD and text.texts[at][0].isupper()
+
+
+def is_lower(text: Reading, at: int) -> bool:
+    """Whether a word in small letters stands at a place."""
+    return kind(text, at) is Kind.WORD and text.texts[at].islower()
+
+
+def is_plain(text: Reading, at: int) -> bool:
+    """Whether a word of more than one letter stands at a place, and no acronym."""
+    return kind(text, at) is Kind.WORD and text.texts[at][1:].islower()
+
+
+def is_doing(text: Reading, at: int) -> bool:
+    """Whether a verb in *-ing* stands at a place, in small letters, and no noun."""
+    word = low(text, at)
+    return is_lower(text, at) and word.endswith("ing") and word not in en.THINGS_IN_ING
+
+
+def ends(text: Reading, at: int) -> bool:
+    """Whether the sentence ends at a place."""
+    return at >= len(text.keys) or low(text, at) in (".", "!")
+
+
+def stands_alone(text: Reading, at: int) -> bool:
+    """Whether a noun before a place is followed by no other noun."""
+    if at >= len(text.keys) or kind(text, at) is Kind.SIGN:
+        return True
+    follows = en.PREPOSITIONS | en.FINITE | en.CLAUSES | en.SHOWN | en.SUBJECTS
+    return low(text, at) in follows
+
+
+def noun_after(text: Reading, at: int, nouns: frozenset[str]) -> int:
+    """Where a noun of a list stands, from a place on, behind at most two adjectives; 0 if none."""
+    for place in range(at, at + 3):
+        word = low(text, place)
+        if not is_lower(text, place):
+            return 0
+        if word in nouns:
+            return place if stands_alone(text, place + 1) else 0
+        if word not in en.PLAIN_ADJECTIVES:
+            return 0
+    return 0
+
+
+def describes(text: Reading, at: int, nouns: frozenset[str]) -> bool:
+    """Whether an adjective before a place is said of one or more of a list, whatever follows."""
+    for place in range(at, at + 4):
+        word = low(text, place).removesuffix("'s")
+        if not is_lower(text, place):
+            return False
+        if word in nouns or singular(word) in nouns:
+            return True
+        if word not in en.PLAIN_ADJECTIVES:
+            return False
+    return False
+
+
+def singular(word: str) -> str:
+    """A regular plural without its ending; another word as it is, or without its *s*."""
+    if word.endswith(("ches", "shes", "xes", "sses")):
+        return word[:-2]
+    return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
+
+
+def follows_is(text: Reading, at: int) -> bool:
+    """Whether what stands at a place can follow *is* and not *has*."""
+    if low(text, at) == "not":
+        return low(text, at + 1) != "not" and follows_is(text, at + 1)
+    return low(text, at) in en.AFTER_IS or capital(text, at)
+
+
+def phrase(text: Reading, at: int, group: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    """The phrase of a group that stands at a place in small letters; empty if none does."""
+    for words in group:
+        if text.lows[at : at + len(words)] == words and is_lower(text, at):
+            return words
+    return ()
+
+
+def asks(text: Reading) -> bool:
+    """Whether a question mark stands in the text."""
+    return "?" in text.lows
+
+
+def negations(text: Reading) -> int:
+    """How many words negate or count something, whose reach a contrary could change.
+
+    A *because* that begins the text has nothing before it to reach.
+    """
+    lows = text.lows[1:] if low(text, 0) == "because" else text.lows
+    return sum(
+        word in en.NEGATORS or word in en.QUANTIFIERS or word.endswith("n't") for word in lows
+    )
+
+
+def closes_a_predicate(text: Reading, at: int) -> bool:
+    """Whether an adjective before a place has all of the sentence's *not*."""
+    return ends(text, at) or low(text, at) in en.AFTER_A_PREDICATE
+
+
+def has_identifiers(text: Reading) -> bool:
+    """Whether anything in the text is no word: a number, a unit, an identifier."""
+    return Kind.NUMBER in text.kinds or Kind.CODE in text.kinds

@@ -1,0 +1,494 @@
+"""The edits of English. Each is tried where two texts begin to differ, in both directions."""
+
+from __future__ import annotations
+
+from palimpsest.streams.guard.data import en
+from palimpsest.streams.guard.data.en_edits import ROWS
+from palimpsest.streams.guard.edits import around
+from palimpsest.streams.guard.edits.around import capital, ends, kind, low, token
+from palimpsest.streams.guard.edits.edit import Edit, Match
+from palimpsest.streams.guard.edits.moves import front
+from palimpsest.streams.guard.reading import Reading
+from palimpsest.streams.guard.text.calendar import MONTHS, is_year
+from palimpsest.streams.guard.text.fixed import without_thousands, without_zeros
+from palimpsest.streams.guard.text.tokeniser import Kind
+
+Found = tuple[int, int] | None
+
+
+# -- case ------------------------------------------------------------------------------------------
+
+
+def _case_of_a_start(one: Reading, i: int, other: Reading, j: int) -> Found:
+    if low(one, i) != low(other, j):
+        return None
+    a, b = token(one, i), token(other, j)
+    if not (a and b and a.kind is b.kind is Kind.WORD and a.opens and b.opens):
+        return None
+    same = a.text[1:] == b.text[1:] and (len(a.text) == 1 or a.text[1:].islower())
+    goes_on = kind(one, i + 1) is kind(one, i + 2) is Kind.WORD
+    named = low(one, i) in en.NAMES_TOO
+    return (1, 1) if same and goes_on and not named else None
+
+
+def _case_of_a_text(one: Reading, i: int, other: Reading, j: int) -> Found:
+    if low(one, i) != low(other, j):
+        return None
+    a, b = token(one, i), token(other, j)
+    if not (a and b) or a.kind is not b.kind is Kind.WORD:
+        return None
+    if around.has_identifiers(one) or around.has_identifiers(other):
+        return None
+    if one.text.islower():
+        known = low(one, i) in en.CAPITALISED and capital(other, j)
+        return (1, 1) if known or (a.text, b.text) == ("i", "I") else None
+    shouted = one.text.isupper() and not other.text.isupper()
+    plain = b.text.islower() or (b.opens and b.text[1:].islower())
+    no_acronym = len(a.text) > 2 and low(one, i) not in en.ACRONYMS_TOO
+    return (1, 1) if shouted and plain and (no_acronym or a.text in ("A", "I")) else None
+
+
+# -- small words -----------------------------------------------------------------------------------
+
+
+def _article(one: Reading, i: int, other: Reading, j: int) -> Found:
+    if low(one, i) not in ("a", "an", "the") or kind(one, i) is not Kind.WORD:
+        return None
+    before, noun = low(one, i - 1), around.noun_after(one, i + 1, en.PERSONS | en.THINGS)
+    if low(one, i) == "the" and before == "," and low(one, i + 1) in en.RELATIVES:
+        explains = one.lows.count(",") == 1 and {"and", "or"}.isdisjoint(one.lows)
+        follows = low(one, i + 2) == "of" and low(other, j) == low(one, i + 1)
+        return (1, 0) if explains and follows else None
+    if not noun or before in en.NO_ARTICLE_AFTER or before in en.ARTICLES:
+        return None
+    if i and (kind(one, i - 1) is not Kind.WORD or len(before) == 1):
+        return None
+    if not (around.stands_alone(one, noun + 1) or low(one, noun + 1) in en.PREPOSITIONS):
+        return None
+    if low(other, j) in en.DETERMINERS:
+        return None
+    if i in one.openers:  # the next word gets the capital
+        same = noun == i + 1 and low(one, noun) == low(other, j)
+        return (2, 1) if same and _capital_moves(one, i, other, j) else None
+    return (1, 0)
+
+
+def _capital_moves(one: Reading, i: int, other: Reading, j: int) -> bool:
+    return j in other.openers and capital(one, i) == capital(other, j)
+
+
+def _a_or_an(one: Reading, i: int, other: Reading, j: int) -> Found:
+    same = (low(one, i), low(other, j)) == ("a", "an")
+    words = all(around.is_plain(text, at + 1) for text, at in ((one, i), (other, j)))
+    return (1, 1) if same and words and capital(one, i) == capital(other, j) else None
+
+
+def _contraction(one: Reading, i: int, other: Reading, j: int) -> Found:
+    short = low(one, i)
+    short = en.BARE.get(short, short)
+    if capital(one, i) != capital(other, j):
+        return None
+    if short != low(one, i) and low(other, j) == short:
+        return (1, 1)
+    full = en.CONTRACTED.get(short)
+    if full is None or other.lows[j : j + len(full)] != full:
+        return None
+    return (1, len(full)) if not around.asks(one) else None
+
+
+def _is_contracted(one: Reading, i: int, other: Reading, j: int) -> Found:
+    subject = en.IS_OR_HAS.get(low(one, i))
+    if subject is None or low(other, j) != subject or capital(one, i) != capital(other, j):
+        return None
+    if low(other, j + 1) == "isn't" and low(one, i + 1) == "not":
+        return (2, 2) if around.follows_is(one, i + 2) else None
+    return (1, 2) if low(other, j + 1) == "is" and around.follows_is(one, i + 1) else None
+
+
+def _user(one: Reading, i: int, other: Reading, j: int) -> Found:
+    length = 2 if low(one, i) == "the" and low(one, i + 1) == "user" else 1
+    verb = i + length
+    if low(one, verb - 1) != "user" or not (i in one.openers and j in other.openers):
+        return None
+    if around.asks(one) or around.asks(other) or kind(one, verb + 1) is not Kind.WORD:
+        return None
+    if capital(one, i) != capital(other, j):
+        return None
+    if low(one, verb) == "is" and low(other, j) == low(one, verb + 1):
+        does = verb + 1 + low(one, verb + 1).endswith("ly")
+        doing = around.is_doing(one, does) and kind(one, does + 1) is Kind.WORD
+        return (length + 2, 1) if doing else None
+    done = low(one, verb) in en.PASTS or low(one, verb).endswith("ed")
+    has_object = around.is_lower(one, verb) and low(one, verb + 1) in en.DETERMINERS
+    if low(one, verb) not in en.STATES and not (done and has_object):
+        return None
+    if low(other, j) == low(one, verb):
+        return length + 1, 1
+    return (2, 1) if length == 2 and low(other, j) == "user" else None
+
+
+def _is_of_a_caption(one: Reading, i: int, _other: Reading, _j: int) -> Found:
+    if low(one, i) not in ("is", "are") or one.sentences != 1 or i < 2 or around.asks(one):
+        return None
+    others = one.lows[:i] + one.lows[i + 1 :]
+    if low(one, 0) not in en.CAPTION_STARTS or not en.NO_CAPTION.isdisjoint(others):
+        return None
+    length = 1 + (low(one, i + 1) in en.PLACED_WORDS)
+    return (length, 0) if _shows(one, i + length, verb=length == 1) else None
+
+
+def _shows(text: Reading, at: int, *, verb: bool = True) -> bool:
+    """Whether what follows is what can be seen: something done, or where."""
+    after = low(text, at)
+    if after in ("next", "adjacent", "close"):
+        return low(text, at + 1) == "to"
+    if after in en.PLACING:
+        return kind(text, at + 1) is Kind.WORD
+    return verb and around.is_doing(text, at)
+
+
+def _relative(one: Reading, i: int, _other: Reading, _j: int) -> Found:
+    if low(one, i) not in ("that", "which", "who") or low(one, i + 1) not in ("is", "are"):
+        return None
+    noun = low(one, i - 1)
+    known = noun in en.CAPTIONED or noun.removesuffix("s") in en.PERSONS | en.THINGS
+    return (2, 0) if known and around.is_lower(one, i - 1) and _shows(one, i + 2) else None
+
+
+# -- marks -----------------------------------------------------------------------------------------
+
+
+def _comma(one: Reading, i: int, _other: Reading, _j: int) -> Found:
+    if low(one, i) != "," or kind(one, i) is not Kind.SIGN:
+        return None
+    return (1, 0) if _ends_a_time(one, i) or _before_too(one, i) or _serial(one, i) else None
+
+
+def _ends_a_time(text: Reading, at: int) -> bool:
+    starts = (n for n in (at - 2, at - 3) if n >= 0 and n + front(text, n) == at)
+    opens = any(n in text.openers for n in starts)
+    return opens and low(text, at + 1) in en.SUBJECTS
+
+
+def _before_too(text: Reading, at: int) -> bool:
+    return low(text, at + 1) == "too" and ends(text, at + 2) and kind(text, at - 1) is Kind.WORD
+
+
+def _serial(text: Reading, at: int) -> bool:
+    """Whether the comma stands before the *and* of a list of single words of one kind."""
+    if low(text, at + 1) not in ("and", "or") or not ends(text, at + 3):
+        return False
+    items = [at + 2, at - 1]
+    while low(text, items[-1] - 1) == ",":
+        items.append(items[-1] - 2)
+    before = items[-1] - 1
+    if len(items) < 3 or kind(text, before) is not Kind.WORD or low(text, before) in en.DETERMINERS:
+        return False
+    if any(kind(text, item) is not Kind.WORD for item in items):
+        return False
+    return len({(capital(text, n), low(text, n).endswith("s")) for n in items}) == 1
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+def _number_word(one: Reading, i: int, other: Reading, j: int) -> Found:
+    figure = token(other, j)
+    if figure is None or figure.kind is not Kind.NUMBER or not around.is_lower(one, i):
+        return None
+    counted = low(one, i + 1)
+    several = (counted.endswith("s") and not counted.endswith("ss")) or counted in en.PLURALS
+    alone = low(one, i - 1) not in en.NUMBER_PARTS and kind(one, i - 1) is not Kind.NUMBER
+    same = en.NUMBERS.get(low(one, i)) == figure.text and counted == low(other, j + 1)
+    return (1, 1) if same and several and alone and around.is_lower(one, i + 1) else None
+
+
+def _decimals(one: Reading, i: int, other: Reading, j: int) -> Found:
+    if not kind(one, i) is kind(other, j) is Kind.NUMBER:
+        return None
+    unit = token(one, i + 1)
+    if unit is None or unit.text not in en.MEASURES or low(other, j + 1) != unit.text:
+        return None
+    mine, theirs = one.keys[i], other.keys[j]
+    if without_zeros(mine) == without_zeros(theirs):
+        return (1, 1)
+    return (1, 1) if without_thousands(mine) == theirs else None
+
+
+def _unit_apart(one: Reading, i: int, other: Reading, j: int) -> Found:
+    number, unit = token(other, j), token(other, j + 1)
+    if number is None or unit is None or number.kind is not Kind.NUMBER:
+        return None
+    together = unit.text in en.SPACED and one.keys[i : i + 1] == ("`" + number.text + unit.text,)
+    return (1, 2) if together else None
+
+
+def _date(one: Reading, i: int, other: Reading, j: int) -> Found:
+    """*6 October 1899* for *October 6, 1899*, behind what a date follows, with its year or not."""
+    day, month = one.texts[i : i + 1], one.texts[i + 1 : i + 2]
+    if kind(one, i) is not Kind.NUMBER or len(day[0]) > 2 or not capital(one, i + 1):
+        return None
+    if low(one, i + 1) not in MONTHS or other.texts[j : j + 2] != month + day:
+        return None
+    year = one.texts[i + 2 : i + 3]
+    comma = low(other, j + 2) == ","
+    dated = i == 0 or low(one, i - 1) in en.DATING
+    if kind(one, i + 2) is Kind.NUMBER and is_year(year[0]):
+        same = dated and other.texts[j + 2 + comma : j + 3 + comma] == year
+        return (3, 3 + comma) if same and around.stands_alone(one, i + 3) else None
+    return (2, 2) if dated and not comma and around.stands_alone(one, i + 2) else None
+
+
+# -- words for words -------------------------------------------------------------------------------
+
+
+def _spelling(one: Reading, i: int, other: Reading, j: int) -> Found:
+    same = (low(one, i), low(other, j)) in en.SPELLINGS
+    return (1, 1) if same and around.is_lower(one, i) and around.is_lower(other, j) else None
+
+
+def _hyphen(one: Reading, i: int, other: Reading, j: int) -> Found:
+    if low(one, i) not in en.HYPHENED:
+        return None
+    parts = tuple(low(one, i).split("-"))
+    same = other.lows[j : j + 2] == parts and all(around.is_lower(other, n) for n in (j, j + 1))
+    return (1, 2) if same and around.is_lower(one, i) else None
+
+
+def _exchange(
+    one: Reading, i: int, other: Reading, j: int, groups: tuple[tuple[tuple[str, ...], ...], ...]
+) -> Found:
+    """The lengths of two phrases of one group that stand at these places, in lower case."""
+    for group in groups:
+        mine = around.phrase(one, i, group)
+        theirs = around.phrase(other, j, group)
+        if mine and theirs and mine != theirs:
+            return len(mine), len(theirs)
+    return None
+
+
+def _groups(*lines: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
+    return tuple(tuple(tuple(p.split()) for p in line.split("/")) for line in lines)
+
+
+_SIZES = _groups("small/little/tiny")
+_LARGE = _groups("big/large", "huge/enormous/gigantic")
+_NEAR = _groups("near/close to", "beside/next to")
+_NOUNS = _groups(
+    "mother/mom/mum", "father/dad", "couch/sofa", "fridge/refrigerator", "photo/photograph",
+    "photos/photographs", "kids/children", "kid/child",
+    "airplane/plane", "tv/television", "grandmother/grandma", "grandfather/grandpa",
+)  # fmt: skip
+_BODIES = _groups("nobody/no one", "somebody/someone", "everybody/everyone", "anybody/anyone")
+_STREETS = _groups("street/road")
+_HAPPY = _groups("happy/glad/pleased")
+_VERY_HAPPY = _groups("happy/glad/pleased/delighted/joyful")
+_DAILY = _groups("daily/every day", "weekly/every week", "monthly/every month")
+_QUICKLY = _groups("quickly/rapidly", "maybe/perhaps")
+_BOUGHT = _groups("bought/purchased")
+_NAMED = _groups("called/named")
+_LOCATED = _groups("located/situated")
+
+
+def _size(one: Reading, i: int, other: Reading, j: int) -> Found:
+    found = _exchange(one, i, other, j, _SIZES)
+    sized = en.PERSONS | en.THINGS | en.GROUPS
+    return found if found and around.describes(one, i + 1, sized) else None
+
+
+def _large(one: Reading, i: int, other: Reading, j: int) -> Found:
+    found = _exchange(one, i, other, j, _LARGE)
+    return found if found and around.describes(one, i + 1, en.THINGS) else None
+
+
+def _near(one: Reading, i: int, other: Reading, j: int) -> Found:
+    found = _exchange(one, i, other, j, _NEAR)
+    if found is None:
+        return None
+    after = i + found[0]
+    before = low(one, i - 1)
+    if low(one, after) in en.INDEFINITE:
+        seen = before in en.PLACED or around.singular(before) in en.THINGS | en.GROUPS
+        return found if seen or around.describes(one, after + 1, en.THINGS) else None
+    article = low(one, after) in en.DETERMINERS
+    return found if article and around.describes(one, after + 1, en.THINGS) else None
+
+
+def _street(one: Reading, i: int, other: Reading, j: int) -> Found:
+    """*street* for *road*, where somebody moves or stands: never in an address or an idiom."""
+    found = _exchange(one, i, other, j, _STREETS)
+    if found is None or not around.stands_alone(one, i + 1) or low(one, i + 1) == "to":
+        return None
+    article = i - 1 if low(one, i - 1) in en.ARTICLES else i - 2
+    described = article == i - 1 or low(one, i - 1) in en.PLAIN_ADJECTIVES
+    if not described or low(one, article) not in en.ARTICLES:
+        return None
+    before, way = low(one, article - 2), low(one, article - 1)
+    seen = (
+        way in en.CROSSING | en.BESIDE
+        or (way in en.ALONG and before in en.SHOWN | en.STREET_VERBS)
+        or (way in ("on", "in") and before in en.STREET_VERBS)
+        or (
+            way in en.ALONG | en.INTO
+            and low(one, article) != "the"
+            and article < i - 1
+            and low(one, i - 1) not in en.FIGURATIVE
+        )
+        or (way == "of" and before in ("middle", "side"))
+    )
+    return found if seen else None
+
+
+def _noun(one: Reading, i: int, other: Reading, j: int) -> Found:
+    found = _exchange(one, i, other, j, _NOUNS)
+    if found is None or not around.stands_alone(one, i + found[0]):
+        return None
+    before = low(one, i - 1)
+    return found if before in en.DETERMINERS | en.PLAIN_ADJECTIVES else None
+
+
+def _body(one: Reading, i: int, other: Reading, j: int) -> Found:
+    found = _exchange(one, i, other, j, _BODIES)
+    return found if found and low(one, i + found[0]) in en.FINITE else None
+
+
+def _happy(one: Reading, i: int, other: Reading, j: int) -> Found:
+    much = low(one, i - 1) in en.INTENSIFIERS
+    before = i - 2 if much else i - 1
+    made = low(one, before) in en.OBJECTS and low(one, before - 1) in en.MAKING
+    felt = made or low(one, before) in en.BEFORE_FEELINGS
+    found = _exchange(one, i, other, j, _VERY_HAPPY if much else _HAPPY)
+    return found if found and felt and ends(one, i + found[0]) else None
+
+
+def _daily(one: Reading, i: int, other: Reading, j: int) -> Found:
+    found = _exchange(one, i, other, j, _DAILY)
+    if found is None or not ends(one, i + found[0]) or not ends(other, j + found[1]):
+        return None
+    barred = en.DETERMINERS | en.AUXILIARIES | en.QUANTIFIERS
+    return found if kind(one, i - 1) is Kind.WORD and low(one, i - 1) not in barred else None
+
+
+def _quickly(one: Reading, i: int, other: Reading, j: int) -> Found:
+    found = _exchange(one, i, other, j, _QUICKLY)
+    return found if found and around.stands_alone(one, i + found[0]) else None
+
+
+def _bought(one: Reading, i: int, other: Reading, j: int) -> Found:
+    found = _exchange(one, i, other, j, _BOUGHT)
+    article = found and low(one, i + found[0]) in ("a", "an")
+    named = article and around.noun_after(one, i + 2, en.THINGS)
+    return found if named and low(one, i - 1) not in en.AUXILIARIES else None
+
+
+def _named(one: Reading, i: int, other: Reading, j: int) -> Found:
+    found = _exchange(one, i, other, j, _NAMED)
+    linked = low(one, i - 1) in ("is", "are", "was", "were")
+    return found if found and linked and capital(one, i + 1) and capital(other, j + 1) else None
+
+
+def _located(one: Reading, i: int, other: Reading, j: int) -> Found:
+    found = _exchange(one, i, other, j, _LOCATED)
+    linked = low(one, i - 1) in ("is", "are")
+    return found if found and linked and low(one, i + 1) in en.PLACING else None
+
+
+def _contrary(one: Reading, i: int, other: Reading, j: int) -> Found:
+    """*not fair* for *unfair*, and *not impossible* for *possible*, said of the subject."""
+    negated = _negated(one, i, other, j)
+    if negated is None:
+        return None
+    length, matched = negated
+    adjective, meaning = i + length, j + matched
+    if not around.is_lower(one, adjective) or not around.is_lower(other, meaning):
+        return None
+    said, meant = low(one, adjective), low(other, meaning)
+    opposed = en.COMPLEMENTS.get(meant) == said
+    twofold = en.COMPLEMENTS.get(said) == meant and meant in en.TWOFOLD
+    either = {(said, meant), (meant, said)} & en.OPPOSITES and ends(one, adjective + 1)
+    if not (either or ((opposed or twofold) and around.closes_a_predicate(one, adjective + 1))):
+        return None
+    alone = around.negations(one) == 1 and not around.negations(other)
+    asked = around.asks(one) and low(one, 0) in en.AUXILIARIES
+    return (length + 1, matched + 1) if alone and not asked else None
+
+
+def _negated(one: Reading, i: int, other: Reading, j: int) -> Found:
+    """How far a *not* goes before what it negates, and what of that the other text has."""
+    before, word = low(one, i - 1), low(one, i)
+    if word in ("isn't", "aren't", "wasn't", "weren't"):
+        return (1, 1) if low(other, j) == word[:-3] else None
+    if word != "not":
+        return None
+    is_said = before in en.BE or before.endswith(("'s", "'re", "'m"))
+    if low(one, i + 1) == low(other, j) in ("be", "being"):
+        return (2, 1) if is_said or before in en.FUTURE else None
+    return (1, 0) if is_said else None
+
+
+def _firsts(*groups: tuple[tuple[tuple[str, ...], ...], ...]) -> frozenset[str]:
+    return frozenset(phrase[0] for each in groups for group in each for phrase in group)
+
+
+_BEGINS: dict[str, frozenset[str]] = {
+    "article": en.ARTICLES,
+    "a-or-an": en.ARTICLES,
+    "contraction": frozenset(en.CONTRACTED) | frozenset(en.BARE),
+    "is-contracted": frozenset(en.IS_OR_HAS),
+    "user": frozenset({"the", "user"}),
+    "is-of-a-caption": frozenset({"is", "are"}),
+    "relative": frozenset({"that", "which", "who"}),
+    "comma": frozenset({","}),
+    "number-word": frozenset(en.NUMBERS),
+    "spelling": frozenset(word for pair in en.SPELLINGS for word in pair),
+    "hyphen": en.HYPHENED,
+    "size": _firsts(_SIZES),
+    "large": _firsts(_LARGE),
+    "near": _firsts(_NEAR),
+    "noun": _firsts(_NOUNS),
+    "street": _firsts(_STREETS),
+    "nobody": _firsts(_BODIES),
+    "happy": _firsts(_VERY_HAPPY),
+    "daily": _firsts(_DAILY),
+    "adverb": _firsts(_QUICKLY),
+    "bought": _firsts(_BOUGHT),
+    "named": _firsts(_NAMED),
+    "located": _firsts(_LOCATED),
+    "contrary": frozenset({"not", "isn't", "aren't", "wasn't", "weren't"}),
+}
+"""The words by which an edit begins, where they are few."""
+
+
+_MATCHES: dict[str, Match] = {
+    "case-of-a-start": _case_of_a_start,
+    "case-of-a-text": _case_of_a_text,
+    "article": _article,
+    "a-or-an": _a_or_an,
+    "contraction": _contraction,
+    "is-contracted": _is_contracted,
+    "user": _user,
+    "is-of-a-caption": _is_of_a_caption,
+    "relative": _relative,
+    "comma": _comma,
+    "number-word": _number_word,
+    "decimals": _decimals,
+    "unit-apart": _unit_apart,
+    "date-order": _date,
+    "spelling": _spelling,
+    "hyphen": _hyphen,
+    "size": _size,
+    "large": _large,
+    "near": _near,
+    "noun": _noun,
+    "street": _street,
+    "nobody": _body,
+    "happy": _happy,
+    "daily": _daily,
+    "adverb": _quickly,
+    "bought": _bought,
+    "named": _named,
+    "located": _located,
+    "contrary": _contrary,
+}
+
+ENGLISH = tuple(Edit(*row, _MATCHES[row.name], _BEGINS.get(row.name, frozenset())) for row in ROWS)

@@ -1,0 +1,99 @@
+"""A phrase of time that stands first and could stand last."""
+
+from __future__ import annotations
+
+from palimpsest.streams.guard.data.en import (
+    ACTIONS,
+    CLAUSES,
+    DAYTIMES,
+    DETERMINERS,
+    FINITE,
+    MONTHS,
+    NEGATORS,
+    PREPOSITIONS,
+    QUANTIFIERS,
+    SUBJECTS,
+    WEEKDAYS,
+)
+from palimpsest.streams.guard.edits.edit import Edit
+from palimpsest.streams.guard.reading import Reading
+from palimpsest.streams.guard.text.tokeniser import Kind
+
+
+def front(text: Reading, at: int) -> int:
+    """How many tokens the phrase of time has that begins at a place; 0 if there is none."""
+    first, second, third = (*text.lows[at : at + 3], "", "", "")[:3]
+    if first == "on" and second.removesuffix("s") in WEEKDAYS:
+        return 2
+    if first == "in" and second == "the" and third in DAYTIMES:
+        return 3
+    if first == "every" and second in WEEKDAYS | DAYTIMES | {"day", "week", "month", "year"}:
+        return 2
+    if first == "in" and (second in MONTHS or _is_year(text, at + 1)):
+        return 2
+    return 0
+
+
+def without_front(text: Reading) -> Reading | None:
+    """The same text with the time that it begins with at its end; None if that says another thing.
+
+    One sentence of one clause: a subject, one verb of doing, and what is done or where. A second
+    verb, or a noun that the time could belong to, is none of it.
+    """
+    length = front(text, 0)
+    if not length or text.sentences != 1 or text.holds_code or not text.is_english:
+        return None
+    rest = length + (text.lows[length : length + 1] == (",",))
+    stop = "." if text.lows[-1] == "." else ""
+    end = len(text.lows) - len(stop)
+    if not _is_one_clause(text, rest, end):
+        return None
+    body, time = " ".join(text.texts[rest:end]), " ".join(text.texts[:length])
+    return Reading(f"{_capital(body)} {time[0].lower()}{time[1:]}{stop}")
+
+
+def _is_one_clause(text: Reading, start: int, end: int) -> bool:
+    lows = text.lows[start:end]
+    if not lows or any(kind is not Kind.WORD for kind in text.kinds[start:end]):
+        return False
+    verb = 1 if lows[0] in SUBJECTS else 2 if lows[0] in DETERMINERS else 0
+    if not verb or lows[verb : verb + 1] == () or lows[verb] not in ACTIONS:
+        return False
+    others = lows[:verb] + lows[verb + 1 :]
+    if not (FINITE | CLAUSES | NEGATORS | QUANTIFIERS).isdisjoint(others):
+        return False
+    place = next((n for n, low in enumerate(lows) if low in PREPOSITIONS), None)
+    return len(lows) - verb <= 4 if place is None else place == verb + 1 and len(lows) <= place + 4
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _is_year(text: Reading, at: int) -> bool:
+    return text.kinds[at : at + 1] == (Kind.NUMBER,) and "1500" <= text.texts[at] < "2100"
+
+
+def _nowhere(_one: Reading, _i: int, _other: Reading, _j: int) -> None:
+    """A move begins at no place: `without_front` undoes it before the texts are aligned."""
+
+
+MOVE = Edit(
+    name="moved-time",
+    changes="a time that stands first stands last",
+    context="one sentence of one clause with one verb of doing (*drinks*, *swam*); the time is"
+    " *on Monday*, *in the morning*, *every day*, *in May*, *in 2019*; no *and*, *or*, *that*,"
+    " no negation, no second verb, nothing else that the time could belong to",
+    passes=(
+        ("In the morning, she drinks tea.", "She drinks tea in the morning."),
+        ("On Monday she swam in the lake.", "She swam in the lake on Monday."),
+    ),
+    fails=(
+        ("On Mondays she swims and reads.", "She swims and reads on Mondays."),
+        ("On Monday she said he drove home.", "She said he drove home on Monday."),
+        ("In the morning she drinks no tea.", "She drinks no tea in the morning."),
+        ("On Monday she ate the cake of the party.", "She ate the cake of the party on Monday."),
+        ("On Mondays he swims.", "He swims on Monday."),
+    ),
+    match=_nowhere,
+)

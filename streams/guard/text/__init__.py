@@ -1,0 +1,1 @@
+"""What the guard reads of one text."""

@@ -1,0 +1,106 @@
+"""Numbers, dates, units and versions brought to one spelling, wherever they stand in a text.
+
+A term that carries a fact begins with a sign of its own: ``#`` a number, ``@`` a date or a time,
+``^`` a version, ``~`` the unit of the number before it. No word begins with one of them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from palimpsest.streams.guard.data.cue_words import PUNCTUATION
+from palimpsest.streams.guard.text.calendar import (
+    DAYS,
+    HALVES,
+    MONTHS,
+    day_and_month,
+    is_year,
+    month_first,
+    time_of_day,
+    written_date,
+)
+from palimpsest.streams.guard.text.measures import (
+    CURRENCY_SIGNS,
+    DIGITS,
+    NUMBER_WORDS,
+    ORDINAL_ENDINGS,
+    ORDINALS,
+    UNITS,
+    figure,
+    spelled,
+)
+
+_VERSION = re.compile(
+    r"(?:(?:version|release|ver\.?)\s+)?v?(\d+(?:\.\d+){2,}.*)\Z"
+    r"|(?:version|release|ver\.?)\s+v?(\d.*)\Z"
+    r"|v(\d.*)\Z"
+)
+_PLAIN_DAYS = DAYS | ORDINALS
+_MARKED = frozenset(_PLAIN_DAYS.keys() | NUMBER_WORDS | MONTHS.keys())
+
+
+def mark(words: list[str]) -> list[str]:
+    """``words`` with every number, date, time, unit and version as one marked term, in place.
+
+    `words` itself if nothing but plain words and marks is in it.
+    """
+    others = [word for word in words if not word.isalpha()]
+    if PUNCTUATION.issuperset(others) and _MARKED.isdisjoint(words):
+        return words
+    terms: list[str] = []
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word.isalpha() and word not in _MARKED:
+            terms.append(word)
+            at += 1
+        else:
+            found, at = fact(words, at)
+            terms += found
+    return terms
+
+
+def fact(words: list[str], at: int) -> tuple[list[str], int]:
+    """The terms of the fact that begins at ``at``, or of the one word, and where it ends."""
+    word = words[at]
+    if DIGITS.match(word):
+        return _number(words, *_swap(figure(words, at)))
+    if word in NUMBER_WORDS:
+        return _number(words, *_swap(spelled(words, at)))
+    if word in _PLAIN_DAYS:
+        return [_PLAIN_DAYS[word]], at + 1
+    if word in MONTHS and (date := month_first(words, at, ORDINAL_ENDINGS)):
+        return [date[0]], date[1]
+    if word in CURRENCY_SIGNS and at + 1 < len(words) and DIGITS.match(words[at + 1]):
+        value, after = figure(words, at + 1)
+        return ["#" + value, UNITS[word]], after
+    return _shaped(words, at)
+
+
+def _swap(found: tuple[str, int]) -> tuple[int, str]:
+    return found[1], found[0]
+
+
+def _shaped(words: list[str], at: int) -> tuple[list[str], int]:
+    if date := written_date(words, at):
+        return [date[0]], date[1]
+    if version := _VERSION.match(words[at]):
+        return ["^" + next(group for group in version.groups() if group)], at + 1
+    return [words[at]], at + 1
+
+
+def _number(words: list[str], at: int, value: str) -> tuple[list[str], int]:
+    following = words[at] if at < len(words) else ""
+    if ordinal := following in ORDINAL_ENDINGS:
+        at += 1
+    if following in HALVES and value.isdecimal() and len(value) <= 2:
+        time, after = time_of_day(words, at, int(value), "00")
+        return [time], after
+    if date := day_and_month(words, at, value):
+        return [date[0]], date[1]
+    if ordinal:
+        return [f"#{value}th"], at
+    unit_at = at + 1 if following == "-" else at
+    if unit_at < len(words) and words[unit_at] in UNITS:
+        return ["#" + value, UNITS[words[unit_at]]], unit_at + 1
+    return [f"@{value}-?-?" if is_year(value) else "#" + value], at

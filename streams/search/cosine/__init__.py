@@ -1,0 +1,1 @@
+"""Exact cosine search: rows of vectors, and three ways to scan them."""

@@ -1,0 +1,64 @@
+"""One query and few rows, in the open segment or picked: a small scope, or the latest arrivals.
+
+The same answers as a scan's, in a dozen calls of numpy instead of sixty. `vecdot`, because `@`
+shares a product of a matrix and a vector between all cores, and waits for the busiest: beside other
+work that took 12 ms for a thousand rows, not .03.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palimpsest.streams.search.cosine.pairs import HALF_STEP
+from palimpsest.streams.search.cosine.rows import Rows
+from palimpsest.streams.search.exact import SearchVector, cosines
+from palimpsest.streams.search.hits import DECIMALS, Hit, ranked
+
+_ROUNDING: Final = 2.0**-23
+"""Twice what one float32 product or sum is off, to be safe."""
+
+
+def nearest(query: SearchVector, rows: Rows, start: int, floor: float) -> list[Hit]:
+    """Every living row from `start` on whose rounded cosine is at least `floor`, best first.
+
+    `start` lies in the open segment of `rows`.
+    """
+    end = len(rows)
+    if start >= end:
+        return []
+    near = _near(query, rows.span(start, end), rows.norms[start:end], floor)
+    if not len(near):
+        return []
+    found = _hits(query, rows, near + start, floor)
+    return ranked(found, len(found))
+
+
+def among(query: SearchVector, rows: Rows, picked: NDArray[np.intp], floor: float) -> list[Hit]:
+    """Those of the picked rows that live and whose rounded cosine is at least `floor`."""
+    near = _near(query, rows.picked(picked), rows.norms[picked], floor)
+    return _hits(query, rows, picked[near], floor)
+
+
+def _near(
+    query: SearchVector, vectors: NDArray[np.float32], norms: NDArray[np.float64], floor: float
+) -> NDArray[np.intp]:
+    """The places of vectors, given with their norms, that may reach the floor."""
+    bar = floor - HALF_STEP - (len(query.single) + 8) * _ROUNDING
+    near: NDArray[np.bool_] = np.vecdot(vectors, query.single) >= norms * (bar * query.norm)
+    return near.nonzero()[0]
+
+
+def _hits(query: SearchVector, rows: Rows, near: NDArray[np.intp], floor: float) -> list[Hit]:
+    if not len(near):
+        return []
+    scores = scored(query, rows, near)
+    hits = zip(near.tolist(), scores, rows.living[near].tolist(), strict=True)
+    return [Hit(row, score) for row, score, living in hits if living and score >= floor]
+
+
+def scored(query: SearchVector, rows: Rows, picked: NDArray[np.intp]) -> list[float]:
+    """The rounded cosines of a query and some rows; exact."""
+    dots = np.vecdot(rows.picked(picked).astype(np.float64), query.recorded.astype(np.float64))
+    exact = cosines(dots, rows.squared[picked] * query.squared)
+    return [round(score, DECIMALS) for score in exact.tolist()]

@@ -1,0 +1,189 @@
+"""Exact cosine search over the vectors of one scope."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palimpsest.streams.search.cosine.close import among, nearest, scored
+from palimpsest.streams.search.cosine.pairs import HALF_STEP, Pairs, above_floor, bars, joined
+from palimpsest.streams.search.cosine.queries import Queries
+from palimpsest.streams.search.cosine.rows import Rows
+from palimpsest.streams.search.cosine.scans import scan, score
+from palimpsest.streams.search.exact import SearchVector
+from palimpsest.streams.search.hits import DECIMALS, Hit, ranked
+
+SEGMENT_ROWS: Final = 2048
+"""Codes of 2,048 rows are multiplied as fast as those of 1,024 and 4,096 (100,000 rows, AVX2)."""
+
+TOGETHER: Final = 256
+"""Queries scanned at once: larger products are not faster, and their scores leave the cache."""
+
+SCORES: Final = 2**19
+"""Scores looked through at once (2 MB): several segments for few queries, one for many."""
+
+WAITING: Final = 64
+"""Pairs a query on which the best so far are sought, to raise its floor for the rows to come."""
+
+
+class VectorIndex:
+    """float16 vectors in the order of arrival, found by cosine similarity. Rows are 0..n-1.
+
+    Answers are exact: every score is `cosine` of the two vectors, whatever the size and the batch.
+    """
+
+    __slots__ = ("_rows", "dimension")
+
+    def __init__(self, dimension: int = 384) -> None:
+        self.dimension = dimension
+        self._rows = Rows(dimension, SEGMENT_ROWS)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def append(self, vector: SearchVector) -> int:
+        """Add a vector and return its row; ValueError where it has another dimension."""
+        return self._rows.append(self._checked(vector))
+
+    def extend(self, vectors: NDArray[np.float16]) -> int:
+        """Add vectors (n, dimension) and return the row of the first.
+
+        ValueError as in `squared_norm`; none of them is there then.
+        """
+        return self._rows.extend(vectors)
+
+    def replace(self, row: int, vector: NDArray[np.float16]) -> None:
+        """Give a row another vector; a removed one is back with it.
+
+        IndexError where there is no such row, ValueError as in `squared_norm`.
+        """
+        self._rows.replace(row, vector)
+
+    def remove(self, row: int) -> None:
+        """Never return a row again, until it is replaced. IndexError where there is no such row."""
+        self._rows.remove(row)
+
+    def above(
+        self, queries: NDArray[np.float16], floor: float, *, limit: int, start: int = 0
+    ) -> list[list[Hit]]:
+        """For each query the best `limit` rows from `start` on with a rounded cosine >= `floor`.
+
+        Queries have shape (b, dimension). Each list is sorted by falling score, then by row.
+        ValueError as in `squared_norm`, and where `limit` is under 1 or `start` under 0.
+        """
+        _require(limit, start)
+        answers: list[list[Hit]] = []
+        for first in range(0, len(queries), TOGETHER):
+            some = Queries(queries[first : first + TOGETHER], self.dimension)
+            answers += self._answers(some, floor, limit, start)
+        return answers
+
+    def near(self, query: SearchVector, floor: float, *, limit: int, start: int = 0) -> list[Hit]:
+        """As `above`, for one query: in a small scope that takes a third."""
+        _require(limit, start)
+        self._checked(query)
+        if self._rows.open_from <= start:
+            return nearest(query, self._rows, start, floor)[:limit]
+        [hits] = self.above(query.recorded[None], floor, limit=limit, start=start)
+        return hits
+
+    def cosines(self, query: SearchVector, rows: Sequence[int]) -> list[float | None]:
+        """The exact cosines of a query and some rows; None for a removed one.
+
+        ValueError where it has another dimension, IndexError where there is no such row.
+        """
+        if not rows:
+            return []
+        picked = self._existing(rows)
+        scores = scored(self._checked(query), self._rows, picked)
+        living = self._rows.living[picked].tolist()
+        return [score if lives else None for score, lives in zip(scores, living, strict=True)]
+
+    def among(self, query: SearchVector, rows: Sequence[int], floor: float) -> list[Hit]:
+        """Those of some rows whose rounded cosine with a query is at least `floor`, in their order.
+
+        ValueError where it has another dimension, IndexError where there is no such row.
+        """
+        if not rows:
+            return []
+        return among(self._checked(query), self._rows, self._existing(rows), floor)
+
+    def _checked(self, vector: SearchVector) -> SearchVector:
+        if len(vector.recorded) != self.dimension:
+            shape = vector.recorded.shape
+            raise ValueError(f"need float16 ({self.dimension},), got float16 {shape}")
+        return vector
+
+    def _existing(self, rows: Sequence[int]) -> NDArray[np.intp]:
+        if not 0 <= min(rows) <= max(rows) < len(self):
+            raise IndexError(f"rows {min(rows)} to {max(rows)} of {len(self)}")
+        return np.array(rows, np.intp)
+
+    def _answers(self, queries: Queries, floor: float, limit: int, start: int) -> list[list[Hit]]:
+        answers: list[list[Hit]] = [[] for _ in range(len(queries))]
+        if start < len(self):
+            near = self._near(queries, floor, limit, start)
+            for query, row, cosine in zip(*(array.tolist() for array in near[:3]), strict=True):
+                rounded = round(cosine, DECIMALS)
+                if rounded >= floor:
+                    answers[query].append(Hit(row, rounded))
+        return [ranked(hits, limit) for hits in answers]
+
+    def _near(self, queries: Queries, floor: float, limit: int, start: int) -> Pairs:
+        """The pairs that may be answers, scored; the best found so far raise the floors."""
+        floors = np.full(len(queries), floor - HALF_STEP)
+        found: list[Pairs] = []
+        waiting = 0
+        for first, end in self._spans(len(queries), start):
+            found.append(scan(queries, self._rows, first, end, floors))
+            waiting += len(found[-1].row)
+            if waiting > WAITING * len(queries):
+                pairs = joined(found)
+                floors = np.maximum(floors, bars(pairs, len(queries), limit))
+                found, waiting = [above_floor(pairs, floors)], 0
+        pairs = _contenders(joined(found), len(queries), limit)
+        return _contenders(score(queries, self._rows, pairs), len(queries), limit)
+
+    def _spans(self, queries: int, start: int) -> Iterator[tuple[int, int]]:
+        """Rows to look through at once: up to the first whole segment, whole ones, and the rest."""
+        segment, size = self._rows.segment, len(self)
+        several = max(1, SCORES // (queries * segment)) * segment
+        whole = size // segment * segment
+        while start < size:
+            if start % segment:
+                end = min(start + segment - start % segment, size)
+            else:
+                end = min(start + several, whole) if start < whole else size
+            yield start, end
+            start = end
+
+
+def _require(limit: int, start: int) -> None:
+    if limit < 1 or start < 0:
+        raise ValueError(f"limit {limit} is under 1 or start {start} under 0")
+
+
+def _contenders(pairs: Pairs, queries: int, limit: int) -> Pairs:
+    """The pairs that may be among the best `limit` of their query."""
+    if len(pairs.row) <= limit:
+        return pairs
+    return above_floor(pairs, bars(pairs, queries, limit))
+
+
+def pairs_above(vectors: NDArray[np.float16], floor: float) -> list[tuple[float, int, int]]:
+    """All pairs of vectors (n, dimension) whose rounded cosine is at least `floor`.
+
+    As (cosine, earlier row, later row), nearest first; ties go to the earlier rows. ValueError as
+    in `squared_norm`.
+    """
+    index = VectorIndex(vectors.shape[1])
+    index.extend(vectors)
+    pairs = [
+        (hit.score, hit.row, row)
+        for row, hits in enumerate(index.above(vectors, floor, limit=len(vectors)))
+        for hit in hits
+        if hit.row < row
+    ]
+    pairs.sort(key=lambda pair: (-pair[0], pair[1], pair[2]))
+    return pairs

@@ -1,0 +1,50 @@
+"""A batch of newcomers among themselves: who would find whom, if the earlier one is there by then.
+
+One product of the batch with itself, instead of a search for each after every arrival.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palimpsest.streams.search.cosine.kernels import products
+from palimpsest.streams.search.cosine.pairs import HALF_STEP
+from palimpsest.streams.search.cosine.queries import Queries
+from palimpsest.streams.search.exact import cosines
+from palimpsest.streams.search.hits import DECIMALS, Hit
+
+CROWD: Final = 64
+"""Who has more peers than this is not told them: a fresh search costs less than a list of all."""
+
+
+def peers(vectors: NDArray[np.float16], floor: float) -> list[list[Hit] | None]:
+    """For each of the vectors (b, d) the earlier ones whose rounded cosine is at least `floor`.
+
+    A hit's `row` is a number in the batch. None stands for too many to tell; ValueError as in
+    `squared_norm`.
+    """
+    if len(vectors) < 2:
+        return [[] for _ in vectors]
+    queries = Queries(vectors, vectors.shape[1])
+    later, earlier = _near(queries, floor)
+    answers: list[list[Hit] | None] = [[] for _ in vectors]
+    for number in np.flatnonzero(np.bincount(later, minlength=len(vectors)) > CROWD).tolist():
+        answers[number] = None
+    dots = np.einsum("ij,ij->i", queries.wide[later], queries.wide[earlier])
+    scores = cosines(dots, queries.squared[later] * queries.squared[earlier])
+    for one, other, score in zip(later.tolist(), earlier.tolist(), scores.tolist(), strict=True):
+        hits, rounded = answers[one], round(score, DECIMALS)
+        if hits is not None and rounded >= floor:
+            hits.append(Hit(other, rounded))
+    return answers
+
+
+def _near(queries: Queries, floor: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Pairs of a later and an earlier one that may reach the floor, by a float32 product."""
+    # d products and sums, each off by at most 2**-24 of |a||b| = 1; twice that, to be safe.
+    error = (queries.unit.shape[1] + 8) * 2.0**-23
+    rough = products(queries.unit, queries.unit)
+    later, earlier = np.nonzero(rough >= floor - HALF_STEP - error)
+    before = earlier < later
+    return later[before], earlier[before]

@@ -1,0 +1,183 @@
+"""The vectors of one scope in memory: 1,160 bytes a row of 384, and 1,536 where it has no codes."""
+
+from math import sqrt
+from typing import Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palimpsest.streams.search.cosine.coarse import CoarseRows
+from palimpsest.streams.search.cosine.kernels import widened
+from palimpsest.streams.search.exact import SearchVector, squared_norm, squared_norms
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+FIRST_CAPACITY: Final = 8
+
+
+class Rows:
+    """float16 vectors in the order of arrival, in segments not copied once they are full.
+
+    A full segment gets codes; `codes[i]` are those of the rows from `i * segment` on. The last,
+    which is not full, is kept as float32: it is searched after every arrival, and so are the
+    scopes that are smaller than a segment.
+    """
+
+    __slots__ = (
+        "_open",
+        "_segments",
+        "_size",
+        "codes",
+        "dimension",
+        "living",
+        "norms",
+        "segment",
+        "squared",
+    )
+
+    def __init__(self, dimension: int, segment: int) -> None:
+        self.segment = segment
+        self.dimension = dimension
+        self._size = 0
+        self._segments: list[NDArray[np.float16]] = []
+        self._open: NDArray[np.float32] = np.empty((0, dimension), np.float32)
+        self.codes: list[CoarseRows] = []
+        self.squared: NDArray[np.float64] = np.empty(FIRST_CAPACITY)
+        self.norms: NDArray[np.float64] = np.empty(FIRST_CAPACITY)
+        self.living: NDArray[np.bool_] = np.empty(FIRST_CAPACITY, np.bool_)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def append(self, vector: SearchVector) -> int:
+        """Add one vector of this dimension and return its row: a third of what `extend` takes."""
+        row = self._size
+        self._make_room(row + 1)
+        self._open[row - self.open_from] = vector.single
+        self.squared[row] = vector.squared
+        self.norms[row] = vector.norm
+        self.living[row] = True
+        self._size = row + 1
+        if self._size % self.segment == 0:
+            self._close()
+        return row
+
+    def extend(self, vectors: NDArray[np.float16]) -> int:
+        """Add vectors (n, dimension) and return the row of the first.
+
+        ValueError as in `squared_norm`; none of them is there then.
+        """
+        firsts = range(0, len(vectors), self.segment)
+        squared = np.concatenate(
+            [np.empty(0), *(self._squared(vectors[at : at + self.segment]) for at in firsts)]
+        )
+        first = self._size
+        while len(vectors):
+            fit = min(len(vectors), self.segment - self._size % self.segment)
+            self._add(vectors[:fit], squared[:fit])
+            vectors, squared = vectors[fit:], squared[fit:]
+        return first
+
+    def _squared(self, vectors: NDArray[np.float16]) -> NDArray[np.float64]:
+        return squared_norms(vectors, widened(vectors).astype(np.float64), self.dimension)
+
+    def _add(self, vectors: NDArray[np.float16], squared: NDArray[np.float64]) -> None:
+        """Add vectors that the open segment has room for."""
+        start, end = self._size, self._size + len(vectors)
+        self._make_room(end)
+        self._open[start - self.open_from : end - self.open_from] = widened(vectors)
+        self.squared[start:end] = squared
+        self.norms[start:end] = np.sqrt(squared)
+        self.living[start:end] = True
+        self._size = end
+        if end % self.segment == 0:
+            self._close()
+
+    def _close(self) -> None:
+        self.codes.append(CoarseRows(self.unit(self._size - self.segment, self._size)))
+        self._segments.append(self._open.astype(np.float16))
+        self._open = self._open[:0]
+
+    def replace(self, row: int, vector: NDArray[np.float16]) -> None:
+        """Put another vector in a row, which lives from now on."""
+        self._check(row)
+        self._put(row, vector, squared_norm(vector, self.dimension))
+        number, place = divmod(row, self.segment)
+        if number < len(self.codes):
+            self.codes[number].replace(place, self.unit(row, row + 1))
+
+    def remove(self, row: int) -> None:
+        """Mark a row as not living."""
+        self._check(row)
+        self.living[row] = False
+
+    @property
+    def open_from(self) -> int:
+        """The first row of the segment that is not full."""
+        return len(self._segments) * self.segment
+
+    def span(self, start: int, end: int) -> NDArray[np.float32]:
+        """The vectors of rows start..end-1, widened; exact. Not to be written to."""
+        parts: list[NDArray[np.float32]] = []
+        while start < end:
+            number, place = divmod(start, self.segment)
+            if number == len(self._segments):
+                parts.append(self._open[place : place + end - start])
+            else:
+                parts.append(widened(self._segments[number][place : place + end - start]))
+            start += len(parts[-1])
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def unit(self, start: int, end: int) -> NDArray[np.float32]:
+        """The rows start..end-1 divided by their lengths, zero vectors as they are; rounded."""
+        norms = self.norms[start:end]
+        inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+        rows: NDArray[np.float32] = self.span(start, end) * inverse.astype(np.float32)[:, None]
+        return rows
+
+    def picked(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        """The vectors of these rows, widened; exact."""
+        closed = rows < self.open_from
+        if not closed.any():
+            return self._open[rows - self.open_from]
+        answer = np.empty((len(rows), self.dimension), np.float32)
+        answer[closed] = widened(self._gathered(rows[closed]))
+        answer[~closed] = self._open[rows[~closed] - self.open_from]
+        return answer
+
+    def _gathered(self, rows: NDArray[np.intp]) -> NDArray[np.float16]:
+        answer = np.empty((len(rows), self.dimension), np.float16)
+        numbers, places = np.divmod(rows, self.segment)
+        for number in np.unique(numbers).tolist():
+            here = np.flatnonzero(numbers == number)
+            answer[here] = self._segments[number][places[here]]
+        return answer
+
+    def _put(self, row: int, vector: NDArray[np.float16], squared: float) -> None:
+        number, place = divmod(row, self.segment)
+        segment = self._segments[number] if number < len(self._segments) else self._open
+        segment[place] = vector
+        self.squared[row] = squared
+        self.norms[row] = sqrt(squared)
+        self.living[row] = True
+
+    def _make_room(self, size: int) -> None:
+        if size > len(self.squared):
+            self.squared = _longer(self.squared, 2 * size)
+            self.norms = _longer(self.norms, 2 * size)
+            self.living = _longer(self.living, 2 * size)
+        wanted = size - self.open_from
+        if wanted > len(self._open):
+            more = wanted + wanted // 4 + FIRST_CAPACITY
+            whole = self.segment if size > self.segment else min(more, self.segment)
+            self._open = _longer(self._open, whole)
+
+    def _check(self, row: int) -> None:
+        if not 0 <= row < self._size:
+            raise IndexError(f"no row {row} in {self._size}")
+
+
+def _longer(values: NDArray[Scalar], capacity: int) -> NDArray[Scalar]:
+    longer = np.empty((capacity, *values.shape[1:]), values.dtype)
+    longer[: len(values)] = values
+    return longer

@@ -1,0 +1,77 @@
+"""Three ways to find every pair that may reach a floor: exactly, by a float32 product, by codes.
+
+None misses a pair: what is not exact has a proven error, and bounds its pairs by it.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palimpsest.streams.search.cosine.coarse import near_by_codes
+from palimpsest.streams.search.cosine.kernels import products
+from palimpsest.streams.search.cosine.pairs import Pairs, within
+from palimpsest.streams.search.cosine.queries import Queries
+from palimpsest.streams.search.cosine.rows import Rows
+from palimpsest.streams.search.exact import cosines
+
+Floors = NDArray[np.float64]
+
+FEW_ROWS: Final = 256
+"""So few are scored exactly at once, in fewer steps than a scan and its pairs afterwards."""
+
+CROWDED: Final = 1 / 16
+"""The share of pairs found by codes from which a float32 product, dearer but finer, pays."""
+
+TOGETHER: Final = 1024
+"""Pairs scored in one go: 3 MB a matrix, which stays in the cache."""
+
+
+def scan(queries: Queries, rows: Rows, start: int, end: int, floors: Floors) -> Pairs:
+    """The pairs with living rows start..end-1 that may reach their query's floor (b,)."""
+    found = _found(queries, rows, start, end, floors)
+    living = rows.living[found.row]
+    return found if living.all() else found.at(living)
+
+
+def score(queries: Queries, rows: Rows, pairs: Pairs) -> Pairs:
+    """The same pairs with `low` and `high` both their exact cosine."""
+    if np.array_equal(pairs.low, pairs.high):
+        return pairs
+    exact: NDArray[np.float64] = np.empty(len(pairs.row))
+    for first in range(0, len(exact), TOGETHER):
+        some = pairs.at(slice(first, first + TOGETHER))
+        wide = rows.picked(some.row).astype(np.float64)
+        dots = np.einsum("ij,ij->i", queries.wide[some.query], wide)
+        squared = queries.squared[some.query] * rows.squared[some.row]
+        exact[first : first + TOGETHER] = cosines(dots, squared)
+    return pairs._replace(low=exact, high=exact)
+
+
+def _found(queries: Queries, rows: Rows, start: int, end: int, floors: Floors) -> Pairs:
+    if end - start <= FEW_ROWS:
+        return _directly(queries, rows, start, end, floors)
+    if start % rows.segment == 0 and end % rows.segment == 0:
+        codes = rows.codes[start // rows.segment : end // rows.segment]
+        found = near_by_codes(codes, queries.coarse, floors).shifted(start)
+        if len(found.row) <= CROWDED * len(queries) * (end - start):
+            return found
+    return _plainly(queries, rows, start, end, floors)
+
+
+def _directly(queries: Queries, rows: Rows, start: int, end: int, floors: Floors) -> Pairs:
+    dots = products(queries.wide, rows.span(start, end).astype(np.float64))
+    exact = cosines(dots, queries.squared[:, None] * rows.squared[start:end])
+    query, row = np.nonzero(exact >= floors[:, None])
+    found = exact[query, row]
+    return Pairs(query, row + start, found, found)
+
+
+def _plainly(queries: Queries, rows: Rows, start: int, end: int, floors: Floors) -> Pairs:
+    firsts = range(start, end, rows.segment)
+    units = (rows.unit(first, min(first + rows.segment, end)) for first in firsts)
+    scores = np.concatenate([products(queries.unit, unit) for unit in units], axis=1)
+    # d products and sums, each off by at most 2**-24 of |a||b| = 1; twice that, to be safe.
+    error = (queries.unit.shape[1] + 8) * 2.0**-23
+    ones = np.ones(len(queries))
+    return within(scores, floors, error * ones, ones).shifted(start)

@@ -1,0 +1,467 @@
+"""A newcomer's neighbours in its scope, from indexes that follow the ledger (docs/design.md).
+
+An index is a function of the ledger: it continues from where it stopped, so events are not passed
+to it. `search: candidates` searches distinct candidates, `search: memories` the faces of living
+memories.
+"""
+
+from __future__ import annotations
+
+from binascii import a2b_base64
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palimpsest.contracts.commands import Admit
+from palimpsest.contracts.errors import SearchError
+from palimpsest.contracts.events import Vector
+from palimpsest.contracts.evidence import Neighbour
+from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
+from palimpsest.streams.core.checks import in_session, session_texts
+from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Scope
+from palimpsest.streams.guard import tokens
+from palimpsest.streams.search import (
+    FullTextIndex,
+    Hit,
+    SearchVector,
+    TokenIndex,
+    VectorIndex,
+    peers,
+)
+from palimpsest.streams.search.content import content_tokens, terms
+from palimpsest.streams.search.cosine.prepared import MOST, SearchVectors
+from palimpsest.streams.search.exact import covered
+from palimpsest.streams.search.prefetch import Prefetch
+
+Float16 = NDArray[np.float16]
+
+_FEW = 8
+"""Rows that are sooner added one by one than together."""
+_tokens = lru_cache(maxsize=MOST)(tokens)
+_ready = SearchVectors()
+
+
+def vector_of(vector: Vector) -> Float16:
+    """The numbers of a recorded vector, (dimension,) float16; not to be written to."""
+    return np.frombuffer(a2b_base64(vector.data), dtype="<f2")
+
+
+def coverage(one: Vector | None, other: Vector | None) -> float | None:
+    """How far each window of two texts has its like in the other (`Neighbour.covered`).
+
+    None if both fit into the model's input, and if not all of both is embedded.
+    """
+    if one is None or other is None or not (one.truncated or other.truncated):
+        return None
+    if not (one.covers_text and other.covers_text) or one.dimension != other.dimension:
+        return None
+    return covered(windows_of(one), windows_of(other))
+
+
+def windows_of(vector: Vector) -> Float16:
+    """The numbers of a recorded vector and of its windows, (windows, dimension)."""
+    return np.stack([vector_of(window) for window in vector.each()])
+
+
+def prepare(vectors: Iterable[Vector]) -> None:
+    """Have the vectors of a window ready, before its newcomers are searched for one by one."""
+    _ready.prepare(vector.data for vector in vectors)
+
+
+def _query(vector: Vector | None) -> SearchVector | None:
+    """A newcomer's vector for searching; SearchError where it cannot be searched."""
+    try:
+        return _ready.of(vector.data) if vector is not None else None
+    except ValueError as error:
+        raise SearchError(_cannot(error)) from error
+
+
+def _cannot(error: ValueError) -> str:
+    return f"the scope cannot be searched for a newcomer: {error}"
+
+
+def _dimension(vector: Vector) -> int:
+    """How many numbers are recorded, whatever the vector says of itself."""
+    data = vector.data
+    return (len(data) * 3 // 4 - data.count("=", -2)) // 2
+
+
+@cache
+def _placeholder(dimension: int) -> SearchVector:
+    """A unit vector for rows that have none, and are never returned."""
+    numbers = np.zeros(dimension, np.float16)
+    numbers[0] = 1.0
+    return SearchVector.of(numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far a policy looks in a namespace: floors, inclusive, and how many of the best."""
+
+    cosine: float
+    cosine_top: int
+    jaccard: float
+    tokens: TokenCheck | None
+    session: SessionCheck | None
+
+    @property
+    def near(self) -> float:
+        """The lowest cosine that a check of the scope or of the session looks at."""
+        return min(self.cosine, self.session.threshold) if self.session else self.cosine
+
+    @property
+    def near_top(self) -> int:
+        """How many of the best these checks look at."""
+        nearest = self.session.nearest if self.session else None
+        return max(self.cosine_top, nearest or 0)
+
+    @classmethod
+    def of(cls, policy: Policy, namespace: str) -> Reach:
+        """What the checks of a policy need to see."""
+        by_name = {check.check: check for check in policy.active}
+        near, words, session = (by_name.get(name) for name in ("cosine", "tokens", "session"))
+        zones = near.zones_of(namespace) if isinstance(near, CosineCheck) else ()
+        similar = policy.similar.at_least if policy.similar else 1.0
+        floors = [zones[-1].at_least, similar] if zones else [2.0]
+        if isinstance(near, CosineCheck) and near.near_identical is not None:
+            floors.append(near.near_identical)
+        return cls(
+            cosine=min(floors),
+            cosine_top=near.top if isinstance(near, CosineCheck) else 0,
+            jaccard=min(words.threshold, similar) if isinstance(words, TokenCheck) else 2.0,
+            tokens=words if isinstance(words, TokenCheck) else None,
+            session=session if isinstance(session, SessionCheck) else None,
+        )
+
+
+@dataclass(slots=True)
+class _Rows:
+    """One row for each searched candidate or face: its entry, and each kind of index."""
+
+    check: TokenCheck | None
+    entries: list[Entry | None] = field(default_factory=list)
+    vectors: VectorIndex | None = None
+    tokens: TokenIndex = field(default_factory=TokenIndex)
+    full_text: FullTextIndex | None = None
+    _waiting: list[Vector | None] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.check is not None and self.check.among == "full_text":
+            self.full_text = FullTextIndex()
+
+    def put(self, row: int, entry: Entry | None, text: str, vector: Vector | None) -> None:
+        """Set a row, or take it out of the search if it has no living entry."""
+        new = row == len(self.entries)
+        if new:
+            self.entries.append(entry)
+        else:
+            self.entries[row] = entry
+        self._put_vector(row, vector if entry is not None else None, new=new)
+        if self.check is not None:
+            self._put_words(row, text, new=new, out=entry is None)
+
+    def _put_vector(self, row: int, vector: Vector | None, *, new: bool) -> None:
+        """The vector of a row; the first one says of which dimension all are."""
+        if vector is not None:
+            dimension = _dimension(vector)
+            if self.vectors is None:
+                self.vectors = VectorIndex(dimension)
+            if dimension != self.vectors.dimension:
+                raise ValueError(f"need float16 {(self.vectors.dimension,)}, got {(dimension,)}")
+        if new:
+            self._waiting.append(vector)
+            return
+        index = self._index()
+        if index is None:
+            return
+        if vector is None:
+            index.remove(row)
+        else:
+            index.replace(row, vector_of(vector))
+
+    def _index(self) -> VectorIndex | None:
+        """The vectors of all rows; None where there is none. ValueError for what cannot be in it.
+
+        New ones wait for the next search: a hundred added together cost a third.
+        """
+        index, waiting = self.vectors, self._waiting
+        if index is None or not waiting:
+            return index
+        if len(waiting) <= _FEW:
+            for vector in waiting:
+                index.append(_ready.of(vector.data) if vector else _placeholder(index.dimension))
+        else:
+            like = _placeholder(index.dimension).recorded
+            index.extend(np.stack([vector_of(one) if one else like for one in waiting]))
+        first = len(index) - len(waiting)
+        for number, vector in enumerate(waiting):
+            if vector is None:
+                index.remove(first + number)
+        waiting.clear()
+        return index
+
+    def near(self, query: SearchVector, floor: float, limit: int) -> list[Hit]:
+        """The best rows of a query, by their cosine; SearchError for another dimension."""
+        try:
+            index = self._index()
+            return index.near(query, floor, limit=limit) if index is not None else []
+        except ValueError as error:
+            raise SearchError(_cannot(error)) from error
+
+    def near_each(self, queries: Float16, floor: float, limit: int) -> list[list[Hit]]:
+        """As `near`, of each query (b, dimension)."""
+        try:
+            index = self._index()
+            if index is None:
+                return [[] for _ in queries]
+            return index.above(queries, floor, limit=limit)
+        except ValueError as error:
+            raise SearchError(_cannot(error)) from error
+
+    def among(self, query: SearchVector, rows: list[int], floor: float) -> list[Hit]:
+        """Those of some rows whose cosine with a query is at least a floor."""
+        index = self._index()
+        return index.among(query, rows, floor) if index is not None else []
+
+    def cosines(self, query: SearchVector | None, rows: list[int]) -> list[float | None]:
+        """The cosines of a query and some rows; None where either has no vector."""
+        index = self._index() if query is not None and rows else None
+        if index is None or query is None:
+            return [None] * len(rows)
+        return index.cosines(query, rows)
+
+    def _put_words(self, row: int, text: str, *, new: bool, out: bool) -> None:
+        """The words of a row, which needs no vector to be found by them."""
+        if new:
+            self.tokens.append(self.tokens_of(text))
+        if out:
+            self.tokens.remove(row)
+        elif not new:
+            self.tokens.replace(row, self.tokens_of(text))
+        if self.full_text is None:
+            return
+        if new:
+            self.full_text.append(terms(text))
+        if out:
+            self.full_text.remove(row)
+        elif not new:
+            self.full_text.replace(row, terms(text))
+
+    def tokens_of(self, text: str) -> frozenset[str]:
+        """The tokens of a text, as the check reads them."""
+        if self.check is None:
+            return frozenset()
+        return content_tokens(text) if self.check.tokenizer == "content" else _tokens(text)
+
+    def by_tokens(self, text: str, floor: float) -> list[Hit]:
+        """The rows whose Jaccard the check looks at, from a floor on."""
+        if self.check is None:
+            return []
+        words = self.tokens_of(text)
+        if self.full_text is None:
+            return self.tokens.above(words, floor, limit=self.check.top)
+        rows = self.full_text.best(terms(text), self.check.top)
+        return self.tokens.among(words, rows, floor)
+
+
+class _Gone:
+    """The forgotten texts of a scope whose rewordings wait for a person; most have none."""
+
+    def __init__(self, scope: Scope, reach: Reach) -> None:
+        self._scope = scope
+        self._reach = reach
+        self._rows = _Rows(reach.tokens)
+        self._texts: list[Distinct] = []
+        self._row_of: dict[Distinct, int] = {}
+        self._seen = 0
+
+    def near(self, admit: Admit, query: SearchVector | None) -> tuple[Neighbour, ...]:
+        """Those that stand in a newcomer's way, with exact scores."""
+        self._follow()
+        scored: dict[int, tuple[float | None, float | None]] = {}
+        if query is not None and self._reach.cosine_top:
+            near = self._rows.near(query, self._reach.cosine, self._reach.cosine_top)
+            scored = {hit.row: (hit.score, None) for hit in near}
+        words = self._rows.by_tokens(admit.content.text, self._reach.jaccard)
+        cosines = self._rows.cosines(query, [hit.row for hit in words])
+        scored |= {hit.row: (c, hit.score) for hit, c in zip(words, cosines, strict=True)}
+        return tuple(
+            Neighbour(candidate_id=gone.id, cosine=cosine, jaccard=jaccard)
+            for row, (cosine, jaccard) in scored.items()
+            if (gone := self._texts[row].guarded) is not None
+        )
+
+    def _follow(self) -> None:
+        journal = self._scope.forgotten
+        for distinct, text in journal[self._seen :]:
+            row = self._row_of.setdefault(distinct, len(self._texts))
+            if row == len(self._texts):
+                self._texts.append(distinct)
+            self._rows.put(row, distinct.guarded, text, distinct.vector)
+        self._seen = len(journal)
+
+
+class ScopeIndex:
+    """The search index of one scope under one kind of search."""
+
+    def __init__(self, scope: Scope, policy: Policy) -> None:
+        self._scope = scope
+        self._reach = Reach.of(policy, scope.namespace)
+        self._faces = policy.search == "memories"
+        self._rows = _Rows(self._reach.tokens)
+        self._gone = _Gone(scope, self._reach)
+        self._seen = self._changed = 0
+        self._row_of: dict[Entry, int] = {}
+        self._prefetched: Prefetch | None = None
+
+    def prefetch(self, newcomers: Mapping[str, Vector]) -> None:
+        """Search for all of a window's newcomers at once; others are searched for in their turn.
+
+        A single one is, too: that costs half. Each decision may change faces, so with
+        `search: memories` nothing is prefetched.
+        """
+        self._prefetched = None
+        self.follow()
+        top, floor = self._reach.near_top, self._reach.near
+        if self._faces or not top or len(newcomers) == 1:
+            return
+        vectors = np.stack([vector_of(vector) for vector in newcomers.values()])
+        found = self._rows.near_each(vectors, floor, top)
+        self._prefetched = Prefetch(list(newcomers), found, peers(vectors, floor), top)
+
+    def neighbours(self, ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:
+        """The candidates that the policy's checks must see, with exact scores.
+
+        A newcomer without a vector is compared by its words alone.
+        """
+        self.follow()
+        query = _query(admit.content.vector)
+        scored: dict[int, tuple[float | None, float | None]] = {}
+        if query is not None:
+            near = self._near(admit, query)
+            scored = {
+                hit.row: (hit.score, None)
+                for hit in near[: self._reach.cosine_top]
+                if hit.score >= self._reach.cosine
+            }
+            by_session = self._by_session(ledger, admit, query, near)
+            scored.update((hit.row, (hit.score, None)) for hit in by_session)
+        scored.update(self._by_tokens(admit.content.text, query))
+        entries, own = self._rows.entries, admit.content.vector
+        return tuple(
+            Neighbour(
+                candidate_id=entry.id,
+                cosine=cosine,
+                jaccard=jaccard,
+                covered=coverage(own, self._vector(entry)),
+            )
+            for row, (cosine, jaccard) in scored.items()
+            if (entry := entries[row]) is not None
+        )
+
+    def _vector(self, entry: Entry) -> Vector | None:
+        return entry.memory.face.vector if self._faces else entry.distinct.vector
+
+    def forgotten(self, admit: Admit) -> tuple[Neighbour, ...]:
+        """The forgotten texts near a newcomer, if their rewordings wait for a person."""
+        if not self._scope.forgotten:
+            return ()
+        return self._gone.near(admit, _query(admit.content.vector))
+
+    def _near(self, admit: Admit, query: SearchVector) -> list[Hit]:
+        """The rows that the checks of the scope and of the session look at, the best of them."""
+        top = self._reach.near_top
+        if not top:
+            return []
+        hits = self._prefetched.hits(admit.candidate_id) if self._prefetched else None
+        if hits is None:
+            hits = self._rows.near(query, self._reach.near, top)
+        return hits
+
+    def _by_session(
+        self, ledger: Ledger, admit: Admit, query: SearchVector, near: list[Hit]
+    ) -> list[Hit]:
+        """The session's rows over its threshold; unless there are many near, they are in `near`."""
+        check = self._reach.session
+        if check is not None and check.nearest is not None:
+            return self._of_session(check, admit, near)
+        all_near = len(near) < self._reach.cosine_top
+        if check is None or (all_near and not near):
+            return []
+        recent = session_texts(ledger, admit, check.last)
+        rows = [*dict.fromkeys(map(self._row, recent))]
+        if all_near:
+            return [hit for hit in near if hit.score >= check.threshold and hit.row in rows]
+        return self._rows.among(query, rows, check.threshold)
+
+    def _of_session(self, check: SessionCheck, admit: Admit, near: list[Hit]) -> list[Hit]:
+        """Those of the nearest over the threshold that come from the newcomer's session."""
+        session_id, entries = admit.candidate.session_id, self._rows.entries
+        return [
+            hit
+            for hit in near
+            if hit.score >= check.threshold
+            and (entry := entries[hit.row]) is not None
+            and in_session(entry.distinct, session_id)
+        ]
+
+    def _by_tokens(
+        self, text: str, query: SearchVector | None
+    ) -> dict[int, tuple[float | None, float | None]]:
+        hits = self._rows.by_tokens(text, self._reach.jaccard)
+        if not hits:
+            return {}
+        cosines = self._rows.cosines(query, [hit.row for hit in hits])
+        return {hit.row: (cosine, hit.score) for hit, cosine in zip(hits, cosines, strict=True)}
+
+    def _row(self, entry: Entry) -> int:
+        if self._faces:
+            return self._row_of[entry.memory.members[0]]
+        assert entry.distinct.row is not None, "every admitted candidate has a row"
+        return entry.distinct.row
+
+    def follow(self) -> None:
+        """Index what is new in the ledger.
+
+        Soon after it came this costs less: its vector and tokens are still cached.
+        """
+        if self._faces:
+            self._follow_faces()
+        else:
+            self._follow_candidates()
+
+    def _follow_candidates(self) -> None:
+        rows, changed = self._scope.rows, self._scope.changed
+        for row in range(self._seen, len(rows)):
+            self._put(row, rows[row])
+            if self._prefetched is not None:
+                self._prefetched.arrived(rows[row].members[0].id, row)
+        for row in changed[self._changed :]:
+            self._put(row, rows[row])
+            self._prefetched = None
+        self._seen, self._changed = len(rows), len(changed)
+
+    def _put(self, row: int, distinct: Distinct) -> None:
+        text = distinct.members[0].text
+        self._set(row, distinct.representative, text, distinct.vector)
+
+    def _follow_faces(self) -> None:
+        journal = self._scope.faces
+        for entry in dict.fromkeys(journal[self._seen :]):
+            memory = entry.memory
+            row = self._row_of.setdefault(entry, len(self._rows.entries))
+            stands = memory.members[0] is entry and memory.living
+            speaker = memory.face.speaker if stands else None
+            self._set(row, speaker, memory.face.text, memory.face.vector)
+        self._seen = len(journal)
+
+    def _set(self, row: int, entry: Entry | None, text: str, vector: Vector | None) -> None:
+        """Set a row; SearchError where its vector cannot be searched."""
+        try:
+            self._rows.put(row, entry, text, vector)
+        except ValueError as error:
+            whose = f"the vector of candidate {entry.id}" if entry else "a vector"
+            raise SearchError(f"{whose} cannot be searched: {error}") from error

@@ -1,0 +1,1 @@
+"""What requests do, a module for each family of them."""

@@ -1,0 +1,141 @@
+"""Forgetting memories, and remembering them exactly (docs/intent.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palimpsest.contracts.answers import JsonObject
+from palimpsest.contracts.commands import Forget
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.requests import ForgetRequest, RestoreRequest, command_head
+from palimpsest.streams.core.expand import restore_commands
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.version import versions_of
+from palimpsest.streams.write.executor import (
+    Executor,
+    memories,
+    owner_of_candidate,
+    require_owner,
+    run_one,
+)
+from palimpsest.streams.write.handlers.unmerge import as_found
+
+FORGET = "forget"
+"""The target of a forgetting's command: its first event follows from it."""
+
+
+def forgotten(executor: Executor, request: ForgetRequest) -> JsonObject:
+    """What was forgotten: the request that names it, the candidates, and what waited on them.
+
+    Asked again it answers as it did. RefusedError where one of the memories has moved on.
+    """
+    if not request.memory_ids:
+        return _nothing_forgotten(request)
+    owner_id = owner_of_candidate(executor, request.memory_ids[0])
+    require_owner(owner_id, request.owner_id, request.memory_ids[0])
+    for one in request.memory_ids[1:]:
+        require_owner(owner_of_candidate(executor, one), owner_id, one)
+    head = command_head(request, owner_id, FORGET)
+    first = executor.log.find(event_id(head["command_id"], "0"))
+    if first is not None:
+        executor = as_found(executor, first)
+    ledger = executor.ledger(owner_id)
+    meant = _meant(ledger, request.memory_ids)
+    token, waits = versions_of(meant), _waiting(ledger, meant)
+    by_agent = request.rank == "agent"
+    again = request.again or ("allow" if by_agent else "ask")
+    command = Forget(
+        **head,
+        memories=request.memory_ids,
+        expect=request.expect,
+        again=again,
+        earlier="refuse" if by_agent and request.again is None else None,
+        speaker="agent" if by_agent else None,
+        cause=request.request_id,
+    )
+    events = executor.run(command)
+    return {
+        "forgotten": request.request_id,
+        "candidates": [event.subject for event in events],
+        "again": again,
+        "token": token,
+        "waits": waits,
+        "memories": memories([memory.members[0] for memory in meant]),
+        "events": [event.id for event in events],
+    }
+
+
+def _nothing_forgotten(request: ForgetRequest) -> JsonObject:
+    """The answer where there is no memory; RefusedError if one was expected."""
+    token = versions_of([])
+    if request.expect not in (None, token):
+        raise RefusedError("moved_on", "the memories that were expected are gone: look again")
+    return {
+        "forgotten": request.request_id,
+        "candidates": [],
+        "again": request.again or ("allow" if request.rank == "agent" else "ask"),
+        "token": token,
+        "waits": [],
+        "memories": [],
+        "events": [],
+    }
+
+
+def _meant(ledger: Ledger, ids: tuple[str, ...]) -> list[Memory]:
+    """The memories that ids mean, each once."""
+    found = {ledger.entries[one].memory.id: ledger.entries[one].memory for one in ids}
+    return list(found.values())
+
+
+def _waiting(ledger: Ledger, meant: list[Memory]) -> list[dict[str, Any]]:
+    """The candidates whose question to the judge is about one of some memories, or is theirs."""
+    members = {entry.id for memory in meant for entry in memory.members}
+    return [
+        {"candidate_id": entry.id, "memory_id": entry.memory.id, "text": entry.text}
+        for entry in ledger.entries.values()
+        if _waits_on(entry, members)
+    ]
+
+
+def _waits_on(entry: Entry, members: set[str]) -> bool:
+    if not entry.pending or not entry.living:
+        return False
+    return entry.id in members or not members.isdisjoint(entry.open)
+
+
+def remembered(executor: Executor, request: RestoreRequest) -> JsonObject:
+    """All of a forgetting taken back; who has one of the texts by now joins its memory.
+
+    RefusedError where nothing was forgotten so; `refused` names what later words prevent.
+    """
+    name = request.forgotten or ""
+    owner_id = _owner_of(executor, name)
+    commands = restore_commands(executor.ledger(owner_id), request)
+    if not commands:
+        raise RefusedError("not_retracted", f"nothing is forgotten by {name} any more")
+    refused: list[dict[str, str]] = []
+    done: list[str] = []
+    for command in commands:
+        _, why = run_one(executor, command, command.candidate_id)
+        refused += why
+        if not why:
+            done.append(command.candidate_id)
+    entries = executor.ledger(owner_id).entries
+    return {
+        "restored": done,
+        "refused": refused,
+        "owners": 1,
+        "memories": memories([entries[one.candidate_id] for one in commands]),
+    }
+
+
+def _owner_of(executor: Executor, name: str) -> str:
+    """Whose forgetting it is; RefusedError for an unknown one."""
+    try:
+        owner_id = executor.log.owner_of(event_id(event_id(name, FORGET), "0"))
+    except ValueError:
+        owner_id = None
+    if not owner_id:
+        raise RefusedError("unknown_decision", f"there is no forgetting {name}")
+    return owner_id

@@ -1,0 +1,202 @@
+"""Batch runs: one owner's memories, a step and the time it was due (docs/policies.md).
+
+A run is named by these three, so however many ask for it, it is done once. Its joins and the event
+that records it are one commit. A rule that asks the judge has its joins requested one by one from
+outside (`palimpsest.jobs.dedupe`); then only the conditions and the record are made here.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from palimpsest.contracts.answers import JsonObject
+from palimpsest.contracts.commands import RecordRun
+from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.events import Figures, Joined, Ran
+from palimpsest.contracts.identity import event_id, run_id
+from palimpsest.contracts.policy import Dedupe, PairsDedupe
+from palimpsest.contracts.requests import ComposedText, RunRequest
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.dedupe.by_pairs import PlannedJoin, by_pairs, combine_command
+from palimpsest.streams.dedupe.due import living, not_due
+from palimpsest.streams.dedupe.run import Pairing, Run, ToCompose, pairing
+from palimpsest.streams.write.executor import Executor
+
+_log = logging.getLogger(__name__)
+
+TOO_MANY = 0.5
+"""The share of an owner's memories above which a run that removes them is a warning."""
+TOO_LONG_MS = 60_000.0
+"""How long a run may take before that is a warning."""
+AHEAD_SECONDS = 300.0
+"""How far a clock elsewhere may be ahead: what is due later than that is not due."""
+
+
+def ran(executor: Executor, request: RunRequest) -> JsonObject:
+    """What a run did, or why it was skipped; asked again, it answers as it did.
+
+    RefusedError for an owner without memories, a policy without batch rules, a time to come, and
+    an owner with other events than expected.
+    """
+    run = run_id(request.owner_id, request.step, request.due)
+    found = executor.log.find(event_id(run, "0"))
+    if found is not None and isinstance(found.event, Ran):
+        return _as_recorded(executor, found.event, run)
+    ledger = executor.ledger(request.owner_id)
+    events = ledger.seen
+    if request.expect not in (None, events):
+        raise RefusedError("moved_on", f"{request.owner_id} has changed since the run was planned")
+    rule = _rule(executor, request, ledger)
+    skipped = None
+    if rule is not None and not request.force:
+        skipped = not_due(ledger, rule, request.step, request.due)
+    if skipped is not None:
+        why = {"reason": skipped.reason, "detail": skipped.detail}
+        answer: JsonObject = {"owner_id": request.owner_id, "step": request.step, "skipped": why}
+        return answer | ({"events": events} if request.dry_run else {})
+    figures, joined = dict(request.figures or {}), list[JsonObject]()
+    lacking: Sequence[ToCompose] = ()
+    if isinstance(rule, PairsDedupe) and request.figures is None:
+        figures, joined, lacking = _carried_out(executor, ledger, rule, run, request.composed)
+    record = RecordRun(
+        command_id=run,
+        owner_id=request.owner_id,
+        actor=request.actor,
+        because=request.because,
+        step=request.step,
+        due=request.due,
+        figures=figures,
+    )
+    executor.run(record)
+    for warning in warnings(figures):
+        _log.warning("%s of owner %r: %s", request.step, request.owner_id, warning)
+    answer = _answer(request.owner_id, request.step, run, figures, joined)
+    if not request.dry_run:
+        return answer
+    return answer | {"to_compose": [*map(_described, lacking)], "events": events}
+
+
+def _described(lacking: ToCompose) -> JsonObject:
+    """A text to compose, as `palimpsest.jobs.dedupe` reads it."""
+    sides = [
+        {"candidate_id": one.candidate_id, "text": one.text, "moment": one.moment.isoformat()}
+        for one in lacking.sides
+    ]
+    return {"sides": sides, "sources": [*lacking.sources]}
+
+
+def _rule(executor: Executor, request: RunRequest, ledger: Ledger) -> Dedupe | None:
+    """The batch rule of the policy in force; None for a step that has no rule, such as a review."""
+    if not ledger.entries:
+        raise RefusedError("unknown_owner", f"there is no owner {request.owner_id}")
+    if (request.due - executor.clock()).total_seconds() > AHEAD_SECONDS:
+        raise RefusedError("not_due", f"the run is due at {request.due.isoformat()}")
+    if request.step != "dedupe":
+        if request.figures is None:
+            raise UsageError(f"the step {request.step} is not carried out by a request alone")
+        return None
+    rule = executor.policy.dedupe
+    if rule is None:
+        raise RefusedError(
+            "no_batch_rules",
+            f"the policy in force, {executor.policy.name}, has no [dedupe] section",
+        )
+    if request.figures is None and not isinstance(rule, PairsDedupe):
+        raise UsageError(f"the rule {rule.rule} asks the judge: `palimpsest dedupe` carries it out")
+    return rule
+
+
+def _carried_out(
+    executor: Executor,
+    ledger: Ledger,
+    rule: PairsDedupe,
+    run: str,
+    composed: Sequence[ComposedText],
+) -> tuple[Figures, list[JsonObject], list[ToCompose]]:
+    """The figures, the joins, and what has to be composed before more can be made."""
+    began, before, seen = time.perf_counter(), living(ledger), Run(_unreported)
+    joined = []
+    for planned in by_pairs(ledger, executor.policy, rule, seen, composed):
+        described = _describe_join(planned)
+        command = combine_command(ledger, executor.policy, planned, run, executor.content)
+        [event] = executor.run(command)[:1]
+        joined.append({"decision_id": event.id, **described})
+    after = living(ledger)
+    counted = {"pairs": seen.pairs, "left": seen.left}
+    took = round((time.perf_counter() - began) * 1000, 1)
+    return figures_of(before, after, took) | counted, joined, seen.lacking
+
+
+def _unreported(_what: str, _share: float | None) -> None:
+    """A run within the writer is over before its progress could be reported."""
+
+
+def figures_of(before: int, after: int, duration_ms: float) -> Figures:
+    """The figures of every run: memories before and after, what that removed, and how long."""
+    removed = before - after
+    return {
+        "memories_before": before,
+        "memories_after": after,
+        "removed_count": removed,
+        "removal_rate": round(removed / before, 4) if before else 0.0,
+        "duration_ms": duration_ms,
+    }
+
+
+def warnings(figures: Figures) -> Iterator[str]:
+    """What a person should look at: that a run removed too much, or took too long."""
+    if figures.get("removal_rate", 0) > TOO_MANY:
+        share = f"{figures['removal_rate']:.0%} of the memories were absorbed"
+        yield f"{share}: the threshold may be too low"
+    if figures.get("duration_ms", 0) > TOO_LONG_MS:
+        yield f"it took {figures['duration_ms'] / 1000:.0f} s"
+
+
+def _describe_join(planned: PlannedJoin) -> Pairing:
+    """A join as a person sees it, described before it is made."""
+    described = pairing(planned.near, planned.decision, planned.verdict)
+    speaks = planned.near.newer if planned.face == "take" else planned.near.older
+    described["face"] = planned.text or speaks.memory.face.text
+    return described
+
+
+def _as_recorded(executor: Executor, event: Ran, run: str) -> JsonObject:
+    """The answer of a run that was done before, from the log."""
+    joins = [
+        one
+        for one in executor.recorded(event.owner_id)
+        if isinstance(one, Joined) and one.data.cause == run
+    ]
+    entries = executor.ledger(event.owner_id).entries
+    joined: list[dict[str, Any]] = [
+        {
+            "decision_id": one.id,
+            "owner_id": one.owner_id,
+            "decision": one.data.decision,
+            "similarity": one.data.join.similarity,
+            "older": one.data.join.to,
+            "newer": one.data.candidate_id,
+            "older_text": entries[one.data.join.to].text,
+            "newer_text": entries[one.data.candidate_id].text,
+            "reasoning": None,
+        }
+        for one in joins
+    ]
+    answer = _answer(event.owner_id, event.data.step, run, event.data.figures, joined)
+    return answer | {"done_before": True}
+
+
+def _answer(
+    owner_id: str, step: str, run: str, figures: Figures, joined: list[dict[str, Any]]
+) -> JsonObject:
+    return {
+        "owner_id": owner_id,
+        "step": step,
+        "ran": event_id(run, "0"),
+        "figures": figures,
+        "warnings": [*warnings(figures)],
+        "joined": joined,
+    }

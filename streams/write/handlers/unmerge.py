@@ -1,0 +1,248 @@
+"""Un-merging: joins out, and what would have been decided otherwise (docs/design.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import structs
+
+from palimpsest.contracts.answers import JsonObject
+from palimpsest.contracts.commands import Admit, Combine, Redecide, Reinstate, Unmerge
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import Reinstated
+from palimpsest.contracts.evidence import Neighbour
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.policy import PairsDedupe, Policy, recorded_policy
+from palimpsest.contracts.requests import ReinstateRequest, UnmergeRequest
+from palimpsest.contracts.wire import Recorded
+from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
+from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.replay.consequences import Plan, commands, describe, describe_runs, plan
+from palimpsest.streams.search.scope_index import ScopeIndex
+from palimpsest.streams.write.executor import (
+    DryRun,
+    Executor,
+    memories,
+    owner_of_candidate,
+    owner_of_decision,
+    run_one,
+)
+
+
+def unmerged(executor: Executor, request: UnmergeRequest) -> JsonObject:
+    """What an un-merge did: joins out, memories that there are then; RefusedError if none can be.
+
+    With `dry_run` or `with_consequences` also which later decisions rested on the joins, and with
+    the latter these are carried out as well. Asked again it answers as it did, and does nothing.
+    """
+    owner_id = (
+        owner_of_decision(executor, request.decision_id)
+        if request.decision_id
+        else owner_of_candidate(executor, request.candidate_id or request.memory_id or "")
+    )
+    first = _earlier(executor, owner_id, request)
+    if first is not None:
+        executor = as_found(executor, first)
+    ledger = executor.ledger(owner_id)
+    done: list[str] = []
+    refused: list[dict[str, str]] = []
+    joins_out = unmerge_commands(ledger, request)
+    if request.memory_id is not None and _is_exact(ledger, joins_out[0].decision_id):
+        detail = "all its joins are verbatim repeats: a text is one memory"
+        refusal = RefusedError("same_text", detail)
+        executor.refuse(joins_out[0], refusal)
+        raise refusal
+    for command in joins_out:
+        _, why = run_one(executor, command, command.decision_id)
+        refused += why
+        if not why:
+            done.append(command.decision_id)
+    if not done:
+        raise RefusedError(refused[0]["reason"], refused[0]["detail"])
+    ends = [entry for one in done for entry in (ledger.edges[one].older, ledger.edges[one].newer)]
+    answer: JsonObject = {"reversed": done, "refused": refused, "memories": memories(ends)}
+    if not request.dry_run:
+        answer["cause"] = request.request_id
+    if request.dry_run or request.with_consequences:
+        _add_consequences(executor, request, answer, ledger)
+    return answer
+
+
+def _is_exact(ledger: Ledger, decision_id: str) -> bool:
+    edge = ledger.edges.get(decision_id)
+    return edge is not None and edge.exact
+
+
+def _earlier(executor: Executor, owner_id: str, request: UnmergeRequest) -> Recorded | None:
+    """The first event of the same request, where it was carried out before."""
+    ledger = executor.ledger(owner_id)
+    own = (event_id(one.command_id, "0") for one in unmerge_commands(ledger, request))
+    events = [executor.log.find(one) for one in own if one in ledger.events]
+    return min((one for one in events if one), key=lambda one: one.position, default=None)
+
+
+def as_found(executor: Executor, first: Recorded) -> DryRun:
+    """The log as the request found it: executed again there, it is answered as it was.
+
+    All that a request does is committed at once, so nothing of it is left to be done.
+    """
+    before = first.position - 1
+    recorded = executor.log.last_policy(before)
+    policy = recorded_policy(recorded.data.policy) if recorded else executor.policy
+    return DryRun(executor.log, policy, lambda: first.event.time, before)
+
+
+def reinstated(
+    executor: Executor, request: ReinstateRequest, also: tuple[str, ...] = ()
+) -> JsonObject:
+    """What taking a reversal back did: the join, and all that its request did because of it.
+
+    `taken_back` are the joins that were made because of the reversal, `confirmed` those of them
+    that a review had confirmed, `reinstated` those that are back, `refused` what later words
+    prevent, and `events` the ids of what was recorded. RefusedError where the join itself cannot
+    come back: then nothing happens. Asked again it answers as it did. `also` may come back with it,
+    where none could come back alone.
+    """
+    owner_id = owner_of_decision(executor, request.decision_id)
+    first = executor.log.find(event_id(event_id(request.request_id, request.decision_id), "0"))
+    if first is not None:
+        return _put_back(as_found(executor, first), owner_id, request, also)
+    asked_for = reinstate_commands(executor.ledger(owner_id), request, executor.policy)
+    if len(asked_for) > 1 and not isinstance(executor, DryRun):
+        # Other joins go out before this one comes back, so first it is tried on what is committed.
+        executor.commit()
+        trial = DryRun(executor.log, executor.policy, executor.clock)
+        try:
+            _put_back(trial, owner_id, request, also)
+        except RefusedError as error:
+            itself = next(one for one in asked_for if _target(one) == request.decision_id)
+            executor.refuse(itself, error)
+            raise
+    return _put_back(executor, owner_id, request, also)
+
+
+def _put_back(
+    executor: Executor, owner_id: str, request: ReinstateRequest, also: tuple[str, ...]
+) -> JsonObject:
+    ledger = executor.ledger(owner_id)
+    back: list[str] = []
+    taken: list[str] = []
+    confirmed: list[str] = []
+    refused: list[dict[str, str]] = []
+    touched: list[Entry] = []
+    recorded: list[str] = []
+    for command in reinstate_commands(ledger, request, executor.policy):
+        target = _target(command)
+        if target in back:  # it came back with an earlier one
+            continue
+        review = ledger.reviews.get(target)
+        with_also = {"also": also} if isinstance(command, Reinstate) else {}
+        events, why = run_one(executor, command.model_copy(update=with_also), target)
+        if why and target == request.decision_id:
+            raise RefusedError(why[0]["reason"], why[0]["detail"])
+        refused += why
+        recorded += [event.id for event in events]
+        if not isinstance(command, Redecide):
+            joins = [one.data.decision_id for one in events if isinstance(one, Reinstated)]
+            for edge in (ledger.edges[one] for one in joins or [command.decision_id]):
+                touched += (edge.older, edge.newer)
+            back += joins
+            if not why:
+                taken += [target] if isinstance(command, Unmerge) else []
+                confirmed += [target] if review == "confirmed" else []
+    answer: JsonObject = {
+        "decision_id": request.decision_id,
+        "reinstated": back,
+        "taken_back": taken,
+        "confirmed": confirmed,
+        "refused": refused,
+        "memories": memories(touched),
+    }
+    return answer if request.dry_run else {**answer, "events": recorded}
+
+
+def _target(command: Unmerge | Redecide | Reinstate | Combine) -> str:
+    if isinstance(command, Combine):
+        return event_id(command.command_id, "0")
+    return command.candidate_id if isinstance(command, Redecide) else command.decision_id
+
+
+# -- consequences --------------------------------------------------------------------------------
+
+
+def _add_consequences(
+    executor: Executor, request: UnmergeRequest, answer: JsonObject, ledger: Ledger
+) -> None:
+    """Add to the answer what else would have been decided, as the log has it before this commit."""
+    out, policies = answer["reversed"], executor.log.policies()
+    by_merges = any(
+        policy.search == "memories" or isinstance(policy.dedupe, PairsDedupe)
+        for policy in policies.values()
+    )
+    recorded = executor.recorded(ledger.owner_id) if by_merges else ()
+    found = plan(ledger, recorded, out, policies, _Indexes().neighbours)
+    answer["consequences"] = [describe(one) for one in found.consequences]
+    answer["consequences"] += describe_runs(ledger, found)
+    answer["overtaken"] = list(found.overtaken)
+    if request.with_consequences:
+        asked_for = commands(ledger, request, out, found)
+        _execute(executor, ledger.owner_id, asked_for, found, answer)
+
+
+def _execute(
+    executor: Executor,
+    owner_id: str,
+    asked_for: Iterable[Unmerge | Redecide | Combine],
+    found: Plan,
+    answer: JsonObject,
+) -> None:
+    events: list[str] = []
+    for command in asked_for:
+        _, why = run_one(executor, _embedded(executor, command), _target(command))
+        answer["refused"] += why
+        if not why:
+            events.append(event_id(command.command_id, "0"))
+    answer["carried_out"] = events
+    others = [
+        *(one.candidate.id for one in found.consequences),
+        *(edge.newer.id for edge in found.unmade),
+        *(event.data.candidate_id for event in found.made),
+    ]
+    candidates = [*_members(answer["memories"]), *others]
+    entries = executor.ledger(owner_id).entries
+    answer["memories"] = memories([entries[one] for one in candidates])
+
+
+def _embedded(
+    executor: Executor, command: Unmerge | Redecide | Combine
+) -> Unmerge | Redecide | Combine:
+    """The command; a text that no run had put together before gets its vector now."""
+    text = command.composition if isinstance(command, Combine) else None
+    if text is None or text.content.vector is not None:
+        return command
+    made = structs.replace(text, content=executor.content(text.content.text))
+    return command.model_copy(update={"composition": made})
+
+
+def _members(pictures: Iterable[Any]) -> Iterator[str]:
+    return (member["candidate_id"] for memory in pictures for member in memory["members"])
+
+
+class _Indexes:
+    """Search indexes over one ledger, made when first asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, str], ScopeIndex] = {}
+
+    def neighbours(self, ledger: Ledger, admit: Admit, policy: Policy) -> tuple[Neighbour, ...]:
+        """A newcomer's neighbours, as a writer finds them."""
+        namespace = admit.candidate.namespace
+        if admit.content.vector is None and not policy.compares_words:
+            return ()
+        key = (namespace, policy.hash)
+        index = self._made.get(key)
+        if index is None:
+            scope = ledger.scope(namespace)
+            index = self._made[key] = ScopeIndex(scope, policy)
+        return index.neighbours(ledger, admit)

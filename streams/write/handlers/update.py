@@ -1,0 +1,196 @@
+"""Updates and their undoing: one event says another text of a memory (docs/update.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import structs
+
+from palimpsest.contracts.answers import JsonObject
+from palimpsest.contracts.candidate import Candidate
+from palimpsest.contracts.commands import Undo, Update
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import AnyEvent, Content, Decided, Joined
+from palimpsest.contracts.identity import candidate_id, decision_id_of, event_id
+from palimpsest.contracts.requests import UndoRequest, UpdateRequest, command_head
+from palimpsest.contracts.wire import Recorded
+from palimpsest.streams.core.exact import verbatim_target
+from palimpsest.streams.core.faces import Face
+from palimpsest.streams.core.graph import joins_of_update, last_update
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.core.text import content_of, verbatim_hash
+from palimpsest.streams.core.version import version_of
+from palimpsest.streams.intake.meaning import prepare
+from palimpsest.streams.write.executor import (
+    Executor,
+    memories,
+    owner_of_candidate,
+    owner_of_decision,
+    require_owner,
+)
+from palimpsest.streams.write.handlers.unmerge import as_found
+
+
+def updated(executor: Executor, request: UpdateRequest) -> JsonObject:
+    """What an update did: `changed`, what it `displaced`, and the memory as it is then.
+
+    `merged` is the memory in which the text lived, where the two are one now. The same text as
+    before changes nothing. Asked again it answers as it did. RefusedError where it cannot be.
+    """
+    owner_id = owner_of_candidate(executor, request.memory_id)
+    require_owner(owner_id, request.owner_id, request.memory_id)
+    newcomer = candidate_id(owner_id, request.source, request.request_id)
+    command_id = event_id(request.request_id, request.memory_id)
+    first = _first(executor, decision_id_of(newcomer), event_id(command_id, "0"))
+    if first is not None:
+        executor = as_found(executor, first)
+    return _changed(executor, request, owner_id)
+
+
+def _first(executor: Executor, *events: str) -> Recorded | None:
+    """The event by which a request was carried out before, if it was."""
+    return next((found for one in events if (found := executor.log.find(one))), None)
+
+
+def _changed(executor: Executor, request: UpdateRequest, owner_id: str) -> JsonObject:
+    ledger = executor.ledger(owner_id)
+    entry = ledger.entries[request.memory_id]
+    before, face = version_of(entry.memory), entry.memory.face
+    homes = {one.memory.id for one in _with_text(ledger, entry, request.text)} - {entry.memory.id}
+    try:
+        events = executor.run(executor.compared(_command(executor, ledger, request, entry)))
+    except RefusedError as error:
+        if error.reason != "unchanged":
+            raise
+        events = []
+    decided = next((one for one in events if isinstance(one, Decided)), None)
+    joined = [one for one in events if isinstance(one, Decided | Joined)]
+    memory = entry.memory
+    return {
+        "changed": bool(joined),
+        "decision_id": joined[-1].id if joined else None,
+        "candidate_id": decided.subject if decided else memory.face.speaker.id,
+        "displaced": _describe_face(face) if joined else None,
+        "merged": next(iter(homes), None),
+        "was": before,
+        "version": version_of(memory),
+        "memories": memories([entry]),
+        "events": [one.id for one in joined],
+    }
+
+
+def _describe_face(face: Face) -> dict[str, Any]:
+    return {"candidate_id": face.speaker.id, "text": face.text}
+
+
+def _with_text(ledger: Ledger, entry: Entry, text: str) -> list[Entry]:
+    """Who living has this text in the scope, or a composed one that says so."""
+    target = verbatim_target(ledger, entry.fields.namespace, content_of(text))
+    return [target] if target is not None and target.living else []
+
+
+def _command(executor: Executor, ledger: Ledger, request: UpdateRequest, entry: Entry) -> Update:
+    """The text as a candidate of the memory's scope, like the one that spoke until now."""
+    prepared = prepare(_candidate(request, entry))
+    content = _content(executor, ledger, request, entry)
+    return Update(
+        **command_head(request, ledger.owner_id, request.memory_id),
+        memory=request.memory_id,
+        candidate_id=prepared.candidate_id,
+        candidate=prepared.candidate,
+        content=structs.replace(content, fingerprint=prepared.fingerprint),
+        down=("embedder",) if content.vector is None else None,
+        expect=request.expect,
+        merge=request.merge or request.dry_run,
+        rank=request.rank,
+        cause=request.request_id,
+    )
+
+
+def _content(executor: Executor, ledger: Ledger, request: UpdateRequest, entry: Entry) -> Content:
+    """The text with its vector, unless it is known here."""
+    distinct = ledger.distinct(entry.fields.namespace, verbatim_hash(request.text))
+    if distinct is None or not distinct.members:
+        return executor.new_text(request.text)
+    return content_of(request.text)
+
+
+def _candidate(request: UpdateRequest, entry: Entry) -> Candidate:
+    was = entry.memory.face.speaker.fields
+    return Candidate(
+        owner_id=was.owner_id,
+        source=request.source,
+        id=request.request_id,
+        text=request.text,
+        namespace=was.namespace,
+        session_id=request.session_id,
+        occurred_at=request.occurred_at,
+        category=was.category,
+        kind=was.kind,
+        confidence=was.confidence,
+        importance=was.importance,
+        intensity=was.intensity,
+        topics=was.topics,
+        metadata=was.metadata if request.metadata is None else request.metadata,
+    )
+
+
+# -- taken back ----------------------------------------------------------------------------------
+
+
+def undone(executor: Executor, request: UndoRequest) -> JsonObject:
+    """What taking an update back did: the memories that there are then, and who is `former`.
+
+    `candidate_id` is the text that left, where it had come with the update. `left` are memories of
+    what had joined it; one of those that a later update displaced is `former` still. Asked again it
+    answers as it did.
+    """
+    owner_id = (
+        owner_of_decision(executor, request.decision_id)
+        if request.decision_id is not None
+        else owner_of_candidate(executor, request.candidate_id or "")
+    )
+    target = request.decision_id or request.candidate_id or ""
+    require_owner(owner_id, request.owner_id, target)
+    first = _first(executor, event_id(event_id(request.request_id, target), "0"))
+    if first is not None:
+        executor = as_found(executor, first)
+    ledger = executor.ledger(owner_id)
+    edge = _update_named(ledger, request)
+    command = Undo(
+        **command_head(request, owner_id, target),
+        decision_id=edge.id,
+        rank=request.rank,
+        cause=request.request_id,
+    )
+    joins = [one for one in joins_of_update(edge) if one.standing] or [edge]
+    return _describe_undo(edge, joins, executor.run(command))
+
+
+def _describe_undo(edge: Edge, joins: list[Edge], events: list[AnyEvent]) -> JsonObject:
+    brought = edge.winner
+    kept = [one.other(brought) for one in reversed(joins)]
+    left = [] if brought.memory in [one.memory for one in kept] else [brought.memory]
+    return {
+        "decision_id": edge.id,
+        "candidate_id": next((brought.id for one in joins if one.id == brought.decision_id), None),
+        "version": version_of(kept[0].memory),
+        "former": [memory.id for memory in left if memory.living and memory.former],
+        "memories": memories([*kept, brought]),
+        "events": [one.id for one in events],
+    }
+
+
+def _update_named(ledger: Ledger, request: UndoRequest) -> Edge:
+    """The update that a request names; RefusedError where it names none."""
+    if request.decision_id is not None:
+        edge = ledger.edges.get(request.decision_id)
+    else:
+        entry = ledger.entries[request.candidate_id or ""]
+        own = ledger.edges.get(entry.decision_id)
+        edge = own if own is not None and own.over is not None else last_update(entry.memory)
+    if edge is None or edge.over is None:
+        raise RefusedError(
+            "no_update", "no update of it stands: `unmerge` takes out what was joined otherwise"
+        )
+    return edge

@@ -27,6 +27,14 @@ def decision_id_of(candidate: str) -> str:
     return event_id(candidate, "decided")
 
 
+def decision_id_or_unchanged(some_id: str) -> str:
+    """The id of a candidate's first decision; text that is not an id, unchanged."""
+    try:
+        return decision_id_of(some_id)
+    except ValueError:
+        return some_id
+
+
 def forgotten_id(candidate: str) -> str:
     """The id of the event by which a candidate is refused because its text was forgotten."""
     return event_id(candidate, "forgotten")

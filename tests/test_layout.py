@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -38,6 +39,26 @@ MAY_NOT_IMPORT = {
     "palimpsest.streams.cluster": ("embedded",),
 }
 """The runtimes share the log and the writer, and know nothing of each other."""
+
+ROOMS = (
+    ("process", "charts", "sources", "settings"),
+    ("backends",),
+    ("queries",),
+    ("jobs",),
+    ("api",),
+    ("server",),
+    ("integrations", "web"),
+    ("server_process",),
+    ("cli",),
+)
+"""The rooms of `palimpsest/`, from the ground up: those of one floor know nothing of each other."""
+
+PUBLIC = ("palimpsest", "palimpsest.__main__", "palimpsest.langgraph")
+"""What users import or run by its name: it stands above the rooms."""
+
+MODULES_PER_FOLDER = 15
+CROWDED = frozenset({"contracts", "streams/core"})
+"""One idea each, which rooms would only cut in pieces."""
 
 PURE_MODULES = frozenset(
     "__future__ abc annotated_types base64 binascii bisect collections contracts copy dataclasses"
@@ -129,6 +150,22 @@ def wrong_runtimes(modules: Tree) -> list[str]:
     ]
 
 
+def wrong_rooms(modules: Tree) -> list[str]:
+    """Return `importer -> imported` for each import of a room that is not below the importer's."""
+    floors = {f"{PACKAGE}.{room}": floor for floor, rooms in enumerate(ROOMS) for room in rooms}
+
+    def room_of(name: str) -> str | None:
+        return next((room for room in floors if within(name, (room,))), None)
+
+    return [
+        f"{module} -> {name}"
+        for module, tree in modules.items()
+        if (room := room_of(module))
+        for name in imported(tree)
+        if (other := room_of(name)) and other != room and floors[other] >= floors[room]
+    ]
+
+
 def reached_by_core(modules: Tree) -> set[str]:
     """Return the core and every module of ours that importing it runs, packages included."""
     reached: set[str] = set()
@@ -196,6 +233,41 @@ def test_the_runtimes_share_the_log_and_the_writer_alone(ours: Tree) -> None:
     assert wrong_runtimes(ours) == []
 
 
+def test_rooms_import_only_those_below(ours: Tree) -> None:
+    layers = tuple(f"{PACKAGE}.{linked}" for linked in LINKED)
+    rooms = tuple(f"{PACKAGE}.{room}" for floor in ROOMS for room in floor)
+    assert [name for name in ours if not within(name, layers + rooms)] == sorted(PUBLIC)
+    assert wrong_rooms(ours) == []
+
+
+def test_an_import_of_a_higher_room_is_found(tmp_path: Path) -> None:
+    files = {
+        "palimpsest/queries/a.py": "from palimpsest.backends import b\nimport palimpsest.jobs.c",
+        "palimpsest/web/a.py": "def f():\n    from palimpsest.integrations import hook",
+    }
+    assert wrong_rooms(write_tree(tmp_path, files)) == [
+        "palimpsest.queries.a -> palimpsest.jobs.c",
+        "palimpsest.web.a -> palimpsest.integrations.hook",
+    ]
+
+
+def test_a_folder_has_few_modules(ours: Tree) -> None:
+    folders = Counter(
+        str(path.parent.relative_to(ROOT))
+        for folder in (*LINKED, PACKAGE)
+        for path in (ROOT / folder).rglob("*.py")
+        if path.name != "__init__.py"
+    )
+    assert {name for name, count in folders.items() if count > MODULES_PER_FOLDER} == CROWDED
+
+
+def test_a_folder_says_what_goes_in() -> None:
+    packages = [
+        path for folder in (*LINKED, PACKAGE) for path in (ROOT / folder).rglob("__init__.py")
+    ]
+    assert [path for path in packages if not ast.get_docstring(ast.parse(path.read_text()))] == []
+
+
 def test_the_core_is_pure(ours: Tree) -> None:
     assert all(package in ours for package in CORE)
     assert impurities(ours) == []
@@ -261,7 +333,7 @@ def write_tree(root: Path, files: dict[str, str]) -> Tree:
             "import palimpsest.projections.x",
             "palimpsest.projections.x",
         ),
-        ("streams/a.py", "from palimpsest.cli import main as cli", "palimpsest.cli.main"),
+        ("streams/a.py", "from palimpsest import cli", "palimpsest.cli"),
         ("projections/a.py", "import palimpsest", "palimpsest"),
         (
             "projections/a.py",
@@ -363,7 +435,13 @@ GUARDED = {
     ),
     "judge": ("palimpsest.streams.judge.service",),
     "langgraph": ("palimpsest.langgraph",),
-    "serve": ("palimpsest.server", "palimpsest.web", "palimpsest.cli.commands.serving"),
+    "serve": (
+        "palimpsest.server",
+        "palimpsest.server_process",
+        "palimpsest.web",
+        "palimpsest.integrations.mem0",
+        "palimpsest.cli.commands.serving",
+    ),
     "sentence-transformers": ("palimpsest.streams.embedder.sentence_transformers_engine",),
 }
 """The only modules that may import what an extra installs: the base runs without them."""

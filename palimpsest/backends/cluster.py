@@ -20,7 +20,7 @@ from palimpsest.contracts.errors import (
     StoreError,
     UsageError,
 )
-from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.identity import decision_id_or_unchanged, event_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import (
     AnyRequest,
@@ -36,7 +36,6 @@ from palimpsest.contracts.requests import (
 )
 from palimpsest.process.paths import LOG_FILE
 from palimpsest.process.signals import between_windows
-from palimpsest.queries.show import decision_id_of_or_none
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.inbox import gathered_uses
@@ -227,13 +226,13 @@ class KafkaGateway(LocalGateway):
         if isinstance(request, ForgetRequest):
             if not request.memory_ids:
                 return request.owner_id
-            return self.log.owner_of(decision_id_of_or_none(request.memory_ids[0]) or "") or None
+            return self.log.owner_of(decision_id_or_unchanged(request.memory_ids[0]) or "") or None
         names = (getattr(request, name, None) for name in ("a", "candidate_id", "memory_id"))
         candidate_id = next(filter(None, names), None)
         decision_id = (
             getattr(request, "decision_id", None)
             if candidate_id is None
-            else decision_id_of_or_none(candidate_id)
+            else decision_id_or_unchanged(candidate_id)
         )
         return (self.log.owner_of(decision_id) if decision_id else None) or None
 

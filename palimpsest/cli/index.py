@@ -17,7 +17,7 @@ from typer.core import TyperCommand
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A command or a group of them, in `module` of this package as a part of its typer `app`."""
+    """A command or a group of them, in `module` of `commands` as a part of its typer `app`."""
 
     module: str
     line: str
@@ -30,7 +30,7 @@ class Listed:
 
     def built(self, name: str) -> Any:
         """The command itself."""
-        app = getattr(import_module(f"{__package__}.{self.module}"), self.app)
+        app = getattr(import_module(f"{__package__}.commands.{self.module}"), self.app)
         tree = typer.Typer()
         tree.add_typer(app, name=name if self.group else None)
         return typer.main.get_group(tree).commands[name]
@@ -79,15 +79,15 @@ LISTED = {
         "Query the analysts' views; without a query, print their file and how to open it.",
     ),
     "list": Listed(
-        "memories", "List the living memories of an owner, the latest first, a page at a time."
+        "queries", "List the living memories of an owner, the latest first, a page at a time."
     ),
     "get": Listed(
-        "memories",
+        "queries",
         "Show the current memory of an id, with its wordings, and whether it "
         "moved or is retracted.",
     ),
     "history": Listed(
-        "memories", "List every event of a memory: what it did, who did it, why and when."
+        "queries", "List every event of a memory: what it did, who did it, why and when."
     ),
     "update": Listed(
         "intent", "Change a memory's text; the old text is kept, and `undo` brings it back."

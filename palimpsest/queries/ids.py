@@ -9,11 +9,10 @@ from typing import Any, Literal, NamedTuple
 from palimpsest.backends.embedded import LocalGateway
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import AnyEvent, Decided, Joined, Redecided, Settled
-from palimpsest.contracts.identity import decision_id_of
+from palimpsest.contracts.identity import decision_id_of, decision_id_or_unchanged
 from palimpsest.contracts.requests import Selection
 from palimpsest.contracts.urn import Urn, is_urn
 from palimpsest.projections.duckdb.queries import query
-from palimpsest.queries.show import decision_id_of_or_none
 
 Kind = Literal["candidate", "decision", "letter", "memory"]
 
@@ -123,7 +122,7 @@ def _id_in(gateway: LocalGateway, urn: str) -> str:
 def _admission(gateway: LocalGateway, some_id: str) -> Decided | None:
     """The first decision on the candidate that an id is, or that a decision is about."""
     event: AnyEvent | None = None
-    for one in (decision_id_of_or_none(some_id), some_id):
+    for one in (decision_id_or_unchanged(some_id), some_id):
         recorded = gateway.log.find(one)
         event = recorded.event if recorded else None
         if event is not None:

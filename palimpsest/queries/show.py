@@ -12,7 +12,7 @@ from palimpsest.backends.verification import last_verification
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
 from palimpsest.contracts.evidence import Evidence, deciding
-from palimpsest.contracts.identity import decision_id_of
+from palimpsest.contracts.identity import decision_id_or_unchanged
 from palimpsest.contracts.light import to_json
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.shown import DecisionRow, ShownCandidate, ShownMember, ShownMemory
@@ -230,18 +230,10 @@ def _timeline_of(
 
 def owner_of(gateway: LocalGateway, candidate_id: str) -> str:
     """The owner of a candidate; RefusedError for an unknown one."""
-    owner_id = gateway.log.owner_of(decision_id_of_or_none(candidate_id))
+    owner_id = gateway.log.owner_of(decision_id_or_unchanged(candidate_id))
     if owner_id is None:
         raise RefusedError("unknown_candidate", f"there is no candidate {candidate_id}")
     return owner_id
-
-
-def decision_id_of_or_none(candidate_id: str) -> str:
-    """The id of a candidate's first decision; nothing for what is no id."""
-    try:
-        return decision_id_of(candidate_id)
-    except ValueError:
-        return candidate_id
 
 
 def shown_member(gateway: LocalGateway, entry: Entry) -> ShownMember:

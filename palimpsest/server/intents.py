@@ -34,12 +34,17 @@ from palimpsest.contracts.answers import (
 )
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import Again, AnyEvent, Retracted, Speaker
-from palimpsest.contracts.identity import candidate_id, decision_id_of, digest, event_id
+from palimpsest.contracts.identity import (
+    candidate_id,
+    decision_id_of,
+    decision_id_or_unchanged,
+    digest,
+    event_id,
+)
 from palimpsest.contracts.requests import ForgetRequest
 from palimpsest.contracts.shown import Found, Happened, History, Page, ShownMemory
 from palimpsest.queries.find import By, Plan
 from palimpsest.queries.ids import SHORTEST, bare
-from palimpsest.queries.show import decision_id_of_or_none
 from palimpsest.server.callers import Caller
 from palimpsest.server.hiding import forgotten_texts, without
 from palimpsest.server.problems import ProblemError, not_found
@@ -510,7 +515,7 @@ def own_id(store: Palimpsest, owner_id: str, some_id: str) -> str:
     if _BEGINNING.fullmatch(found):
         found = _full_id(store, owner_id, found)
     log = store.gateway.log
-    owners = {log.owner_of(one) for one in (decision_id_of_or_none(found), found)}
+    owners = {log.owner_of(one) for one in (decision_id_or_unchanged(found), found)}
     if owners - {None} != {owner_id}:
         raise not_found()
     return found

@@ -1,6 +1,6 @@
 # Texts of queries are put together of names in this module, never of input.
 # ruff: noqa: S608
-"""Queries of the views that say who said what of whom: `d`, `c`, … are `projections.duckdb.views`' tables.
+"""Queries of the views that say who said what of whom: `d`, `c`, … are tables of `duckdb.views`.
 
 What was said of pairs (`s`), for whom a candidate waits and what contradicts a face are as the fold
 of the ledgers has them; the rest follows from the events alone.

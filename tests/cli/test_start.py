@@ -65,9 +65,9 @@ def run():
     atexit.register(Ending())
     exec(sys.argv.pop())
 
-cli = type(sys)("palimpsest.cli.main")
-cli.main = run
-sys.modules["palimpsest.cli.main"] = sys.modules["palimpsest"].cli = cli
+command_line = type(sys)("palimpsest.cli.main")
+command_line.main = run
+sys.modules["palimpsest.cli.main"] = sys.modules["palimpsest.cli"].main = command_line
 start.main()
 """
 """The command line is what the last word does; something waits for the end of the process."""

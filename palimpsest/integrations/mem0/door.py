@@ -20,13 +20,13 @@ from starlette.routing import BaseRoute, Route
 
 from palimpsest.api.asynchronous import AsyncPalimpsest
 from palimpsest.api.store import MOST_LISTED, Palimpsest
+from palimpsest.contracts.identity import decision_id_or_unchanged
 from palimpsest.contracts.model import Model
 from palimpsest.integrations.mem0 import bodies
 from palimpsest.integrations.mem0.filters import SAID_BY, Filters, understood
 from palimpsest.integrations.mem0.rows import Row, history_rows, row_of
 from palimpsest.integrations.nearest import nearest_of
 from palimpsest.queries.ids import bare
-from palimpsest.queries.show import decision_id_of_or_none
 from palimpsest.server.callers import Caller
 from palimpsest.server.gate import admitted
 from palimpsest.server.http.operations import KEY_HEADER, json_response
@@ -272,7 +272,7 @@ def _kept(owner_id: str, memories: Iterable[Mapping[str, Any]], filters: Filters
 def _owner_of(store: Palimpsest, some_id: str) -> str | None:
     """Whose memory it is."""
     found: str = bare(store.gateway, some_id)
-    return store.gateway.log.owner_of(decision_id_of_or_none(found))
+    return store.gateway.log.owner_of(decision_id_or_unchanged(found))
 
 
 def _when(timestamp: float | datetime | None) -> datetime | None:

@@ -258,7 +258,7 @@ class ReversedData(Light):
 
 
 class OnDecisionData(Light):
-    """A word about one decision; `verdicts` are a model's, where a review says so.
+    """A statement about one decision. A review includes the model's `verdicts`.
 
     `cause` is the request that a reinstatement belongs to.
     """

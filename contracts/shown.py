@@ -55,7 +55,7 @@ class Shown(TypedDict):
 class Recalled(Shown):
     """A memory that was recalled, with the cosine of its nearest wording.
 
-    `folded` are memories that nothing tells from it, whose wordings are among its `members`;
+    `folded` are indistinguishable memories, whose wordings are among its `members`;
     `unsettled` are those that the judge has yet to tell from it.
     """
 

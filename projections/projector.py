@@ -101,7 +101,7 @@ class Projector:
             self._seen = self._look()
 
     def _look(self) -> object:
-        """What is other when somebody else wrote; cheap."""
+        """A cheap fingerprint that changes when another process has written."""
         try:
             state = (self._folder / LANCE_FOLDER / "position.json").stat()
             names = sorted(path.name for path in (self._folder / "segments").iterdir())

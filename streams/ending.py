@@ -1,4 +1,4 @@
-"""Ending in time: a process that is to end does not wait for whoever does not answer."""
+"""Bounds shutdown: exits after eight seconds even if a broker or disk does not respond."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deciding on many candidates, and folding whole logs, makes millions of objects that live on.
+"""Pauses Python's garbage collector while many long-lived objects are created.
 
 Python's collector would walk all of them again and again: two thirds of the time of a fold, and two
 fifths of deciding. So it rests; ledgers that are done with are dissolved, and leave it nothing to

@@ -262,7 +262,7 @@ class _Windows:
             return [self._waiting.popleft() for _ in range(fit)]
 
     def _decide_together(self, window: list[_Waiting]) -> None:
-        """Decide on a window in one commit. What is wrong with one offer is not the others' affair.
+        """Decide on a window in one commit. A failing offer does not affect the others.
 
         As nothing of a window is written unless all is, each can be decided on alone then.
         """

@@ -1,4 +1,4 @@
-"""What all calls of the facade share: whose turn it is, and that every error says what to do.
+"""Wraps every facade method: takes turns, validates arguments, translates errors.
 
 A call's arguments are checked against the types that its method declares, so that a wrong one is a
 `UsageError` here and not an error of some library further in. A method that is called with too few

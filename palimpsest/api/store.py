@@ -133,7 +133,7 @@ from palimpsest.streams.write.inputs import (
 _log = logging.getLogger(__name__)
 
 MOST_RECALLED = 100_000
-"""Memories of one answer, at most."""
+"""Maximum number of memories per answer."""
 
 MOST_LISTED = 1_000
 """Memories of one page, at most."""

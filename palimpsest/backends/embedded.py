@@ -1,4 +1,4 @@
-"""A process's way to the writer of a store: its own session, or the inbox of another process."""
+"""Access to a store: writes directly if this process holds the lock, else through the inbox."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class LocalGateway:
         self.mention_indexes = MentionIndexes()
 
     def close(self) -> None:
-        """Make visible what was written, end the threads and let the files go."""
+        """Flush the projections, stop the threads and close the files."""
         try:
             self._live.close()
         finally:
@@ -279,8 +279,8 @@ class LocalGateway:
         while min(self.positions().values()) < position:
             if time.monotonic() > deadline:
                 raise TransientError(
-                    f"position {position} is not to be read after {timeout:g} s: another process"
-                    " has decided more than it has projected"
+                    f"position {position} is still not readable after {timeout:g} s: another process"
+                    " has not projected it yet"
                 )
             time.sleep(POLL_SECONDS)
             self.refresh()

@@ -651,7 +651,7 @@ def _join(join: Mapping[str, Any]) -> RenderableType:
 
 
 def changed(verb: str, answer: Mapping[str, Any]) -> RenderableType:
-    """What a person's word did: to which decisions, and the memories that there are then."""
+    """The outcome of a statement: the decisions affected and the resulting memories."""
     ids = answer.get("reversed") or [answer.get("decision_id")]
     head = [shown(f"{verb}: {one}") for one in ids if one] or [shown(verb)]
     trees = (_memory(memory) for memory in answer.get("memories", []))

@@ -1,4 +1,4 @@
-"""The nearest of some of an owner's memories, chosen by what recall itself cannot ask for."""
+"""The nearest among a given set of memories (recall cannot filter by id)."""
 
 from __future__ import annotations
 

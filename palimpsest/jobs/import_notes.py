@@ -75,7 +75,7 @@ def notes_of(folder: Path) -> list[Note]:
 
 
 def refuse_another(folder: Path, note: Note) -> None:
-    """UsageError if the name of a source is that of another place: ids would be taken for known."""
+    """UsageError if another location was imported under this name: ids would collide."""
     for one in notes_of(folder):
         if one.source == note.source and one.path != note.path:
             raise UsageError(
@@ -85,7 +85,7 @@ def refuse_another(folder: Path, note: Note) -> None:
 
 
 def remember(folder: Path, note: Note) -> None:
-    """Keep a note, in the place of the source's former one; without a store, with nobody."""
+    """Save the note, replacing the source's previous one. Does nothing if there is no store."""
     if not folder.is_dir():
         return
     others = [one for one in notes_of(folder) if one.source != note.source]

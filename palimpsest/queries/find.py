@@ -1,4 +1,4 @@
-"""`find`: which memories are meant, exactly by words and names; meaning only proposes."""
+"""`find`: memories by exact words; semantic matches are only suggested."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Named(NamedTuple):
 
 
 def full_id(gateway: LocalGateway, typed: str, *kinds: Kind) -> str:
-    """The one id of these kinds that begins so; what is no beginning, or of none, as it is.
+    """Expand an abbreviated id. Anything else is returned unchanged.
 
     A memory's id is that of its earliest candidate, a dead letter's that of its decision. Of a URN
     it is the id in it. UsageError lists the ids that begin so where they are several, and asks for

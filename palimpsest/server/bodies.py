@@ -16,7 +16,7 @@ MOST_FOUND = 100
 MOST_AT_ONCE = 100
 MOST_PAGE = 200
 MOST_NAMED = 10_000
-"""So many ids are under the bound of a body."""
+"""This many ids still fit into a request body."""
 LONGEST_TOKEN = 9 * MOST_NAMED
 """Maximum length of a token: it has a part for each memory that it covers."""
 LONGEST_WAIT = 30.0

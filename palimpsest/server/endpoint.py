@@ -73,7 +73,7 @@ def remove_endpoint(folder: Path) -> None:
 
 
 class OnlyServer:
-    """Being the one server of a store, from `claim` until `end`, or the end of the block.
+    """Holds the store's server lock from `claim` to `end`, or the end of the block.
 
     A server claims the store before it loads anything, so that a second one is told at once.
     """

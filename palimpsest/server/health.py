@@ -1,4 +1,4 @@
-"""The pages of a supervisor: /healthz, /readyz and /metrics, as a worker has them."""
+"""Health and metrics endpoints: /healthz, /readyz, /metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""By which names a server may be called: against pages that rebind a name to the loopback."""
+"""Allowed Host and Origin headers, to prevent DNS rebinding."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ class Intents:
     # -- changing and forgetting -------------------------------------------------------------------
 
     async def update(self, memory_id: str, text: str, *, dry_run: bool, **more: Any) -> Updated:
-        """Have a memory say another text; what a person says of it, an agent does not take back."""
+        """Change a memory's text. An agent cannot override a person's statement."""
         return await self._with(
             memory_id,
             lambda store, own: store.update(

@@ -1,4 +1,4 @@
-"""A source once more, beside itself, without some of its rows: in its own form, never in its place.
+"""Copies a source without some rows, in its own format; the original is untouched.
 
 A copy is made under another name, and gets its own when it is whole.
 """

@@ -1,4 +1,4 @@
-"""What a path holds, from what lies there."""
+"""Detects the kind of store at a path."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from palimpsest.web.taking_back import Step
 
 
 def owners(**query: str) -> str:
-    """All owners whom one may see."""
+    """The list of owners that the caller may see."""
     return _with(f"{PAGES}/owners", query)
 
 

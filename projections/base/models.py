@@ -1,4 +1,4 @@
-"""Which model's vectors recall asks with, and how long they are: as the log says it. Pure."""
+"""The embedding model in force and its dimension, derived from the log. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was said of decisions, candidates and sessions, and composed texts, as rows of tables."""
+"""Rows for events that are not decisions, and for composed texts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Memories by meaning, from LanceDB, for owners whose ledger is not in memory.
 
-Where a hit came from and what waits is in DuckDB's tables. Whether nothing tells two texts apart,
-only the ledger can tell: where it may be so, the answer is None.
+Where a hit came from and what waits is in DuckDB's tables. Only the ledger knows
+whether two texts are indistinguishable: if they might be, the answer is None.
 """
 
 from __future__ import annotations

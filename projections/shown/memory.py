@@ -44,7 +44,7 @@ class Weighing:
 def shown_memory(
     memory: Memory, weighing: Weighing | None = None, *, former: bool = False
 ) -> Shown:
-    """A memory as reads show it; with what it says no more, where `former` is wished."""
+    """A memory as reads show it; including former wordings if `former`."""
     total, owner_id = Total.of(memory), memory.members[0].fields.owner_id
     shown = Shown(
         memory_id=memory.id,

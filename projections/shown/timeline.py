@@ -41,7 +41,7 @@ SHOWN = (
 )
 """What an event says of itself, beside whom it is about and when it was."""
 HIDDEN = frozenset({"decided", "accessed", "embedded"})
-"""Events that are no words on anything."""
+"""Events omitted from timelines."""
 
 
 class TimelineEntry(NamedTuple):

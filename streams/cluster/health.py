@@ -26,7 +26,7 @@ TEXT = "text/plain"
 
 
 class Watched(Protocol):
-    """A process that knows how it is."""
+    """A process that can report its health."""
 
     def stuck(self) -> bool:
         """Whether something waits for it, and nothing happens."""
@@ -72,7 +72,7 @@ PAGES: Mapping[str, Callable[[Watched], Page]] = {
 _log = logging.getLogger(__name__)
 
 STUCK_SECONDS = 60.0
-"""Records wait and none was taken for so long: the projector does not get on."""
+"""Records wait and none was taken for so long: /healthz reports the projector as stuck."""
 LOOK_SECONDS = 1.0
 """How often the brokers are asked where the topics end: by a client that only asks, because one
 that reads tells what it knew when it last could."""

@@ -102,7 +102,7 @@ def meaning(error: BaseException | None, connection: Connection) -> Refusal | No
             return Refusal(f"it takes no SASL there: check security_protocol ({protocol})")
         case SSLCertVerificationError(verify_message=answer):
             return Refusal(
-                f"its certificate is not believed ({answer}): check ssl_cafile, bootstrap"
+                f"its TLS certificate was rejected ({answer}): check ssl_cafile, bootstrap"
             )
         case SSLError(reason=str(answer)) if "ALERT" in answer:
             return Refusal(f"it ended TLS ({answer}): check ssl_certfile and ssl_keyfile")

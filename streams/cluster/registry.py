@@ -82,7 +82,7 @@ class Board:
         (counter.labels(*labels) if labels else counter).inc(more)
 
     def add(self, name: Name, more: float) -> None:
-        """There is so much more of something now, or less."""
+        """Add to a gauge; the amount may be negative."""
         self._gauges[name].inc(more)
 
     def set(self, name: Name, value: float, *labels: str) -> None:

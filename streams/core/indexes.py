@@ -12,7 +12,7 @@ from palimpsest.streams.core.touched import Touched
 
 
 def index_entry(ledger: Ledger, entry: Entry, distinct: Distinct, event: Decided) -> None:
-    """Have a newcomer found by its text, by its row and by its session."""
+    """Index a new candidate by text, row and session."""
     scope = ledger.scope(distinct.namespace)
     if not distinct.members:
         if not any(one.members for one in scope.by_search[distinct.search_hash]):

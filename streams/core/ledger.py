@@ -70,7 +70,7 @@ class Distinct(Struct, eq=False):
 
     @property
     def forgotten(self) -> Entry | None:
-        """Whose forgetting stands in the way of this text: the latest, where nobody living says it.
+        """The latest forgotten candidate with this text; None if a living one has it.
 
         So it does of a composed text, by its newest source.
         """
@@ -540,7 +540,7 @@ class Ledger:
         return now if self.last_time is None or now > self.last_time else self.last_time
 
     def dissolve(self) -> None:
-        """Part what holds each other, so that all of it goes without Python's collector.
+        """Break reference cycles, so that reference counting frees the ledger.
 
         The ledger is of no use after it; entries keep what they say of themselves.
         """

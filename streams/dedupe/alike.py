@@ -65,7 +65,7 @@ class Alike:
         return int(sum(each)) / 2 / STEPS
 
     def clusters(self) -> Iterator[list[int]]:
-        """From the first on: each takes in all later ones that are alike every one it has by then.
+        """Greedy, in order: a cluster admits each later set that is similar to all its members.
 
         None is in two of them.
         """

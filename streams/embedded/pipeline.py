@@ -50,7 +50,7 @@ class Rows:
         self._put(end)
 
     def _put(self, item: Input | _End) -> None:
-        """Hand an item over. Nobody is woken but who waits: a thread's switch costs five rows."""
+        """Queue an item. Notify only a waiting reader: a thread switch costs five rows."""
         while len(self._read_ahead) >= WINDOW * 2 and not self._stop.is_set():
             self._room.clear()
             if len(self._read_ahead) >= WINDOW * 2:

@@ -1,4 +1,4 @@
-"""Who holds the writer's lock decides, and serves what others left in the inbox."""
+"""The session of the process that holds the writer's lock: it decides, and serves the inbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A row as it came: its bytes, where they came from, and which of several equal ones it is."""
+"""A raw input row: its bytes, its source, and its number among identical rows."""
 
 from __future__ import annotations
 

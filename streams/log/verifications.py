@@ -66,7 +66,7 @@ class Verifications:
         )
 
     def remove(self, kind: Kind, subject: str) -> None:
-        """Have it wait no more, if it did."""
+        """Remove it from the queue, if present."""
         self._database.require_transaction()
         self._database.execute(
             "DELETE FROM verifications WHERE kind = ? AND subject = ?", (kind, subject)

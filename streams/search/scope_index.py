@@ -279,7 +279,7 @@ class _Gone:
         self._seen = 0
 
     def near(self, admit: Admit, query: SearchVector | None) -> tuple[Neighbour, ...]:
-        """Those that stand in a newcomer's way, with exact scores."""
+        """Forgotten texts near the new candidate, with exact scores."""
         self._follow()
         scored: dict[int, tuple[float | None, float | None]] = {}
         if query is not None and self._reach.cosine_top:

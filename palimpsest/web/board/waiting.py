@@ -191,7 +191,7 @@ class Waiting:
         return self.queue(owners, wanted).after_start(self._open)
 
     def settle(self, key: Key) -> None:
-        """Somebody answered, or something else did."""
+        """Mark a pair as settled."""
         if key in self._open:
             self._open.remove(key)
             self._count(key, -1)

@@ -60,7 +60,7 @@ def _record(read: Read) -> Record:
 
 
 class Missed:
-    """What lies before the first record of each input topic that comes after an assignment.
+    """Records that Faust skipped before the first one that it delivers after an assignment.
 
     `starts` is where each topic continues, by its name.
     """

@@ -86,7 +86,7 @@ _log = logging.getLogger(__name__)
 LOOK_SECONDS = 10.0
 """How often the brokers are asked what waits."""
 STUCK_SECONDS = 60.0
-"""Input waits and nothing was done for so long: /healthz says that the worker does not get on."""
+"""Input waits and nothing was done for so long: /healthz reports the worker as stuck."""
 GIVE_UP_SECONDS = 600.0
 """After so long it ends, to be started again: beyond any batch of the slowest embedder."""
 TICK_SECONDS = 0.1

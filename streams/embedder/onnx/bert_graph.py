@@ -3,7 +3,7 @@
 Input: `ids` and `mask`, int32 of shape (texts, tokens), the mask being 1 where there is a token.
 Output: `vectors`, float32 of shape (texts, dimension), the mean over the tokens, L2-normalised.
 Operators of the domain com.microsoft are those that ONNX Runtime itself would fuse the graph to;
-they are written at once, so that the speed does not hang on a pattern being recognised.
+they are emitted directly, so speed does not depend on the optimizer recognising a pattern.
 """
 
 from __future__ import annotations

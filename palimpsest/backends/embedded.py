@@ -279,8 +279,8 @@ class LocalGateway:
         while min(self.positions().values()) < position:
             if time.monotonic() > deadline:
                 raise TransientError(
-                    f"position {position} is still not readable after {timeout:g} s: another process"
-                    " has not projected it yet"
+                    f"position {position} is still not readable after {timeout:g} s: another"
+                    " process has not projected it yet"
                 )
             time.sleep(POLL_SECONDS)
             self.refresh()

@@ -77,7 +77,7 @@ class _Call:
         )
 
     async def one(self) -> tuple[Intents, str]:
-        """The memory that the path names, and its owner's intents; unknown if it is not the caller's."""
+        """The memory that the path names, and its owner's intents; not found if another's."""
         memory_id = unquote(self.request.path_params["memory"])
         owner_id = await self.store.call(_owner_of, memory_id)
         if owner_id is None or not self.caller.owners.fullmatch(owner_id):

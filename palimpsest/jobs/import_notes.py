@@ -6,16 +6,13 @@ It is no part of the log: an export reads the source again, as it was read then.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.contracts.model import Model
-from palimpsest.sources import FieldMapping
-
-if TYPE_CHECKING:
-    from palimpsest.jobs.import_source import Brought
+from palimpsest.sources import FieldMapping, MappedSource
 
 FILE = "imports.json"
 
@@ -39,20 +36,20 @@ class Note(Model):
     model: str | None = None
 
     @classmethod
-    def of(cls, brought: Brought) -> Self:
+    def of(cls, mapped: MappedSource) -> Self:
         """The note of an import that begins."""
-        place = brought.place
+        place = mapped.place
         return cls(
-            source=brought.name,
+            source=mapped.name,
             path=str(place.path.absolute()),
-            kind=brought.source.kind,
+            kind=mapped.source.kind,
             table=place.table,
             query=place.query,
             history=str(place.history.absolute()) if place.history else None,
-            owner=brought.mapping.owner,
-            renames=brought.renames,
-            fields=brought.mapping.fields,
-            left_out=brought.mapping.left_out,
+            owner=mapped.mapping.owner,
+            renames=mapped.renames,
+            fields=mapped.mapping.fields,
+            left_out=mapped.mapping.left_out,
         )
 
     def mapping(self) -> FieldMapping:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from itertools import chain, islice
 from operator import itemgetter
 from typing import Any
@@ -16,7 +15,7 @@ from palimpsest.contracts.errors import InvalidInputError, UsageError
 from palimpsest.jobs.import_notes import Note, refuse_another, remember
 from palimpsest.jobs.ingest import NAMED, Summary, summarised
 from palimpsest.jobs.wrong_files import advice
-from palimpsest.sources import FieldMapping, Item, Place, Source, guessed, open_source
+from palimpsest.sources import FieldMapping, Item, MappedSource, Place, Source, guessed, open_source
 from palimpsest.sources.known_vectors import AGREE, TRIED, KnownVectors, Reading, lowest_agreement
 from palimpsest.sources.spool import Spool
 from palimpsest.streams.embedder import Progress
@@ -34,42 +33,13 @@ needs the second core.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Brought:
-    """A source and how it is understood: `name` is the `source` of its candidates.
-
-    `is_named`: the name was given, and not taken from the place.
-    """
-
-    place: Place
-    source: Source
-    name: str
-    mapping: FieldMapping
-    renames: dict[str, str]
-    known: list[str]
-    is_named: bool
-
-    def shown(self) -> dict[str, Any]:
-        """What a person confirms: their fields by ours, and what becomes of all others."""
-        mapped = {name for names in self.mapping.fields.values() for name in names}
-        mapped |= set(self.mapping.left_out)
-        return {
-            "source": self.name,
-            "kind": self.source.kind,
-            "mapping": {ours: [*names] for ours, names in self.mapping.fields.items()},
-            "owner": self.mapping.owner,
-            "as_metadata": [name for name in self.known if "." not in name and name not in mapped],
-            "left_out": [*self.mapping.left_out],
-        }
-
-
 def look_at(
     place: Place,
     *,
     source: str | None = None,
     owner: str | None = None,
     renames: Mapping[str, str] | None = None,
-) -> Brought:
+) -> MappedSource:
     """Open a source and guess which of its fields are ours, from all its rows.
 
     `renames` (theirs to ours) are told, and not guessed; `owner` has the rows that name nobody.
@@ -87,7 +57,7 @@ def look_at(
         mapping.require(known)
     else:
         _refuse_what_cannot_be_read(opened, first)
-    return Brought(place, opened, source or opened.name, mapping, vectors, known, bool(source))
+    return MappedSource(place, opened, source or opened.name, mapping, vectors, known, bool(source))
 
 
 def _refuse_a_wrapping(source: Source, first: Sequence[Item], mapping: FieldMapping) -> None:
@@ -111,44 +81,44 @@ def _refuse_what_cannot_be_read(source: Source, first: Sequence[Item]) -> None:
 
 
 @contextmanager
-def spooled(brought: Brought, absent: float | None, progress: Progress) -> Iterator[Spool]:
+def spooled(mapped: MappedSource, absent: float | None, progress: Progress) -> Iterator[Spool]:
     """The rows of a source set down for a while; the source itself is not needed any more.
 
     UsageError if none of them can be read: the mapping is most likely wrong.
     """
-    with Spool(brought.name) as spool:
-        for count in spool.fill(brought.source.rows(), brought.mapping, absent):
-            progress(f"read {count:,} rows", brought.source.share)
+    with Spool(mapped.name) as spool:
+        for count in spool.fill(mapped.source.rows(), mapped.mapping, absent):
+            progress(f"read {count:,} rows", mapped.source.share)
         counts = spool.counts()
         if counts.rows and counts.invalid == counts.rows:
             [first] = spool.invalid(1)
             raise UsageError(
-                f"no row of {brought.name} can be read: of the first one, {first['detail']}; the"
-                f" rows have {', '.join(brought.known) or 'no fields'}: is the mapping right?"
+                f"no row of {mapped.name} can be read: of the first one, {first['detail']}; the"
+                f" rows have {', '.join(mapped.known) or 'no fields'}: is the mapping right?"
             )
         yield spool
 
 
-def foreseen(brought: Brought, spool: Spool) -> dict[str, Any]:
+def foreseen(mapped: MappedSource, spool: Spool) -> dict[str, Any]:
     """What an import would bring, and which rows say exactly what another one does."""
     counts, repeats = spool.counts(), [*spool.repeats()]
     conflicts = spool.conflicts(NAMED)
     wrong = sorted([*spool.invalid(NAMED), *conflicts.rows], key=itemgetter("row"))[:NAMED]
     return {
-        **brought.shown(),
+        **mapped.shown(),
         "rows": counts.rows,
         "owners": counts.owners,
         "invalid": counts.invalid + conflicts.count,
         "invalid_rows": wrong,
         "with_vectors": counts.vectors,
         "repeats": [one._asdict() for one in repeats],
-        "remarks": [*brought.source.remarks],
+        "remarks": [*mapped.source.remarks],
     }
 
 
 def bring_in(
     gateway: LocalGateway,
-    brought: Brought,
+    mapped: MappedSource,
     spool: Spool,
     *,
     model: str | None,
@@ -160,8 +130,8 @@ def bring_in(
     UsageError if the source is not named, and its name is that of another one.
     `model` is the one that made the vectors of the source, if that is known.
     """
-    note = Note.of(brought)
-    if not brought.is_named:
+    note = Note.of(mapped)
+    if not mapped.is_named:
         refuse_another(gateway.folder, note)
     remember(gateway.folder, note)
     total = spool.counts().rows
@@ -188,7 +158,7 @@ def bring_in(
         rows = gateway.stream(_inputs(spool, known, numbers), {})
         summary = summarised(rows, report, iter(numbers.popleft, None))
     summary.invalid_rows.sort(key=itemgetter("row"))
-    summary.remarks = [*brought.source.remarks]
+    summary.remarks = [*mapped.source.remarks]
     return summary.document() | {"vectors": vectors}
 
 

@@ -2,6 +2,15 @@
 
 from palimpsest.sources.contract import Fields, Item, Place, Source
 from palimpsest.sources.detect import open_source
-from palimpsest.sources.mapping import FieldMapping, guessed
+from palimpsest.sources.mapping import FieldMapping, MappedSource, guessed
 
-__all__ = ["FieldMapping", "Fields", "Item", "Place", "Source", "guessed", "open_source"]
+__all__ = [
+    "FieldMapping",
+    "Fields",
+    "Item",
+    "MappedSource",
+    "Place",
+    "Source",
+    "guessed",
+    "open_source",
+]

@@ -14,7 +14,7 @@ import orjson
 from numpy.typing import NDArray
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.sources.contract import Fields, Item
+from palimpsest.sources.contract import Fields, Item, Place, Source
 
 Array = NDArray[np.float32]
 
@@ -361,3 +361,32 @@ def _plain(value: Any) -> Any:
             return sorted(value, key=str)
         case _:
             return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class MappedSource:
+    """A source and how its fields are mapped; `name` becomes the `source` of its candidates.
+
+    `is_named` if the name was given rather than taken from the place.
+    """
+
+    place: Place
+    source: Source
+    name: str
+    mapping: FieldMapping
+    renames: dict[str, str]
+    known: list[str]
+    is_named: bool
+
+    def shown(self) -> dict[str, Any]:
+        """What a person confirms: their fields by ours, and what becomes of all others."""
+        mapped = {name for names in self.mapping.fields.values() for name in names}
+        mapped |= set(self.mapping.left_out)
+        return {
+            "source": self.name,
+            "kind": self.source.kind,
+            "mapping": {ours: [*names] for ours, names in self.mapping.fields.items()},
+            "owner": self.mapping.owner,
+            "as_metadata": [name for name in self.known if "." not in name and name not in mapped],
+            "left_out": [*self.mapping.left_out],
+        }

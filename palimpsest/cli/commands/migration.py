@@ -15,7 +15,7 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.process.output import Output
 
 if TYPE_CHECKING:
-    from palimpsest.jobs.import_source import Brought
+    from palimpsest.sources import MappedSource
     from palimpsest.sources.contract import Trust
 
 app = typer.Typer()
@@ -73,20 +73,20 @@ def import_source(
     from palimpsest.sources import Place
 
     call = invocation(context)
-    brought = look_at(
+    mapped = look_at(
         Place(path, table, query, history, trust or _trust(call.output)),
         source=source,
         owner=owner,
         renames=parse_renames(renames),
     )
     if not dry_run:
-        _confirm(call.output, brought, yes=yes)
-    with call.output.progress() as report, spooled(brought, _absent(call), report) as spool:
+        _confirm(call.output, mapped, yes=yes)
+    with call.output.progress() as report, spooled(mapped, _absent(call), report) as spool:
         if dry_run:
-            document = foreseen(brought, spool)
+            document = foreseen(mapped, spool)
         else:
             with call.store(create=True) as store:
-                document = bring_in(store.gateway, brought, spool, model=model, progress=report)
+                document = bring_in(store.gateway, mapped, spool, model=model, progress=report)
     if dry_run:
         call.output.answer(document, lambda: rendering.foreseen_table(document))
         return
@@ -169,10 +169,10 @@ def export(
         raise typer.Exit(FAILED)
 
 
-def _confirm(output: Output, brought: Brought, *, yes: bool) -> None:
+def _confirm(output: Output, mapped: MappedSource, *, yes: bool) -> None:
     """Show the mapping; a person confirms it, a script says `--yes`."""
     if not output.as_json:
-        output.show(rendering.mapping_table(brought.shown()))
+        output.show(rendering.mapping_table(mapped.shown()))
     if yes:
         return
     if not output.asks:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Generic, Literal, NotRequired, TypedDict
+
+from typing_extensions import TypeVar
 
 from palimpsest.contracts.errors import RefusedError, StoreError, UsageError
+from palimpsest.contracts.event_data import Figures
 
 JsonObject = dict[str, Any]
+
+A_co = TypeVar("A_co", covariant=True, default=Any)
+"""The answer to a request, by its kind (`palimpsest.contracts.requests`)."""
 
 
 class MemberPicture(TypedDict):
@@ -127,19 +133,26 @@ class Undone(TypedDict):
     events: list[str]
 
 
+class Waits(TypedDict):
+    """A candidate that waits for the judge."""
+
+    candidate_id: str
+    memory_id: str
+    text: str
+
+
 class Forgotten(TypedDict):
     """What was forgotten; `forgotten` is the name by which `restore` brings exactly this back.
 
     `candidates` are all wordings, `again` what becomes of their texts when they come again. `token`
-    stood for the memories before, and `waits` are candidates that waited for the judge's word about
-    them [`candidate_id`, `memory_id`, `text`].
+    stood for the memories before, and `waits` are candidates that waited for a verdict about them.
     """
 
     forgotten: str
     candidates: list[str]
     again: str
     token: str
-    waits: list[JsonObject]
+    waits: list[Waits]
     memories: list[MemoryPicture]
     events: list[str]
 
@@ -157,6 +170,25 @@ class Merged(TypedDict):
 
     decision_id: str
     memories: list[MemoryPicture]
+
+
+class Concluded(TypedDict):
+    """What a batch run's join or the judge's verdicts led to: its event, if any, and the memory."""
+
+    decision_id: str | None
+    memories: list[MemoryPicture]
+
+
+class Recomposed(TypedDict):
+    """The memory that got a recomposed text."""
+
+    memories: list[MemoryPicture]
+
+
+class Accessed(TypedDict):
+    """The candidate whose memory was used."""
+
+    candidate_id: str
 
 
 class Apart(TypedDict):
@@ -312,11 +344,91 @@ class Restorations(InBulk):
     memories: NotRequired[list[MemoryPicture]]
 
 
+class Why(TypedDict):
+    """Why a run was skipped; `reason` is a word."""
+
+    reason: str
+    detail: str
+
+
+class Pairing(TypedDict):
+    """A join of a batch run as it is shown to a person; `older` and `newer` are candidates.
+
+    `composed` is the resulting face, if the judge composed one; `face`, if a rule said who stays.
+    """
+
+    owner_id: str
+    decision: str
+    similarity: float | None
+    older: str
+    newer: str
+    older_text: str
+    newer_text: str
+    reasoning: str | None
+    composed: NotRequired[str]
+    face: NotRequired[str]
+
+
+class RunJoin(Pairing):
+    """A join that a run made, or would make."""
+
+    decision_id: str
+
+
+class TextSide(TypedDict):
+    """A text that a composed one is to be made of; `moment` is when it happened."""
+
+    candidate_id: str
+    text: str
+    moment: str
+
+
+class TextToCompose(TypedDict):
+    """A text that the judge has to compose before a run can go on, of `sides`, oldest first."""
+
+    sides: list[TextSide]
+    sources: list[str]
+
+
+class RunReport(TypedDict):
+    """What a batch run did to one owner's memories, or why it was `skipped`.
+
+    `ran` is the event that records it, `done_before` that another request had asked for it. A dry
+    run has the texts `to_compose`, and how many `events` the owner has.
+    """
+
+    owner_id: str
+    step: str
+    skipped: NotRequired[Why]
+    ran: NotRequired[str]
+    figures: NotRequired[Figures]
+    warnings: NotRequired[list[str]]
+    joined: NotRequired[list[RunJoin]]
+    done_before: NotRequired[bool]
+    to_compose: NotRequired[list[TextToCompose]]
+    events: NotRequired[int]
+
+
+class LateVectors(TypedDict):
+    """How many texts were embedded late, and how many are left."""
+
+    embedded: int
+    left: int
+
+
+class PolicyInForce(TypedDict):
+    """The policy that was put in force: its name, its hash, and its rule of exact repeats."""
+
+    policy: str
+    hash: str
+    exact: str | None
+
+
 @dataclass(frozen=True, slots=True)
-class Done:
+class Done(Generic[A_co]):
     """What a request did, as plain values."""
 
-    result: JsonObject
+    result: A_co
 
     def to_json(self) -> JsonObject:
         """As it travels."""
@@ -368,7 +480,7 @@ class SoFar:
         return {"so_far": self.commands}
 
 
-Answer = Done | Refused | Misused | Failed
+Answer = Done[A_co] | Refused | Misused | Failed
 
 
 def from_json(answer: Mapping[str, Any]) -> Answer:
@@ -386,7 +498,7 @@ def from_json(answer: Mapping[str, Any]) -> Answer:
             raise StoreError("the writer's answer cannot be read")
 
 
-def result_or_refusal(answer: Answer) -> JsonObject | RefusedError:
+def result_or_refusal(answer: Answer[A_co]) -> A_co | RefusedError:
     """What a request did, or why it was refused; anything else is raised.
 
     UsageError for a wrong request, RuntimeError for one that hit a bug.
@@ -402,7 +514,7 @@ def result_or_refusal(answer: Answer) -> JsonObject | RefusedError:
             raise RuntimeError(f"the writing process failed on this request: {answer.error}")
 
 
-def result(answer: Answer) -> JsonObject:
+def result(answer: Answer[A_co]) -> A_co:
     """As `result_or_refusal`; a refusal is raised, too."""
     done = result_or_refusal(answer)
     if isinstance(done, RefusedError):

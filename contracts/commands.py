@@ -8,9 +8,8 @@ invocation. One that leads to one command is a `OneCommand`, of the same kind as
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -328,7 +327,3 @@ Operation = Annotated[
     Field(discriminator="command"),
 ]
 """Every command but a candidate's admission."""
-KINDS: dict[str, Callable[..., Operation]] = {
-    kind.model_fields["command"].default: kind for kind in get_args(get_args(Operation)[0])
-}
-"""The commands by the name of their kind."""

@@ -5,11 +5,35 @@ They travel through the inbox (embedded) or `memory.commands` (cluster): they ar
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self, TypedDict
+from types import GenericAlias
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self, TypedDict
 from uuid import UUID
 
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
+from palimpsest.contracts.answers import (
+    A_co,
+    Accessed,
+    Agreed,
+    Apart,
+    Checked,
+    Concluded,
+    Forgotten,
+    LateVectors,
+    Merged,
+    PolicyInForce,
+    PutBack,
+    Recomposed,
+    Reinstatements,
+    Restorations,
+    Retractions,
+    Reversals,
+    RunReport,
+    Session,
+    Undone,
+    Unmerged,
+    Updated,
+)
 from palimpsest.contracts.candidate import Metadata, Name, Text
 from palimpsest.contracts.events import (
     Again,
@@ -33,12 +57,12 @@ def _uuid(value: str) -> str:
         raise ValueError("must be a UUID, such as uuid4() makes") from None
 
 
-class Request(Strict):
+class Request(Strict, Generic[A_co]):
     """Who asks, and why. `request_id` is a UUID, fresh for each invocation.
 
     Asked again, a request is answered as it was, and does nothing; asked for something else under
     its id, it is refused (`id_conflict`). `asked` stands for what was asked, where a caller's words
-    say more than the request: 32 hex digits.
+    say more than the request: 32 hex digits. `A_co` is the type of its answer.
     """
 
     request_id: Annotated[str, AfterValidator(_uuid)]
@@ -46,8 +70,18 @@ class Request(Strict):
     because: str | None = None
     asked: str | None = None
 
+    if TYPE_CHECKING:
+        request: str
+        """Each kind's own, where the frozen schema has it."""
+    else:
 
-class MergeRequest(Request):
+        @classmethod
+        def __class_getitem__(cls, answer: Any) -> GenericAlias:
+            """No model of its own for each answer: pydantic would take a tenth of our start."""
+            return GenericAlias(cls, (answer,))
+
+
+class MergeRequest(Request[Merged]):
     """`palimpsest merge A B [--face A|B]`."""
 
     request: Literal["merge"] = "merge"
@@ -56,7 +90,7 @@ class MergeRequest(Request):
     face: str | None = None
 
 
-class CombineRequest(Request):
+class CombineRequest(Request[Concluded]):
     """One join of a batch run: `a` and `b` are the same, by a rule or by the judge's verdict.
 
     `evidence` names the policy, the pair's scores and the verdicts. Where `face` is `text`,
@@ -74,7 +108,7 @@ class CombineRequest(Request):
     rank: Literal["rule", "judge"] = "rule"
 
 
-class SeparateRequest(Request):
+class SeparateRequest(Request[Apart]):
     """`palimpsest separate A B`; a batch run's and a review's words have their own ranks.
 
     `similarity` is the score of the pair, where it was looked at.
@@ -88,7 +122,7 @@ class SeparateRequest(Request):
     similarity: float | None = None
 
 
-class ConfirmRequest(Request):
+class ConfirmRequest(Request[Agreed]):
     """`palimpsest confirm D`, or a review that agrees with a decision."""
 
     request: Literal["confirm"] = "confirm"
@@ -97,7 +131,7 @@ class ConfirmRequest(Request):
     verdicts: tuple[Verdict, ...] | None = None
 
 
-class ReinstateRequest(Request):
+class ReinstateRequest(Request[PutBack]):
     """`palimpsest reinstate D`: with all that was done because of the reversal."""
 
     request: Literal["reinstate"] = "reinstate"
@@ -106,7 +140,7 @@ class ReinstateRequest(Request):
     dry_run: bool = False
 
 
-class WithdrawRequest(Request):
+class WithdrawRequest(Request[Apart]):
     """`palimpsest withdraw A B`: what people said of two, that they are not the same, or are."""
 
     request: Literal["withdraw"] = "withdraw"
@@ -114,7 +148,7 @@ class WithdrawRequest(Request):
     b: str
 
 
-class UnmergeRequest(Request):
+class UnmergeRequest(Request[Unmerged]):
     """`palimpsest unmerge`: by exactly one of decision, candidate or memory.
 
     A review that does not agree with a decision asks for it with its own `rank` and `verdicts`.
@@ -173,7 +207,7 @@ class JoinSelection(Selection):
     folded: Literal[True] | None = None
 
 
-class TakingOut(Request):
+class TakingOut(Request[A_co]):
     """Takes out what a selection means; of what is out already it takes nothing."""
 
     selection: Selection
@@ -186,14 +220,14 @@ class TakingOut(Request):
         return self
 
 
-class ReverseRequest(TakingOut):
+class ReverseRequest(TakingOut[Reversals]):
     """`palimpsest reverse --source X --since T …`: un-merge in bulk."""
 
     request: Literal["reverse"] = "reverse"
     selection: JoinSelection
 
 
-class ReinstateManyRequest(Request):
+class ReinstateManyRequest(Request[Reinstatements]):
     """`palimpsest reinstate --source X …`: take reversals back in bulk, as `ReinstateRequest` does.
 
     The selection means joins as that of `ReverseRequest` does. The same one brings them back, and
@@ -205,7 +239,7 @@ class ReinstateManyRequest(Request):
     dry_run: bool = False
 
 
-class UpdateRequest(Request):
+class UpdateRequest(Request[Updated]):
     """`palimpsest update MEMORY TEXT`: the memory says another text from now on.
 
     `memory_id` is any member's; with `owner_id` it has to be that owner's. With `expect`, a version
@@ -228,7 +262,7 @@ class UpdateRequest(Request):
     dry_run: bool = False
 
 
-class UndoRequest(Request):
+class UndoRequest(Request[Undone]):
     """`palimpsest undo ID`: an update is taken back, by its decision or by a candidate.
 
     The candidate is that of the update; any other means the last update of its memory.
@@ -248,7 +282,7 @@ class UndoRequest(Request):
         return self
 
 
-class ForgetRequest(Request):
+class ForgetRequest(Request[Forgotten]):
     """`palimpsest forget ID…`: memories of one owner are forgotten with all their wordings.
 
     `expect` is the version of all of them together, such as a plan's token. `again` is what becomes
@@ -272,13 +306,13 @@ class ForgetRequest(Request):
         return self
 
 
-class RetractRequest(TakingOut):
+class RetractRequest(TakingOut[Retractions]):
     """`palimpsest retract`: candidates leave life and search, their joins stay."""
 
     request: Literal["retract"] = "retract"
 
 
-class RestoreRequest(Request):
+class RestoreRequest(Request[Restorations]):
     """`palimpsest restore`: what was retracted comes back, or all of what was `forgotten` at once.
 
     A forgetting is named by its request.
@@ -296,7 +330,7 @@ class RestoreRequest(Request):
         return self
 
 
-class SettleRequest(Request):
+class SettleRequest(Request[Concluded]):
     """The judge's verdicts on a pending candidate; `composed` is the text where one was asked.
 
     `sources` are the candidates that it was made of, oldest first; else those of the face that the
@@ -310,7 +344,7 @@ class SettleRequest(Request):
     sources: tuple[str, ...] = ()
 
 
-class ComposeRequest(Request):
+class ComposeRequest(Request[Recomposed]):
     """A text recomposed from the named sources, for a memory that needs one.
 
     `verdicts` say what it cost.
@@ -331,7 +365,7 @@ class ComposedText(Strict):
     verdict: Verdict
 
 
-class RunRequest(Request):
+class RunRequest(Request[RunReport]):
     """A batch run over one owner's memories: `palimpsest dedupe`, or a schedule.
 
     Owner, step and `due` name the run: however many ask for it, it is done once. `force` leaves the
@@ -352,14 +386,14 @@ class RunRequest(Request):
     expect: int | None = None
 
 
-class AccessRequest(Request):
+class AccessRequest(Request[Accessed]):
     """A memory was used; `candidate_id` is any of its members."""
 
     request: Literal["access"] = "access"
     candidate_id: str
 
 
-class SessionRequest(Request):
+class SessionRequest(Request[Session]):
     """A session ended, or its conversation was compacted."""
 
     request: Literal["end_session", "compact"]
@@ -367,7 +401,7 @@ class SessionRequest(Request):
     session_id: Name
 
 
-class EmbedRequest(Request):
+class EmbedRequest(Request[LateVectors]):
     """`palimpsest embed`: vectors for texts of an owner that were stored while the model was down.
 
     With `long`, windows for those longer than the model's input that were stored before there were
@@ -379,7 +413,7 @@ class EmbedRequest(Request):
     long: bool = False
 
 
-class CheckRequest(Request):
+class CheckRequest(Request[Checked]):
     """`palimpsest check`: what would become of a candidate; nothing is written.
 
     `row` is the candidate as a producer would send it, in JSON; `source` that of a bare row.
@@ -391,7 +425,7 @@ class CheckRequest(Request):
     source: Name
 
 
-class PolicyRequest(Request):
+class PolicyRequest(Request[PolicyInForce]):
     """`palimpsest policy set`: the whole policy, in force from then on."""
 
     request: Literal["set_policy"] = "set_policy"
@@ -473,6 +507,6 @@ def command_head(request: Request, owner_id: str, target: str) -> CommandHead:
     }
 
 
-def is_dry_run(request: AnyRequest) -> bool:
+def is_dry_run(request: Request) -> bool:
     """Whether nothing is to be written; many kinds have no dry run."""
-    return getattr(request, "dry_run", False)
+    return bool(getattr(request, "dry_run", False))

@@ -19,7 +19,6 @@ from typing import (
     TypedDict,
     TypeVar,
     Unpack,
-    cast,
     get_args,
 )
 
@@ -31,17 +30,22 @@ from palimpsest.backends.cluster import KafkaGateway, log_that_follows
 from palimpsest.backends.embedded import LocalGateway, Wait
 from palimpsest.backends.requested import request_id
 from palimpsest.contracts.answers import (
+    Accessed,
     Agreed,
     Apart,
     Checked,
+    Concluded,
     Forgotten,
     JsonObject,
     Merged,
+    PolicyInForce,
     PutBack,
+    Recomposed,
     Reinstatements,
     Restorations,
     Retractions,
     Reversals,
+    Session,
     Undone,
     Unmerged,
     Updated,
@@ -411,7 +415,7 @@ class Palimpsest:
             row=one.row.raw.decode(),
             source=source,
         )
-        return cast("Checked", self._gateway.ask(request))
+        return self._gateway.ask(request)
 
     def check_duplicate(self, candidate: Candidate, *, source: Name = "python") -> DuplicateCheck:
         """Whether a candidate would be a duplicate, and of what, in the form of `namespaced`.
@@ -526,11 +530,11 @@ class Palimpsest:
             progress=progress,
         )
 
-    def access(self, candidate_id: Id) -> JsonObject:
+    def access(self, candidate_id: Id) -> Accessed:
         """Record that the memory of a candidate was used."""
         return self._gateway.ask(AccessRequest(request_id=fresh(), candidate_id=candidate_id))
 
-    def end_session(self, owner_id: Name, session_id: Name) -> JsonObject:
+    def end_session(self, owner_id: Name, session_id: Name) -> Session:
         """Record that a session ended; the answer has the figures of its consolidation, if any."""
         return self._gateway.ask(
             SessionRequest(
@@ -541,7 +545,7 @@ class Palimpsest:
             )
         )
 
-    def compact_session(self, owner_id: Name, session_id: Name) -> JsonObject:
+    def compact_session(self, owner_id: Name, session_id: Name) -> Session:
         """Record that a session's conversation was compacted: recall may return its texts again."""
         return self._gateway.ask(
             SessionRequest(
@@ -576,12 +580,12 @@ class Palimpsest:
         Raises RefusedError, with the path, if a person separated them.
         """
         request = MergeRequest(request_id=fresh(), a=a, b=b, face=face, **attribution)
-        return cast("Merged", self._gateway.ask(request))
+        return self._gateway.ask(request)
 
     def separate(self, a: Id, b: Id, **attribution: Unpack[Attribution]) -> Apart:
         """Declare two candidates different: nothing automatic joins them any more."""
         request = SeparateRequest(request_id=fresh(), a=a, b=b, **attribution)
-        return cast("Apart", self._gateway.ask(request))
+        return self._gateway.ask(request)
 
     def withdraw(self, a: Id, b: Id, **attribution: Unpack[Attribution]) -> Apart:
         """Take back the latest statement about a pair, a merge or a separation.
@@ -589,12 +593,12 @@ class Palimpsest:
         Earlier statements about the pair hold again. RefusedError if there is none.
         """
         request = WithdrawRequest(request_id=fresh(), a=a, b=b, **attribution)
-        return cast("Apart", self._gateway.ask(request))
+        return self._gateway.ask(request)
 
     def confirm(self, decision_id: Id, **attribution: Unpack[Attribution]) -> Agreed:
         """Agree with a decision."""
         request = ConfirmRequest(request_id=fresh(), decision_id=decision_id, **attribution)
-        return cast("Agreed", self._gateway.ask(request))
+        return self._gateway.ask(request)
 
     def unmerge(
         self,
@@ -628,7 +632,7 @@ class Palimpsest:
             rank=by or self._by,
             **attribution,
         )
-        return cast("Unmerged", self._gateway.ask(request))
+        return self._gateway.ask(request)
 
     def reinstate(
         self,
@@ -653,7 +657,7 @@ class Palimpsest:
             dry_run=dry_run,
             **attribution,
         )
-        return cast("PutBack", self._gateway.ask(request))
+        return self._gateway.ask(request)
 
     # -- by intent ---------------------------------------------------------------------------------
 
@@ -696,7 +700,7 @@ class Palimpsest:
             dry_run=dry_run,
             **attribution,
         )
-        return cast("Updated", self._gateway.ask(request))
+        return self._gateway.ask(request)
 
     def undo(
         self,
@@ -722,7 +726,7 @@ class Palimpsest:
             dry_run=dry_run,
             **attribution,
         )
-        return cast("Undone", self._gateway.ask(request))
+        return self._gateway.ask(request)
 
     def forget(
         self,
@@ -755,7 +759,7 @@ class Palimpsest:
             dry_run=dry_run,
             **attribution,
         )
-        return cast("Forgotten", self._gateway.ask(request))
+        return self._gateway.ask(request)
 
     # -- statements about many candidates ----------------------------------------------------------
 
@@ -766,7 +770,7 @@ class Palimpsest:
         request = ReverseRequest(
             request_id=fresh(), selection=selection, dry_run=dry_run, **attribution
         )
-        return cast("Reversals", self._gateway.ask(request))
+        return self._gateway.ask(request)
 
     def reinstate_many(
         self, selection: JoinSelection, *, dry_run: bool = False, **attribution: Unpack[Attribution]
@@ -775,7 +779,7 @@ class Palimpsest:
         request = ReinstateManyRequest(
             request_id=fresh(), selection=selection, dry_run=dry_run, **attribution
         )
-        return cast("Reinstatements", self._gateway.ask(request))
+        return self._gateway.ask(request)
 
     def retract(
         self, selection: Selection, *, dry_run: bool = False, **attribution: Unpack[Attribution]
@@ -784,7 +788,7 @@ class Palimpsest:
         request = RetractRequest(
             request_id=fresh(), selection=selection, dry_run=dry_run, **attribution
         )
-        return cast("Retractions", self._gateway.ask(request))
+        return self._gateway.ask(request)
 
     def restore(
         self,
@@ -807,7 +811,7 @@ class Palimpsest:
             dry_run=dry_run,
             **attribution,
         )
-        return cast("Restorations", self._gateway.ask(request))
+        return self._gateway.ask(request)
 
     # -- the review queue --------------------------------------------------------------------------
 
@@ -931,11 +935,11 @@ class Palimpsest:
         """
         return embed_late(self._gateway, owner_id, progress, long=long, dry_run=dry_run)
 
-    def settle(self, requests: Sequence[SettleRequest]) -> builtins.list[JsonObject | RefusedError]:
+    def settle(self, requests: Sequence[SettleRequest]) -> builtins.list[Concluded | RefusedError]:
         """Deliver the judge's verdicts about pending candidates; an answer or refusal for each."""
         return self._gateway.ask_each(requests)
 
-    def compose(self, request: ComposeRequest) -> JsonObject:
+    def compose(self, request: ComposeRequest) -> Recomposed:
         """Deliver a recomposed text for a memory that needs one."""
         return self._gateway.ask(request)
 
@@ -1147,7 +1151,7 @@ class Palimpsest:
         """The policy in force."""
         return self._gateway.policy_in_force()
 
-    def set_policy(self, policy: str | Policy, *, actor: str | None = None) -> JsonObject:
+    def set_policy(self, policy: str | Policy, *, actor: str | None = None) -> PolicyInForce:
         """Put a policy in force from here on: a preset's name, a file, or a policy.
 
         Earlier decisions stay. UsageError for a name of no preset or file.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from palimpsest.backends.access_log import uses_event
 from palimpsest.backends.embedded import LocalGateway
 from palimpsest.backends.requested import as_asked
-from palimpsest.contracts.answers import JsonObject, result_or_refusal
+from palimpsest.contracts.answers import A_co, JsonObject, result_or_refusal
 from palimpsest.contracts.errors import (
     InvalidInputError,
     PalimpsestError,
@@ -23,12 +23,12 @@ from palimpsest.contracts.errors import (
 from palimpsest.contracts.identity import decision_id_or_unchanged, event_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import (
-    AnyRequest,
     ForgetRequest,
     OneCommand,
     PolicyRequest,
     ReinstateManyRequest,
     ReinstateRequest,
+    Request,
     RunRequest,
     SessionRequest,
     is_dry_run,
@@ -193,7 +193,7 @@ class KafkaGateway(LocalGateway):
 
     # -- requests ----------------------------------------------------------------------------------
 
-    def ask(self, request: AnyRequest) -> JsonObject:
+    def ask(self, request: Request[A_co]) -> A_co:
         """Have a request executed by the workers, and wait until the store shows what it did.
 
         A dry run is executed here, on what the store has.
@@ -206,11 +206,11 @@ class KafkaGateway(LocalGateway):
             raise answer
         return answer
 
-    def ask_each(self, requests: Sequence[AnyRequest]) -> list[JsonObject | RefusedError]:
+    def ask_each(self, requests: Sequence[Request[A_co]]) -> list[A_co | RefusedError]:
         """Have requests executed; wait until the store shows them all."""
         return self._ask_workers(requests) if requests else []
 
-    def _ask_workers(self, requests: Sequence[AnyRequest]) -> list[JsonObject | RefusedError]:
+    def _ask_workers(self, requests: Sequence[Request[A_co]]) -> list[A_co | RefusedError]:
         asked = [(request, self._owner_of(request)) for request in requests]
         answers = [result_or_refusal(one) for one in self._client().ask_each(asked)]
         done = zip(requests, answers, strict=True)
@@ -218,7 +218,7 @@ class KafkaGateway(LocalGateway):
         self._await([event for one, answer in pairs for event in events_of(one, answer)])
         return answers
 
-    def _owner_of(self, request: AnyRequest) -> str | None:
+    def _owner_of(self, request: Request) -> str | None:
         """The owner of the candidate or decision that a request names, if the store knows it.
 
         Then only its partition is asked: all others would answer that they do not know it.
@@ -287,7 +287,7 @@ def nothing_follows(folder: Path) -> str:
     )
 
 
-def events_of(request: AnyRequest, answer: JsonObject) -> list[str]:
+def events_of(request: Request, answer: JsonObject) -> list[str]:
     """The ids of the events that executed a request: from its own, or as its answer has them."""
     if isinstance(request, PolicyRequest):
         return [event_id(request.request_id, "0")]

@@ -20,7 +20,7 @@ from palimpsest.backends.fold_process import start_helper
 from palimpsest.backends.projector_process import ProjectorProcess
 from palimpsest.backends.requested import as_asked
 from palimpsest.backends.verification import keep_verification
-from palimpsest.contracts.answers import JsonObject, from_json, result, result_or_refusal
+from palimpsest.contracts.answers import A_co, Answer, from_json, result, result_or_refusal
 from palimpsest.contracts.errors import (
     PalimpsestError,
     RefusedError,
@@ -30,7 +30,7 @@ from palimpsest.contracts.errors import (
 )
 from palimpsest.contracts.events import Use
 from palimpsest.contracts.policy import Policy, recorded_policy
-from palimpsest.contracts.requests import AnyRequest, is_dry_run
+from palimpsest.contracts.requests import Request, is_dry_run
 from palimpsest.process.paths import PROJECTIONS_FOLDER
 from palimpsest.process.signals import between_windows
 from palimpsest.projections.duckdb.queries import views_file
@@ -348,7 +348,7 @@ class LocalGateway:
     def _sent(self, window: Sequence[Input], renames: Mapping[str, str]) -> Sequence[Outcome]:
         return outcomes_of(self._left_in_inbox("candidates", pack(window, renames)))
 
-    def ask(self, request: AnyRequest) -> JsonObject:
+    def ask(self, request: Request[A_co]) -> A_co:
         """Execute a request here, or leave it to the writing process; RefusedError if impossible.
 
         A dry run is always executed here, on what is committed.
@@ -360,13 +360,14 @@ class LocalGateway:
         with self.writing() as session:
             if session is not None:
                 return result(serve(session.writer, [PendingRequest(request)])[0])
-        return result(from_json(self._left_in_inbox("request", _body(request))))
+        answer: Answer[A_co] = from_json(self._left_in_inbox("request", _body(request)))
+        return result(answer)
 
-    def answered(self, request_id: str) -> JsonObject:
+    def answered(self, request_id: str) -> Any:
         """What a recorded request did; RefusedError where it was refused."""
         return result(answer_of(self.log, self.log.of_request(request_id)))
 
-    def ask_each(self, requests: Sequence[AnyRequest]) -> list[JsonObject | RefusedError]:
+    def ask_each(self, requests: Sequence[Request[A_co]]) -> list[A_co | RefusedError]:
         """Execute requests that do not depend on each other; many share a commit.
 
         If another process writes, all are left in the inbox before the first answer is awaited.
@@ -472,5 +473,5 @@ class LocalGateway:
         return TransientError(f"another process is writing to this store: {then}")
 
 
-def _body(request: AnyRequest) -> bytes:
+def _body(request: Request) -> bytes:
     return request.model_dump_json(exclude_none=True).encode()

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from uuid import uuid4
 
-from palimpsest.contracts.requests import AnyRequest
+from palimpsest.contracts.requests import Request
+
+SomeRequest = TypeVar("SomeRequest", bound=Request)
 
 
 class _Name(NamedTuple):
@@ -40,7 +42,7 @@ def request_id() -> str:
     return name.request_id if name is not None else str(uuid4())
 
 
-def as_asked(request: AnyRequest) -> AnyRequest:
+def as_asked(request: SomeRequest) -> SomeRequest:
     """A request with the digest that `named_request` gives it, if it is that one."""
     name = _name.get()
     if name is None or name.asked is None or request.request_id != name.request_id:

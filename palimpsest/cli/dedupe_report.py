@@ -12,10 +12,10 @@ from palimpsest.backends.embedded import LocalGateway
 from palimpsest.charts.charts import Chart, histogram
 from palimpsest.charts.kinds import FAMILIES, FAMILY_OF
 from palimpsest.charts.zones import zones_of, zones_of_run
+from palimpsest.contracts.answers import Pairing
 from palimpsest.contracts.policy import Policy
 from palimpsest.process.output import visible
 from palimpsest.projections.duckdb.activity import WHOLE, Scored, outcomes
-from palimpsest.streams.dedupe.run import Pairing
 from palimpsest.streams.policies.explain import explain
 
 BINS = 50
@@ -89,7 +89,7 @@ def _similarities(
 ) -> Iterator[str]:
     pairs: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for one in joined:
-        pairs[_bin(one["similarity"])][FAMILY_OF[one["decision"]]] += 1
+        pairs[_bin(one["similarity"] or 0.0)][FAMILY_OF[one["decision"]]] += 1
     came: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for row in scored:
         came[_bin(row.score / WHOLE)][FAMILY_OF[row.decision]] += row.n
@@ -159,7 +159,7 @@ def _examples(joined: Sequence[Pairing]) -> Iterator[str]:
     if not joined:
         return
     yield "<h2>Examples to judge</h2><p>The least similar pairs first.</p><ol>"
-    for one in sorted(joined, key=lambda pair: pair["similarity"])[:MOST_EXAMPLES]:
+    for one in sorted(joined, key=lambda pair: pair["similarity"] or 0.0)[:MOST_EXAMPLES]:
         older, newer = _compared(one["older_text"], one["newer_text"])
         last = one.get("composed") or one.get("face")
         yield (

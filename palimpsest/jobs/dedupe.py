@@ -8,17 +8,17 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from palimpsest.backends.embedded import LocalGateway
-from palimpsest.contracts.answers import JsonObject
+from palimpsest.contracts.answers import Apart, Concluded, Pairing, RunReport
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.events import AnyEvent, Figures, Ran
 from palimpsest.contracts.identity import event_id, run_id, token_of
 from palimpsest.contracts.policy import PairsDedupe
-from palimpsest.contracts.requests import AnyRequest, ComposedText, RunRequest
-from palimpsest.streams.dedupe import Pairing, Progress, Proposal, Run, proposals
+from palimpsest.contracts.requests import ComposedText, RunRequest
+from palimpsest.streams.dedupe import Progress, Proposal, Run, proposals
 from palimpsest.streams.dedupe.due import living, not_due
 from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.judge.pairs import Side
@@ -43,14 +43,17 @@ class Outcomes:
     refused: list[dict[str, str]] = field(default_factory=list)
 
     def record(
-        self, request: AnyRequest, answer: JsonObject | RefusedError | TransientError
+        self, request: Proposal, answer: Concluded | Apart | RefusedError | TransientError
     ) -> None:
         """Record one answer; a failed request is a warning, and the run continues."""
-        pair = str(getattr(request, "a", "")), str(getattr(request, "b", ""))
+        pair = request.a, request.b
         if not isinstance(answer, Exception):
             self.done += 1
-            if answer.get("decision_id"):
-                self.decisions[pair] = answer["decision_id"]
+            match answer:
+                case {"decision_id": str(decision_id)}:
+                    self.decisions[pair] = decision_id
+                case _:
+                    pass  # the two are separate: nothing was joined
             return
         reason = answer.reason if isinstance(answer, RefusedError) else "unanswered"
         _log.warning("%s of %s and %s failed: %s", request.request, *pair, answer)
@@ -125,7 +128,7 @@ async def dedupe(
             f" they come in; `palimpsest policy set` takes one that has ({having})",
         )
     owners = gateway.owners(wanted.owner_id)
-    runs: list[JsonObject] = []
+    runs: list[RunReport] = []
     for number, owner in enumerate(owners):
         progress("comparing memories", number / len(owners))
         if isinstance(policy.dedupe, PairsDedupe):
@@ -228,7 +231,7 @@ def _by_the_writer(
     composed: tuple[ComposedText, ...],
     run: Run,
     outcomes: Outcomes,
-) -> JsonObject:
+) -> RunReport:
     """A run whose joins the owner's writer makes, in one commit."""
     request = wanted.request(owner).model_copy(update={"composed": composed})
     if composed and owner in wanted.planned:
@@ -236,15 +239,16 @@ def _by_the_writer(
         wanted.require_planned(owner, trial.get("joined", ()), gateway.policy_in_force().name)
     answer = gateway.ask(request)
     figures = answer.get("figures", {})
-    run.memories += figures.get("memories_before", 0)
-    run.pairs += figures.get("pairs", 0)
-    run.all_pairs += figures.get("pairs", 0)
-    run.left += figures.get("left", 0)
-    for joined in answer.get("joined", ()):
-        run.joins.append(cast("Pairing", joined))
+    run.memories += int(figures.get("memories_before", 0))
+    run.pairs += int(figures.get("pairs", 0))
+    run.all_pairs += int(figures.get("pairs", 0))
+    run.left += int(figures.get("left", 0))
+    for joined in answer.pop("joined", ()):
+        run.joins.append(joined)
         if not wanted.dry_run:
             outcomes.decisions[joined["older"], joined["newer"]] = joined["decision_id"]
-    return {name: value for name, value in answer.items() if name not in ("joined", "to_compose")}
+    answer.pop("to_compose", None)
+    return answer
 
 
 async def _by_parts(
@@ -254,18 +258,18 @@ async def _by_parts(
     owner: str,
     run: Run,
     outcomes: Outcomes,
-) -> JsonObject:
+) -> RunReport:
     """A run that asks the judge: planned here, requested part by part, and then recorded."""
     policy, found = gateway.policy_in_force(), run_id(owner, "dedupe", wanted.due)
-    parts: JsonObject = {"owner_id": owner, "step": "dedupe"}
+    report: RunReport = {"owner_id": owner, "step": "dedupe"}
     before = gateway.log.find(event_id(found, "0"))
     if before is not None and isinstance(before.event, Ran):
-        return parts | {"figures": before.event.data.figures, "done_before": True}
+        return report | {"figures": before.event.data.figures, "done_before": True}
     ledger = fold_owner(gateway.log, owner)
     assert policy.dedupe is not None, "the caller has asked"
     skipped = None if wanted.force else not_due(ledger, policy.dedupe, "dedupe", wanted.due)
     if skipped is not None:
-        return parts | {"skipped": {"reason": skipped.reason, "detail": skipped.detail}}
+        return report | {"skipped": {"reason": skipped.reason, "detail": skipped.detail}}
     began, living_before, joins = time.perf_counter(), living(ledger), len(run.joins)
     refused = len(outcomes.refused)
     run.seen = ledger.seen
@@ -283,10 +287,10 @@ async def _by_parts(
     removed = len(run.joins) - joins - (len(outcomes.refused) - refused)
     took = round((time.perf_counter() - began) * 1000, 1)
     figures = figures_of(living_before, living_before - removed, took)
-    parts |= {"figures": figures, "warnings": [*warnings(figures)]}
-    if wanted.dry_run:
-        return parts
-    return parts | {"ran": gateway.ask(wanted.request(owner, figures))["ran"]}
+    report |= {"figures": figures, "warnings": [*warnings(figures)]}
+    if not wanted.dry_run:
+        report["ran"] = gateway.ask(wanted.request(owner, figures))["ran"]
+    return report
 
 
 def carry_out(gateway: LocalGateway, part: Sequence[Proposal], outcomes: Outcomes) -> None:
@@ -294,7 +298,7 @@ def carry_out(gateway: LocalGateway, part: Sequence[Proposal], outcomes: Outcome
 
     A request that was carried out meanwhile has no second effect.
     """
-    answers: Sequence[JsonObject | RefusedError | TransientError]
+    answers: Sequence[Concluded | Apart | RefusedError | TransientError]
     try:
         answers = gateway.ask_each(part)
     except TransientError:
@@ -303,7 +307,9 @@ def carry_out(gateway: LocalGateway, part: Sequence[Proposal], outcomes: Outcome
         outcomes.record(request, answer)
 
 
-def _one(gateway: LocalGateway, request: AnyRequest) -> JsonObject | RefusedError | TransientError:
+def _one(
+    gateway: LocalGateway, request: Proposal
+) -> Concluded | Apart | RefusedError | TransientError:
     try:
         return gateway.ask(request)
     except (RefusedError, TransientError) as error:
@@ -311,7 +317,7 @@ def _one(gateway: LocalGateway, request: AnyRequest) -> JsonObject | RefusedErro
 
 
 def _summary(
-    policy: str, plan: str, runs: list[JsonObject], run: Run, outcomes: Outcomes, *, dry_run: bool
+    policy: str, plan: str, runs: list[RunReport], run: Run, outcomes: Outcomes, *, dry_run: bool
 ) -> dict[str, Any]:
     refused = {(one["a"], one["b"]) for one in outcomes.refused}
     return {

@@ -189,17 +189,15 @@ class Intents:
 
     async def end_session(self, session_id: str) -> Session:
         """A conversation ended: its memories are consolidated, where the policy says so."""
-        ended = await self._asked(
+        return await self._asked(
             lambda store: store.end_session(self.owner_id, session_id), write="end_session"
         )
-        return cast("Session", ended)
 
     async def compact_session(self, session_id: str) -> Session:
         """A conversation was compacted: what it stated is no longer left out of its searches."""
-        noted = await self._asked(
+        return await self._asked(
             lambda store: store.compact_session(self.owner_id, session_id), write="compact_session"
         )
-        return cast("Session", noted)
 
     # -- changing and forgetting -------------------------------------------------------------------
 
@@ -235,23 +233,23 @@ class Intents:
             write="undo",
         )
 
-    async def undo_any(self, some_id: str, *, dry_run: bool, because: str | None) -> JsonObject:
+    async def undo_any(
+        self, some_id: str, *, dry_run: bool, because: str | None
+    ) -> Restorations | Unmerged | Undone:
         """Take back what an id names: a join by its decision, with its consequences; or an update.
 
         A memory's id, or a candidate's, means the memory's last update. The name of a forgetting
         brings back what it took.
         """
         if await self._store.call(_is_forgetting, some_id):
-            back = await self.restore(some_id, dry_run=dry_run, because=because)
-            return cast("JsonObject", back)
+            return await self.restore(some_id, dry_run=dry_run, because=because)
         shown = await self._undoing(some_id, because)
         if shown is None:
             target = {"decision_id": some_id}
-            out = await self.unmerge(target, dry_run=dry_run, consequences=True, because=because)
-            return cast("JsonObject", out)
+            return await self.unmerge(target, dry_run=dry_run, consequences=True, because=because)
         if not dry_run:
             shown = await self.undo(some_id, dry_run=False, because=because)
-        return cast("JsonObject", shown)
+        return shown
 
     async def _undoing(self, some_id: str, because: str | None) -> Undone | None:
         """What taking an update back would do, or did; None where there is none to take back.
@@ -320,7 +318,7 @@ class Intents:
             return store.forget(ids, **how)
         rank = how.pop("by")
         request = ForgetRequest(request_id=request_id(), memory_ids=(), rank=rank, **how)
-        return cast("Forgotten", store.gateway.ask(request))
+        return store.gateway.ask(request)
 
     def _forgetting(self, because: str | None) -> dict[str, Any]:
         return {

@@ -11,8 +11,8 @@ from palimpsest.api.store import Palimpsest
 from palimpsest.backends.requested import request_id
 from palimpsest.contracts.answers import JsonObject, MemoryPicture
 from palimpsest.contracts.requests import (
-    AnyRequest,
     ReinstateRequest,
+    Request,
     RestoreRequest,
     RetractRequest,
     Selection,
@@ -284,7 +284,7 @@ def _request(
     dry_run: bool = False,
     actor: str | None = None,
     because: str | None = None,
-) -> AnyRequest:
+) -> Request:
     """The request of a step; a dry run of an un-merge also tells what rested on it."""
     stated: Any = {"request_id": request_id(), "actor": actor, "because": because}
     match step.verb:

@@ -4,6 +4,6 @@ A rule reads a ledger and asks the judge. It proposes requests; the owner's writ
 """
 
 from palimpsest.streams.dedupe.rules import proposals
-from palimpsest.streams.dedupe.run import Pairing, Progress, Proposal, Run
+from palimpsest.streams.dedupe.run import Progress, Proposal, Run
 
-__all__ = ["Pairing", "Progress", "Proposal", "Run", "proposals"]
+__all__ = ["Progress", "Proposal", "Run", "proposals"]

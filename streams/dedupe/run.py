@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, NotRequired, TypedDict
+from typing import Literal
 
+from palimpsest.contracts.answers import Pairing
 from palimpsest.contracts.events import BatchJoin
 from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
 from palimpsest.contracts.identity import event_id
@@ -22,24 +23,6 @@ Progress = Callable[[str, float | None], None]
 """Receives what is being done, and the share that is done (0-1; None if unknown)."""
 CHECK = "dedupe"
 """The name of the check in the evidence of a batch run's joins."""
-
-
-class Pairing(TypedDict):
-    """A proposed join as it is shown to a person; `older` and `newer` are candidates.
-
-    `composed` is the resulting face, if the judge composed one; `face`, if a rule said who stays.
-    """
-
-    owner_id: str
-    decision: str
-    similarity: float
-    older: str
-    newer: str
-    older_text: str
-    newer_text: str
-    reasoning: str | None
-    composed: NotRequired[str]
-    face: NotRequired[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from palimpsest.contracts.answers import Answer, Done, JsonObject, Refused, from
 from palimpsest.contracts.events import AnyEvent, RefusedData, Settled, Unchanged, UnchangedData
 from palimpsest.contracts.events import Refused as RefusedEvent
 from palimpsest.contracts.identity import decision_id_of, digest, event_id
-from palimpsest.contracts.requests import AnyRequest, CheckRequest, SettleRequest, is_dry_run
+from palimpsest.contracts.requests import CheckRequest, Request, SettleRequest, is_dry_run
 from palimpsest.contracts.wire import Recorded
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
@@ -47,7 +47,7 @@ CONFLICT = Refused(
 )
 
 
-def digest_of(request: AnyRequest) -> str:
+def digest_of(request: Request) -> str:
     """32 hex digits that stand for what a request asks."""
     if request.asked is not None:
         return request.asked
@@ -59,7 +59,7 @@ def digest_of(request: AnyRequest) -> str:
     return digest(json.dumps(asked, sort_keys=True).encode())[:32]
 
 
-def _looks(request: AnyRequest) -> bool:
+def _looks(request: Request) -> bool:
     """Whether a request asks for no more than a look, which is not recorded."""
     return isinstance(request, CheckRequest) or is_dry_run(request)
 
@@ -67,7 +67,7 @@ def _looks(request: AnyRequest) -> bool:
 # -- what the log has ----------------------------------------------------------------------------
 
 
-def earlier_answer(writer: Writer, request: AnyRequest) -> Answer | None:
+def earlier_answer(writer: Writer, request: Request) -> Answer | None:
     """What became of a request that came before; a refusal if its id asked for something else."""
     if _looks(request):
         return None
@@ -155,7 +155,7 @@ def _as_of(log: Log, first: Recorded, events: int) -> Iterator[Ledger]:
 # -- what is recorded ----------------------------------------------------------------------------
 
 
-def record_answer(writer: Writer, request: AnyRequest, answer: Answer, start: int) -> None:
+def record_answer(writer: Writer, request: Request, answer: Answer, start: int) -> None:
     """Record what became of a request with the first of its pending events, those from `start`."""
     if _looks(request) or _is_told_by_its_run(answer):
         return
@@ -236,7 +236,7 @@ def _is_told_by_its_run(answer: Answer) -> bool:
     return isinstance(answer, Done) and "done_before" in answer.result
 
 
-def _kept(request: AnyRequest, answer: Answer, first: AnyEvent) -> JsonObject:
+def _kept(request: Request, answer: Answer, first: AnyEvent) -> JsonObject:
     """An answer without what its first event says, and with its memories by their ids."""
     match answer:
         case Refused(reason, detail) if isinstance(first, RefusedEvent):
@@ -251,7 +251,7 @@ def _kept(request: AnyRequest, answer: Answer, first: AnyEvent) -> JsonObject:
             return answer.to_json()
 
 
-def _note(writer: Writer, request: AnyRequest, answer: Answer) -> RefusedEvent | Unchanged:
+def _note(writer: Writer, request: Request, answer: Answer) -> RefusedEvent | Unchanged:
     """The event of a request that caused none."""
     owner_id = _owner_of(writer.log, request)
     if not isinstance(answer, Refused):
@@ -292,7 +292,7 @@ def _append(writer: Writer, event: AnyEvent) -> None:
     writer.pending.events.append((dated, evolve(ledger, dated)))
 
 
-def _owner_of(log: Log, request: AnyRequest) -> str:
+def _owner_of(log: Log, request: Request) -> str:
     """Whose memories a request names, if the log has them; else it is nobody's."""
     names = [getattr(request, name, None) for name in ("a", "candidate_id", "memory_id")]
     names += getattr(request, "memory_ids", ())

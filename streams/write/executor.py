@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
+from palimpsest.contracts.answers import MemoryPicture, NotDone
 from palimpsest.contracts.commands import Operation, Update
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import AnyEvent, Content, Refused
@@ -184,7 +185,7 @@ def carried_out(log: Log, command: Operation, events: list[AnyEvent]) -> list[An
 
 def run_one(
     executor: Executor, command: Operation, target: str
-) -> tuple[list[AnyEvent], list[dict[str, str]]]:
+) -> tuple[list[AnyEvent], list[NotDone]]:
     """Run one command of several; its events, and why it could not be: the others still run."""
     try:
         return executor.run(command), []
@@ -192,12 +193,12 @@ def run_one(
         return [], [not_done(target, error)]
 
 
-def not_done(target: str, error: RefusedError) -> dict[str, str]:
+def not_done(target: str, error: RefusedError) -> NotDone:
     """Why a command about a decision or candidate could not be, as answers have it."""
     return {"decision_id": target, "reason": error.reason, "detail": error.detail}
 
 
-def memories(entries: list[Entry]) -> list[Any]:
+def memories(entries: list[Entry]) -> list[MemoryPicture]:
     """The memories of some candidates, each once, as a person sees them."""
     seen: dict[str, Memory] = {entry.memory.id: entry.memory for entry in entries}
     return [picture(memory) for memory in seen.values()]

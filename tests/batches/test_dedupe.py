@@ -11,10 +11,10 @@ import pytest
 from palimpsest import Palimpsest
 from palimpsest.api import store
 from palimpsest.cli.demo.judge import Fault, JudgeServer
+from palimpsest.contracts.answers import Pairing
 from palimpsest.contracts.errors import RefusedError, TransientError
-from palimpsest.contracts.requests import AnyRequest
+from palimpsest.contracts.requests import AnyRequest, Request
 from palimpsest.jobs.dedupe import plan_of
-from palimpsest.streams.dedupe import Pairing
 from palimpsest.streams.judge.settings import JudgeSettings
 from tests.batches.conftest import STORE_TIME, embedded_alone, unseeing
 from tests.batches.speaker import Speaker
@@ -206,7 +206,7 @@ def test_one_failing_merge_is_a_warning_and_not_the_end(
     def ask_each(_requests: list[AnyRequest]) -> None:
         raise TransientError("no answer in time")
 
-    def ask(request: AnyRequest) -> dict[str, Any]:
+    def ask(request: Request) -> dict[str, Any]:
         if getattr(request, "a", "") == first:
             raise RefusedError("not_living", "one of the pair is retracted")
         return asked(request)

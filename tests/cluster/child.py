@@ -25,7 +25,7 @@ from palimpsest.streams.cluster.worker import assigned_partition as assigned
 from palimpsest.streams.cluster.worker import replica, watch, worker
 from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write import serve as requests
+from palimpsest.streams.write import bulk
 from tests.reliability.child import Plan, effect_of, main, take
 from tests.reliability.child import live as type_commands
 from tests.stub_engine import StubEngine, load_stub
@@ -68,7 +68,7 @@ def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
     watch.STUCK_SECONDS = plan.get("stuck", watch.STUCK_SECONDS)
     watch.GIVE_UP_SECONDS = plan.get("give_up", watch.GIVE_UP_SECONDS)
     following.AT_ONCE = plan.get("at_once", following.AT_ONCE)
-    requests.BULK = plan.get("bulk", 3)
+    bulk.STEPS = plan.get("bulk", 3)
     _slow_down(plan.get("slow", 0.0))
     engine = SlowEngine(plan["embedding"]) if "embedding" in plan else StubEngine()
     embedder = Embedder(engine)

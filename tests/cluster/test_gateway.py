@@ -87,7 +87,7 @@ class Workers:
         self.asked += asked
         return [self._answer(request) for request, _ in asked]
 
-    def _answer(self, request: AnyRequest) -> Answer:
+    def _answer(self, request: Request) -> Answer:
         try:
             return Done(self._gateway.ask(request))
         except RefusedError as error:
@@ -107,7 +107,7 @@ class Asking:
 
     def __call__(self, kind: type[Any], **words: Any) -> dict[str, Any]:
         request = kind(request_id=str(uuid4()), **words)
-        answer = self.gateway.ask(request)
+        answer: dict[str, Any] = self.gateway.ask(request)
         events = events_of(request, answer)
         assert events
         assert all(self.gateway.log.find(one) for one in events)

@@ -61,7 +61,7 @@ def test_a_statement_takes_eight_calls_to_the_fold(memories: Palimpsest) -> None
         "LocalGateway.ask",
         "serve",
         "_carried_out",
-        "execute",
+        "confirm",
         "Writer.run",
         "Writer.apply",
         "execute",
@@ -85,7 +85,7 @@ def test_a_candidate_takes_nine_calls_to_the_fold(memories: Palimpsest) -> None:
     ]
 
 
-def test_an_unmerge_takes_ten_calls_to_the_fold(memories: Palimpsest) -> None:
+def test_an_unmerge_takes_nine_calls_to_the_fold(memories: Palimpsest) -> None:
     rows = [{"owner_id": "ada", "text": text} for text in ("Ada has a boat", "a boat is Ada's")]
     a, b = (str(one.candidate_id) for one in memories.submit(rows))
     joined = memories.merge(a, b)["decision_id"]
@@ -94,8 +94,7 @@ def test_an_unmerge_takes_ten_calls_to_the_fold(memories: Palimpsest) -> None:
         "LocalGateway.ask",
         "serve",
         "_carried_out",
-        "execute",
-        "unmerged",
+        "unmerge",
         "run_one",
         "Writer.run",
         "Writer.apply",

@@ -67,7 +67,7 @@ def made(tmp_path: Path) -> Iterator[World]:
             ]
         )
         assert not isinstance(done, RefusedError)
-        yield World(store, a, b, done["decision_id"])
+        yield World(store, a, b, str(done["decision_id"]))
 
 
 def test_not_by_the_join_that_composed_it(world: World) -> None:

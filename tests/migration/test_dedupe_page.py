@@ -18,8 +18,8 @@ from palimpsest.cli.dedupe_report import (
     clusters,
     drawn,
 )
+from palimpsest.contracts.answers import Pairing
 from palimpsest.projections.duckdb.activity import Scored
-from palimpsest.streams.dedupe.run import Pairing
 from palimpsest.streams.policies import load_policy
 from tests.cli.conftest import CommandLine
 from tests.web.site import PHONE, a_browser, complaints

@@ -35,7 +35,7 @@ from palimpsest.projections.live import LiveProjections
 from palimpsest.streams.embedded import pipeline
 from palimpsest.streams.embedded.session import Session
 from palimpsest.streams.judge import storage
-from palimpsest.streams.write import serve as requests
+from palimpsest.streams.write import bulk as bulk_requests
 from tests.light import lighten
 from tests.stub_engine import load_stub
 
@@ -189,7 +189,7 @@ def _run(arguments: list[str]) -> int:
 def _shrink(window: int, batch: int, bulk: int, grace: float) -> None:
     """Small sizes, so that few rows make many commits, segments and compactions."""
     pipeline.WINDOW = window
-    requests.BULK = bulk
+    bulk_requests.STEPS = bulk
     projector.BATCH_ROWS = projector.MOST_ROWS = batch
     compaction.FEWEST, compaction.MOST = 4, 8
     vars(duck)["GRACE_SECONDS"] = grace

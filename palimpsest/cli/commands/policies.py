@@ -12,6 +12,7 @@ from palimpsest.cli import rendering
 from palimpsest.cli.invocation import DryRun, Invocation, complete_presets, invocation
 
 if TYPE_CHECKING:
+    from palimpsest.contracts.answers import PolicyInForce
     from palimpsest.contracts.policy import Policy
 
 app = typer.Typer(
@@ -117,7 +118,7 @@ def set_policy(context: typer.Context, which: Which, dry_run: DryRun = False) ->
     overrides = settings.overrides if which == PRESET else {}
     summary = _summary(policy) | {f"dedup.{name}": value for name, value in overrides.items()}
     if dry_run:
-        answer = {
+        answer: PolicyInForce | dict[str, Any] = {
             "policy": policy.name,
             "hash": policy.hash,
             "exact": policy.exact,

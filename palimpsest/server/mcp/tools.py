@@ -187,10 +187,10 @@ async def _undo(intents: Intents, arguments: UndoArguments) -> Undone:
     shown = await intents.undo_any(arguments.id, dry_run=True, because=arguments.because)
     token = token_of({key: value for key, value in shown.items() if key not in OF_REQUESTS})
     if arguments.token is None:
-        return Undone(done=False, token=token, result=shown)
+        return Undone(done=False, token=token, result=dict(shown))
     require_token(arguments.token, token)
     done = await intents.undo_any(arguments.id, dry_run=False, because=arguments.because)
-    return Undone(done=True, token=None, result=done)
+    return Undone(done=True, token=None, result=dict(done))
 
 
 async def _update(intents: Intents, arguments: UpdateArguments) -> Updated:

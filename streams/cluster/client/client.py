@@ -12,7 +12,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from palimpsest.contracts.answers import Answer, from_json, merged
 from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.errors import InvalidInputError, TransientError
-from palimpsest.contracts.requests import AnyRequest
+from palimpsest.contracts.requests import Request
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import answering
 from palimpsest.streams.cluster.reader import begin_at, reader
@@ -25,7 +25,7 @@ from palimpsest.streams.write.inputs import Input
 CANDIDATE = "palimpsest.candidate.v1"
 POLL_SECONDS = 0.2
 ANSWER_SECONDS = 60.0
-Addressed: TypeAlias = tuple[AnyRequest, str | None]
+Addressed: TypeAlias = tuple[Request, str | None]
 """A request, and the owner that it concerns, if the caller knows it."""
 
 
@@ -130,7 +130,7 @@ class Client:
             answers = await self._answers(consumer, concerned)
         return [merged(answers[one.request_id]) for one, _ in asked]
 
-    def _concerned(self, request: AnyRequest, owner_id: str | None) -> list[int]:
+    def _concerned(self, request: Request, owner_id: str | None) -> list[int]:
         selection = getattr(request, "selection", None)
         owner_id = getattr(request, "owner_id", None) or owner_id
         owner_id = owner_id or (selection and selection.owner_id)
@@ -142,7 +142,7 @@ class Client:
         at = [self._topics.at("answers", partition) for partition in partitions]
         begin_at(consumer, await consumer.end_offsets(at))
 
-    async def _send(self, requests: Sequence[tuple[AnyRequest, Sequence[int]]]) -> None:
+    async def _send(self, requests: Sequence[tuple[Request, Sequence[int]]]) -> None:
         topic, sent = self._topics.name("commands"), []
         for request, partitions in requests:
             body = request.model_dump_json(exclude_none=True).encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from palimpsest.contracts.answers import Checked, Compared, JsonObject
+from palimpsest.contracts.answers import Checked, Compared
 from palimpsest.contracts.events import AnyEvent, Decided, Settled
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.policy import Policy
@@ -16,8 +16,8 @@ from palimpsest.streams.write.executor import Executor
 from palimpsest.streams.write.inputs import Outcome, similar_facts
 
 
-def check(executor: Executor, request: CheckRequest) -> JsonObject:
-    """The answer to a check: `Checked`, as plain values."""
+def check(executor: Executor, request: CheckRequest) -> Checked:
+    """Find out what would become of a candidate."""
     begun = time.perf_counter()
     found = executor.foresee(request)
     milliseconds = round((time.perf_counter() - begun) * 1000, 3)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from palimpsest.contracts.answers import JsonObject
+from palimpsest.contracts.answers import Forgotten, NotDone, Restorations, Waits
 from palimpsest.contracts.commands import Forget
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.identity import event_id
@@ -25,10 +23,10 @@ FORGET = "forget"
 """The target of a forgetting's command: its first event follows from it."""
 
 
-def forgotten(executor: Executor, request: ForgetRequest) -> JsonObject:
-    """What was forgotten: the request that names it, the candidates, and what waited on them.
+def forget(executor: Executor, request: ForgetRequest) -> Forgotten:
+    """Forget memories; a request that comes again is answered as it was.
 
-    Asked again it answers as it did. RefusedError where one of the memories has moved on.
+    RefusedError where one of the memories has moved on.
     """
     if not request.memory_ids:
         return _nothing_forgotten(request)
@@ -66,7 +64,7 @@ def forgotten(executor: Executor, request: ForgetRequest) -> JsonObject:
     }
 
 
-def _nothing_forgotten(request: ForgetRequest) -> JsonObject:
+def _nothing_forgotten(request: ForgetRequest) -> Forgotten:
     """The answer where there is no memory; RefusedError if one was expected."""
     token = versions_of([])
     if request.expect not in (None, token):
@@ -88,7 +86,7 @@ def _meant(ledger: Ledger, ids: tuple[str, ...]) -> list[Memory]:
     return list(found.values())
 
 
-def _waiting(ledger: Ledger, meant: list[Memory]) -> list[dict[str, Any]]:
+def _waiting(ledger: Ledger, meant: list[Memory]) -> list[Waits]:
     """The candidates whose question to the judge is about one of some memories, or is theirs."""
     members = {entry.id for memory in meant for entry in memory.members}
     return [
@@ -104,8 +102,8 @@ def _waits_on(entry: Entry, members: set[str]) -> bool:
     return entry.id in members or not members.isdisjoint(entry.open)
 
 
-def remembered(executor: Executor, request: RestoreRequest) -> JsonObject:
-    """All of a forgetting taken back; who has one of the texts by now joins its memory.
+def remember(executor: Executor, request: RestoreRequest) -> Restorations:
+    """Take all of a forgetting back; who has one of the texts by now joins its memory.
 
     RefusedError where nothing was forgotten so; `refused` names what later words prevent.
     """
@@ -114,7 +112,7 @@ def remembered(executor: Executor, request: RestoreRequest) -> JsonObject:
     commands = restore_commands(executor.ledger(owner_id), request)
     if not commands:
         raise RefusedError("not_retracted", f"nothing is forgotten by {name} any more")
-    refused: list[dict[str, str]] = []
+    refused: list[NotDone] = []
     done: list[str] = []
     for command in commands:
         _, why = run_one(executor, command, command.candidate_id)

@@ -10,9 +10,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from palimpsest.contracts.answers import JsonObject
+from palimpsest.contracts.answers import Pairing, RunJoin, RunReport, TextToCompose
 from palimpsest.contracts.commands import RecordRun
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import Figures, Joined, Ran
@@ -22,7 +21,7 @@ from palimpsest.contracts.requests import ComposedText, RunRequest
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.dedupe.by_pairs import PlannedJoin, by_pairs, combine_command
 from palimpsest.streams.dedupe.due import living, not_due
-from palimpsest.streams.dedupe.run import Pairing, Run, ToCompose, pairing
+from palimpsest.streams.dedupe.run import Run, ToCompose, pairing
 from palimpsest.streams.write.executor import Executor
 
 _log = logging.getLogger(__name__)
@@ -35,8 +34,8 @@ AHEAD_SECONDS = 300.0
 """How far a clock elsewhere may be ahead: what is due later than that is not due."""
 
 
-def ran(executor: Executor, request: RunRequest) -> JsonObject:
-    """What a run did, or why it was skipped; asked again, it answers as it did.
+def carry_out_run(executor: Executor, request: RunRequest) -> RunReport:
+    """Run a step of the policy, unless it is skipped; what was done before is answered as then.
 
     RefusedError for an owner without memories, a policy without batch rules, a time to come, and
     an owner with other events than expected.
@@ -54,10 +53,15 @@ def ran(executor: Executor, request: RunRequest) -> JsonObject:
     if rule is not None and not request.force:
         skipped = not_due(ledger, rule, request.step, request.due)
     if skipped is not None:
-        why = {"reason": skipped.reason, "detail": skipped.detail}
-        answer: JsonObject = {"owner_id": request.owner_id, "step": request.step, "skipped": why}
-        return answer | ({"events": events} if request.dry_run else {})
-    figures, joined = dict(request.figures or {}), list[JsonObject]()
+        answer: RunReport = {
+            "owner_id": request.owner_id,
+            "step": request.step,
+            "skipped": {"reason": skipped.reason, "detail": skipped.detail},
+        }
+        if request.dry_run:
+            answer["events"] = events
+        return answer
+    figures, joined = dict(request.figures or {}), list[RunJoin]()
     lacking: Sequence[ToCompose] = ()
     if isinstance(rule, PairsDedupe) and request.figures is None:
         figures, joined, lacking = _carried_out(executor, ledger, rule, run, request.composed)
@@ -74,18 +78,20 @@ def ran(executor: Executor, request: RunRequest) -> JsonObject:
     for warning in warnings(figures):
         _log.warning("%s of owner %r: %s", request.step, request.owner_id, warning)
     answer = _answer(request.owner_id, request.step, run, figures, joined)
-    if not request.dry_run:
-        return answer
-    return answer | {"to_compose": [*map(_described, lacking)], "events": events}
+    if request.dry_run:
+        answer |= {"to_compose": [*map(_described, lacking)], "events": events}
+    return answer
 
 
-def _described(lacking: ToCompose) -> JsonObject:
+def _described(lacking: ToCompose) -> TextToCompose:
     """A text to compose, as `palimpsest.jobs.dedupe` reads it."""
-    sides = [
-        {"candidate_id": one.candidate_id, "text": one.text, "moment": one.moment.isoformat()}
-        for one in lacking.sides
-    ]
-    return {"sides": sides, "sources": [*lacking.sources]}
+    return {
+        "sides": [
+            {"candidate_id": one.candidate_id, "text": one.text, "moment": one.moment.isoformat()}
+            for one in lacking.sides
+        ],
+        "sources": [*lacking.sources],
+    }
 
 
 def _rule(executor: Executor, request: RunRequest, ledger: Ledger) -> Dedupe | None:
@@ -115,10 +121,10 @@ def _carried_out(
     rule: PairsDedupe,
     run: str,
     composed: Sequence[ComposedText],
-) -> tuple[Figures, list[JsonObject], list[ToCompose]]:
+) -> tuple[Figures, list[RunJoin], list[ToCompose]]:
     """The figures, the joins, and what has to be composed before more can be made."""
     began, before, seen = time.perf_counter(), living(ledger), Run(_unreported)
-    joined = []
+    joined: list[RunJoin] = []
     for planned in by_pairs(ledger, executor.policy, rule, seen, composed):
         described = _describe_join(planned)
         command = combine_command(ledger, executor.policy, planned, run, executor.content)
@@ -163,7 +169,7 @@ def _describe_join(planned: PlannedJoin) -> Pairing:
     return described
 
 
-def _as_recorded(executor: Executor, event: Ran, run: str) -> JsonObject:
+def _as_recorded(executor: Executor, event: Ran, run: str) -> RunReport:
     """The answer of a run that was done before, from the log."""
     joins = [
         one
@@ -171,7 +177,7 @@ def _as_recorded(executor: Executor, event: Ran, run: str) -> JsonObject:
         if isinstance(one, Joined) and one.data.cause == run
     ]
     entries = executor.ledger(event.owner_id).entries
-    joined: list[dict[str, Any]] = [
+    joined: list[RunJoin] = [
         {
             "decision_id": one.id,
             "owner_id": one.owner_id,
@@ -186,12 +192,13 @@ def _as_recorded(executor: Executor, event: Ran, run: str) -> JsonObject:
         for one in joins
     ]
     answer = _answer(event.owner_id, event.data.step, run, event.data.figures, joined)
-    return answer | {"done_before": True}
+    answer["done_before"] = True
+    return answer
 
 
 def _answer(
-    owner_id: str, step: str, run: str, figures: Figures, joined: list[dict[str, Any]]
-) -> JsonObject:
+    owner_id: str, step: str, run: str, figures: Figures, joined: list[RunJoin]
+) -> RunReport:
     return {
         "owner_id": owner_id,
         "step": step,

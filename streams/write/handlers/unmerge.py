@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from msgspec import structs
 
-from palimpsest.contracts.answers import JsonObject
+from palimpsest.contracts.answers import MemoryPicture, NotDone, PutBack, Unmerged
 from palimpsest.contracts.commands import Admit, Combine, Redecide, Reinstate, Unmerge
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Reinstated
@@ -30,8 +29,8 @@ from palimpsest.streams.write.executor import (
 )
 
 
-def unmerged(executor: Executor, request: UnmergeRequest) -> JsonObject:
-    """What an un-merge did: joins out, memories that there are then; RefusedError if none can be.
+def unmerge(executor: Executor, request: UnmergeRequest) -> Unmerged:
+    """Take joins out; RefusedError if none can be.
 
     With `dry_run` or `with_consequences` also which later decisions rested on the joins, and with
     the latter these are carried out as well. Asked again it answers as it did, and does nothing.
@@ -46,7 +45,7 @@ def unmerged(executor: Executor, request: UnmergeRequest) -> JsonObject:
         executor = as_found(executor, first)
     ledger = executor.ledger(owner_id)
     done: list[str] = []
-    refused: list[dict[str, str]] = []
+    refused: list[NotDone] = []
     joins_out = unmerge_commands(ledger, request)
     if request.memory_id is not None and _is_exact(ledger, joins_out[0].decision_id):
         detail = "all its joins are verbatim repeats: a text is one memory"
@@ -61,7 +60,7 @@ def unmerged(executor: Executor, request: UnmergeRequest) -> JsonObject:
     if not done:
         raise RefusedError(refused[0]["reason"], refused[0]["detail"])
     ends = [entry for one in done for entry in (ledger.edges[one].older, ledger.edges[one].newer)]
-    answer: JsonObject = {"reversed": done, "refused": refused, "memories": memories(ends)}
+    answer: Unmerged = {"reversed": done, "refused": refused, "memories": memories(ends)}
     if not request.dry_run:
         answer["cause"] = request.request_id
     if request.dry_run or request.with_consequences:
@@ -93,10 +92,8 @@ def as_found(executor: Executor, first: Recorded) -> DryRun:
     return DryRun(executor.log, policy, lambda: first.event.time, before)
 
 
-def reinstated(
-    executor: Executor, request: ReinstateRequest, also: tuple[str, ...] = ()
-) -> JsonObject:
-    """What taking a reversal back did: the join, and all that its request did because of it.
+def reinstate(executor: Executor, request: ReinstateRequest, also: tuple[str, ...] = ()) -> PutBack:
+    """Take a reversal back, with all that its request did because of it.
 
     `taken_back` are the joins that were made because of the reversal, `confirmed` those of them
     that a review had confirmed, `reinstated` those that are back, `refused` what later words
@@ -124,12 +121,12 @@ def reinstated(
 
 def _put_back(
     executor: Executor, owner_id: str, request: ReinstateRequest, also: tuple[str, ...]
-) -> JsonObject:
+) -> PutBack:
     ledger = executor.ledger(owner_id)
     back: list[str] = []
     taken: list[str] = []
     confirmed: list[str] = []
-    refused: list[dict[str, str]] = []
+    refused: list[NotDone] = []
     touched: list[Entry] = []
     recorded: list[str] = []
     for command in reinstate_commands(ledger, request, executor.policy):
@@ -151,7 +148,7 @@ def _put_back(
             if not why:
                 taken += [target] if isinstance(command, Unmerge) else []
                 confirmed += [target] if review == "confirmed" else []
-    answer: JsonObject = {
+    answer: PutBack = {
         "decision_id": request.decision_id,
         "reinstated": back,
         "taken_back": taken,
@@ -172,7 +169,7 @@ def _target(command: Unmerge | Redecide | Reinstate | Combine) -> str:
 
 
 def _add_consequences(
-    executor: Executor, request: UnmergeRequest, answer: JsonObject, ledger: Ledger
+    executor: Executor, request: UnmergeRequest, answer: Unmerged, ledger: Ledger
 ) -> None:
     """Add to the answer what else would have been decided, as the log has it before this commit."""
     out, policies = answer["reversed"], executor.log.policies()
@@ -195,7 +192,7 @@ def _execute(
     owner_id: str,
     asked_for: Iterable[Unmerge | Redecide | Combine],
     found: Plan,
-    answer: JsonObject,
+    answer: Unmerged,
 ) -> None:
     events: list[str] = []
     for command in asked_for:
@@ -225,7 +222,7 @@ def _embedded(
     return command.model_copy(update={"composition": made})
 
 
-def _members(pictures: Iterable[Any]) -> Iterator[str]:
+def _members(pictures: Iterable[MemoryPicture]) -> Iterator[str]:
     return (member["candidate_id"] for memory in pictures for member in memory["members"])
 
 

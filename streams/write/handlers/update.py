@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import structs
 
-from palimpsest.contracts.answers import JsonObject
+from palimpsest.contracts.answers import Displaced, Undone, Updated
 from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.commands import Undo, Update
 from palimpsest.contracts.errors import RefusedError
@@ -31,11 +29,10 @@ from palimpsest.streams.write.executor import (
 from palimpsest.streams.write.handlers.unmerge import as_found
 
 
-def updated(executor: Executor, request: UpdateRequest) -> JsonObject:
-    """What an update did: `changed`, what it `displaced`, and the memory as it is then.
+def update(executor: Executor, request: UpdateRequest) -> Updated:
+    """Change the text of a memory; a request that comes again is answered as it was.
 
-    `merged` is the memory in which the text lived, where the two are one now. The same text as
-    before changes nothing. Asked again it answers as it did. RefusedError where it cannot be.
+    The same text as before changes nothing. RefusedError if it is impossible.
     """
     owner_id = owner_of_candidate(executor, request.memory_id)
     require_owner(owner_id, request.owner_id, request.memory_id)
@@ -52,7 +49,7 @@ def _first(executor: Executor, *events: str) -> Recorded | None:
     return next((found for one in events if (found := executor.log.find(one))), None)
 
 
-def _changed(executor: Executor, request: UpdateRequest, owner_id: str) -> JsonObject:
+def _changed(executor: Executor, request: UpdateRequest, owner_id: str) -> Updated:
     ledger = executor.ledger(owner_id)
     entry = ledger.entries[request.memory_id]
     before, face = version_of(entry.memory), entry.memory.face
@@ -79,7 +76,7 @@ def _changed(executor: Executor, request: UpdateRequest, owner_id: str) -> JsonO
     }
 
 
-def _describe_face(face: Face) -> dict[str, Any]:
+def _describe_face(face: Face) -> Displaced:
     return {"candidate_id": face.speaker.id, "text": face.text}
 
 
@@ -138,13 +135,8 @@ def _candidate(request: UpdateRequest, entry: Entry) -> Candidate:
 # -- taken back ----------------------------------------------------------------------------------
 
 
-def undone(executor: Executor, request: UndoRequest) -> JsonObject:
-    """What taking an update back did: the memories that there are then, and who is `former`.
-
-    `candidate_id` is the text that left, where it had come with the update. `left` are memories of
-    what had joined it; one of those that a later update displaced is `former` still. Asked again it
-    answers as it did.
-    """
+def undo(executor: Executor, request: UndoRequest) -> Undone:
+    """Take an update back; a request that comes again is answered as it was."""
     owner_id = (
         owner_of_decision(executor, request.decision_id)
         if request.decision_id is not None
@@ -167,7 +159,7 @@ def undone(executor: Executor, request: UndoRequest) -> JsonObject:
     return _describe_undo(edge, joins, executor.run(command))
 
 
-def _describe_undo(edge: Edge, joins: list[Edge], events: list[AnyEvent]) -> JsonObject:
+def _describe_undo(edge: Edge, joins: list[Edge], events: list[AnyEvent]) -> Undone:
     brought = edge.winner
     kept = [one.other(brought) for one in reversed(joins)]
     left = [] if brought.memory in [one.memory for one in kept] else [brought.memory]

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from palimpsest.contracts.answers import Done, Failed, Misused, Refused, SoFar, merged
+from palimpsest.contracts.answers import Answer, Done, Failed, Misused, Refused, SoFar, merged
 from palimpsest.contracts.commands import EndSession
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import digest
@@ -191,7 +191,8 @@ def test_of_a_long_answer_the_ends_are_kept(most: int, monkeypatch: pytest.Monke
 
 def test_what_cannot_be_cut_is_sent_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "MOST_BYTES", 5)
-    for answer in (Done({"owners": 1}), Refused("r", "d"), Done({"reversed": []})):
+    answers: list[Answer] = [Done({"owners": 1}), Refused("r", "d"), Done({"reversed": []})]
+    for answer in answers:
         assert orjson.loads(answer_record("t", "q", answer).value) == answer.to_json()
 
 

@@ -33,9 +33,9 @@ from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write import serve as requests
+from palimpsest.streams.write import bulk
 from palimpsest.streams.write.commit import InputOffset
-from palimpsest.streams.write.serve import execute
+from palimpsest.streams.write.serve import HANDLERS
 from tests.reliability.rows import rows
 from tests.streams.write.runtime import AT, inputs
 from tests.stub_engine import StubEngine
@@ -119,11 +119,11 @@ def test_a_request_that_meets_a_bug_fails_and_the_next_is_carried_out(
     partition: Partition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def breaks(executor: Any, request: Any) -> Any:
-        execute(executor, request)
+        bulk.retract(executor, request)
         raise ZeroDivisionError
 
     with monkeypatch.context() as broken:
-        broken.setattr(requests, "execute", breaks)
+        broken.setitem(HANDLERS, type(retract()), breaks)
         assert partition.asked(retract()) == {"failed": "ZeroDivisionError"}
     assert partition.events() == []
     assert len(partition.asked(retract())["done"]["retracted"]) == COUNT
@@ -149,7 +149,7 @@ def test_what_happens_on_the_way_to_the_brokers_is_no_answer(
 def test_a_long_request_reports_progress_and_is_left_between_two_steps_of_one_owner(
     partition: Partition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "BULK", 4)
+    monkeypatch.setattr(bulk, "STEPS", 4)
     request = retract()
 
     def end() -> None:
@@ -170,7 +170,7 @@ def test_a_long_request_reports_progress_and_is_left_between_two_steps_of_one_ow
 def test_a_long_dry_run_reports_progress_can_be_left_and_writes_nothing(
     partition: Partition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "BULK", 4)
+    monkeypatch.setattr(bulk, "STEPS", 4)
     request = retract(dry_run=True)
     assert len(partition.asked(request)["done"]["retracted"]) == COUNT
     assert partition.progress_of(request) == [0, *range(4, COUNT, 4)]
@@ -183,7 +183,7 @@ def test_a_long_dry_run_reports_progress_can_be_left_and_writes_nothing(
 def test_a_dry_run_of_joins_over_several_parts_says_what_the_request_then_does(
     partition: Partition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "BULK", 1)
+    monkeypatch.setattr(bulk, "STEPS", 1)
     selection = JoinSelection(source="made-up")
     request = ReverseRequest(request_id=str(uuid4()), selection=selection)
     shown = partition.asked(request.model_copy(update={"dry_run": True}))

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 
+from palimpsest.contracts.answers import Unmerged
 from palimpsest.contracts.errors import RefusedError, SearchError
 from palimpsest.contracts.events import (
     Decided,
@@ -62,7 +63,7 @@ def say(runtime: Runtime, *texts: str) -> list[Any]:
     return runtime.submit(*rows)
 
 
-def unmerge(runtime: Runtime, decision_id: str, **how: Any) -> dict[str, Any]:
+def unmerge(runtime: Runtime, decision_id: str, **how: Any) -> Unmerged:
     request = UnmergeRequest(request_id=str(uuid4()), decision_id=decision_id, **how)
     answer = execute(runtime.writer, request)
     runtime.writer.commit()
@@ -70,7 +71,7 @@ def unmerge(runtime: Runtime, decision_id: str, **how: Any) -> dict[str, Any]:
     return answer
 
 
-def dry_run(runtime: Runtime, decision_id: str, **how: Any) -> dict[str, Any]:
+def dry_run(runtime: Runtime, decision_id: str, **how: Any) -> Unmerged:
     request = UnmergeRequest(request_id=str(uuid4()), decision_id=decision_id, dry_run=True, **how)
     return execute(DryRun(runtime.log, runtime.writer.policy, lambda: AT), request)
 
@@ -267,7 +268,7 @@ def test_what_goes_out_goes_the_latest_before_the_earlier(runtime: Runtime) -> N
     assert (out, anew) == ([newer.candidate_id, latest, earlier], [earlier, latest])
 
 
-def asked_twice(runtime: Runtime, **what: Any) -> list[dict[str, Any]]:
+def asked_twice(runtime: Runtime, **what: Any) -> list[Unmerged]:
     """The answers to a request that comes twice; the second time nothing is added."""
     request = UnmergeRequest(request_id=str(uuid4()), with_consequences=True, **what)
     first = execute(runtime.writer, request)

@@ -26,6 +26,7 @@ from palimpsest.contracts.requests import (
     PolicyRequest,
     ReinstateManyRequest,
     ReinstateRequest,
+    Request,
     RestoreRequest,
     RetractRequest,
     ReverseRequest,
@@ -37,7 +38,7 @@ from palimpsest.contracts.requests import (
 )
 from palimpsest.contracts.wire import decode
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write import serve as requests
+from palimpsest.streams.write import bulk
 from palimpsest.streams.write.executor import DryRun
 from palimpsest.streams.write.inputs import Outcome
 from palimpsest.streams.write.serve import execute
@@ -67,7 +68,7 @@ def fresh() -> str:
     return str(uuid4())
 
 
-def ask(runtime: Runtime, request: AnyRequest) -> JsonObject:
+def ask(runtime: Runtime, request: Request) -> JsonObject:
     """Carry out and commit, also where it is refused."""
     try:
         return execute(runtime.writer, request)
@@ -75,7 +76,7 @@ def ask(runtime: Runtime, request: AnyRequest) -> JsonObject:
         runtime.writer.commit()
 
 
-def dry_run(runtime: Runtime, request: AnyRequest) -> JsonObject:
+def dry_run(runtime: Runtime, request: Request) -> JsonObject:
     return execute(DryRun(runtime.log, runtime.writer.policy, lambda: AT), request)
 
 
@@ -397,7 +398,7 @@ def test_bulk_is_finished_after_it_was_cut_short(
     filled: Runtime, request_: AnyRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same request again does the rest, and its answer names everything, as if undisturbed."""
-    monkeypatch.setattr(requests, "BULK", 3)
+    monkeypatch.setattr(bulk, "STEPS", 3)
     undisturbed = tmp_path / "undisturbed.sqlite"
     with Runtime(undisturbed) as whole:
         whole.stream(rows(240, owners=4))
@@ -486,7 +487,7 @@ def test_reinstating_brings_back_what_reverse_took_out(
     before = memories(filled.log)
     reversed_ = ask(filled, ReverseRequest(request_id=fresh(), selection=made_up))
     taken, selection = reversed_["reversed"], JoinSelection(cause=reversed_["cause"])
-    monkeypatch.setattr(requests, "BULK", 3)
+    monkeypatch.setattr(bulk, "STEPS", 3)
     request = ReinstateManyRequest(request_id=fresh(), selection=selection)
     commits = iter([False, True])
 

@@ -12,9 +12,9 @@ import pytest
 
 from palimpsest.contracts.answers import (
     Answer,
+    Concluded,
     Done,
     Failed,
-    JsonObject,
     Refused,
     from_json,
     result,
@@ -39,16 +39,16 @@ from palimpsest.contracts.requests import (
 from palimpsest.contracts.wire import decode
 from palimpsest.streams.embedded.inbox import Inbox
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write import serve as requests
 from palimpsest.streams.write.executor import Executor
 from palimpsest.streams.write.serve import (
+    HANDLERS,
     MOST_TOGETHER,
     PendingRequest,
-    execute,
     serve,
     serve_all,
     understood,
 )
+from palimpsest.streams.write.single import settle
 from tests.streams.write.runtime import Runtime
 
 BOATS = [f"Ada paints {n} wooden boats in the harbour" for n in range(2, 7)]
@@ -145,13 +145,13 @@ def test_one_that_meets_a_bug_takes_no_other_with_it(
 ) -> None:
     first, broken, *others = verdicts(store)
 
-    def breaks(executor: Executor, request: AnyRequest) -> JsonObject:
+    def breaks(executor: Executor, request: SettleRequest) -> Concluded:
         if request is broken:
-            execute(executor, request)
+            settle(executor, request)
             raise ZeroDivisionError
-        return execute(executor, request)
+        return settle(executor, request)
 
-    monkeypatch.setattr(requests, "execute", breaks)
+    monkeypatch.setitem(HANDLERS, type(broken), breaks)
     answers = serve_all(store.writer, store.asked(first, broken, *others))
     assert answers == store.answers
     assert answers[1] == Failed("ZeroDivisionError")
@@ -163,11 +163,11 @@ def test_one_that_meets_a_bug_takes_no_other_with_it(
 def test_a_bug_in_what_this_process_asked_is_raised(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def breaks(executor: Executor, request: AnyRequest) -> JsonObject:
-        execute(executor, request)
+    def breaks(executor: Executor, request: SettleRequest) -> Concluded:
+        settle(executor, request)
         raise ZeroDivisionError
 
-    monkeypatch.setattr(requests, "execute", breaks)
+    monkeypatch.setitem(HANDLERS, type(verdicts(store)[0]), breaks)
     before = store.pending()
     with pytest.raises(ZeroDivisionError):
         serve_all(store.writer, [PendingRequest(one) for one in verdicts(store)])

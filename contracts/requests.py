@@ -57,6 +57,13 @@ def _uuid(value: str) -> str:
         raise ValueError("must be a UUID, such as uuid4() makes") from None
 
 
+def require_one(**alternatives: object) -> None:
+    """ValueError unless exactly one of these is given: the others are None."""
+    if [*alternatives.values()].count(None) != len(alternatives) - 1:
+        *most, last = alternatives
+        raise ValueError(f"name exactly one of {', '.join(most)} and {last}")
+
+
 class Request(Strict, Generic[A_co]):
     """Who asks, and why. `request_id` is a UUID, fresh for each invocation.
 
@@ -167,8 +174,9 @@ class UnmergeRequest(Request[Unmerged]):
 
     @model_validator(mode="after")
     def _one_target(self) -> Self:
-        if sum(x is not None for x in (self.decision_id, self.candidate_id, self.memory_id)) != 1:
-            raise ValueError("name exactly one of decision, candidate or memory")
+        require_one(
+            decision_id=self.decision_id, candidate_id=self.candidate_id, memory_id=self.memory_id
+        )
         return self
 
 
@@ -277,8 +285,7 @@ class UndoRequest(Request[Undone]):
 
     @model_validator(mode="after")
     def _one_target(self) -> Self:
-        if (self.decision_id is None) is (self.candidate_id is None):
-            raise ValueError("name exactly one of decision and candidate")
+        require_one(decision_id=self.decision_id, candidate_id=self.candidate_id)
         return self
 
 
@@ -325,8 +332,7 @@ class RestoreRequest(Request[Restorations]):
 
     @model_validator(mode="after")
     def _one_target(self) -> Self:
-        if (self.selection is None) is (self.forgotten is None):
-            raise ValueError("name either a selection or what was forgotten")
+        require_one(selection=self.selection, forgotten=self.forgotten)
         return self
 
 

@@ -161,6 +161,8 @@ def _with_arguments_checked(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(*args, **kwargs)
         except (UnicodeEncodeError, PydanticSerializationError):
             raise UsageError(f"{method.__name__}: {NO_UNICODE}") from None
+        except ValidationError as error:  # of the request that the arguments make together
+            raise UsageError(f"{method.__name__}: {_plainly(error)}") from None
         except OSError as error:
             what = f"{error.filename or 'the system'}: {error.strerror or error}"
             raise StoreError(f"{method.__name__} failed: {what}") from error
@@ -240,7 +242,7 @@ def _plainly(error: ValidationError) -> str:
     """What is wrong with each argument, without what was given: it may be a text."""
     found: dict[str, list[str]] = {}
     for one in error.errors(include_input=False, include_context=False, include_url=False):
-        messages = found.setdefault(str(one["loc"][0]), [])
+        messages = found.setdefault(f"`{one['loc'][0]}` " if one["loc"] else "", [])
         message = one["msg"].removeprefix("Value error, ").removeprefix("Input ")
         if one["type"] in _FIELD and len(one["loc"]) > 1:  # of a selection or a request
             if messages:
@@ -248,4 +250,4 @@ def _plainly(error: ValidationError) -> str:
             message = f"{_FIELD[one['type']]} {str(one['loc'][-1])[:40]!r}"
         if message not in messages:
             messages.append(message)
-    return "; ".join(f"`{name}` {', or '.join(values)}" for name, values in found.items())
+    return "; ".join(f"{name}{', or '.join(values)}" for name, values in found.items())

@@ -53,6 +53,7 @@ from palimpsest.contracts.answers import (
 from palimpsest.contracts.candidate import DEFAULT_NAMESPACE, Metadata, Name, Text
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError
 from palimpsest.contracts.events import Again, Decision, Speaker
+from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import (
     AccessRequest,
@@ -135,12 +136,6 @@ from palimpsest.streams.write.inputs import (
 )
 
 _log = logging.getLogger(__name__)
-
-MOST_RECALLED = 100_000
-"""Maximum number of memories per answer."""
-
-MOST_LISTED = 1_000
-"""Memories of one page, at most."""
 
 MOST = 2**63 - 1
 """The largest number that DuckDB can limit a query by, and that can be counted to."""
@@ -618,10 +613,6 @@ class Palimpsest:
         `with_consequences` carries these out, too. RefusedError if it is impossible, or if it is
         `by` an agent and a person made the join (`outranked`).
         """
-        if [decision_id, candidate_id, memory_id].count(None) != 2:
-            raise UsageError(
-                "unmerge: name exactly one of `decision_id`, `candidate_id` and `memory_id`"
-            )
         request = UnmergeRequest(
             request_id=fresh(),
             decision_id=decision_id,
@@ -802,8 +793,6 @@ class Palimpsest:
 
         A memory that has a forgotten text by now is joined in the same command.
         """
-        if (selection is None) is (forgotten is None):
-            raise UsageError("restore: name a `selection` or what was `forgotten`, one of them")
         request = RestoreRequest(
             request_id=fresh(),
             selection=selection,
@@ -950,7 +939,7 @@ class Palimpsest:
         owner_id: Name,
         query: Text,
         *,
-        k: Annotated[int, Field(ge=1, le=MOST_RECALLED)] = 5,
+        k: Annotated[int, Field(ge=1, le=PYTHON.found)] = 5,
         as_of: AsOf | None = None,
         session_id: Name | None = None,
         min_confidence: Annotated[float, Field(ge=0, le=1)] | None = None,
@@ -988,7 +977,7 @@ class Palimpsest:
         query: Words,
         *,
         by: Sequence[By] = ("words", "meaning"),
-        k: Annotated[int, Field(ge=1, le=MOST_RECALLED)] = 5,
+        k: Annotated[int, Field(ge=1, le=PYTHON.found)] = 5,
         namespace: Name | None = None,
     ) -> Plan:
         """Find the memories that are meant: all that mention the query, then the `k` nearest.
@@ -1002,7 +991,7 @@ class Palimpsest:
         self,
         owner_id: Name,
         *,
-        limit: Annotated[int, Field(ge=1, le=MOST_LISTED)] = 50,
+        limit: Annotated[int, Field(ge=1, le=PYTHON.listed)] = 50,
         after: Id | None = None,
         former: bool = False,
         **narrowed: Unpack[Narrowed],

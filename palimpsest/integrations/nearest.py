@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from palimpsest.api.store import MOST_RECALLED, Palimpsest
+from palimpsest.api.store import Palimpsest
+from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.shown import Recalled
 
 MORE = 4
@@ -26,6 +27,6 @@ def nearest_of(
     while True:
         found = memories.recall(owner_id, query, k=asked, namespace=namespace, fold=False)
         kept = [one for one in found if one["memory_id"] in wanted]
-        if len(kept) >= min(k, len(wanted)) or len(found) < asked or asked == MOST_RECALLED:
+        if len(kept) >= min(k, len(wanted)) or len(found) < asked or asked == PYTHON.found:
             return kept[:k]
-        asked = min(MORE * asked, MOST_RECALLED)
+        asked = min(MORE * asked, PYTHON.found)

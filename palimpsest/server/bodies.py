@@ -8,20 +8,20 @@ from pydantic import Field, model_validator
 
 from palimpsest.contracts.candidate import Kind, Metadata, Name, Share, Text
 from palimpsest.contracts.events import Again
+from palimpsest.contracts.limits import NETWORK
 from palimpsest.contracts.model import Strict, Timestamp
+from palimpsest.contracts.requests import require_one
 from palimpsest.contracts.shown import Recalled
 from palimpsest.queries.find import By
 
-MOST_FOUND = 100
 MOST_AT_ONCE = 100
-MOST_PAGE = 200
 MOST_NAMED = 10_000
 """This many ids still fit into a request body."""
 LONGEST_TOKEN = 9 * MOST_NAMED
 """Maximum length of a token: it has a part for each memory that it covers."""
 LONGEST_WAIT = 30.0
 
-Some = Annotated[int, Field(ge=1, le=MOST_FOUND)]
+Some = Annotated[int, Field(ge=1, le=NETWORK.found)]
 Because = Annotated[str, Field(max_length=2000)]
 SomeId = Annotated[str, Field(min_length=1, max_length=600)]
 Position = Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -141,7 +141,7 @@ class Find(Strict):
 class ListQuery(Strict):
     """Which memories, and where the page begins: `after` is the `next` of the page before it."""
 
-    limit: Annotated[int, Field(ge=1, le=MOST_PAGE)] = Field(
+    limit: Annotated[int, Field(ge=1, le=NETWORK.listed)] = Field(
         50, description="How many memories a page has at most."
     )
     after: SomeId | None = Field(None, description="The `next` of the page before; none at first.")
@@ -282,8 +282,9 @@ class Undo(Strict):
 
     @model_validator(mode="after")
     def _one_target(self) -> Self:
-        if len(self.target()) != 1:
-            raise ValueError("name exactly one of decision_id, candidate_id and memory_id")
+        require_one(
+            decision_id=self.decision_id, candidate_id=self.candidate_id, memory_id=self.memory_id
+        )
         return self
 
     def target(self) -> dict[str, str]:
@@ -335,7 +336,7 @@ class FeedQuery(Strict):
     """
 
     after: Annotated[Position | SomeId, Field(union_mode="left_to_right")] = 0
-    limit: Annotated[int, Field(ge=1, le=MOST_PAGE)] = 50
+    limit: Annotated[int, Field(ge=1, le=NETWORK.listed)] = 50
     wait: Annotated[float, Field(ge=0, le=LONGEST_WAIT, allow_inf_nan=False)] = 0.0
 
 

@@ -41,6 +41,7 @@ from palimpsest.contracts.identity import (
     digest,
     event_id,
 )
+from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.requests import ForgetRequest
 from palimpsest.contracts.shown import Found, Happened, History, Page, ShownMemory
 from palimpsest.queries.find import By, Plan
@@ -563,15 +564,12 @@ def _is_forgetting(store: Palimpsest, some_id: str) -> bool:
         return False
 
 
-MOST_LISTED = 1_000
-
-
 def _all_ids(store: Palimpsest, owner_id: str) -> builtins.list[str]:
     """The ids of all living memories of an owner."""
     ids: builtins.list[str] = []
     after: str | None = None
     while True:
-        page = store.list(owner_id, limit=MOST_LISTED, after=after, former=True)
+        page = store.list(owner_id, limit=PYTHON.listed, after=after, former=True)
         ids += [memory["memory_id"] for memory in page["memories"]]
         after = page["next"]
         if after is None:

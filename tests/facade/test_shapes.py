@@ -8,9 +8,9 @@ from typing import Any, get_args
 import pytest
 
 from palimpsest import Palimpsest
-from palimpsest.api.store import MOST_RECALLED
 from palimpsest.contracts.answers import Checked
 from palimpsest.contracts.events import FirstDecision
+from palimpsest.contracts.limits import PYTHON
 from palimpsest.integrations.nearest import MORE, nearest_of
 from palimpsest.jobs.log_files import _header, text_of
 from palimpsest.queries.duplicates import dedup_result, duplicate_check, hash_tag, reason_of
@@ -134,7 +134,7 @@ def test_no_more_are_recalled_than_may_be() -> None:
 
     store: Any = SimpleNamespace(recall=recall)
     assert nearest_of(store, "ada", "tea", ["m"], 500) == []
-    assert calls == [500, 2_000, 8_000, 32_000, MOST_RECALLED]
+    assert calls == [500, 2_000, 8_000, 32_000, PYTHON.found]
 
 
 def test_a_header_is_shown_as_what_it_is() -> None:

@@ -26,6 +26,7 @@ from palimpsest.cli.invocation import (
     named_values,
 )
 from palimpsest.cli.shell import FAILED
+from palimpsest.contracts.limits import COMMAND_LINE
 from palimpsest.process.output import plain
 
 if TYPE_CHECKING:
@@ -84,7 +85,9 @@ def recall(
     context: typer.Context,
     owner: Annotated[str, typer.Argument(help="The memories' owner.")],
     query: Annotated[str, typer.Argument(help="What to look for, in any words.")],
-    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="The number of memories.")] = 5,
+    k: Annotated[
+        int, typer.Option("-k", min=1, max=COMMAND_LINE.found, help="The number of memories.")
+    ] = 5,
     namespace: Annotated[
         str | None, typer.Option(metavar="N", help="Only in this namespace.")
     ] = None,
@@ -151,7 +154,9 @@ def find(
         list[Way] | None,
         typer.Option(help="By whole words or by meaning; repeatable. Default: both."),
     ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="The number found by meaning.")] = 5,
+    k: Annotated[
+        int, typer.Option("-k", min=1, max=COMMAND_LINE.found, help="The number found by meaning.")
+    ] = 5,
     namespace: Annotated[
         str | None, typer.Option(metavar="N", help="Only in this namespace.")
     ] = None,
@@ -345,7 +350,10 @@ def list_memories(
     since: HappenedSince = None,
     until: HappenedUntil = None,
     limit: Annotated[
-        int, typer.Option(min=1, max=1000, metavar="N", help="The most memories on the page.")
+        int,
+        typer.Option(
+            min=1, max=COMMAND_LINE.listed, metavar="N", help="The most memories on the page."
+        ),
     ] = 50,
     after: Annotated[
         str | None, typer.Option(metavar="NEXT", help="The page after the one with this `next`.")

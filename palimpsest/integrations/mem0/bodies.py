@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from palimpsest.contracts.candidate import Metadata, Name, Text
+from palimpsest.contracts.limits import NETWORK
 from palimpsest.contracts.model import Model, Strict, Timestamp
 from palimpsest.integrations.mem0.filters import SAID_BY
-from palimpsest.server.bodies import MOST_FOUND, MOST_PAGE
 
 Seconds = Annotated[float, Field(ge=0, le=253_402_300_799)]
 """Since 1970, until the year 9999."""
@@ -74,7 +74,7 @@ class Who(Arguments):
 class Add(Who):
     """Messages to remember; the client has ids at the top, or in `filters`."""
 
-    messages: Annotated[list[Message], Field(max_length=MOST_FOUND)]
+    messages: Annotated[list[Message], Field(max_length=NETWORK.found)]
     filters: Who = Who()
     metadata: Metadata = {}
     infer: bool = True
@@ -96,7 +96,7 @@ class Search(Arguments):
     query: Text
     filters: dict[str, Any] = {}
     metadata: Metadata = {}
-    top_k: Annotated[int, Field(ge=1, le=MOST_FOUND)] = 10
+    top_k: Annotated[int, Field(ge=1, le=NETWORK.found)] = 10
     threshold: Annotated[float, Field(ge=-1, le=1)] = -1.0
 
 
@@ -118,7 +118,7 @@ class Page(Strict):
     """Which page of them."""
 
     page: Annotated[int, Field(ge=1)] = 1
-    page_size: Annotated[int, Field(ge=1, le=MOST_PAGE)] = 100
+    page_size: Annotated[int, Field(ge=1, le=NETWORK.listed)] = 100
 
 
 class Update(Arguments):

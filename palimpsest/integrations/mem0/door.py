@@ -19,8 +19,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from palimpsest.api.asynchronous import AsyncPalimpsest
-from palimpsest.api.store import MOST_LISTED, Palimpsest
+from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.identity import decision_id_or_unchanged
+from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.model import Model
 from palimpsest.integrations.mem0 import bodies
 from palimpsest.integrations.mem0.filters import SAID_BY, Filters, understood
@@ -253,7 +254,7 @@ async def _rows(intents: Intents, filters: Filters, *, former: bool = False) -> 
     after = None
     while True:
         page = await intents.list(
-            limit=MOST_LISTED, after=after, metadata=filters.metadata, former=former
+            limit=PYTHON.listed, after=after, metadata=filters.metadata, former=former
         )
         rows += await asyncio.to_thread(_kept, intents.owner_id, page["memories"], filters)
         after = page["next"]

@@ -23,6 +23,7 @@ from palimpsest.streams.intake import RawRow, RowCounter, understand
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.serve import PendingRequest, serve_all
 
 OwnedText = tuple[str, str]
@@ -54,6 +55,7 @@ class ScratchStore:
         self.projections = LiveProjections(folder / PROJECTIONS_FOLDER, self.log)
         self.session = Session(
             self.log,
+            Owners(self.log),
             policy or load_policy("standard"),
             lambda: self._embedder,
             clock or _now,

@@ -157,8 +157,7 @@ class PalimpsestStore(BaseStore):
 
     def _items(self, namespace: Namespace) -> _Items:
         owner_id = self._owner(namespace)
-        ledger = self._memories.gateway.ledger(owner_id, however_large=True)
-        assert ledger is not None, "asked for however large"
+        ledger = self._memories.gateway.ledger(owner_id)
         return _Items(ledger)
 
     def _owner(self, namespace: Namespace) -> str:

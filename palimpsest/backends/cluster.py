@@ -100,10 +100,15 @@ class KafkaGateway(LocalGateway):
         self._require_store()
         super().refresh()
 
-    def ledger(self, owner_id: str, *, however_large: bool = False) -> Ledger | None:
+    def ledger(self, owner_id: str) -> Ledger:
         """As `LocalGateway.ledger`; StoreError as `refresh`."""
         self._require_store()
-        return super().ledger(owner_id, however_large=however_large)
+        return super().ledger(owner_id)
+
+    def ledger_if_small(self, owner_id: str) -> Ledger | None:
+        """As `LocalGateway.ledger_if_small`; StoreError as `refresh`."""
+        self._require_store()
+        return super().ledger_if_small(owner_id)
 
     def _require_store(self) -> None:
         if not self.log.head() and not self.follows():

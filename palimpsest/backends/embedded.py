@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
@@ -56,6 +56,7 @@ from palimpsest.streams.log.pages import check_pages
 from palimpsest.streams.write.answered import answer_of
 from palimpsest.streams.write.executor import DryRun
 from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.serve import PendingRequest, execute, serve, serve_all
 from palimpsest.streams.write.uses import summed
 
@@ -245,7 +246,9 @@ class LocalGateway:
 
     def _opened(self) -> Session:
         if self._session is None:
-            self._session = Session(self.log, self._wanted, self.embedder, self.clock, self._live)
+            self._session = Session(
+                self.log, self._owners, self._wanted, self.embedder, self.clock, self._live
+            )
         return self._session
 
     def refresh(self) -> None:
@@ -285,15 +288,19 @@ class LocalGateway:
             time.sleep(POLL_SECONDS)
             self.refresh()
 
-    def ledger(self, owner_id: str, *, however_large: bool = False) -> Ledger | None:
-        """An owner's ledger as the log has it now; needs neither the lock nor a projection.
-
-        None for a large owner who is not in memory, unless `however_large`: folding the log would
-        take too long.
-        """
-        owners = self._opened().writer.owners
+    def ledger(self, owner_id: str) -> Ledger:
+        """An owner's ledger as the log has it now; needs neither the lock nor a projection."""
+        owners = self._owners
         owners.catch_up()
-        if owners.loaded(owner_id) is None and not however_large:
+        ledger = owners.get(owner_id).ledger
+        owners.trim()
+        return ledger
+
+    def ledger_if_small(self, owner_id: str) -> Ledger | None:
+        """As `ledger`; None for a large owner who is not in memory: folding would take too long."""
+        owners = self._owners
+        owners.catch_up()
+        if owners.loaded(owner_id) is None:
             events = self.log.count_of(owner_id, FOLDED_EVENTS + 1)
             if not events:
                 return Ledger(owner_id)
@@ -302,6 +309,11 @@ class LocalGateway:
         ledger = owners.get(owner_id).ledger
         owners.trim()
         return ledger
+
+    @cached_property
+    def _owners(self) -> Owners:
+        """The ledgers in memory: reading and deciding share them."""
+        return Owners(self.log)
 
     def submit(
         self, inputs: Sequence[Input], renames: Mapping[str, str] = NO_RENAMES

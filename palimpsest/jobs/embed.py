@@ -38,7 +38,5 @@ def embed_late(
 
 def _without_windows(gateway: LocalGateway) -> dict[str, int]:
     """How many long texts of each owner have no windows yet."""
-    ledgers = (
-        gateway.ledger(one, however_large=True) for one in gateway.log.owners_with_long_texts()
-    )
-    return {one.owner_id: len(one.without_windows()) for one in ledgers if one is not None}
+    ledgers = (gateway.ledger(one) for one in gateway.log.owners_with_long_texts())
+    return {one.owner_id: len(one.without_windows()) for one in ledgers}

@@ -40,8 +40,7 @@ def across_namespaces(
     With a text longer than the model's input, by that of the window of either that is the least
     like any of the other. Memories whose text is not embedded, or not to its end, are left out.
     """
-    ledger = gateway.ledger(owner_id, however_large=True)
-    assert ledger is not None, "asked for however large"
+    ledger = gateway.ledger(owner_id)
     living = [one for one in ledger.memories() if one.living and _embedded(one)]
     found = merge(_short(living, at_least), _long(living, at_least), key=lambda one: -one[0])
     across = (one for one in found if one[1].namespace != one[2].namespace)

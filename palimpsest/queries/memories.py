@@ -32,8 +32,7 @@ def page_of(
     A memory keeps its place as long as it keeps its id, so a memory that is there all the while is
     on exactly one page. `after` is the `next` of the page before; UsageError for what is none.
     """
-    ledger = gateway.ledger(owner_id, however_large=True)
-    assert ledger is not None, "asked for however large"
+    ledger = gateway.ledger(owner_id)
     if after is not None and after not in ledger.entries:
         raise UsageError("`after` must be the `next` of a page of this owner's memories")
     found = [
@@ -58,8 +57,7 @@ def find_memory(gateway: LocalGateway, some_id: str) -> Found:
     what is none.
     """
     owner_id = owner_of(gateway, some_id)
-    ledger = gateway.ledger(owner_id, however_large=True)
-    assert ledger is not None, "asked for however large"
+    ledger = gateway.ledger(owner_id)
     memory = _entry(ledger, some_id).memory
     return {
         **shown_memory(memory, _decay(gateway), former=True),

@@ -62,28 +62,22 @@ def recall(
         then = None if vector is None else Recollection(ledger, vector.shape[-1])
         return _of_ledger(ledger, then, question, vector, wanted)
     if vector is None:
-        return _of_ledger(_ledger(gateway, owner_id), None, question, None, wanted)
+        return _of_ledger(gateway.ledger(owner_id), None, question, None, wanted)
     exactly = weighs or bool(gateway.log.verifications.unembedded(owner_id))
     found = None if exactly else _quickly(gateway, owner_id, question, vector, wanted)
     if found is not None:
         return found
-    ledger = _ledger(gateway, owner_id)
+    ledger = gateway.ledger(owner_id)
     kept = gateway.recollections.of(ledger, vector, however_large=True)
     kept = kept or Recollection(ledger, vector.shape[-1])
     return _of_ledger(ledger, kept, question, vector, wanted)
-
-
-def _ledger(gateway: LocalGateway, owner_id: str) -> Ledger:
-    ledger = gateway.ledger(owner_id, however_large=True)
-    assert ledger is not None, "asked for however large"
-    return ledger
 
 
 def _quickly(
     gateway: LocalGateway, owner_id: str, question: str, vector: Query, wanted: RecallOptions
 ) -> list[Recalled] | None:
     """From the ledger where it is small or in memory, else from LanceDB; None where that can't."""
-    ledger = gateway.ledger(owner_id)
+    ledger = gateway.ledger_if_small(owner_id)
     kept = None if ledger is None else gateway.recollections.of(ledger, vector)
     if ledger is not None and kept is not None:
         return _of_ledger(ledger, kept, question, vector, wanted)

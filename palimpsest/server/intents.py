@@ -494,8 +494,7 @@ class Intents:
         answer = ask(store)
         if self._shows_forgotten:
             return answer
-        ledger = store.gateway.ledger(self.owner_id, however_large=True)
-        assert ledger is not None, "asked for however large"
+        ledger = store.gateway.ledger(self.owner_id)
         return without(answer, forgotten_texts(ledger))
 
 
@@ -525,8 +524,7 @@ _BEGINNING = re.compile(rf"[0-9a-f][0-9a-f-]{{{SHORTEST - 1},34}}")
 
 def _full_id(store: Palimpsest, owner_id: str, beginning: str) -> str:
     """The owner's only candidate or decision whose id begins so; a problem if there is none."""
-    ledger = store.gateway.ledger(owner_id, however_large=True)
-    assert ledger is not None, "asked for however large"
+    ledger = store.gateway.ledger(owner_id)
     found = [
         one
         for ids in (ledger.entries, ledger.decisions, ledger.edges)

@@ -18,6 +18,7 @@ from palimpsest.streams.embedded.inbox import Inbox, Item, gathered_uses, unpack
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.commit import Reply
+from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.serve import PendingRequest, serve_all, understood
 from palimpsest.streams.write.writer import Effect, Writer, no_effect
 
@@ -50,6 +51,7 @@ class Session:
     def __init__(
         self,
         log: Log,
+        owners: Owners,
         policy: Policy,
         embedder: Callable[[], Embedder],
         clock: Callable[[], datetime],
@@ -58,7 +60,7 @@ class Session:
     ) -> None:
         self._projections = projections
         self.writer = Writer(
-            log, partial(append, log), policy, embedder, clock, projections.follow, effect
+            log, owners, partial(append, log), policy, embedder, clock, projections.follow, effect
         )
         self._inbox = Inbox(log)
         self._clock = clock

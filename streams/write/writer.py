@@ -130,6 +130,7 @@ class Writer:
     def __init__(
         self,
         log: Log,
+        owners: Owners,
         append: Append,
         policy: Policy,
         embedder: Callable[[], Embedder],
@@ -139,7 +140,7 @@ class Writer:
     ) -> None:
         self._timed: CheckTimer = ignore_timing
         self.log = log
-        self.owners = Owners(log)
+        self.owners = owners
         self.policy = policy
         self.pending = Commit()
         self._vectors = Vectors(embedder)

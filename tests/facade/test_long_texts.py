@@ -110,7 +110,7 @@ def test_likeness_is_by_all_windows(memories: Palimpsest) -> None:
     memories.submit([{"owner_id": "ada", "namespace": n, "text": t} for n, t in texts.items()])
     vectors = {
         n: entry.distinct.vector
-        for entry in memories.gateway.ledger("ada").entries.values()  # type: ignore[union-attr]
+        for entry in memories.gateway.ledger("ada").entries.values()
         for n in texts
         if texts[n] == entry.text
     }

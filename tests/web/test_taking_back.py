@@ -44,7 +44,7 @@ def pair(store: Palimpsest) -> tuple[str, str, str]:
 
 def ways(store: Palimpsest, some_id: str, owner: str = "ada") -> dict[str, Step | None]:
     """The way back of each event of a memory, by what it is; of several, the last one's."""
-    ledger = store.gateway.ledger(owner, however_large=True)
+    ledger = store.gateway.ledger(owner)
     assert ledger is not None
     return {one["event"]: way_back(ledger, one) for one in store.history(some_id)["events"]}
 
@@ -206,8 +206,7 @@ def test_what_was_retracted_or_forgotten_comes_back(store: Palimpsest) -> None:
 
 def all_ways(store: Palimpsest, some_id: str, event: str) -> list[Step | None]:
     """The way back of each event of a kind, in their order."""
-    ledger = store.gateway.ledger("ada", however_large=True)
-    assert ledger is not None
+    ledger = store.gateway.ledger("ada")
     told = store.history(some_id)["events"]
     return [way_back(ledger, one) for one in told if one["event"] == event]
 
@@ -241,7 +240,6 @@ def test_an_exact_repeat_cannot_be_cut(store: Palimpsest) -> None:
     a, again = say(store, FERRY), store.submit({"owner_id": "ada", "text": FERRY, "id": "2"})[0]
     assert again.decision == "hash_exact"
     ledger = store.gateway.ledger("ada")
-    assert ledger is not None
     [edge] = ledger.edges.values()
     assert cut_of(edge) is None
     assert set(ways(store, a).values()) == {None}

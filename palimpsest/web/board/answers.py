@@ -151,9 +151,7 @@ def _holds_no_more() -> RefusedError:
 
 
 def _ledger(store: Palimpsest, pair: Pair) -> Ledger:
-    ledger = store.gateway.ledger(pair.owner_id, however_large=True)
-    assert ledger is not None, "of any size"
-    return ledger
+    return store.gateway.ledger(pair.owner_id)
 
 
 def _ends(ledger: Ledger, pair: Pair) -> tuple[Entry, Entry]:

@@ -332,8 +332,7 @@ class ReviewBoard:
 
 def _in_texts(store: Palimpsest, owner_id: str, detail: str) -> str:
     """What a refusal says with texts instead of their ids: errors name no text, but people do."""
-    ledger = store.gateway.ledger(owner_id, however_large=True)
-    assert ledger is not None, "of any size"
+    ledger = store.gateway.ledger(owner_id)
 
     def said(found: re.Match[str]) -> str:
         entry = ledger.entries.get(found[0])
@@ -344,8 +343,7 @@ def _in_texts(store: Palimpsest, owner_id: str, detail: str) -> str:
 
 def _texts(store: Palimpsest, pair: Pair) -> tuple[str, str]:
     """The beginnings of both texts, the older one first."""
-    ledger = store.gateway.ledger(pair.owner_id, however_large=True)
-    assert ledger is not None, "of any size"
+    ledger = store.gateway.ledger(pair.owner_id)
     older = pair.older_text or ledger.entries[pair.existing_id].text
     newer = pair.newer_text or ledger.entries[pair.candidate_id].text
     return excerpt(older), excerpt(newer)

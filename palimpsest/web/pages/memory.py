@@ -163,8 +163,7 @@ def timeline(store: Palimpsest, owner_id: str, some_id: str, part: Part = ALL) -
 
 def _own(store: Palimpsest, owner_id: str, some_id: str) -> tuple[str, Ledger]:
     own = own_id(store, owner_id, some_id)
-    ledger = store.gateway.ledger(owner_id, however_large=True)
-    assert ledger is not None, "asked for however large"
+    ledger = store.gateway.ledger(owner_id)
     if own not in ledger.entries:
         raise not_found()
     return own, ledger

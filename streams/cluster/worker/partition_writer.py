@@ -46,6 +46,7 @@ from palimpsest.streams.log.log import Lines
 from palimpsest.streams.write.commit import Commit, InputOffset, OpenQuestions, Reply
 from palimpsest.streams.write.executor import DryRun
 from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.serve import PendingRequest, fail, serve, understood
 from palimpsest.streams.write.windows import Window
 from palimpsest.streams.write.writer import Effect, Writer, no_effect
@@ -93,7 +94,9 @@ class PartitionWriter:
         self.in_doubt = False
         # No projections follow its commits: the stores that follow the topic have them.
         self._metrics = metrics
-        self.writer = Writer(log, self._append, wanted, embedder, clock, self._decided, effect)
+        self.writer = Writer(
+            log, Owners(log), self._append, wanted, embedder, clock, self._decided, effect
+        )
         self.writer.time_checks(metrics.checked)
         self.ending = False
         self._uses: dict[str, list[Access]] = {}

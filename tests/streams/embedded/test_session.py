@@ -22,6 +22,7 @@ from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.inputs import Input
+from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.serve import PendingRequest, serve
 from tests.streams.write.runtime import inputs
 from tests.streams.write.test_uses import TEA, candidate_row, used
@@ -54,7 +55,14 @@ class Held(Session):
         self.now = datetime.now(UTC)
         self.embedder = Embedder(StubEngine())
         policy = load_policy("standard")
-        super().__init__(self.log, policy, lambda: self.embedder, lambda: self.now, self.following)
+        super().__init__(
+            self.log,
+            Owners(self.log),
+            policy,
+            lambda: self.embedder,
+            lambda: self.now,
+            self.following,
+        )
 
     def leave(self, text: str) -> int:
         """A candidate of another process."""

@@ -33,6 +33,7 @@ from palimpsest.streams.log.database import SCHEMA_VERSION, VERIFICATIONS_SINCE
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.log.verifications import Kind, Waiting
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.serve import execute
 from palimpsest.streams.write.writer import Writer
 from tests.core.spec import KEEP, History, combine, composition, redecide, say, unmerge
@@ -145,7 +146,9 @@ def log_of(policy: Policy, story: list[Act], folder: Path) -> Iterator[Log]:
         appends = partial(append, log)
         world = Written(
             policy,
-            lambda clock: Writer(log, appends, policy, must_not_be_asked, clock, lambda _: None),
+            lambda clock: Writer(
+                log, Owners(log), appends, policy, must_not_be_asked, clock, lambda _: None
+            ),
         )
         playback = Playback(world)
         for number, act in enumerate(story, 1):

@@ -24,7 +24,7 @@ from palimpsest.streams.intake import RawRow, RowCounter, understand
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.inputs import Input, Outcome
-from palimpsest.streams.write.owners import fold_owner
+from palimpsest.streams.write.owners import Owners, fold_owner
 from palimpsest.streams.write.writer import Effect, Writer, no_effect
 from tests.stub_engine import StubEngine
 
@@ -62,6 +62,7 @@ class Runtime:
         self.told: list[tuple[int, AnyEvent, Touched]] = []
         self.writer = Writer(
             self.log,
+            Owners(self.log),
             partial(append, self.log),
             policy or load_policy("standard"),
             lambda: self.embedder,

@@ -59,10 +59,10 @@ from palimpsest.contracts.requests import (
     WithdrawRequest,
     is_dry_run,
 )
-from palimpsest.streams.write import bulk, single
 from palimpsest.streams.write.answered import earlier_answer, record_answer
 from palimpsest.streams.write.commit import Address, InputOffset, Reply
 from palimpsest.streams.write.executor import DryRun, Executor
+from palimpsest.streams.write.handlers import bulk, single
 from palimpsest.streams.write.handlers.check import check
 from palimpsest.streams.write.handlers.forget import forget
 from palimpsest.streams.write.handlers.run import carry_out_run

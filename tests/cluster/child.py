@@ -25,7 +25,7 @@ from palimpsest.streams.cluster.worker import assigned_partition as assigned
 from palimpsest.streams.cluster.worker import replica, watch, worker
 from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write import bulk
+from palimpsest.streams.write.handlers import bulk
 from tests.reliability.child import Plan, effect_of, main, take
 from tests.reliability.child import live as type_commands
 from tests.stub_engine import StubEngine, load_stub

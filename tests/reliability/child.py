@@ -35,7 +35,7 @@ from palimpsest.projections.live import LiveProjections
 from palimpsest.streams.embedded import pipeline
 from palimpsest.streams.embedded.session import Session
 from palimpsest.streams.judge import storage
-from palimpsest.streams.write import bulk as bulk_requests
+from palimpsest.streams.write.handlers import bulk as bulk_requests
 from tests.light import lighten
 from tests.stub_engine import load_stub
 

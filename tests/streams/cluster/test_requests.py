@@ -33,8 +33,8 @@ from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write import bulk
 from palimpsest.streams.write.commit import InputOffset
+from palimpsest.streams.write.handlers import bulk
 from palimpsest.streams.write.serve import HANDLERS
 from tests.reliability.rows import rows
 from tests.streams.write.runtime import AT, inputs

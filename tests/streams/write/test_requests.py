@@ -40,6 +40,7 @@ from palimpsest.contracts.wire import decode
 from palimpsest.streams.embedded.inbox import Inbox
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.executor import Executor
+from palimpsest.streams.write.handlers.single import settle
 from palimpsest.streams.write.serve import (
     HANDLERS,
     MOST_TOGETHER,
@@ -48,7 +49,6 @@ from palimpsest.streams.write.serve import (
     serve_all,
     understood,
 )
-from palimpsest.streams.write.single import settle
 from tests.streams.write.runtime import Runtime
 
 BOATS = [f"Ada paints {n} wooden boats in the harbour" for n in range(2, 7)]

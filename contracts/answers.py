@@ -525,11 +525,11 @@ def result(answer: Answer[A_co]) -> A_co:
 def merged(answers: Sequence[Answer]) -> Answer:
     """What the partitions of a cluster did, together; a refusal only if none did anything.
 
-    If one of them hit a bug, that is the answer. Of several refusals it is the first that is not
-    about an unknown id.
+    If one of them hit a bug or did not understand it, that is the answer. Of several refusals it is
+    the first that is not about an unknown id.
     """
     for answer in answers:
-        if isinstance(answer, Failed):
+        if isinstance(answer, Failed | Misused):
             return answer
     done = [answer.result for answer in answers if isinstance(answer, Done)]
     if done:

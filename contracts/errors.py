@@ -64,6 +64,10 @@ class StoreError(PalimpsestError):
     """The store is not there, unreadable or damaged: stop, never guess."""
 
 
+class NewerError(StoreError):
+    """A newer version of Palimpsest wrote this: it is intact, and this process must be upgraded."""
+
+
 class SearchError(StoreError):
     """A scope cannot be searched: a vector of the log is none, or of another model's length."""
 

@@ -119,6 +119,9 @@ class Event(Light):
 
     The first event of a request has its id, the digest of what was asked, and the answer as JSON
     (`streams/write/answered.py`); further parts of a long answer follow in events of their own.
+
+    `requires` is the first version of Palimpsest that understands the event, if an older one would
+    not know it or would fold it otherwise (CONTRIBUTING.md).
     """
 
     specversion: Literal["1.0"] = "1.0"
@@ -131,6 +134,7 @@ class Event(Light):
     requestid: str | None = None
     requestdigest: str | None = None
     requestanswer: str | None = None
+    requires: str | None = None
     type: ClassVar[str]
 
     @property

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from palimpsest.contracts.candidate import Kind
-from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.errors import NewerError
+from palimpsest.contracts.event_data import PolicySetData
 from palimpsest.contracts.model import Model
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -32,6 +34,13 @@ ADDED = "added"
 
 So what was recorded under a policy keeps naming it. The default of such a field never changes.
 """
+
+
+class Since(str):
+    """Beside ADDED: the first version of Palimpsest that has the field; those of 0.1 have none.
+
+    A policy that sets such a field requires that version, and its event says so.
+    """
 
 
 class _Strict(Model):
@@ -336,7 +345,7 @@ class Policy(_Strict):
     @cached_property
     def hash(self) -> str:
         """`sha256:` and 16 hex digits of the rules; the description does not count."""
-        rules = self.model_dump_json(exclude={"description": True, **_unhashed(self)})
+        rules = self.model_dump_json(exclude={"description": True, **unhashed(self)})
         return "sha256:" + hashlib.sha256(rules.encode()).hexdigest()[:16]
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -346,24 +355,65 @@ class Policy(_Strict):
         return copy
 
 
-def recorded_policy(rules: Mapping[str, Any]) -> Policy:
-    """The policy of an event; StoreError for rules of a newer version, which were valid there."""
+def recorded_policy(data: PolicySetData) -> Policy:
+    """The policy of an event; NewerError for rules of a newer version, which were valid there.
+
+    Settings that are not known here and stand at their default say nothing: the hash shows it.
+    """
+    rules = data.policy
     try:
         return Policy.model_validate(rules)
     except ValidationError as error:
-        unknown = ", ".join(".".join(map(str, one["loc"])) for one in error.errors())
-        raise StoreError(
-            f"the policy {rules.get('name')!r} was recorded by a newer version of Palimpsest, with"
-            f" settings that this one does not know ({unknown}): upgrade this one"
-        ) from None
+        errors = error.errors()
+    if all(one["type"] == "extra_forbidden" for one in errors):
+        policy = Policy.model_validate(_without(rules, [one["loc"] for one in errors]))
+        if policy.hash == data.hash:
+            return policy
+    names = ", ".join(".".join(map(str, one["loc"])) for one in errors)
+    raise NewerError(
+        f"the policy {rules.get('name')!r} was recorded by a newer version of Palimpsest, with"
+        f" settings that this one does not know ({names}): upgrade this one"
+    )
 
 
-def _unhashed(value: object) -> dict[Any, Any]:
+def _without(rules: Mapping[str, Any], places: Iterable[tuple[str | int, ...]]) -> Any:
+    """Rules without the fields at some places; a place in a union names its alternative, too."""
+    copy = deepcopy(dict(rules))
+    for place in places:
+        held: Any = copy
+        for step in place[:-1]:
+            held = held.get(step, held) if isinstance(held, dict) else held[step]
+        del held[place[-1]]
+    return copy
+
+
+def _since(value: object) -> Iterator[str]:
+    """Since when there are the fields that do not stand at their default, at any depth."""
+    match value:
+        case tuple():
+            for one in value:
+                yield from _since(one)
+        case BaseModel():
+            for name, field in type(value).model_fields.items():
+                held = getattr(value, name)
+                if held != field.get_default():
+                    yield from (one for one in field.metadata if isinstance(one, Since))
+                    yield from _since(held)
+        case _:
+            pass
+
+
+def required_version(rules: BaseModel) -> str | None:
+    """The first version that knows all settings of a policy or a part; None if every one does."""
+    return max(_since(rules), key=lambda one: [*map(int, one.split("."))], default=None)
+
+
+def unhashed(value: object) -> dict[Any, Any]:
     """What a hash leaves out: fields that were added and stand at their default, at any depth."""
     inner: dict[Any, Any] = {}
     match value:
         case tuple():
-            inner = {place: _unhashed(one) for place, one in enumerate(value)}
+            inner = {place: unhashed(one) for place, one in enumerate(value)}
         case BaseModel():
             inner = {name: _left_out(value, name) for name in type(value).model_fields}
         case _:
@@ -374,4 +424,4 @@ def _unhashed(value: object) -> dict[Any, Any]:
 def _left_out(model: BaseModel, name: str) -> Any:
     """True for the field as a whole, else what of it."""
     field, held = type(model).model_fields[name], getattr(model, name)
-    return (ADDED in field.metadata and held == field.get_default()) or _unhashed(held)
+    return (ADDED in field.metadata and held == field.get_default()) or unhashed(held)

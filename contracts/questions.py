@@ -44,11 +44,15 @@ class AskedNeighbour(Model):
 
 
 class _Question(Model):
-    """Whose memories it is about, and by which rules of which policy the judge is asked."""
+    """Whose memories it is about, and by which rules of which policy the judge is asked.
+
+    `requires` is the first version of Palimpsest that knows these rules; None if all do.
+    """
 
     owner_id: str
     policy: str
     rules: Judge
+    requires: str | None = None
 
 
 class SettleQuestion(_Question):

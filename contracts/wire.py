@@ -1,7 +1,8 @@
 """Events as bytes: CloudEvents 1.0, structured JSON, one line (docs/design.md, Two runtimes).
 
 The type carries the major version. Lines of an older version are upcast when they are read, and
-never rewritten; a version that this code does not know is refused, never guessed.
+never rewritten; a version that this code does not know is refused, never guessed. An event that an
+older version of Palimpsest would not know, or misread, names the version that it `requires`.
 
 msgspec reads lines as this version writes them; pydantic writes them, and reads all else.
 """
@@ -15,14 +16,17 @@ import orjson
 from msgspec import MsgspecError, json
 from pydantic import BaseModel, ValidationError
 
-from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.errors import NewerError, StoreError
 from palimpsest.contracts.events import EVENT, AnyEvent
 from palimpsest.contracts.light import serializer
 
+VERSION = "0.1.0"
+"""This version of Palimpsest: an event that requires a newer one is refused."""
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 UPCASTERS: dict[str, Upcaster] = {}
 """From an old type to a function that gives the envelope of the next version."""
 UNKNOWN = "union_tag_invalid"
+VALUE = "literal_error"
 PLAINLY = {
     "json_invalid": "it is no JSON",
     "dict_type": "it is no JSON object",
@@ -50,6 +54,7 @@ class Envelope(BaseModel):
     type: str
     partitionkey: str
     requestid: str | None = None
+    requires: str | None = None
 
     @property
     def owner_id(self) -> str:
@@ -63,36 +68,87 @@ def encode(event: AnyEvent) -> bytes:
 
 
 def decode(line: bytes, position: int | None = None) -> AnyEvent:
-    """The event of a line. Raises StoreError, with the position, for what cannot be an event."""
+    """The event of a line. Raises StoreError, with the position, for what cannot be an event.
+
+    NewerError, which names the version, if it requires a newer one than this.
+    """
+    place = "an event" if position is None else f"the event at position {position}"
     try:
-        return _read(line)
+        event = _read(line)
     except ValidationError as error:
-        raise StoreError(_describe(error, position)) from None
+        require_known(line, place)
+        raise StoreError(f"{place} {_describe(error, position)}") from None
+    if event.requires is not None:
+        _require_version(event.requires, event.type, place)
+    return event
 
 
 def decode_exported(line: bytes, number: int) -> AnyEvent:
-    """The event of a file's line. Raises StoreError, with the line's number, where it is none."""
+    """The event of a file's line. Raises StoreError, with the line's number, where it is none.
+
+    NewerError as `decode`.
+    """
+    place = f"the event of line {number}"
     try:
-        return _parsed(line)
+        event = _parsed(line)
     except ValidationError as error:
+        require_known(line, place)
         raise StoreError(
             f"line {number} is no event of Palimpsest ({_what(error)}): nothing but what"
             " `log export` wrote can be imported"
         ) from None
+    if event.requires is not None:
+        _require_version(event.requires, event.type, place)
+    return event
 
 
 def envelope_of(line: bytes) -> Envelope:
     """What the event of a line is filed by, in a fifth of the time of `decode`.
 
-    Its data may be anything. Raises StoreError for what cannot be filed.
+    Its data may be anything. Raises StoreError for what cannot be filed, NewerError as `decode`.
     """
     try:
         found = Envelope.model_validate_json(line)
     except ValidationError as error:
-        raise StoreError(_describe(error, None)) from None
+        raise StoreError(f"an event {_describe(error, None)}") from None
+    if found.requires is not None:
+        _require_version(found.requires, found.type, "an event")
     if found.type in TYPES:
         return found
     return Envelope.model_validate(decode(line), from_attributes=True)
+
+
+class _Required(BaseModel):
+    """What an event or a question says of the version that it needs, whatever else is in it."""
+
+    type: str = ""
+    requires: str
+
+
+def require_known(line: bytes, place: str) -> None:
+    """Raise NewerError if bytes at some place require a newer version, whatever else they are."""
+    try:
+        required = _Required.model_validate_json(line)
+    except ValidationError:
+        return
+    _require_version(required.requires, required.type, place)
+
+
+def _require_version(requires: str, kind: str, place: str) -> None:
+    """Raise NewerError if this is an older version; one that cannot be compared is newer."""
+    try:
+        is_newer = _numbers(requires) > _numbers(VERSION)
+    except ValueError:
+        is_newer = True
+    if is_newer:
+        raise NewerError(
+            f"{place}{kind and f' ({kind})'} needs Palimpsest {requires} or newer, and this is"
+            f" {VERSION}: upgrade this one"
+        )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
 
 
 def _read(line: bytes) -> AnyEvent:
@@ -127,12 +183,14 @@ def _upcast(line: bytes) -> bytes | None:
 
 
 def _describe(error: ValidationError, position: int | None) -> str:
+    """What follows the place of an event in a message about it."""
     what = f"cannot be read ({_what(error)})"
-    if error.errors()[0]["type"] == UNKNOWN:
+    restore = "restore log.sqlite from a copy"
+    kind = error.errors()[0]["type"]
+    if kind in (UNKNOWN, VALUE):
         what += "; if a newer version of Palimpsest wrote it, upgrade this one"
-    elif position is not None:
-        what += "; restore log.sqlite from a copy"
-    return f"an event {what}" if position is None else f"the event at position {position} {what}"
+        return what if kind == UNKNOWN or position is None else f"{what}; else {restore}"
+    return what if position is None else f"{what}; {restore}"
 
 
 def _what(error: ValidationError) -> str:

@@ -22,6 +22,7 @@ from palimpsest.backends.requested import as_asked
 from palimpsest.backends.verification import keep_verification
 from palimpsest.contracts.answers import A_co, Answer, from_json, result, result_or_refusal
 from palimpsest.contracts.errors import (
+    NewerError,
     PalimpsestError,
     RefusedError,
     StoreError,
@@ -168,7 +169,7 @@ class LocalGateway:
         if recorded is None:
             return self._wanted
         if recorded.data.hash != self._known.hash:
-            self._known = recorded_policy(recorded.data.policy)
+            self._known = recorded_policy(recorded.data)
         return self._known
 
     def owners(self, only: str | None = None) -> list[str]:
@@ -456,6 +457,8 @@ class LocalGateway:
                 check_log(self.log, progress)
                 self._live.show()
                 found = verify(self.log, self.projections, progress, self._start_helper)
+            except NewerError:
+                raise
             except StoreError as damage:
                 keep_verification(self.folder, self.clock(), head, str(damage))
                 raise

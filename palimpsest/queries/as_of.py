@@ -70,7 +70,7 @@ def policy_as_of(gateway: LocalGateway, position: int) -> Policy:
     recorded = gateway.log.last_policy(position)
     if recorded is None:
         return gateway.policy_in_force()
-    return recorded_policy(recorded.data.policy)
+    return recorded_policy(recorded.data)
 
 
 def as_they_were(

@@ -18,8 +18,10 @@ from aiokafka import (
 from aiokafka.errors import KafkaError
 from pydantic import ValidationError
 
-from palimpsest.contracts.errors import TransientError
+from palimpsest.contracts.errors import NewerError, TransientError
+from palimpsest.contracts.policy import unhashed
 from palimpsest.contracts.questions import QUESTION, AnyQuestion, SettleQuestion
+from palimpsest.contracts.wire import require_known
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.records import Outgoing
 from palimpsest.streams.cluster.topics import LARGEST, Topics, partition_of
@@ -36,18 +38,25 @@ IDLE_SECONDS = 24 * 60 * 60
 SESSION_SECONDS = 6
 """After which another has the partitions of a verifier that was killed."""
 FETCH_BYTES = LARGEST
+NEWER = frozenset({"union_tag_invalid", "extra_forbidden", "literal_error"})
+"""What pydantic calls the errors of a question that a newer version may have asked."""
 
 
 def question_record(topic: str, question: AnyQuestion) -> Outgoing | None:
     """A question as a record under its owner's key; None where not even its first part has room."""
-    value = question.model_dump_json().encode()
+    value = _written(question)
     while len(value) > MOST_BYTES:
         if not isinstance(question, SettleQuestion) or len(question.asked) == 1:
             _log.warning("a question about %s is too large to be asked", question.subject)
             return None
         question = question.model_copy(update={"asked": question.asked[:-1]})
-        value = question.model_dump_json().encode()
+        value = _written(question)
     return Outgoing(topic, value, question.owner_id.encode())
+
+
+def _written(question: AnyQuestion) -> bytes:
+    """A question's bytes: settings that an older verifier need not know are left out."""
+    return question.model_dump_json(exclude={"rules": unhashed(question.rules)}).encode()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,7 +144,10 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
     # -- questions, and what they lead to ----------------------------------------------------------
 
     async def take(self, most: int) -> list[PendingQuestion]:
-        """Up to `most` questions that came. TransientError where the brokers are away."""
+        """Up to `most` questions that came. TransientError where the brokers are away.
+
+        NewerError at one that this version cannot ask: it stays for one that can.
+        """
         if not most:
             return []
         try:
@@ -153,15 +165,20 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
         place = _Place(TopicPartition(record.topic, record.partition), record.offset)
         progress = self._progress.setdefault(place.at, _Progress())
         progress.places.append(place)
+        value, where = record.value or b"", f"{record.topic}/{record.partition}/{record.offset}"
+        require_known(value, f"the question at {where}")
         try:
-            return PendingQuestion(QUESTION.validate_json(record.value or b""), place)
+            return PendingQuestion(QUESTION.validate_json(value), place)
         except ValidationError as error:
+            if any(one["type"] in NEWER for one in error.errors(include_input=False)):
+                raise NewerError(
+                    f"the question at {where} was written by a newer version of Palimpsest:"
+                    " upgrade this verifier"
+                ) from None
             self.unreadable += 1
             _log.warning(
-                "the question at %s/%d/%d cannot be read (%d errors), and is passed over",
-                record.topic,
-                record.partition,
-                record.offset,
+                "the question at %s cannot be read (%d errors), and is passed over",
+                where,
                 error.error_count(),
             )
             progress.done.add(place)

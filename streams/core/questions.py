@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import Policy, required_version
 from palimpsest.contracts.questions import (
     AskedNeighbour,
     AskedText,
@@ -30,6 +30,7 @@ def settle_question(ledger: Ledger, candidate_id: str, policy: Policy) -> Settle
         owner_id=ledger.owner_id,
         policy=policy.hash,
         rules=policy.judge,
+        requires=required_version(policy.judge),
         decision_id=entry.asked_by,
         candidate=_own(entry),
         asked=asked,
@@ -45,6 +46,7 @@ def compose_question(ledger: Ledger, decision_id: str, policy: Policy) -> Compos
         owner_id=ledger.owner_id,
         policy=policy.hash,
         rules=policy.judge,
+        requires=required_version(policy.judge),
         decision_id=decision_id,
         lost_by=lost.event_id,
         sources=_oldest_first(ledger.entries[source] for source in lost.sources),

@@ -42,7 +42,7 @@ from palimpsest.contracts.events import (
     SessionEnded,
 )
 from palimpsest.contracts.evidence import Evidence
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import Policy, required_version
 from palimpsest.streams.core import operate
 from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.faces import standing_text
@@ -223,4 +223,11 @@ def record_run(command: RecordRun, policy: Policy, now: datetime) -> Result:
 def policy_event(policy: Policy, event_id: str, actor: str | None, now: datetime) -> PolicySet:
     """`policy_set`: in force from here on. It belongs to the store, not to an owner."""
     data = PolicySetData(hash=policy.hash, policy=policy.model_dump(mode="json"), actor=actor)
-    return PolicySet(id=event_id, subject=policy.hash, time=now, partitionkey="", data=data)
+    return PolicySet(
+        id=event_id,
+        subject=policy.hash,
+        time=now,
+        partitionkey="",
+        requires=required_version(policy),
+        data=data,
+    )

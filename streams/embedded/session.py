@@ -74,7 +74,7 @@ class Session:
             return
         recorded = self.writer.log.last_policy()
         if recorded is not None and recorded.data.hash != self.writer.policy.hash:
-            self.writer.use_policy(recorded_policy(recorded.data.policy))
+            self.writer.use_policy(recorded_policy(recorded.data))
         self._inbox.forget(self._clock() - KEPT)
         self.writer.owners.catch_up()
         self._projections.begin()

@@ -276,7 +276,7 @@ class Log(Database):
         found = self._read("WHERE position IN (SELECT position FROM policies)", (), None)
         events = (one.event for one in _decoded(found))
         return {
-            event.data.hash: recorded_policy(event.data.policy)
+            event.data.hash: recorded_policy(event.data)
             for event in events
             if isinstance(event, PolicySet)
         }

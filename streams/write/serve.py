@@ -5,6 +5,7 @@ The same for every caller, in both runtimes: through the lock, the inbox or `mem
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic
@@ -59,6 +60,7 @@ from palimpsest.contracts.requests import (
     WithdrawRequest,
     is_dry_run,
 )
+from palimpsest.contracts.wire import VERSION
 from palimpsest.streams.write.answered import earlier_answer, record_answer
 from palimpsest.streams.write.commit import Address, InputOffset, Reply
 from palimpsest.streams.write.executor import DryRun, Executor
@@ -75,6 +77,10 @@ SMALL = (SettleRequest, ComposeRequest, CombineRequest, SeparateRequest, Confirm
 MOST_TOGETHER = 64
 """Small requests of one transaction: each transaction waits for the disk, and others for it."""
 
+NEWER = frozenset({"union_tag_invalid", "extra_forbidden", "literal_error"})
+"""What pydantic calls the errors of a request that a newer version may have sent."""
+_NAME = re.compile(r"\w{1,40}", re.ASCII)
+"""What a name of a field may be; whatever else stands there is not quoted."""
 ELSEWHERE = "wrong_partition"
 """Why a cluster's partition refuses what is another's: it always will, so it notes nothing."""
 
@@ -158,11 +164,25 @@ class PendingRequest(Generic[A_co]):
 
 
 def understood(body: bytes) -> Request:
-    """The request that some bytes are; InvalidInputError if they are none."""
+    """The request that some bytes are; InvalidInputError if they are none.
+
+    One that a newer version may have sent is told so: it is understood whole or not at all.
+    """
     try:
         return REQUEST.validate_json(body)
     except ValidationError as error:
-        raise InvalidInputError("field", f"no request: {error.error_count()} errors") from None
+        errors = error.errors(include_input=False)
+        if not all(one["type"] in NEWER for one in errors):
+            detail = f"no request: {len(errors)} errors"
+        else:
+            places = (one["loc"] for one in errors)
+            named = (".".join(filter(_NAME.fullmatch, map(str, place))) for place in places)
+            names = ", ".join(named) or "its kind"
+            detail = (
+                f"no request that Palimpsest {VERSION} knows ({names}): if a newer version sent it,"
+                " upgrade the process that decides"
+            )
+        raise InvalidInputError("field", detail) from None
 
 
 def serve(

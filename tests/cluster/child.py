@@ -131,8 +131,13 @@ def _project(plan: Plan, connection: Connection, topics: Topics) -> int:
     return 0
 
 
-if __name__ == "__main__":
+def load() -> None:
+    """Import what each worker would import when it starts."""
     for name in LATER:
         import_module(name)
     inspect.getmodule(inspect.currentframe())  # notes where all modules are, as Faust will ask
+
+
+if __name__ == "__main__":
+    load()
     main(live)

@@ -77,10 +77,10 @@ class Cluster:
         """Start what follows the decisions into a store of its own."""
         return self._start("project", self.folder / name, **plan)
 
-    def _start(self, command: str, folder: Path, **plan: Any) -> Child:
+    def _start(self, command: str, folder: Path, forge: Forge | None = None, **plan: Any) -> Child:
         folder.mkdir(exist_ok=True)
         where = {"bootstrap": self.connection.bootstrap, "prefix": self.topics.prefix}
-        child = self._forge.start(
+        child = (forge or self._forge).start(
             folder, [command], partitions=self.topics.partitions, **where, **plan
         )
         self.children.append(child)

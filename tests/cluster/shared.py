@@ -27,6 +27,7 @@ from infra.distribution import NotAvailableError
 from palimpsest.process.paths import PROJECTIONS_FOLDER
 from palimpsest.projections.duckdb.queries import views_file
 from tests.cluster.cluster import Cluster, eventually
+from tests.cluster.newer import NEWER
 from tests.cluster.secured import Listeners, let_in_by_scram
 from tests.cluster.shared_broker import shared_broker
 from tests.reliability.processes import Forge
@@ -83,6 +84,14 @@ def _ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 def forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forge]:
     """Starts workers, projectors, and commands: one for all, as it takes seconds to start."""
     made = Forge(tmp_path_factory.mktemp("children"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def newer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forge]:
+    """Starts what a next version of Palimpsest would be."""
+    made = Forge(tmp_path_factory.mktemp("newer"), NEWER)
     yield made
     made.close()
 

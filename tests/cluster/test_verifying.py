@@ -7,15 +7,18 @@ import json
 import signal
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import AsyncMock, Mock
 
 import pytest
+from aiokafka import TopicPartition
 from typer.testing import CliRunner
 
 from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.cli.main import app
+from palimpsest.contracts.errors import NewerError
 from palimpsest.contracts.events import AnyEvent, Decided, Refused, Settled
 from palimpsest.contracts.questions import QUESTION, SettleQuestion
 from palimpsest.streams.cluster.client.client import Client
@@ -240,6 +243,57 @@ def test_a_question_that_is_too_large_asks_about_fewer(share: int, left: list[st
         update={"candidate": large.candidate.model_copy(update={"text": long * 3})}
     )
     assert question_record("topic", alone) is None
+
+
+def take(record: bytes) -> tuple[list[Any], list[str]]:
+    """What a verifier makes of a record, and what it notes at the brokers."""
+    at = TopicPartition("verifications", 0)
+    found = SimpleNamespace(topic=at.topic, partition=at.partition, offset=7, value=record)
+    consumer = Mock(getmany=AsyncMock(return_value={at: [found]}))
+    member: Any = SimpleNamespace(
+        _consumer=consumer, _progress={}, unreadable=0, _commit=AsyncMock()
+    )
+    member._taken = partial(TopicQuestions._taken, member)
+    taken: list[Any] = asyncio.run(TopicQuestions.take(member, 3))
+    return taken, ["committed"] * member._commit.await_count
+
+
+def test_settings_of_a_newer_version_that_are_left_alone_do_not_stop_an_older_verifier() -> None:
+    """A record has no setting at its default that policies had not from the first."""
+    question = about("a", "b")
+    record = question_record("topic", question)
+    assert record is not None
+    assert not set(json.loads(record.value)["rules"]) & {"ask", "model", "share", "enabled"}
+    assert QUESTION.validate_json(record.value) == question
+    rules = question.rules.model_copy(update={"ask": "same"})
+    other = question_record("topic", question.model_copy(update={"rules": rules}))
+    assert other is not None
+    assert json.loads(other.value)["rules"]["ask"] == "same"
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"rules": {"foresight": 1}, "requires": "9.2"}, "needs Palimpsest 9.2 or newer"),
+        ({"question": "foresee", "requires": "9.2"}, "needs Palimpsest 9.2 or newer"),
+        ({"requires": "9.2"}, "needs Palimpsest 9.2 or newer"),
+        ({"question": "foresee"}, "was written by a newer version"),
+    ],
+)
+def test_a_question_of_a_newer_version_ends_a_verifier_and_stays(
+    more: dict[str, Any], told: str
+) -> None:
+    record = question_record("topic", about("a", "b"))
+    assert record is not None
+    question = json.loads(record.value)
+    question |= more | {"rules": question["rules"] | more.get("rules", {})}
+    with pytest.raises(NewerError, match=told) as refused:
+        take(json.dumps(question).encode())
+    assert "verifications/0/7" in str(refused.value)
+
+
+def test_a_question_that_is_damaged_is_passed_over() -> None:
+    assert take(b"{}") == ([], ["committed"])
 
 
 def test_no_more_questions_are_taken_than_there_is_room_for() -> None:

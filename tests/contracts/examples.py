@@ -28,7 +28,11 @@ _PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     JsonValue: _JSON,
     Any: _JSON,
 }
-_NAMED = {"request_id": st.uuids().map(str), "count": st.integers(1, 10**6)}
+_NAMED = {
+    "request_id": st.uuids().map(str),
+    "count": st.integers(1, 10**6),
+    "requires": st.none() | st.just("0.1"),
+}
 """What an annotation alone does not say."""
 _TIMES = st.datetimes(timezones=st.just(UTC))
 

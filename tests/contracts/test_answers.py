@@ -13,6 +13,7 @@ from palimpsest.contracts.answers import (
     Refused,
     SoFar,
     from_json,
+    merged,
     result,
     result_or_refusal,
 )
@@ -67,3 +68,9 @@ def test_what_was_done_is_the_result_and_anything_else_is_raised() -> None:
             read(misused)
         with pytest.raises(RuntimeError, match="ZeroDivisionError"):
             read(failed)
+
+
+def test_what_one_partition_did_does_not_hide_that_another_did_not_understand() -> None:
+    done, refused, misused, failed = (answer for answer, _ in ANSWERS)
+    assert merged([done, misused, refused]) == misused
+    assert merged([refused, failed, done]) == failed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from uuid import uuid4
 
 import pytest
@@ -12,7 +12,19 @@ from msgspec import structs
 from pydantic import ValidationError
 
 from palimpsest import Palimpsest, StoreError
-from palimpsest.contracts.policy import ADDED, CosineCheck, Judge, PairsDedupe, Policy, TokenCheck
+from palimpsest.contracts.errors import NewerError
+from palimpsest.contracts.events import PolicySet
+from palimpsest.contracts.policy import (
+    ADDED,
+    CosineCheck,
+    Judge,
+    PairsDedupe,
+    Policy,
+    Since,
+    TokenCheck,
+    recorded_policy,
+)
+from palimpsest.contracts.wire import decode, encode
 from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.core.record import policy_event
 from palimpsest.streams.log.log import Log
@@ -122,6 +134,50 @@ def test_a_policy_that_is_off_has_no_active_checks_and_compares_no_words() -> No
 def test_the_description_changes_no_hash_and_the_name_does() -> None:
     assert STANDARD.model_copy(update={"description": "another"}).hash == STANDARD.hash
     assert STANDARD.model_copy(update={"name": "another"}).hash != STANDARD.hash
+
+
+class Later(Policy):
+    """The policies of a next version, with a setting more."""
+
+    foresight: Annotated[int, ADDED, Since("9.2")] = 0
+    hindsight: Annotated[int, ADDED, Since("9.10")] = 0
+
+
+def later(**settings: int) -> PolicySet:
+    policy = Later.model_validate(STANDARD.model_dump() | settings)
+    return policy_event(policy, str(uuid4()), None, datetime(2026, 1, 1, tzinfo=UTC))
+
+
+def test_settings_of_a_newer_version_that_are_left_alone_change_nothing() -> None:
+    event = later()
+    assert event.requires is None
+    assert "foresight" in event.data.policy
+    assert recorded_policy(event.data) == STANDARD
+    assert recorded_policy(event.data).hash == event.data.hash
+
+
+def test_a_setting_of_a_check_may_be_unknown_at_its_default_and_no_check() -> None:
+    event = policy_event(STANDARD, str(uuid4()), None, datetime(2026, 1, 1, tzinfo=UTC))
+    *others, cosine = event.data.policy["checks"]
+    known = structs.replace(
+        event.data, policy=event.data.policy | {"checks": [*others, cosine | {"foresight": 0}]}
+    )
+    assert recorded_policy(known) == STANDARD
+    other = structs.replace(known, hash="another")
+    with pytest.raises(NewerError, match=r"\(checks\.\d\.cosine\.foresight\)"):
+        recorded_policy(other)
+    check = structs.replace(
+        known, policy=event.data.policy | {"checks": [*others, cosine, {"check": "foresight"}]}
+    )
+    with pytest.raises(NewerError, match=r"\(checks\.\d\): upgrade this one$"):
+        recorded_policy(check)
+
+
+def test_a_policy_says_which_version_knows_its_settings() -> None:
+    assert later(foresight=1).requires == "9.2"
+    assert later(foresight=1, hindsight=1).requires == "9.10"
+    with pytest.raises(NewerError, match=r"needs Palimpsest 9\.2 or newer"):
+        decode(encode(later(foresight=1)))
 
 
 def test_a_policy_of_a_newer_version_names_what_to_upgrade(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from pathlib import Path
 from typing import Any, get_args
 from uuid import UUID
 
@@ -10,9 +12,16 @@ import orjson
 import pytest
 from hypothesis import given
 
-from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.errors import NewerError, StoreError
 from palimpsest.contracts.events import AnyEvent, Retracted
-from palimpsest.contracts.wire import UPCASTERS, decode, decode_exported, encode, envelope_of
+from palimpsest.contracts.wire import (
+    UPCASTERS,
+    VERSION,
+    decode,
+    decode_exported,
+    encode,
+    envelope_of,
+)
 from tests.contracts.examples import events
 
 TYPE = re.compile(r"palimpsest\.[a-z_]+\.v\d+")
@@ -150,6 +159,56 @@ def test_only_damage_is_to_be_restored_and_an_unknown_event_wants_a_newer_versio
             decode(line(type="palimpsest.foreseen.v1"), position)
     with pytest.raises(StoreError, match=r"; restore log\.sqlite from a copy$"):
         decode(b"nonsense", 7)
+
+
+NEEDS = f"needs Palimpsest 9.2 or newer, and this is {VERSION}: upgrade this one"
+
+
+@pytest.mark.parametrize(
+    "newer",
+    [
+        line(type="palimpsest.foreseen.v1", requires="9.2"),
+        line(requires="9.2"),
+        line(requires="9.2", data={"candidate_id": 7}),
+        line(requires="9.2", mood="calm"),
+    ],
+)
+def test_an_event_that_needs_a_newer_version_names_it(newer: bytes) -> None:
+    kind = "palimpsest.foreseen.v1" if b"foreseen" in newer else "palimpsest.retracted.v1"
+    for position, what in ((None, "an event"), (7, "the event at position 7")):
+        with pytest.raises(NewerError) as refused:
+            decode(newer, position)
+        assert str(refused.value) == f"{what} ({kind}) {NEEDS}"
+    with pytest.raises(NewerError) as exported:
+        decode_exported(newer, 3)
+    assert str(exported.value) == f"the event of line 3 ({kind}) {NEEDS}"
+    with pytest.raises(NewerError):
+        envelope_of(newer)
+
+
+@pytest.mark.parametrize("version", ["0.1", "0.1.0", "0.0.9"])
+def test_an_event_that_needs_no_newer_version_is_read(version: str) -> None:
+    read = decode(line(requires=version))
+    assert read.requires == version
+    assert encode(read) == encode(decode(encode(read)))
+    assert envelope_of(line(requires=version)).id == envelope_of(line()).id
+
+
+@pytest.mark.parametrize("version", ["0.1.1", "0.10", "1", "0.2.0rc1", "soon", ""])
+def test_what_cannot_be_compared_is_newer(version: str) -> None:
+    with pytest.raises(NewerError):
+        decode(line(requires=version))
+
+
+def test_an_unknown_value_may_be_of_a_newer_version_or_damage() -> None:
+    unknown = line(data={"candidate_id": "c", "again": "perhaps"})
+    with pytest.raises(StoreError, match=r"upgrade this one; else restore log\.sqlite"):
+        decode(unknown, 7)
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    assert project["project"]["version"] == VERSION
 
 
 def test_what_is_absent_is_not_written() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aiokafka.errors import KafkaError
 
-from palimpsest.contracts.errors import StoreError, TransientError
+from palimpsest.contracts.errors import TransientError
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import NotPermittedError
@@ -36,6 +36,7 @@ from palimpsest.streams.cluster.worker.replica import (
     Standby,
     close_replica,
     discard,
+    is_damage,
 )
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.database import DiskFullError
@@ -225,7 +226,7 @@ class PartitionManager:
     async def _partition_failed(self, log: PartitionReplica, error: BaseException) -> None:
         if isinstance(error, DiskFullError):
             await self._wait_for_room()
-        elif isinstance(error, StoreError):
+        elif is_damage(error):
             await self._decider.run(discard, log.path)
         await self._failed(error)
 

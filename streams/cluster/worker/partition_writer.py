@@ -9,7 +9,7 @@ from datetime import datetime
 
 from aiokafka.errors import MessageSizeTooLargeError
 
-from palimpsest.contracts.answers import SoFar
+from palimpsest.contracts.answers import Misused, SoFar
 from palimpsest.contracts.commands import Access, Operation
 from palimpsest.contracts.errors import (
     InvalidInputError,
@@ -87,7 +87,7 @@ class PartitionWriter:
         effect: Effect = no_effect,
     ) -> None:
         recorded = log.last_policy()
-        wanted = policy if recorded is None else recorded_policy(recorded.data.policy)
+        wanted = policy if recorded is None else recorded_policy(recorded.data)
         self.log = log
         self._publish = publish
         self._decisions = decisions
@@ -132,8 +132,8 @@ class PartitionWriter:
             inputs = [read(record, SOURCE, self._topics.partitions) for record in new]
             return Opened(new, self.writer.open_window(inputs))
 
-    def close(self, opened: Opened) -> list[Outcome]:
-        """Decide, publish and fold; returns when the brokers have it.
+    def close(self, opened: Opened, answers: Sequence[Reply] = ()) -> list[Outcome]:
+        """Decide, publish and fold, `answers` too; returns when the brokers have it.
 
         Equal bytes are one `invalid` event, and as many letters as records: each has headers and a
         place of its own.
@@ -145,6 +145,7 @@ class PartitionWriter:
                 for record, outcome in zip(opened.records, outcomes, strict=True)
                 if outcome.result == "invalid"
             ]
+            self.writer.pending.answers += answers
             self.writer.pending.offsets += map(self._finished, opened.records[-1:])
             self.writer.commit()
         return outcomes
@@ -192,8 +193,11 @@ class PartitionWriter:
                 fail(self.writer, one, error)
 
     def _reject(self, record: Record, error: InvalidInputError) -> None:
+        """Keep what is no request as a dead letter, and answer whoever asked under a key."""
         row = RawRow(record.value, "memory.commands")
-        self.close(Opened([record], self.writer.open_window([Input(row, error)])))
+        opened = Opened([record], self.writer.open_window([Input(row, error)]))
+        key = (record.key or b"").decode(errors="replace")
+        self.close(opened, [Reply(key, Misused(error.detail))] if key else ())
 
     # -- commits -----------------------------------------------------------------------------------
 

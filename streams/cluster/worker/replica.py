@@ -15,7 +15,7 @@ from typing import TypeVar
 from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
-from palimpsest.contracts.errors import StoreError, TransientError
+from palimpsest.contracts.errors import NewerError, StoreError, TransientError
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.wire import Envelope, decode, envelope_of
 from palimpsest.streams.cluster.connection import Connection
@@ -181,9 +181,14 @@ def take_over(logs: dict[int, PartitionReplica], records: Records, identity: str
 def close_replica(log: PartitionReplica, because: BaseException | None) -> None:
     """Close a replica, and remove one that is damaged."""
     log.close()
-    intact = DecisionsDeletedError, DiskFullError
-    if isinstance(because, StoreError) and not isinstance(because, intact):
+    if is_damage(because):
         discard(log.path)
+
+
+def is_damage(error: BaseException | None) -> bool:
+    """Whether an error is about a replica that is to be filled anew."""
+    intact = DecisionsDeletedError, DiskFullError, NewerError
+    return isinstance(error, StoreError) and not isinstance(error, intact)
 
 
 def discard(replica: Path) -> None:

@@ -25,6 +25,7 @@ import faust  # noqa: E402 - the event loop has to be chosen before it is import
 import faust.transport.drivers.aiokafka as driver  # noqa: E402
 from faust import web  # noqa: E402
 
+from palimpsest.contracts.errors import NewerError  # noqa: E402
 from palimpsest.contracts.policy import Policy  # noqa: E402
 from palimpsest.streams.cluster.connection import Connection  # noqa: E402
 from palimpsest.streams.cluster.health import PAGES, TEXT, Page  # noqa: E402
@@ -85,8 +86,8 @@ class WorkerSettings:
 def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
     """Run as a worker until SIGTERM or Ctrl-C; ends the process, with 0 only if stopped.
 
-    `log_level` None leaves logging as the process has set it up. Raises DecisionsDeletedError
-    instead, because a restart does not help.
+    `log_level` None leaves logging as the process has set it up. Raises DecisionsDeletedError or
+    NewerError instead, because a restart does not help.
     """
     app = build_app(settings)
     process = _Process(
@@ -105,7 +106,7 @@ def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
         pass  # Faust raises again what it crashed of, and that may be a wait that was cancelled
     except KafkaError:
         pass  # in the log: brokers, or another writer of a partition, and no bug of ours
-    if isinstance(app.crash_reason, DecisionsDeletedError):
+    if isinstance(app.crash_reason, DecisionsDeletedError | NewerError):
         raise app.crash_reason
     raise SystemExit(0 if app.was_asked_to_stop else status)
 

@@ -88,7 +88,7 @@ def as_found(executor: Executor, first: Recorded) -> DryRun:
     """
     before = first.position - 1
     recorded = executor.log.last_policy(before)
-    policy = recorded_policy(recorded.data.policy) if recorded else executor.policy
+    policy = recorded_policy(recorded.data) if recorded else executor.policy
     return DryRun(executor.log, policy, lambda: first.event.time, before)
 
 

@@ -12,7 +12,7 @@ import pytest
 from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 
 from palimpsest.contracts.answers import Done
-from palimpsest.contracts.events import AnyEvent, Retracted
+from palimpsest.contracts.events import AnyEvent, Invalid, Retracted
 from palimpsest.contracts.requests import (
     AnyRequest,
     CheckRequest,
@@ -23,6 +23,7 @@ from palimpsest.contracts.requests import (
     Selection,
     SeparateRequest,
 )
+from palimpsest.contracts.wire import VERSION
 from palimpsest.streams.cluster import records
 from palimpsest.streams.cluster.records import SO_FAR, Outgoing, Record, answer_record
 from palimpsest.streams.cluster.topics import Topics
@@ -113,6 +114,31 @@ def partition(tmp_path: Path) -> Iterator[Partition]:
 
 def retract(**more: Any) -> RetractRequest:
     return RetractRequest(request_id=str(uuid4()), selection=Selection(source="made-up"), **more)
+
+
+@pytest.mark.parametrize(
+    ("more", "names"), [({"request": "foresee"}, "its kind"), ({"mood": "calm"}, "retract.mood")]
+)
+def test_a_request_of_a_newer_version_is_a_dead_letter_and_answered(
+    partition: Partition, more: dict[str, str], names: str
+) -> None:
+    """It is not left to wait for an answer; sent again after an upgrade, it is carried out."""
+    request = retract()
+    body = orjson.dumps(orjson.loads(request.model_dump_json(exclude_none=True)) | more)
+    key = request.request_id.encode()
+    partition.writer.carry_out(Record("memory.commands", 0, 0, body, key))
+    [invalid], others, done = partition.taken[-1]
+    assert isinstance(invalid, Invalid)
+    [letter, answer] = others
+    assert (letter.topic, letter.value) == ("memory.dead-letters", body)
+    assert (answer.topic, answer.key) == ("memory.answers", key)
+    assert orjson.loads(answer.value) == {
+        "usage": f"no request that Palimpsest {VERSION} knows ({names}): if a newer version sent"
+        " it, upgrade the process that decides"
+    }
+    assert [one.offset for one in done] == [0]
+    partition.writer.carry_out(Record("memory.commands", 0, 1, body))
+    assert [one.topic for one in partition.taken[-1][1]] == ["memory.dead-letters"]
 
 
 def test_a_request_that_meets_a_bug_fails_and_the_next_is_carried_out(

@@ -1,1 +1,1 @@
-"""Every figure of the README, measured side by side in one run (`make bench`)."""
+"""Every figure of docs/figures.md, measured side by side in one run (`make bench`)."""

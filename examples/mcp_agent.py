@@ -1,6 +1,6 @@
 """An agent whose memory is Palimpsest over MCP: it remembers, changes its mind, and forgets.
 
-Needs `pip install 'palimpsest-memory[serve,judge]'`, ANTHROPIC_API_KEY, and in AGENT_MODEL the name
+Needs `pip install '.[serve,judge]'`, ANTHROPIC_API_KEY, and in AGENT_MODEL the name
 of a model. What the user says are the arguments, or lines of standard input.
 """
 

@@ -29,6 +29,13 @@ FAMILIES: Mapping[str, tuple[Decision, ...]] = {
 FAMILY_OF: Mapping[str, str] = {one: name for name, kinds in FAMILIES.items() for one in kinds}
 
 
+def happened(decision: str) -> str:
+    """What a decision did, with its wire word unless they are the same: `joined (auto_reject)`."""
+    family = FAMILY_OF.get(decision, decision)
+    word = {"asked": "waiting"}.get(family, family)
+    return decision if decision in (word, "stored") else f"{word} ({decision})"
+
+
 def by_family(decisions: Mapping[str, int]) -> dict[str, int]:
     """How many decisions of each family that has any, in the families' order."""
     found = Counter[str]()

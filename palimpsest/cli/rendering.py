@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from palimpsest.charts.kinds import happened
 from palimpsest.process.output import WIDE, dollars, plain, visible
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def summary_table(summary: Mapping[str, Any]) -> RenderableType:
     also = ("known", "heard", "invalid", "published")
     counts = [
         ("rows", summary["rows"]),
-        *((f"  {kind}", count) for kind, count in sorted(summary["decisions"].items())),
+        *((f"  {happened(kind)}", count) for kind, count in sorted(summary["decisions"].items())),
         *((f"  {_ALSO[name]}", summary[name]) for name in also if summary[name]),
     ]
     invalid = summary["invalid_rows"]
@@ -202,7 +203,7 @@ def status_table(status: Mapping[str, Any]) -> RenderableType:
         for name in status
         if name not in shown_apart and (status[name] or name not in rare)
     ]
-    kinds = [(f"  {kind}", count) for kind, count in status["decisions"].items()]
+    kinds = [(f"  {happened(kind)}", count) for kind, count in status["decisions"].items()]
     policy = status["policy"]
     lag = ", ".join(f"{name} {events} behind" for name, events in status["lag"].items())
     if status["behind"] is not None:
@@ -277,7 +278,12 @@ def found_memory(memory: Found) -> RenderableType:
     """Today's memory of an id: its face, and each wording with where it came from."""
     tree = Tree(Group(shown(memory["face"], "bold"), shown(_about(memory), "dim")))
     for one in memory["members"]:
-        origin = [one["decision"], f"from {one['source']}", one["session_id"], one["occurred_at"]]
+        origin = [
+            happened(one["decision"]),
+            f"from {one['source']}",
+            one["session_id"],
+            one["occurred_at"],
+        ]
         about = "  ".join(str(part) for part in origin if part)
         former = Text.assemble(shown(about, "cyan"), shown(_former(one), "yellow"))
         tree.add(
@@ -324,7 +330,7 @@ def decision_lines(row: Mapping[str, Any]) -> RenderableType:
     similarity = row.get("similarity")
     score = "" if similarity is None else f"  {similarity:.4f}"
     head = Text.assemble(
-        shown(row["decision"], "bold"),
+        shown(happened(row["decision"]), "bold"),
         shown(f"{score}  {row.get('decided_at')}  at position {row.get('position')}"),
         shown("  taken back" if row.get("standing") is False else "", "yellow"),
     )
@@ -421,7 +427,7 @@ def _way_back(answer: Mapping[str, Any]) -> list[Text]:
 def _selected_one(one: Mapping[str, Any]) -> RenderableType:
     """A join with its two texts, or a candidate with its own."""
     score = "" if one.get("similarity") is None else f"  {one['similarity']:.4f}"
-    about = f"  {one['owner_id']}  {one['decision']}{score}  from {one['source']}"
+    about = f"  {one['owner_id']}  {happened(one['decision'])}{score}  from {one['source']}"
     texts = [one["text"]] if "text" in one else [one["older_text"], one["newer_text"]]
     name = one.get("decision_id") or one["candidate_id"]
     return Group(shown(f"{about}  {name}", "dim"), *(shown(f"    {text}") for text in texts))
@@ -505,7 +511,7 @@ def _label(member: Member) -> RenderableType:
 def _reason(member: Member) -> str:
     similarity, covered = member.get("similarity"), member.get("covered")
     parts = [
-        str(member["decision"]),
+        happened(member["decision"]),
         *([] if similarity is None else [f"similarity {similarity:.4f}"]),
         *([] if covered is None else [f"covered {covered:.4f}"]),
         *([f"by the check {member['check']}"] if member.get("check") else []),
@@ -631,11 +637,11 @@ def checked(answer: Mapping[str, Any]) -> RenderableType:
 def _foreseen(answer: Mapping[str, Any]) -> str:
     match answer["result"]:
         case "known":
-            return f"known: {answer['decision']}"
+            return f"known: {happened(answer['decision'])}"
         case "invalid":
             return f"invalid: {answer['reason']}: {answer['detail']}"
         case _:
-            return str(answer["decision"])
+            return happened(answer["decision"])
 
 
 def _floors(evidence: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -57,7 +57,7 @@ SUMMARY: dict[str, Any] = {
 def test_a_summary_counts_what_there_is() -> None:
     assert lines(rendering.summary_table(SUMMARY)) == [
         "3,000 rows",
-        "1 hash_exact",
+        "1 repeated (hash_exact)",
         "2,000 stored",
         "4 known already",
         "5 sessions and accesses recorded",
@@ -178,7 +178,7 @@ def test_a_status_has_all_its_counts() -> None:
         "1,000 candidates",
         "1,000 decisions",
         "600 stored",
-        "400 hash_exact",
+        "400 repeated (hash_exact)",
         "1 waiting for the judge; 2 verdicts, 3 calls, $0.5000",
         "log at position 12; lancedb 0 behind, duckdb 7 behind",
         "policy standard abc",

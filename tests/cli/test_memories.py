@@ -40,7 +40,7 @@ def test_an_id_is_found_where_its_memory_is_today(palimpsest: CommandLine, row: 
     assert palimpsest.json("get", joined[:12])["memory_id"] == a
     drawn = palimpsest("get", b).out
     assert f"moved from {b}" in drawn
-    assert "manual_join  from rows.jsonl" in drawn
+    assert "joined (manual_join)  from rows.jsonl" in drawn
     assert "former" in drawn
     told = palimpsest.json("history", b)
     assert [one["event"] for one in told["events"]] == ["decided", "decided", "joined"]

@@ -21,6 +21,7 @@ from palimpsest.charts.charts import (
     histogram,
     stacked,
 )
+from palimpsest.charts.kinds import FAMILY_OF, happened
 
 KINDS = ("apart", "joined", "waits")
 BASE = TOP + PLOT_HEIGHT
@@ -113,3 +114,12 @@ def test_whatever_the_amounts_every_part_is_inside(amounts: list[list[float]]) -
         assert bar.y + bar.height <= BASE + 0.02
     assert all(0 <= row.y <= HEIGHT for row in chart.rows)
     assert len(chart.rows) <= 6
+
+
+def test_a_decision_is_named_by_what_it_did() -> None:
+    named = {decision: happened(decision) for decision in FAMILY_OF}
+    assert named["auto_reject"] == "joined (auto_reject)"
+    assert named["pending"] == "waiting (pending)"
+    assert [named[word] for word in ("stored", "invalid")] == ["stored", "invalid"]
+    assert all(decision in word for decision, word in named.items())
+    assert happened("reversed") == "reversed"

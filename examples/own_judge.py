@@ -13,9 +13,8 @@ from operator import itemgetter
 from typing import Any
 from uuid import uuid4
 
-from palimpsest import Palimpsest
-from palimpsest.contracts.evidence import Answer, Verdict
-from palimpsest.contracts.requests import SettleRequest
+from palimpsest import Palimpsest, SettleRequest, Verdict
+from palimpsest.contracts.evidence import Answer
 
 TEXTS = (
     "Ada owns 2 cats.",

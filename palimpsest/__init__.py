@@ -21,28 +21,46 @@ from palimpsest.contracts.errors import (
 if TYPE_CHECKING:
     from palimpsest.api.asynchronous import AsyncPalimpsest
     from palimpsest.api.store import Palimpsest
+    from palimpsest.contracts.candidate import Candidate
+    from palimpsest.contracts.evidence import Verdict
+    from palimpsest.contracts.policy import Policy
+    from palimpsest.contracts.requests import JoinSelection, Selection, SettleRequest
 
 __all__ = [
     "AsyncPalimpsest",
+    "Candidate",
     "InvalidInputError",
+    "JoinSelection",
     "ModelError",
     "Palimpsest",
     "PalimpsestError",
+    "Policy",
     "RefusedError",
+    "Selection",
+    "SettleRequest",
     "StoreError",
     "TransientError",
     "UsageError",
+    "Verdict",
 ]
+
+_IMPORTED_LATER = {
+    "AsyncPalimpsest": "api.asynchronous",
+    "Candidate": "contracts.candidate",
+    "JoinSelection": "contracts.requests",
+    "Palimpsest": "api.store",
+    "Policy": "contracts.policy",
+    "Selection": "contracts.requests",
+    "SettleRequest": "contracts.requests",
+    "Verdict": "contracts.evidence",
+}
+"""Imported when they are first asked for: `palimpsest --help` needs none of them."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import the store when it is first asked for: `palimpsest --help` needs none of it."""
-    if name == "AsyncPalimpsest":
-        from palimpsest.api.asynchronous import AsyncPalimpsest
+    """Import what users construct when it is first asked for."""
+    from importlib import import_module
 
-        return AsyncPalimpsest
-    if name == "Palimpsest":
-        from palimpsest.api.store import Palimpsest
-
-        return Palimpsest
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _IMPORTED_LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_IMPORTED_LATER[name]}"), name)

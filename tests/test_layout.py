@@ -174,17 +174,16 @@ def reached_by_core(modules: Tree) -> set[str]:
         name = waiting.pop()
         if name in modules and name not in reached:
             reached.add(name)
-            imports = at_once(modules[name]) if name == PACKAGE else imported(modules[name])
-            waiting += [prefix for found in imports for prefix in prefixes(found)]
+            waiting += [prefix for found in imports_of(name, modules) for prefix in prefixes(found)]
             waiting += prefixes(name)
     return reached
 
 
-def at_once(package: ast.Module) -> Iterator[str]:
-    """What the package imports when it is imported itself: the rest waits until it is asked for."""
-    for node in package.body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield from imported(ast.Module([node], []))
+def imports_of(module: str, modules: Tree) -> Iterator[str]:
+    """What a module imports; of the package only what it imports when it is imported itself."""
+    tree = modules[module]
+    nodes = tree.body if module == PACKAGE else ast.walk(tree)
+    return names_in(nodes)
 
 
 def prefixes(name: str) -> list[str]:
@@ -197,12 +196,12 @@ def impurities(modules: Tree) -> list[str]:
     return [
         f"{module}: {what}"
         for module in sorted(reached_by_core(modules))
-        for what in (*impure_imports(modules[module]), *impure_uses(modules[module]))
+        for what in (*impure_imports(imports_of(module, modules)), *impure_uses(modules[module]))
     ]
 
 
-def impure_imports(tree: ast.Module) -> Iterator[str]:
-    for name in imported(tree):
+def impure_imports(imports: Iterable[str]) -> Iterator[str]:
+    for name in imports:
         foreign = name.split(".")[0] not in PURE_MODULES and not within(name, (PACKAGE,))
         if foreign or within(name, tuple(IMPURE_NAMES)):
             yield f"import {name}"
@@ -303,6 +302,13 @@ def test_importing_the_package_imports_none_of_its_layers_but_the_errors() -> No
     command = [sys.executable, "-c", code]
     ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert ran.stdout.split() == ["palimpsest.contracts", "palimpsest.contracts.errors"]
+
+
+def test_what_users_construct_is_imported_from_the_package() -> None:
+    code = "from palimpsest import *; print(Palimpsest.__name__, Selection.__name__)"
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert ran.stdout.split() == ["Palimpsest", "Selection"]
 
 
 def write_tree(root: Path, files: dict[str, str]) -> Tree:

@@ -2,7 +2,8 @@
 
 `python -m infra.mutants [--count 60] [--seed N] [--folders streams/core …] [pytest's arguments]`.
 The seed is printed, and chooses the same breaks of the same code again. Each break is tried in a
-copy of the repository, with pytest's first failure; a survivor costs the time of a whole run.
+copy of the repository, up to the first test that fails with it and passes without. The nearest
+tests try all breaks first, then the laws, then the rest; a survivor costs the time of a whole run.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = (
@@ -40,8 +44,13 @@ OPERATORS: dict[type[ast.AST], str] = {
     ast.In: "not in",
     ast.NotIn: "in",
 }
+LAWFUL = frozenset({"conformance", "core", "laws"})
+"""Folders of tests that notice most breaks, wherever they are."""
+NEAR, OF_LAWS, FAR = range(3)
 COPIED = shutil.ignore_patterns(".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__")
-TIMEOUT_SECONDS = 1800
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "4", "--dist", "load"]
+UNNOTICED = {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
+TIMEOUT_SECONDS = 7200
 
 
 @dataclass(frozen=True)
@@ -90,27 +99,60 @@ def mutants(file: Path) -> Iterator[Mutant]:
                 yield mutant(node, "pass")
 
 
-def is_noticed(mutant: Mutant, copy: Path, arguments: list[str]) -> bool:
-    """Whether a test fails in a copy of the repository that has the break."""
+@cache
+def imported(test: Path) -> frozenset[str]:
+    """The modules that a file imports, and whatever it imports from them, by dotted name."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(test.read_bytes())):
+        match node:
+            case ast.Import():
+                names |= {alias.name for alias in node.names}
+            case ast.ImportFrom(module=str(module)):
+                names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+            case _:
+                pass
+    return frozenset(names)
+
+
+def distance(test: Path, file: Path) -> tuple[int, bool, int]:
+    """How far a file of tests is from a broken file: the group it runs in, then its place there."""
+    alike = test.parent.name == file.parent.name
+    module = ".".join(("palimpsest", *file.relative_to(ROOT).with_suffix("").parts))
+    named = module.removesuffix(".__init__") in imported(test)
+    group = NEAR if alike or named else OF_LAWS if test.parent.name in LAWFUL else FAR
+    return group, not (alike and named), -len(test.parts)  # tests of units are in deeper folders
+
+
+def is_noticed(mutant: Mutant, copy: Path, tests: Sequence[Path], arguments: list[str]) -> bool:
+    """Whether one of these tests fails in a copy that has the break, and passes without."""
+    if not tests:
+        return False
     place = copy / mutant.file.relative_to(ROOT)
     source = place.read_bytes()
     place.write_bytes(source[: mutant.start] + mutant.code.encode() + source[mutant.end :])
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "4", "--dist", "worksteal"]
-    environment = os.environ | {"PYTHONPATH": str(copy)}
+    files = [str(test.relative_to(ROOT)) for test in tests]
     try:
-        ended = subprocess.run(
-            [*command, *arguments],
-            cwd=copy,
-            env=environment,
-            capture_output=True,
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-        )
+        if run_tests(copy, [*files, *arguments]) in UNNOTICED:
+            return False
     except subprocess.TimeoutExpired:
         return True  # it hangs: nobody would miss that
     finally:
         place.write_bytes(source)
-    return ended.returncode != 0
+    failed_alone = ["--last-failed", "--last-failed-no-failures", "none"]
+    return run_tests(copy, [*files, *arguments, *failed_alone]) != pytest.ExitCode.TESTS_FAILED
+
+
+def run_tests(copy: Path, arguments: list[str]) -> int:
+    """Run tests of the copy up to the first failure, and return pytest's exit status."""
+    ended = subprocess.run(
+        [*PYTEST, *arguments],
+        cwd=copy,
+        env=os.environ | {"PYTHONPATH": str(copy)},
+        capture_output=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    return ended.returncode
 
 
 def main() -> int:
@@ -124,16 +166,23 @@ def main() -> int:
     files = sorted(file for folder in given.folders for file in (ROOT / folder).rglob("*.py"))
     every = [mutant for file in files for mutant in mutants(file)]
     chosen = random.Random(given.seed).sample(every, given.count)
-    survivors = 0
+    tests = sorted((ROOT / "tests").rglob("test_*.py"))
+    left = dict(enumerate(chosen, 1))
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(shutil.copytree(ROOT, Path(folder) / "copy", symlinks=True, ignore=COPIED))
-        for number, mutant in enumerate(chosen, 1):
-            noticed = is_noticed(mutant, copy, arguments)
-            survivors += not noticed
-            verdict = "noticed " if noticed else "SURVIVED"
-            print(f"{number:>3} {verdict} {mutant.describe(mutant.file.read_bytes())}", flush=True)
-    print(f"{given.count - survivors} of {given.count} breaks were noticed, of {len(every):,}")
-    return int(survivors > 0.03 * given.count)
+        for group in (NEAR, OF_LAWS, FAR):
+            for number, mutant in [*left.items()]:
+                ranked = sorted((distance(test, mutant.file), test) for test in tests)
+                those = [test for (its_group, *_), test in ranked if its_group == group]
+                noticed = is_noticed(mutant, copy, those, arguments)
+                if noticed:
+                    del left[number]
+                if noticed or group == FAR:
+                    verdict = "noticed " if noticed else "SURVIVED"
+                    description = mutant.describe(mutant.file.read_bytes())
+                    print(f"{number:>3} {verdict} {description}", flush=True)
+    print(f"{given.count - len(left)} of {given.count} breaks were noticed, of {len(every):,}")
+    return int(len(left) > 0.03 * given.count)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ test: .venv/installed ## Run the tests on JOBS processes (4, as many only wait),
 		$(if $(MEMORY),-o tmp_path_retention_policy=failed) $(ARGS)
 
 test-crash: .venv/installed ## Kill running processes 100 times at random moments; nothing may be lost or doubled.
-	PALIMPSEST_KILLS=100 $(BIN)/python -m pytest -m crash --timeout 3600 $(ARGS)
+	PALIMPSEST_KILLS=$${PALIMPSEST_KILLS:-100} $(BIN)/python -m pytest -m crash --timeout 3600 $(ARGS)
 
 test-cluster-chaos: .venv/installed ## Kill a real cluster's processes 100 times under load (prints lost, doubled, reordered), and stop it for minutes.
 	PALIMPSEST_KILLS=$${PALIMPSEST_KILLS:-100} PALIMPSEST_REQUIRE_CLUSTER=1 $(BIN)/python -m pytest -s -m 'chaos or outage' --timeout 3600 $(ARGS)
@@ -71,7 +71,8 @@ test-mem0: .venv/installed .venv-mem0/installed ## Test the server with mem0's o
 	$(BIN)/python -m pytest -m mem0 tests/mem0 $(ARGS)
 
 test-mutants: .venv/installed ## Break the code in 60 drawn places and count the breaks that tests notice (hours); ARGS="--seed 1 --count 6" for a part.
-	$(BIN)/python -m infra.mutants $(ARGS)
+	$(if $(MEMORY),PYTEST_DEBUG_TEMPROOT=$(MEMORY)) $(BIN)/python -m infra.mutants \
+		$(if $(MEMORY),-o tmp_path_retention_policy=failed) $(ARGS)
 
 check: .venv/installed ## Check format, lint and types.
 	$(BIN)/ruff format --check .

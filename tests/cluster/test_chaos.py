@@ -24,6 +24,8 @@ from tests.streams.write.runtime import inputs
 
 KILLS = int(os.environ.get("PALIMPSEST_KILLS", "5"))
 SEED = int(os.environ.get("PALIMPSEST_SEED") or int.from_bytes(os.urandom(4), "big"))
+PAUSE = 0.0006 * max(KILLS, 100)
+"""Seconds between what the load sends, so that it has rows until the last kill."""
 BEYOND_SESSION = 4.5
 BEYOND_ALL = 75.0
 """Longer than a transaction may take (60 s), and an answer (40 s), and a rebalance."""
@@ -37,7 +39,7 @@ def test_killed_at_random_moments_under_load(cluster: Cluster) -> None:
     names = ["one", "two", "three"]
     workers = {name: cluster.worker(name, taken=16) for name in names}
     projector = cluster.projector()
-    with Load(cluster.connection, cluster.topics):
+    with Load(cluster.connection, cluster.topics, pause=PAUSE):
         eventually(lambda: any(map(is_ready, workers.values())), "a worker is ready")
         for _ in range(KILLS):
             time.sleep(chance.choice((0.2, 1.0, 2.5)) * chance.random())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import os
 import random
@@ -71,7 +72,7 @@ class Load:
 
     def run(self, number: int) -> None:
         """Be one client, until it is told to stop."""
-        for count in range(10_000):
+        for count in itertools.count():
             if self._stop.is_set():
                 return
             self._write(f"c{number}-{count}", number)

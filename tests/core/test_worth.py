@@ -42,6 +42,7 @@ def test_it_fades_to_the_floor_and_never_rises_to_it() -> None:
 def test_five_percent_a_month_are_a_rate_per_thirty_days() -> None:
     monthly = Decay(field="importance", rate=0.05, days=30, since="creation")
     assert decayed(0.8, monthly, 60 * DAY) == round(0.8 * 0.95**2, 4)
+    assert decayed(0.123456, monthly, 0 * DAY) == 0.123456
 
 
 def test_the_most_confident_living_member_counts() -> None:

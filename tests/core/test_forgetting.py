@@ -14,6 +14,7 @@ from palimpsest.streams.core.version import versions_of
 from tests.core.spec import (
     ASK,
     KEEP,
+    ZONES,
     History,
     Step,
     forget,
@@ -113,6 +114,13 @@ def test_of_two_forgotten_as_near_a_rewording_waits_for_the_earlier(names: tuple
     gone = (say("x", "Tea"), say("y", "Chai"), forget("x", "y", again="ask"))
     history = given(*gone, say("again", "Mate", rewords=dict.fromkeys(names, KEEP)))
     assert waits_for(history) == ["x", "y"]
+
+
+def test_texts_too_short_for_the_cosine_check_reword_nothing() -> None:
+    long_only = policy(ZONES.model_copy(update={"min_characters": 4}))
+    history = given(say("a", "Chai"), forget("a", again="ask"), policy=long_only)
+    history.when(say("b", "Tea", rewords={"a": KEEP})).then("b stored")
+    history.when(say("c", "Mate", rewords={"a": KEEP})).then("c pending")
 
 
 def test_a_forgotten_text_is_compared_again_once_it_has_its_vector() -> None:

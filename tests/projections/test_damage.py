@@ -17,7 +17,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from palimpsest.projections.base.files import CHUNK, checksum
-from palimpsest.projections.duckdb.segments import MANIFEST, Segment, _described, listed
+from palimpsest.projections.duckdb.segments import (
+    BUILDING,
+    MANIFEST,
+    Segment,
+    SegmentWriter,
+    _described,
+    listed,
+)
 from palimpsest.projections.lancedb.files import STATE
 from palimpsest.projections.lancedb.store import LanceStore
 from palimpsest.projections.projector import Projector
@@ -261,6 +268,15 @@ def test_verify_changes_nothing(store: Store) -> None:
     before = {p: p.stat().st_mtime_ns for p in store.folder.rglob("*") if p.is_file()}
     assert verify(store.log, store.folder)["differences"] == 0
     assert {p: p.stat().st_mtime_ns for p in store.folder.rglob("*") if p.is_file()} == before
+
+
+def test_what_a_killed_process_was_building_takes_no_room_after_the_next_start(
+    store: Store,
+) -> None:
+    killed = SegmentWriter(store.folder, 5)
+    Projector(store.folder, store.log).start()
+    assert not (store.folder / BUILDING).exists()
+    killed.close()
 
 
 def test_a_half_commit_to_lancedb_is_undone(store: Store) -> None:

@@ -116,8 +116,9 @@ def imported(test: Path) -> frozenset[str]:
 
 def distance(test: Path, file: Path) -> tuple[int, bool, int]:
     """How far a file of tests is from a broken file: the group it runs in, then its place there."""
-    alike = test.parent.name == file.parent.name
-    module = ".".join(("palimpsest", *file.relative_to(ROOT).with_suffix("").parts))
+    place = file.relative_to(ROOT).with_suffix("").parts
+    alike = test.parent.name in place
+    module = ".".join(("palimpsest", *place))
     named = module.removesuffix(".__init__") in imported(test)
     group = NEAR if alike or named else OF_LAWS if test.parent.name in LAWFUL else FAR
     return group, not (alike and named), -len(test.parts)  # tests of units are in deeper folders

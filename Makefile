@@ -28,7 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo cluster-demo test test-crash test-cluster-chaos test-campaign test-engines test-mem0 test-mutants check format \
+.PHONY: help install demo cluster-demo test test-all test-crash test-cluster-chaos test-campaign test-engines test-mem0 test-mutants check format \
 	test-pythons test-wheel bench bench-quality schemas constraints clean
 
 help: ## Print this list.
@@ -43,9 +43,15 @@ demo: .venv/installed ## Deduplicate a real stream of memories, un-merge one joi
 cluster-demo: .venv/installed ## The same stream through Kafka, a worker killed half-way; needs Java 17 and, once, Maven.
 	@$(BIN)/python -m examples.cluster_demo
 
-test: .venv/installed ## Run the tests on JOBS processes (4, as many only wait), without engines, outages and campaigns.
-	$(if $(MEMORY),PYTEST_DEBUG_TEMPROOT=$(MEMORY)) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
-		$(if $(MEMORY),-o tmp_path_retention_policy=failed) $(ARGS)
+# What each run of all tests has: as many processes as most of them wait, and the files in memory.
+PYTEST := $(if $(MEMORY),PYTEST_DEBUG_TEMPROOT=$(MEMORY)) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
+	$(if $(MEMORY),-o tmp_path_retention_policy=failed)
+
+test: .venv/installed ## Run the tests on JOBS processes (4, as many only wait), without engines, outages, random kills and campaigns.
+	$(PYTEST) $(ARGS)
+
+test-all: .venv/installed ## Run what CI runs: these tests, a few random kills, the designs and the demo on a cluster.
+	$(PYTEST) -m 'not engines and not mem0 and not campaign and not outage' $(ARGS)
 
 test-crash: .venv/installed ## Kill running processes 100 times at random moments; nothing may be lost or doubled.
 	PALIMPSEST_KILLS=$${PALIMPSEST_KILLS:-100} $(BIN)/python -m pytest -m crash --timeout 3600 $(ARGS)
@@ -58,7 +64,7 @@ test-campaign: .venv/installed ## Search for random counterexamples to the laws 
 		HYPOTHESIS_PROFILE=campaign $(BIN)/python -m pytest -n auto --dist worksteal \
 			-m 'hypothesis and not engines and not mem0' --timeout 3600 $(ARGS) || exit 1; done
 
-test-pythons: .venv/installed ## Run the tests without a cluster on each other supported Python that is installed; ARGS go to pytest.
+test-pythons: .venv/installed ## Run the tests without a cluster on the newest supported Python that is installed, and a part on each other; ARGS go to pytest.
 	$(BIN)/python -m infra.pythons -n $(JOBS) --dist worksteal $(ARGS)
 
 test-wheel: .venv/installed ## Build sdist and wheel and test them in bare environments: the base, and each extra alone.

@@ -64,8 +64,7 @@ def following(cluster: Cluster) -> Installation:
     return Installation(made, options, cluster.children[0])
 
 
-@pytest.fixture(params=RUNTIMES)
-def installation(
+def installed(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Installation]:
     """A store that decides itself, and one that follows a cluster."""
@@ -76,6 +75,9 @@ def installation(
         made = following(request.getfixturevalue("followed"))
     with made.store:
         yield made
+
+
+installation = pytest.fixture(installed, params=RUNTIMES, name="installation")
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ BEYOND_ALL = 75.0
 """Longer than a transaction may take (60 s), and an answer (40 s), and a rebalance."""
 
 
+@pytest.mark.long
 @pytest.mark.chaos
 @pytest.mark.timeout(3600)
 def test_killed_at_random_moments_under_load(cluster: Cluster) -> None:

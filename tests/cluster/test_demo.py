@@ -17,6 +17,7 @@ ROWS = 193
 """Of the demo's stream: with the plain cases before it two hundred."""
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_the_cluster_demo_equals_the_embedded_run(startable: None, tmp_path: Path) -> None:
     ran = subprocess.run(

@@ -1,4 +1,7 @@
-"""The published designs as suites: each test is a rule of the document, on both runtimes."""
+"""The published designs as suites: each test is a rule of the document, on both runtimes.
+
+On a cluster they are long: that both runtimes decide the same, tests/conformance shows.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,21 @@ from typing import TypeAlias
 
 import pytest
 
-from tests.batches.conftest import ada, asking, installation, opened, server
+from tests.batches.conftest import ada, asking, installed, opened, server
 from tests.cluster.runtime import ClusterRuntime
 from tests.conformance.embedded import EmbeddedRuntime
 from tests.conformance.runtime import Runtime
 from tests.designs.owners import Owner
 
-__all__ = ["ada", "asking", "installation", "opened", "server"]
+__all__ = ["ada", "asking", "opened", "server"]
 
 Request: TypeAlias = pytest.FixtureRequest
 
 
 Logged = Callable[[str], list[str]]
 LINE = re.compile(r"^\S+ \S+ (\w+) palimpsest\.streams\.\S+: (DEDUP_.*)$", re.MULTILINE)
-RUNTIMES = ("embedded", "cluster")
+RUNTIMES = ("embedded", pytest.param("cluster", marks=pytest.mark.long))
+installation = pytest.fixture(installed, params=RUNTIMES, name="installation")
 
 
 def running(request: Request, folder: Path, history: Sequence[bytes] = ()) -> Runtime:

@@ -54,6 +54,7 @@ def projector(cluster: Cluster, tmp_path: Path) -> Iterator[subprocess.Popen[byt
             child.wait()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DESIGNS)
 def test_a_whole_life(name: str, cluster: Cluster, projector: subprocess.Popen[bytes]) -> None:
     [session] = blocks(f"docs/designs/{name}.md", "console")

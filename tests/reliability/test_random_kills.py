@@ -29,6 +29,7 @@ def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("rows") / "rows.jsonl", rows(120, owners=4, seed=11))
 
 
+@pytest.mark.long
 @pytest.mark.crash
 @pytest.mark.timeout(3600)
 def test_killed_at_random_moments_nothing_is_lost_or_doubled(

@@ -100,6 +100,7 @@ class Load:
             time.sleep(0.01)
 
 
+@pytest.mark.long
 @pytest.mark.crash
 @pytest.mark.timeout(3600)
 def test_killed_at_random_moments_every_acknowledged_write_is_there_once(

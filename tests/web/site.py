@@ -157,7 +157,8 @@ def submit_pairs(store: Palimpsest, count: int, owner: str = "ada", first: int =
 def complaints(page: Page) -> list[str]:
     """What axe-core finds on a page, rule by rule, with the elements."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("() => axe.run(document)")
+    # Elements that pass are not described: to describe them took a seventh of the time.
+    found = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
     return [
         f"{one['id']}: {node['html'][:120]} ({node['failureSummary']})"
         for one in found["violations"]

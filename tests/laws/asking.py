@@ -1,39 +1,57 @@
 """Generated histories of requests, as people and processes make them of a writer.
 
 Several owners and scopes, requests of every kind and rank, bulk requests, policies that change,
-clocks that jump back, ids that are used again, processes that start anew, and logs that are
-exported and imported. Some requests are delivered again, and some ids name something else.
+clocks that jump back, ids that are used again, rows submitted under a key, processes that start
+anew or die at a commit, and logs that are exported and imported; embedded by two doors, and in a
+cluster's partition. Some requests are delivered again, by any door and actor or together with
+others, some come as a dry run first, and some ids name something else.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from unittest.mock import patch
 from uuid import UUID
 
 import orjson
 
 from palimpsest.contracts.answers import Answer, Done, Refused
-from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
 from palimpsest.contracts.policy import Policy
-from palimpsest.contracts.requests import REQUEST, AnyRequest, MergeRequest, SeparateRequest
+from palimpsest.contracts.requests import (
+    REQUEST,
+    AnyRequest,
+    MergeRequest,
+    RetractRequest,
+    ReverseRequest,
+    SeparateRequest,
+    SettleRequest,
+)
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.embedder import DEFAULT_MODEL
-from palimpsest.streams.log.import_log import import_lines
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write.serve import PendingRequest, serve
+from palimpsest.streams.write.handlers import bulk
+from palimpsest.streams.write.inputs import OTHER_REQUEST, Input, Outcome, Submission
+from palimpsest.streams.write.owners import fold_owner
+from tests.laws.doors import Death, Embedded, Killed, Partition
 from tests.laws.oracle import Oracle
-from tests.streams.write.runtime import Runtime
+from tests.streams.write.runtime import inputs, pictures
+
+Result = TypeVar("Result")
 
 OWNERS = ("ada", "bob", "cy")
 NAMESPACES = ("default", "work")
 SOURCES = ("bot", "form")
 RANKS = ("rule", "judge", "agent", "review", "person")
 SPEAKERS = ("agent", "person")
+ACTORS = (None, "ann", "ben")
 WORDS = ("green tea with milk", "two cats on the old stove", "the boat is on the lake")
 ENDS = ("", " today", " again", " and honey", " no more")
 FORMS: tuple[Callable[[str], str], ...] = (
@@ -81,33 +99,47 @@ class Story:
     def __init__(self, folder: Path, seed: int) -> None:
         self._random = random.Random(seed)
         self._folder = folder
-        self._files = 0
+        self._places = 0
         self._now = datetime(2026, 1, 2, tzinfo=UTC)
         self._said = 0
+        self._death = Death()
         self.asked: list[tuple[AnyRequest, Answer]] = []
+        self.submitted: list[tuple[list[Input], list[Outcome]]] = []
         self.happened: Counter[str] = Counter()
-        self.runtime = self._opened(self._random.choice(POLICIES))
-
-    def _opened(self, policy: Policy) -> Runtime:
-        return Runtime(
-            self._folder / f"{self._files}.sqlite", policy=policy, clock=lambda: self._now
-        )
+        self._owners = self._random.choice((OWNERS, OWNERS[:1]))
+        policy = self._random.choice(POLICIES)
+        kind = self._random.choice((Embedded, Embedded, Partition))
+        self.house: Embedded | Partition = kind(folder, policy, lambda: self._now, self._death)
+        self.happened[kind.__name__.lower()] += 1
 
     def play(self, steps: int) -> None:
         """Let so many things happen; AssertionError for what breaks a law."""
-        try:
+        with closing(self.house), patch.object(bulk, "STEPS", 2):
             for _ in range(steps):
                 self._step()
             self.check()
-        finally:
-            self.runtime.close()
 
     def _step(self) -> None:
         self._now += timedelta(seconds=self._random.choice((0, 1, 60, 90_000, -3_600)))
         [kind] = self._random.choices(
-            ("say", "ask", "again", "other", "restart", "move"), (40, 40, 12, 6, 1, 1)
+            "say ask again other look submit together restart move check".split(),
+            (38, 38, 12, 6, 4, 6, 3, 1, 1, 2),
         )
-        getattr(self, f"_{kind}")()
+        getattr(self, kind if kind == "check" else f"_{kind}")()
+
+    def _alive(self, act: Callable[[], Result], *, in_parts: bool = False) -> Result:
+        """Do something in a process that may die of it, then do it in the next one."""
+        if self._random.random() < (0.6 if in_parts else 0.04):
+            self._death.commits = self._random.choice((2, 3) if in_parts else (1, 1, 2))
+            self._death.durable = self._random.random() < 0.5
+        try:
+            return act()
+        except Killed:
+            self.happened["killed"] += 1
+            self.house.restart()
+        finally:
+            self._death.commits = 0
+        return act()
 
     # -- what happens --------------------------------------------------------------------------
 
@@ -119,7 +151,7 @@ class Story:
             draw.choice(WORDS) + draw.choice(ENDS)
         )
         row: dict[str, Any] = {
-            "owner_id": draw.choice(OWNERS),
+            "owner_id": draw.choice(self._owners),
             "namespace": draw.choice(NAMESPACES if draw.random() < 0.2 else NAMESPACES[:1]),
             "text": draw.choice((text, text, text, "green tea with milk and the boat")),
             "id": str(number),
@@ -130,26 +162,128 @@ class Story:
         if draw.random() < 0.2:
             row["occurred_at"] = self._earlier().isoformat()
         given = {name: value for name, value in row.items() if value is not None}
-        [outcome] = self.runtime.submit(given)
-        self.happened[f"say {outcome.result}"] += 1
+        said = inputs([given])
+        for outcome in self._alive(lambda: self.house.submit(said)):
+            what = outcome.reason if outcome.reason == "forgotten" else outcome.result
+            self.happened[f"say {what}"] += 1
+
+    def _submit(self) -> None:
+        """Rows under a key are one request: delivered again, they are answered as they were."""
+        if isinstance(self.house, Partition):
+            return
+        draw = self._random
+        before = self.head
+        if self.submitted and draw.random() < 0.5:
+            rows, outcomes = draw.choice(self.submitted)
+            [submission] = {one.submission for one in rows}
+            assert submission is not None
+            if draw.random() < 0.5:
+                rows = [replace(one, submission=submission._replace(asked="other")) for one in rows]
+                outcomes = [OTHER_REQUEST] * len(rows)
+            assert self.house.submit(rows) == outcomes, "rows under a key are answered otherwise"
+            assert self.head == before, "rows under a key write when they come again"
+            self.happened["submit again"] += 1
+            return
+        owner, key = draw.choice(OWNERS), str(UUID(int=draw.getrandbits(128)))
+        asked = [one.request_id for one, answer in self.asked if self._is_recorded(answer)]
+        is_taken = bool(asked) and draw.random() < 0.2
+        key = draw.choice(asked) if is_taken else key
+        texts = [draw.choice(WORDS) + draw.choice(ENDS) for _ in range(draw.randint(1, 3))]
+        said = [
+            {"owner_id": owner, "text": text, "id": f"{key}/{number}", "source": "bot"}
+            for number, text in enumerate(texts)
+        ]
+        submission = Submission(key, "asked", len(said))
+        rows = [replace(one, submission=submission) for one in inputs(said)]
+        outcomes = self._alive(lambda: self.house.submit(rows))
+        if is_taken:
+            assert outcomes == [OTHER_REQUEST] * len(rows), "a request's id is used for rows"
+            assert self.head == before
+            return
+        self.submitted.append((rows, outcomes))
+        self.happened["submit"] += 1
 
     def _earlier(self) -> datetime:
         return self._now - timedelta(hours=self._random.randint(-5, 500))
 
-    def _ask(self) -> None:
-        kind = self._random.choice(sorted(KINDS))
+    def _drawn(self, kinds: Sequence[str]) -> AnyRequest | None:
+        """A request of one of some kinds, if there is anything for it to name."""
+        kind = self._random.choice(kinds)
         fields = KINDS[kind](self)
         if fields is None:
-            return
-        request = REQUEST.validate_python(
-            {"request": kind, "request_id": str(UUID(int=self._random.getrandbits(128))), **fields}
-        )
+            return None
+        own = {
+            "request": kind,
+            "request_id": str(UUID(int=self._random.getrandbits(128))),
+            "actor": self.choice(*ACTORS),
+            "asked": self.choice(None, None, None, None, f"{self._random.getrandbits(128):032x}"),
+        }
+        return REQUEST.validate_python(own | fields)
+
+    def _ask(self) -> None:
+        kinds = [kind for kind in sorted(KINDS) for _ in range(OFTEN.get(kind, 2))]
+        if any(ledger.composing for ledger in self.ledgers()):
+            kinds += ["compose"] * len(kinds)
+        request = self._drawn(kinds)
+        if request is not None:
+            self._new(request)
+
+    def _new(self, request: AnyRequest) -> Answer:
+        """A request that was not there before."""
         before = self.head
-        answer = self._answer(request)
+        in_parts = isinstance(request, ReverseRequest | RetractRequest)
+        answer = self._alive(lambda: self._answer(request), in_parts=in_parts)
+        self._note(request, answer)
+        assert self.head > before or not self._is_recorded(answer)
+        return answer
+
+    def _note(self, request: AnyRequest, answer: Answer) -> None:
         self.asked.append((request, answer))
-        what = type(answer).__name__.lower()
-        self.happened[f"{kind} {what}"] += 1
-        assert self.head > before or "done_before" in getattr(answer, "result", {})
+        self.happened[f"{request.request} {type(answer).__name__.lower()}"] += 1
+        if isinstance(request, SettleRequest) and isinstance(answer, Done):
+            faces = (one.entries.get(request.candidate_id) for one in self.ledgers())
+            deep = max(len(one.memory.face.sources) for one in faces if one is not None)
+            self.happened["composed of three"] += deep > 2
+
+    def _is_recorded(self, answer: Answer) -> bool:
+        """Whether the log has an answer: that of a run which was done before is told by the run."""
+        return not (isinstance(answer, Done) and "done_before" in answer.result)
+
+    def _look(self) -> None:
+        """A dry run writes nothing and does not use its id: what is asked for real does as told."""
+        request = self._drawn(LOOKS)
+        if request is None:
+            return
+        before = self.head
+        look = request.model_copy(update={"dry_run": True})
+        told = self._answer(look)
+        assert self.head == before, "a dry run writes"
+        self.happened[f"look {type(told).__name__.lower()}"] += 1
+        if self.choice(True, False):
+            answer = self._new(request)
+            assert type(answer) is type(told), "a dry run does otherwise than is done"
+            if isinstance(answer, Done) and isinstance(told, Done):
+                done, shown = _untimed(answer.result), _untimed(told.result)
+                differ = [one for one in done.keys() & shown.keys() if done[one] != shown[one]]
+                assert differ == [], f"a dry run of {request.request} tells otherwise"
+
+    def _together(self) -> None:
+        """Small requests in one transaction, one of them twice, and an id for two things."""
+        drawn = [self._drawn(TOGETHER) for _ in range(self._random.randint(1, 4))]
+        several = [one for one in drawn if one is not None]
+        if not several or isinstance(self.house, Partition):
+            return
+        first = several[0]
+        other = first.model_copy(update={"because": "something else", "asked": None})
+        house = self.house
+        answers = self._alive(lambda: house.ask_together([*several, first, other]))
+        *new, again, conflict = answers
+        assert again == new[0], "a request of one transaction is answered otherwise"
+        assert isinstance(conflict, Refused)
+        assert conflict.reason == "id_conflict"
+        for request, answer in zip(several, new, strict=True):
+            self._note(request, answer)
+        self.happened["together"] += 1
 
     def _again(self) -> None:
         """L16: a request delivered again is answered as it was, and writes nothing."""
@@ -157,7 +291,10 @@ class Story:
             return
         request, answer = self._random.choice(self.asked)
         before = self.head
-        assert self._answer(request) == answer, f"{request.request} is answered otherwise"
+        again = request.model_copy(update={"actor": self.choice(*ACTORS)})
+        if request.asked is not None:
+            again = again.model_copy(update={"because": "said otherwise"})
+        assert self._answer(again) == answer, f"{request.request} is answered otherwise"
         assert self.head == before, f"{request.request} writes when it comes again"
         self.happened[f"again {type(answer).__name__.lower()}"] += 1
 
@@ -166,11 +303,17 @@ class Story:
         if not self.asked:
             return
         request, answer = self._random.choice(self.asked)
-        if isinstance(answer, Done) and "done_before" in answer.result:
+        if not self._is_recorded(answer):
             return
+        named = [request.request_id]
+        named += [one[0].submission.request_id for one, _ in self.submitted if one[0].submission]
         others = [one for one, _ in self.asked if one.request != request.request]
         other = self._random.choice([*others, request])
-        changed = {"request_id": request.request_id, "because": "something else"}
+        changed = {
+            "request_id": self._random.choice(named),
+            "because": "something else",
+            "asked": self.choice(None, "0" * 32),
+        }
         before = self.head
         refused = self._answer(other.model_copy(update=changed))
         assert isinstance(refused, Refused), "an id is used for two things"
@@ -179,52 +322,60 @@ class Story:
         self.happened["other"] += 1
 
     def _restart(self) -> None:
-        policy = self.runtime.writer.policy
-        self.runtime.close()
-        self.runtime = self._opened(policy)
+        self.house.restart()
         self.happened["restart"] += 1
 
     def _move(self) -> None:
-        """The log is exported, and imported into another store."""
-        lines, policy = self.runtime.lines(), self.runtime.writer.policy
-        self.runtime.close()
-        self._files += 1
-        self.runtime = self._opened(policy)
-        import_lines(self.runtime.log, lines)
-        assert self.runtime.lines() == lines
+        """All that was recorded is brought to another place."""
+        self._places += 1
+        folder = self._folder / str(self._places)
+        folder.mkdir()
+        self.house.move(folder)
         self.happened["move"] += 1
 
     @property
     def head(self) -> int:
         """How many events there are."""
-        return self.runtime.log.head()
+        return self.house.log.head()
 
     def _answer(self, request: AnyRequest) -> Answer:
-        """What a request is answered, as it travels."""
-        [answer] = serve(self.runtime.writer, [PendingRequest(request)])
-        if isinstance(answer, Done):
-            return Done(orjson.loads(orjson.dumps(answer.result)))
-        return answer
+        """What a request is answered, by one of the doors."""
+        return self.house.ask(request, self._random.choice(self.house.doors))
 
     # -- what must hold ------------------------------------------------------------------------
 
     def check(self) -> None:
         """The memories are those of the oracle, and no text lives twice; the fold is the state."""
-        oracle = Oracle.of(self.runtime.lines())
+        lines = [line for _, line in self.house.log.lines()]
+        oracle = Oracle.of(lines)
         for owner in OWNERS:
-            ledger = self.runtime.writer.ledger(owner)
+            ledger = self.house.writer.ledger(owner)
             memories = ledger.memories()
             ours = {frozenset(one.id for one in memory.members) for memory in memories}
             assert ours == oracle.memories(owner)
             faces = {one.id: memory.face.text for memory in memories for one in memory.members}
             assert oracle.faults(owner, faces) == []
-        assert self.runtime.ledger_matches_log()
+            assert pictures(ledger) == pictures(fold_owner(self.house.log, owner))
+        self._check_causes([orjson.loads(line) for line in lines])
+
+    def _check_causes(self, events: Sequence[dict[str, Any]]) -> None:
+        """The answer of a bulk request names all that it took out, also if it was cut short."""
+        done: dict[tuple[str, str], set[str]] = {}
+        for event in events:
+            data, kind = event["data"], event["type"].split(".")[1]
+            about = data.get("decision_id") if kind == "reversed" else data.get("candidate_id")
+            done.setdefault((kind, data.get("cause")), set()).add(about)
+        for request, answer in self.asked:
+            if isinstance(request, ReverseRequest | RetractRequest) and isinstance(answer, Done):
+                kind = "reversed" if request.request == "reverse" else "retracted"
+                named = set(answer.result[kind])
+                assert named == done.get((kind, request.request_id), set()), "it leaves out some"
 
     # -- what requests name --------------------------------------------------------------------
 
     def ledgers(self) -> list[Ledger]:
         """The owners' ledgers."""
-        return [self.runtime.writer.ledger(owner) for owner in OWNERS]
+        return [self.house.writer.ledger(owner) for owner in OWNERS]
 
     def entries(self) -> Sequence[Entry]:
         """The candidates of one of the owners."""
@@ -258,8 +409,10 @@ class Story:
         return self._random.choice(said) if said and self._random.random() < 0.8 else self.pair()
 
     def pair(self) -> dict[str, Any] | None:
-        """Two candidates of one owner."""
+        """Two candidates of one owner, seldom of two."""
         found = self.entries()
+        if self._random.random() < 0.05:
+            found = [one for ledger in self.ledgers() for one in ledger.entries.values()]
         if len(found) < 2:
             return None
         a, b = self._random.sample(found, 2)
@@ -274,6 +427,7 @@ class Story:
         causes = [one.request_id for one, _ in self.asked]
         kinds: list[dict[str, Any]] = [
             {"owner_id": self._random.choice(OWNERS)},
+            {"owner_id": self._random.choice(OWNERS), "until": self._now - timedelta(hours=2)},
             {"source": self._random.choice(SOURCES)},
             {"since": self._now - timedelta(hours=2)},
             {"decision": self.choice("hash_exact", "auto_reject", "superseded", "stored")},
@@ -294,12 +448,19 @@ class Story:
 
     def verdicts(self) -> dict[str, Any] | None:
         """What a judge answers about a candidate that waits."""
-        everyone = (entry for ledger in self.ledgers() for entry in ledger.entries.values())
-        waiting = [entry for entry in everyone if entry.open]
+        waiting = [
+            (len(ledger.entries[entry.open[0]].memory.face.sources), entry)
+            for ledger in self.ledgers()
+            for entry in ledger.entries.values()
+            if entry.open
+        ]
         if not waiting:
             return None
-        entry = self._random.choice(waiting)
-        answer = self.choice("same", "different", "unavailable", "compose", "update")
+        _, entry = self._random.choice(waiting)
+        answer = self.choice("same", "different", "unavailable", "update", "compose")
+        if self.choice(True, False):  # a text of ever more sources
+            _, entry = max(waiting, key=lambda one: one[0])
+            answer = "compose"
         verdict = Verdict(neighbour_id=entry.open[0], answer=answer)
         text = f"{self.choice(*WORDS)} and {self.choice(*WORDS)}"
         composed = self.choice(text, "green tea with milk and the boat")
@@ -316,6 +477,8 @@ class Story:
             return None
         return {
             "memory_id": entry.id,
+            "owner_id": self.choice(None, None, None, None, None, *OWNERS),
+            "expect": self.choice(None, None, None, entry.memory.face.speaker.id, entry.id),
             "text": self.choice(*FORMS)(self.choice(*WORDS) + self.choice(*ENDS)),
             "rank": self.choice(*SPEAKERS),
             "merge": self.choice(True, False),
@@ -339,13 +502,62 @@ class Story:
         named = self.choice(
             {"decision_id": edge.id}, {"candidate_id": edge.newer.id}, {"memory_id": entry.id}
         )
-        rank = self.choice("review", "agent", "person")
+        rank = self.choice(*RANKS)
         return {**named, "rank": rank, "with_consequences": self.choice(True, False)}
 
     def run(self) -> dict[str, Any]:
-        """A batch run that is due."""
+        """A batch run that is due, or the record of one that a judge took part in."""
         due = self._now.replace(hour=0, minute=0, second=0)
-        return {"owner_id": self.choice(*OWNERS), "step": "dedupe", "due": due}
+        figures = self.choice(None, None, {"pairs": 1})
+        step = self.choice("dedupe", "review") if figures else "dedupe"
+        return {
+            "owner_id": self.choice(*OWNERS),
+            "step": step,
+            "due": due,
+            "figures": figures,
+            "force": self.choice(True, False),
+        }
+
+    def combine(self) -> dict[str, Any] | None:
+        """A join of a batch run, by a rule or by the judge."""
+        pair = self.pair()
+        if pair is None:
+            return None
+        decision, face = self.choice(("auto_reject", "keep"), ("superseded", "take"))
+        evidence = Evidence(
+            policy=self.house.writer.policy.hash,
+            neighbours=(Neighbour(candidate_id=pair["a"], cosine=0.9),),
+        )
+        rank = self.choice("rule", "judge")
+        return {**pair, "decision": decision, "face": face, "evidence": evidence, "rank": rank}
+
+    def compose(self) -> dict[str, Any] | None:
+        """A text for a join that lost its own, or for any other."""
+        lost = [
+            (decision_id, tuple(left.sources))
+            for ledger in self.ledgers()
+            for decision_id, left in ledger.composing.items()
+        ]
+        edge = self.edge(standing=True)
+        if not lost and edge is not None:
+            lost = [(edge.id, (edge.older.id, edge.newer.id))]
+        if not lost:
+            return None
+        decision_id, sources = self._random.choice(lost)
+        text = f"{self.choice(*WORDS)} and {self.choice(*WORDS)}"
+        return {"decision_id": decision_id, "text": text, "sources": sources}
+
+    def session(self) -> dict[str, Any]:
+        """A session of an owner, which may have said nothing."""
+        return {"owner_id": self.choice(*OWNERS), "session_id": self.choice("s", "t", "u")}
+
+
+def _untimed(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A result without how long it took."""
+    if "figures" not in result:
+        return result
+    timed = {**result["figures"], "duration_ms": None}
+    return {**result, "figures": timed}
 
 
 def _of_entry(story: Story, name: str) -> dict[str, Any] | None:
@@ -373,7 +585,7 @@ KINDS: dict[str, Callable[[Story], dict[str, Any] | None]] = {
     "merge": lambda story: story.pair(),
     "separate": lambda story: _with(story.pair(), rank=story.choice(*RANKS)),
     "withdraw": Story.paired,
-    "confirm": lambda story: _of_edge(story, standing=True, rank=story.choice("review", "person")),
+    "confirm": lambda story: _of_edge(story, standing=True, rank=story.choice(*RANKS)),
     "reinstate": lambda story: _of_edge(story, standing=False, rank=story.choice(*SPEAKERS)),
     "unmerge": Story.unmerge,
     "reverse": lambda story: {"selection": story.selection(out=True)},
@@ -385,7 +597,22 @@ KINDS: dict[str, Callable[[Story], dict[str, Any] | None]] = {
     "restore": _remembered,
     "settle": Story.verdicts,
     "access": lambda story: _of_entry(story, "candidate_id"),
-    "end_session": lambda story: {"owner_id": story.choice(*OWNERS), "session_id": "s"},
+    "combine": Story.combine,
+    "compose": Story.compose,
+    "embed": lambda story: {"owner_id": story.choice(*OWNERS), "long": story.choice(True, False)},
+    "end_session": Story.session,
+    "compact": Story.session,
     "run": Story.run,
     "set_policy": lambda story: {"policy": story.choice(*POLICIES).model_dump(mode="json")},
 }
+OFTEN = {"settle": 16, "forget": 4, "update": 4, "reinstate": 6, "withdraw": 4}
+OFTEN |= dict.fromkeys(("reinstate_many", "restore"), 1)
+"""How often a kind is drawn, if not twice: what takes out or brings back all of an owner hides the
+rest of a story."""
+LOOKS = [
+    *("reinstate", "unmerge", "reverse", "reinstate_many", "update", "undo", "forget"),
+    *("retract", "restore", "run"),
+]
+"""Requests that have a dry run."""
+TOGETHER = ["settle", "compose", "combine", "separate", "confirm"]
+"""Requests of which many are carried out in one transaction."""

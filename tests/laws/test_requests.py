@@ -14,16 +14,18 @@ from hypothesis import strategies as st
 
 from palimpsest.contracts.answers import Answer
 from palimpsest.contracts.requests import AnyRequest
-from palimpsest.streams.write import answered
-from palimpsest.streams.write import serve as requests
+from palimpsest.streams.core import expand
+from palimpsest.streams.write import answered, serve
+from palimpsest.streams.write import writer as write
 from palimpsest.streams.write.commit import Answered
 from palimpsest.streams.write.writer import Writer
+from tests.laws import doors
 from tests.laws.asking import KINDS, Story
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 STEPS = 60
 DRAWN = max(20, settings().max_examples // 10)
-SAME = range(12)
+SAME = range(24)
 """Stories that are the same on every run: what they are made of is asserted."""
 
 
@@ -58,6 +60,16 @@ def test_the_stories_have_everything_that_they_should() -> None:
         "say invalid": 1,
         "restart": 4,
         "move": 4,
+        "embedded": 4,
+        "partition": 3,
+        "killed": 8,
+        "look done": 8,
+        "look refused": 2,
+        "submit": 8,
+        "submit again": 5,
+        "together": 6,
+        "say forgotten": 1,
+        "composed of three": 1,
         "set_policy done": 8,
         "forget done": 5,
         "restore done": 5,
@@ -67,7 +79,7 @@ def test_the_stories_have_everything_that_they_should() -> None:
 
 def forgets_answers(patch: pytest.MonkeyPatch) -> None:
     """The writer executes what comes again."""
-    patch.setattr(requests, "earlier_answer", lambda _writer, _request: None)
+    patch.setattr(serve, "earlier_answer", lambda _writer, _request: None)
 
 
 def ignores_what_is_asked(patch: pytest.MonkeyPatch) -> None:
@@ -86,10 +98,47 @@ def notes_nothing(patch: pytest.MonkeyPatch) -> None:
             name = request.request_id
             writer.pending.answered[name] = Answered(answered.digest_of(request), answer)
 
-    patch.setattr(requests, "record_answer", recorded)
+    patch.setattr(serve, "record_answer", recorded)
 
 
-@pytest.mark.parametrize("broken", [forgets_answers, ignores_what_is_asked, notes_nothing])
+def counts_who_asks(patch: pytest.MonkeyPatch) -> None:
+    """The same request of another actor is another one."""
+    patch.setattr(answered, "NOT_ASKED", {"request_id"})
+
+
+def records_looks(patch: pytest.MonkeyPatch) -> None:
+    """A dry run is recorded, and has its id from then on."""
+    patch.setattr(answered, "_looks", lambda _request: False)
+
+
+def forgets_submissions(patch: pytest.MonkeyPatch) -> None:
+    """Rows under a key are decided on whenever they come."""
+    patch.setattr(write, "earlier_outcomes", lambda _writer, _submission: None)
+
+
+def leaves_out_what_was_done_before(patch: pytest.MonkeyPatch) -> None:
+    """A bulk request that was cut short names what it did in the end."""
+    patch.setattr(expand, "_done", lambda _ledger, _request, _target: False)
+
+
+def skips_the_catching_up(patch: pytest.MonkeyPatch) -> None:
+    """A worker decides on what its replica had before it died."""
+    patch.setattr(doors, "take_over", lambda _logs, _records, _identity: None)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        forgets_answers,
+        ignores_what_is_asked,
+        notes_nothing,
+        counts_who_asks,
+        records_looks,
+        forgets_submissions,
+        leaves_out_what_was_done_before,
+        skips_the_catching_up,
+    ],
+)
 def test_a_break_is_noticed(broken: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
     with pytest.raises((AssertionError, IntegrityError)):

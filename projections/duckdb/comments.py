@@ -176,6 +176,7 @@ _SPECIAL: Mapping[tuple[str, str], str] = {
     ("judge_cost", "known"): "Cached answers, free of charge",
     ("judge_cost", "unavailable"): "Pairs without an answer",
     ("judge_cost", "unusable"): "Answers that could not be used",
+    ("judge_cost", "cost_usd"): "What it cost, in US dollars; NULL if a price is not known",
 }
 _LATEST = "The latest position that was counted"
 _SUMS = frozenset({"daily", "policy_outcomes", "removal_rate", "judge_cost"})

@@ -140,7 +140,9 @@ SELECT answered_at::DATE AS day, model, prompt, count(*) AS verdicts,
        count(*) FILTER (answer = 'unavailable') AS unavailable,
        count(*) FILTER (answer = 'unusable') AS unusable, sum(calls) AS calls,
        sum(input_tokens)::BIGINT AS input_tokens, sum(output_tokens)::BIGINT AS output_tokens,
-       sum(cost_usd) AS cost_usd, sum(seconds) AS seconds, max(position) AS position
+       CASE WHEN bool_or(calls > 0 AND cost_usd IS NULL) THEN NULL
+            ELSE sum(cost_usd) END AS cost_usd,
+       sum(seconds) AS seconds, max(position) AS position
 FROM v GROUP BY ALL
 """
 

@@ -848,6 +848,11 @@ def _judge_cost(verdicts: Sequence[Row]) -> list[Row]:
                 name: _sum([row[name] for row in rows if row[name] is not None])
                 for name in ("calls", "input_tokens", "output_tokens", "cost_usd", "seconds")
             },
+            **(
+                {"cost_usd": None}
+                if any(row["calls"] and row["cost_usd"] is None for row in rows)
+                else {}
+            ),
             "position": _position(rows),
         }
         for (day, model, prompt), rows in groups.items()

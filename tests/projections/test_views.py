@@ -136,6 +136,38 @@ def test_what_a_confirming_review_by_the_model_cost_is_counted(tmp_path: Path) -
     assert one(tmp_path, "FROM judge_cost")["cost_usd"] == 0.25
 
 
+@pytest.mark.parametrize(
+    ("second", "cost"),
+    [
+        ({"cost_usd": 0.5, "calls": 1.0}, 0.75),
+        ({"cost_usd": None, "calls": 1.0}, None),
+        ({"cost_usd": None, "calls": 0.0}, 0.25),
+    ],
+)
+def test_a_cost_that_is_not_known_in_whole_is_no_number(
+    tmp_path: Path, second: dict[str, Any], cost: float | None
+) -> None:
+    history = History()
+    a = history.admit("ada", "She keeps a kettle.")
+    b = history.admit("ada", "A kettle is hers.")
+    merge = Merge(command_id=history.fresh(), owner_id="ada", a=a, b=b)
+    [joined] = history.run(merge)
+    for paid in ({"cost_usd": 0.25, "calls": 1.0}, second):
+        verdict = Verdict(neighbour_id=a, answer="same", model="judge-1", **paid)
+        history.run(
+            Confirm(
+                command_id=history.fresh(),
+                owner_id="ada",
+                decision_id=joined.id,
+                rank="review",
+                verdicts=(verdict,),
+            )
+        )
+    show(tmp_path, history)
+    told = one(tmp_path, "FROM judge_cost")
+    assert (told["verdicts"], told["cost_usd"]) == (2, cost)
+
+
 def test_who_waits_because_of_a_forgetting_is_shown_until_a_person_decides(tmp_path: Path) -> None:
     history = History()
     a = history.admit("ada", NEAR[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from unittest.mock import patch
@@ -81,7 +82,12 @@ def tmp_path(
         return
     place = "here" if folder in IN_ONE_PLACE else f"here-{number % TURNS}"
     here = tmp_path_factory.getbasetemp() / place
-    here.mkdir()
+    with suppress(OSError):
+        here.rename(here.with_name(f"left-{number}"))  # by a test that could not move it away
+    if here.exists():
+        here = tmp_path_factory.mktemp("alone")
+    else:
+        here.mkdir()
     yield here
     name = re.sub(r"\W", "_", request.node.name)[:30]
     here.rename(here.with_name(f"{name}-{number}"))

@@ -1,1 +1,1 @@
-"""The public class, its asynchronous twin, and what checks their arguments."""
+"""The public class, its asynchronous twin, and the checks of their arguments."""

@@ -29,7 +29,7 @@ from palimpsest.streams.embedded.pipeline import WINDOW
 from palimpsest.streams.write.inputs import Outcome
 
 THREADS = 8
-"""Threads of one store: calls beyond them wait in the order in which they came."""
+"""Threads per store; calls beyond this number wait in the order in which they came."""
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -70,10 +70,10 @@ def _read(name: str) -> Callable[[Palimpsest], Any]:
 class AsyncPalimpsest:
     """An open store for tasks of `asyncio`, with the methods of `Palimpsest`, each awaited.
 
-    What is a property there is a method here: `await store.position()`.
+    `Palimpsest`'s properties are methods here: `await store.position()`.
 
-    A call that is cancelled before a thread took it up is never made. One that was taken up runs
-    to its end, and what it writes stays: to know, ask again with the same `id`.
+    A call that is cancelled before a thread starts it is never made. A started call runs to its
+    end, and what it writes stays: to find out, repeat it with the same `id`.
     """
 
     def __init__(self, store: Palimpsest, *, threads: int = THREADS) -> None:
@@ -84,7 +84,7 @@ class AsyncPalimpsest:
 
     @classmethod
     async def open(cls, *args: Any, threads: int = THREADS, **kwargs: Any) -> Self:
-        """Open a store, as `Palimpsest.open` does; `threads` bounds how many calls are taken up."""
+        """Open a store, as `Palimpsest.open` does; `threads` limits the concurrent calls."""
         return cls(await asyncio.to_thread(Palimpsest.open, *args, **kwargs), threads=threads)
 
     async def call(
@@ -93,10 +93,9 @@ class AsyncPalimpsest:
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
     ) -> Result:
-        """What a function of the store returns, called on one of the threads.
+        """Call a function with the store on one of the threads; returns its result.
 
-        For several calls of the facade that belong together: they are one turn, in which no other
-        call is made.
+        Use it to make several calls of the facade in one turn, without other calls in between.
         """
         self.require()
         made = self._threads.submit(self._in_turn, partial(method, self.store, *args, **kwargs))
@@ -119,16 +118,16 @@ class AsyncPalimpsest:
         source: str = "python",
         invalid: IfInvalid = "raise",
     ) -> builtins.list[Outcome]:
-        """As `Palimpsest.submit`; what other tasks submit meanwhile goes into the same commit."""
+        """Like `Palimpsest.submit`; candidates of other tasks share the same commit."""
         return await self.offer(Offer(candidates, source, invalid))
 
     async def offer(self, offer: Offer) -> builtins.list[Outcome]:
-        """As `submit`, for a request that may have an id: asked again, it is answered as it was."""
+        """Like `submit`, for a request that may have an id: a repeat gets the first answer."""
         self.require()
         return await asyncio.wrap_future(self._windows.put(_Waiting(offer)))
 
     async def close(self) -> None:
-        """Finish the calls that were taken up and close the store; the rest is never made."""
+        """Finish the calls that were started and close the store; the others are cancelled."""
         self._closed = True
         self._windows.close()
         await asyncio.to_thread(self._threads.shutdown, cancel_futures=True)
@@ -204,7 +203,7 @@ class AsyncPalimpsest:
 
 
 class _Waiting:
-    """What one task submits, and where it gets its outcomes."""
+    """One task's candidates, and the future of their outcomes."""
 
     def __init__(self, offer: Offer) -> None:
         candidates: Any = offer.candidates
@@ -216,7 +215,7 @@ class _Waiting:
 
 
 class _Windows:
-    """Gathers what tasks submit while the window before is decided on: a group commit."""
+    """Gathers candidates while the previous window is decided on: a group commit."""
 
     def __init__(self, store: Palimpsest, threads: ThreadPoolExecutor) -> None:
         self._store = store
@@ -226,7 +225,7 @@ class _Windows:
         self._deciding = False
 
     def put(self, one: _Waiting) -> Future[list[Outcome]]:
-        """The outcomes, once a window with these candidates was decided on."""
+        """The outcomes, available when a window with these candidates has been decided on."""
         with self._lock:
             self._waiting.append(one)
             if not self._deciding:
@@ -235,7 +234,7 @@ class _Windows:
         return one.outcomes
 
     def close(self) -> None:
-        """Cancel what waits for its window."""
+        """Cancel the offers that wait for their window."""
         with self._lock:
             for offer in self._waiting:
                 offer.outcomes.cancel()
@@ -250,7 +249,7 @@ class _Windows:
                 self._decide_each(begun)
 
     def _next(self) -> list[_Waiting]:
-        """Offers in their order, as many as one commit holds; none ends the deciding."""
+        """The next offers in order, as many as one commit holds; an empty list ends the loop."""
         with self._lock:
             fit, rows = 0, 0
             for offer in self._waiting:
@@ -264,7 +263,7 @@ class _Windows:
     def _decide_together(self, window: list[_Waiting]) -> None:
         """Decide on a window in one commit. A failing offer does not affect the others.
 
-        As nothing of a window is written unless all is, each can be decided on alone then.
+        If an offer fails, nothing of the window is written, and each is decided on alone.
         """
         try:
             answers = self._store.submit_each([one.offer for one in window])
@@ -287,7 +286,7 @@ class _Windows:
                 _answer(one, answer)
 
     def _alone(self, offer: Offer) -> list[Outcome] | InvalidInputError:
-        """The outcomes of one offer; what is wrong with it is told in the terms of `submit`."""
+        """The outcomes of one offer; its error is the one that `submit` would raise."""
         if offer.submission is None:
             candidates, source, invalid, _ = offer
             return self._store.submit(candidates, source=source, invalid=invalid)

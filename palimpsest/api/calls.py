@@ -1,8 +1,8 @@
 """Wraps every facade method: takes turns, validates arguments, translates errors.
 
-A call's arguments are checked against the types that its method declares, so that a wrong one is a
-`UsageError` here and not an error of some library further in. A method that is called with too few
-or too many arguments is Python's own `TypeError`.
+Arguments are checked against the method's declared types, so that a wrong one is a `UsageError`
+here and not some library's error further in. A call with too few or too many arguments raises
+Python's own `TypeError`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from palimpsest.queries.ids import bare
 
 
 class _Names:
-    """Marks arguments that name something by its id, and so may have its URN instead."""
+    """Marks arguments that are ids, for which a URN is also accepted."""
 
 
 NAMES = _Names()
@@ -54,14 +54,14 @@ def _unicode(words: str) -> str:
 Words = Annotated[str, AfterValidator(_unicode)]
 """Any text, however long."""
 CLOSED = "this store is closed: open it again with Palimpsest.open"
-NO_UNICODE = "a text among the arguments is no Unicode: it has half of a surrogate pair"
+NO_UNICODE = "an argument is not valid Unicode: it has half of a surrogate pair"
 AT_FORK = "open stores after the fork, in the process that uses them, or start processes by `spawn`"
 
 Kind = TypeVar("Kind", bound=type)
 
 
 class Turn:
-    """One object of the facade: its calls follow each other, whichever threads make them.
+    """The turn of one store object: its calls run one after another, from whichever threads.
 
     It belongs to the process that opened it, until it is closed.
     """
@@ -73,13 +73,13 @@ class Turn:
         _here.open.add(self)
 
     def end(self) -> bool:
-        """Close it; whether there is anything to let go of: once, and not in a forked child."""
+        """Close it; returns whether resources are to be released: once, not in a forked child."""
         first, self._closed = not self._closed, True
         _here.open.discard(self)
         return first and self._process == os.getpid()
 
     def require(self) -> None:
-        """UsageError once it is closed, and in a forked child, which has none of its threads."""
+        """Raise UsageError if it is closed, or in a forked child, which has none of its threads."""
         if self._closed:
             raise UsageError(CLOSED)
         if self._process != os.getpid():
@@ -91,10 +91,10 @@ class Turn:
 
 
 class _Process:
-    """What this process has done with stores, and whether its parent had when it was forked.
+    """Whether this process has used stores, and whether its parent had when it was forked.
 
-    A child cannot open any then: LanceDB crashes in it, and SQLite takes the parent's locks for
-    its own.
+    If the parent had, the child cannot open any: LanceDB crashes in it, and SQLite takes the
+    parent's locks for its own.
     """
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ class _Process:
         self.inherited = False
 
     def forked(self) -> None:
-        """Note that this is a child now."""
+        """Note that this process is a forked child."""
         self.inherited = self.inherited or self.used or bool(self.open)
 
 
@@ -112,7 +112,7 @@ os.register_at_fork(after_in_child=_here.forked)
 
 
 def require_no_inheritance() -> None:
-    """UsageError in a process that was forked from one with stores: it cannot open any."""
+    """Raise UsageError if this process was forked from one that used stores."""
     if _here.inherited:
         raise UsageError(
             "this process was forked from one that had opened a store, and cannot open any:"
@@ -121,9 +121,9 @@ def require_no_inheritance() -> None:
 
 
 def checked(kind: Kind) -> Kind:
-    """Have every public method of a class check its arguments, one call at a time.
+    """Make every public method of a class check its arguments and take its turn.
 
-    Raises UsageError for a wrong argument. What the system refuses is a StoreError.
+    A wrong argument raises UsageError, an error of the operating system StoreError.
     """
     for name, member in list(vars(kind).items()):
         if name.startswith("_"):
@@ -153,7 +153,7 @@ def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
 def _with_arguments_checked(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
-        """Check the arguments, and call the method with ids for the URNs among them."""
+        """Check the arguments, replace URNs by their ids, and call the method."""
         arguments = _arguments(method)
         arguments.check(args, kwargs)
         try:
@@ -171,7 +171,7 @@ def _with_arguments_checked(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Arguments:
-    """What a method may be called with."""
+    """The parameters of a method, with their types."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self._name = method.__name__
@@ -188,16 +188,16 @@ class _Arguments:
                 if _has_ids(hint):
                     self._ids.append(name)
         config = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
-        # None is missing: Python itself asks for what has no default.
+        # None means missing: Python itself reports arguments without a default.
         optional: dict[str, Any] = {name: (hint, None) for name, hint in fields.items()}
         self._model = create_model(self._name, __config__=config, **optional)
 
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """UsageError for an argument of another type or out of range, or with an unknown name."""
+        """UsageError if an argument has a wrong type, is out of range or has an unknown name."""
         try:
             given = self._signature.bind(*args, **kwargs).arguments
         except TypeError:
-            return  # Python says so itself when the method is called
+            return  # Python reports this when the method is called
         for name in self._more:
             given |= given.pop(name, {})
         values = {name: value for name, value in given.items() if name not in ("self", "cls")}
@@ -232,21 +232,21 @@ def _has_ids(hint: object) -> bool:
 
 
 _arguments = cache(_Arguments)
-"""Made when a method is first called."""
+"""Built when a method is first called."""
 
 
 _FIELD = {"extra_forbidden": "has no field", "missing": "lacks the field"}
 
 
 def _plainly(error: ValidationError) -> str:
-    """What is wrong with each argument, without what was given: it may be a text."""
+    """What is wrong with each argument; never its value, which may be a memory's text."""
     found: dict[str, list[str]] = {}
     for one in error.errors(include_input=False, include_context=False, include_url=False):
         messages = found.setdefault(f"`{one['loc'][0]}` " if one["loc"] else "", [])
         message = one["msg"].removeprefix("Value error, ").removeprefix("Input ")
         if one["type"] in _FIELD and len(one["loc"]) > 1:  # of a selection or a request
             if messages:
-                continue  # one at a time: the others are no alternatives
+                continue  # report one at a time: the others are not alternatives
             message = f"{_FIELD[one['type']]} {str(one['loc'][-1])[:40]!r}"
         if message not in messages:
             messages.append(message)

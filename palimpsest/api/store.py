@@ -138,7 +138,7 @@ from palimpsest.streams.write.inputs import (
 _log = logging.getLogger(__name__)
 
 MOST = 2**63 - 1
-"""The largest number that DuckDB can limit a query by, and that can be counted to."""
+"""The largest limit that DuckDB accepts."""
 
 
 def _known(decision: str) -> str:
@@ -148,23 +148,23 @@ def _known(decision: str) -> str:
 
 
 Position = Annotated[int, Field(ge=0, le=MOST)]
-"""Of an event in the log; 0 is before the first."""
+"""The position of an event in the log; 0 is before the first."""
 
 Seconds = Annotated[float, Field(ge=0, le=86_400)]
-"""At most a day."""
+"""A timeout of at most a day."""
 
 KnownDecision = Annotated[str, AfterValidator(_known)]
-"""A kind of decision, by its name in the log."""
+"""A kind of decision, named as in the log."""
 
 Result = TypeVar("Result")
 
 
 def _ignore(_what: str, _share: float | None) -> None:
-    """Progress is not reported."""
+    """Ignore progress."""
 
 
 class Narrowed(TypedDict, total=False):
-    """Which memories are wanted: those of which one living member meets all conditions.
+    """Conditions that one living member of a memory must meet, all of them.
 
     Every key of `metadata` must have the given value. The member happened at `since` or later,
     and before `until`; times without a zone are UTC.
@@ -196,7 +196,7 @@ class Attribution(TypedDict, total=False):
 
 
 def fresh() -> str:
-    """The id of a new request, unless it was given one."""
+    """The id of the current request: the caller's, or a new one."""
     return request_id()
 
 
@@ -213,11 +213,11 @@ Candidate = Annotated[Mapping[str, Any], BeforeValidator(_no_text)]
 """One candidate, as Python values."""
 
 IfInvalid = Literal["raise", "collect"]
-"""What unreadable candidates of a submission lead to: an error, or outcomes."""
+"""What to do with unreadable candidates: raise an error, or return them as outcomes."""
 
 
 class Offer(NamedTuple):
-    """What one caller submits; `submission` names the request, if it has an id."""
+    """The candidates of one caller; `submission` names the request, if it has an id."""
 
     candidates: Candidates
     source: Name = "python"
@@ -226,7 +226,7 @@ class Offer(NamedTuple):
 
 
 def _read(offer: Offer) -> list[Input] | InvalidInputError:
-    """Read all candidates of an offer; the error of the first unreadable one of several."""
+    """Read all candidates of an offer; of several, the first unreadable one is the error."""
     alone = isinstance(offer.candidates, Mapping)
     rows = [offer.candidates] if alone else offer.candidates
     inputs = to_inputs(rows, offer.source, offer.submission)
@@ -251,7 +251,7 @@ class Palimpsest:
 
     Ids are those that the calls and `sql` return; a URN works wherever an id does. Runs that
     ask the judge (`dedupe`, `review`) run an event loop of their own: inside another one, call
-    them by `asyncio.to_thread`.
+    them with `asyncio.to_thread`.
     """
 
     @classmethod
@@ -273,7 +273,7 @@ class Palimpsest:
 
         `policy` (a preset's name, a file, or a policy; `standard`) is put in force by the first
         candidate of a new store; later `set_policy` changes it, and a warning is logged if another
-        is named here. The first text that needs the model loads it.
+        is named here. The model is loaded when the first text needs it.
         With a `cluster`, which this store follows, all writes go to its topics; only `project`
         creates a store then, and without one nothing can be read.
 
@@ -281,8 +281,8 @@ class Palimpsest:
         and other readers a moment later (`wait_for`). With `wait="visible"` it returns when they
         do; `close` and the end of the process wait for that in any case.
 
-        `by` is who speaks in `update`, `forget`, `undo`, `unmerge` and `reinstate`, unless a call
-        says otherwise: an agent, or a person, whom no agent overrules.
+        `by` is the speaker in `update`, `forget`, `undo`, `unmerge` and `reinstate`, unless a call
+        says otherwise: an agent, or a person; an agent cannot overrule a person.
 
         Raises StoreError if there is no readable store, or if its log lacks events that were
         acknowledged, unless `accept_loss`; UsageError in a process that was forked after a store
@@ -330,9 +330,9 @@ class Palimpsest:
         return self._gateway
 
     def close(self) -> None:
-        """End the threads and close the files; later calls raise UsageError.
+        """Stop the threads and close the files; later calls raise UsageError.
 
-        In a forked child it does nothing, because they belong to the parent.
+        In a forked child it does nothing, because the files belong to the parent.
         """
         if self.turn.end():
             try:
@@ -363,12 +363,12 @@ class Palimpsest:
     ) -> builtins.list[Outcome]:
         """Decide on one candidate or several, in order; return one outcome for each.
 
-        A candidate is a mapping with `owner_id` and `text` (docs/producers.md has all fields). Of
-        several, all are read first: if one breaks a rule, or is no mapping of plain JSON values,
+        A candidate is a mapping with `owner_id` and `text` (docs/producers.md has all fields).
+        Several are all read first: if one breaks a rule, or is not a mapping of plain JSON values,
         nothing is stored, and InvalidInputError has its `index` and names the field. With
-        `invalid="collect"`, or if it is the only one and in no list, its outcome is `invalid`, and
-        its bytes go to the dead letters; the others are not affected. So is always one whose id is
-        known with other content (`id_conflict`).
+        `invalid="collect"`, or if it is the only one and not in a list, its outcome is `invalid`,
+        its bytes go to the dead letters, and the others are not affected. A candidate whose id is
+        known with other content (`id_conflict`) is always handled in this way.
         """
         gateway = self._gateway
         inputs = _read(Offer(candidates, source, invalid))
@@ -379,10 +379,10 @@ class Palimpsest:
     def submit_each(
         self, offers: Sequence[Offer]
     ) -> builtins.list[builtins.list[Outcome] | InvalidInputError]:
-        """Decide on what several callers submit, as one batch.
+        """Decide on the candidates of several callers as one batch.
 
-        Returns for each its outcomes, or the error if nothing of it is stored. Up to 512 candidates
-        together are committed as one, or not at all.
+        Returns for each caller its outcomes, or the error if none of its candidates is stored. Up
+        to 512 candidates in all are one commit: either all are stored, or none.
         """
         gateway = self._gateway
         read = [_read(Offer(*offer)) for offer in offers]
@@ -394,7 +394,7 @@ class Palimpsest:
         ]
 
     def check(self, candidate: Candidate, *, source: Name = "python") -> Checked:
-        """Show what would become of a candidate if it were submitted now; nothing is written.
+        """Show the decision on a candidate if it were submitted now; nothing is written.
 
         `candidate` and `source` as in `submit`. The answer has the decision, the neighbour with
         its score, all neighbours considered, and the time it took.
@@ -413,9 +413,9 @@ class Palimpsest:
         return self._gateway.ask(request)
 
     def check_duplicate(self, candidate: Candidate, *, source: Name = "python") -> DuplicateCheck:
-        """Whether a candidate would be a duplicate, and of what, in the form of `namespaced`.
+        """Whether a candidate would be a duplicate, and of which memory, as `namespaced` has it.
 
-        It is `check` in other terms; nothing is written.
+        The same as `check`, in the terms of that design; nothing is written.
         """
         answer = self.check(candidate, source=source)
         owner_id = str(candidate.get("owner_id"))
@@ -423,9 +423,9 @@ class Palimpsest:
         return duplicate_check(answer, owner_id, namespace)
 
     def dedup_result(self, candidate: Candidate, *, source: Name = "python") -> DedupResult:
-        """Whether a candidate would be a duplicate, and of what, in the form of `layered`.
+        """Whether a candidate would be a duplicate, and of which memory, as `layered` has it.
 
-        It is `check` in other terms; nothing is written.
+        The same as `check`, in the terms of that design; nothing is written.
         """
         return dedup_result(self.check(candidate, source=source))
 
@@ -442,8 +442,8 @@ class Palimpsest:
         """Decide on every row of a file or several (JSONL or a JSON array, CSV, Parquet, or `-`).
 
         `mapping` renames fields (theirs to ours); `form` is the files' format if their names do not
-        show it. An interrupt ends it with what was done. If the first hundred rows of a file are
-        all wrong, it raises WrongFileError before anything is written; `keep_going` reads it.
+        show it. An interrupt stops it and keeps what was done. If the first hundred rows of a file
+        are all wrong, it raises WrongFileError before anything is written, unless `keep_going`.
         """
         gateway = self._gateway
         paths = [files] if isinstance(files, str | Path) else files
@@ -474,9 +474,9 @@ class Palimpsest:
         """Import an existing store (docs/import.md); a dry run shows what would be imported.
 
         `path` is a file or the folder of a database; `table`, `query` and `history` select a part.
-        `mapping` (theirs to ours) is given, the rest is guessed; `owner` has the rows that name
-        none. UsageError if the field of the text or the owner is unknown, or if data that could run
-        a program would be read without `trust`.
+        `mapping` (theirs to ours) is given, the rest is guessed; rows without an owner belong to
+        `owner`. Raises UsageError if the field of the text or the owner is unknown, or if data that
+        could run a program would be read without `trust`.
         """
         place = ImportPlace(
             Path(path), table, query, Path(history) if history is not None else None, trust
@@ -505,11 +505,11 @@ class Palimpsest:
     ) -> JsonObject:
         """Copy an imported store to `to` without its duplicates, in its own format.
 
-        Returns what changed, and how to take it back; a file beside the copy has the same. With
-        `texts` "original" a row goes only if its text, or one that it was joined to, stays in
-        another row; the sources of composed texts stay. With "face" each memory is one row, which
-        gets the memory's text and its vector. Rows whose ids are in `keep` stay. Only the first
-        `max_changes` changes are made. RefusedError if `to` exists already, or if rows cannot get
+        Returns the changes, and how to undo each; a file beside the copy has the same. With `texts`
+        "original", a row is removed only if its text, or one that it was joined to, stays in
+        another row; the sources of composed texts stay. With "face", each memory is one row, with
+        the memory's text and its vector. Rows whose ids are in `keep` stay. Only the first
+        `max_changes` changes are made. Raises RefusedError if `to` exists, or if rows cannot get
         the texts of faces; UsageError if nothing was imported from `path`.
         """
         return export(
@@ -570,7 +570,7 @@ class Palimpsest:
         face: Id | None = None,
         **attribution: Unpack[Attribution],
     ) -> Merged:
-        """Declare two candidates the same; `face` is the one whose side speaks (the older).
+        """Declare two candidates the same; `face` is the one whose text becomes the face.
 
         Raises RefusedError, with the path, if a person separated them.
         """
@@ -578,7 +578,7 @@ class Palimpsest:
         return self._gateway.ask(request)
 
     def separate(self, a: Id, b: Id, **attribution: Unpack[Attribution]) -> Apart:
-        """Declare two candidates different: nothing automatic joins them any more."""
+        """Declare two candidates different: nothing automatic joins them again."""
         request = SeparateRequest(request_id=fresh(), a=a, b=b, **attribution)
         return self._gateway.ask(request)
 
@@ -591,7 +591,7 @@ class Palimpsest:
         return self._gateway.ask(request)
 
     def confirm(self, decision_id: Id, **attribution: Unpack[Attribution]) -> Agreed:
-        """Agree with a decision."""
+        """Confirm a decision."""
         request = ConfirmRequest(request_id=fresh(), decision_id=decision_id, **attribution)
         return self._gateway.ask(request)
 
@@ -606,11 +606,11 @@ class Palimpsest:
         by: Speaker | None = None,
         **attribution: Unpack[Attribution],
     ) -> Unmerged:
-        """Take a join out, named by exactly one of its decision, its candidate or its memory.
+        """Remove a join, named by exactly one of its decision, its candidate or its memory.
 
-        Returns the reversed decisions and the resulting memories. `dry_run` returns what would
-        result, with the later decisions that would have been different, and writes nothing.
-        `with_consequences` carries these out, too. RefusedError if it is impossible, or if it is
+        Returns the reversed decisions and the resulting memories. `dry_run` returns the result,
+        with the later decisions that would have been different, and writes nothing.
+        `with_consequences` changes these, too. Raises RefusedError if it is impossible, or if it is
         `by` an agent and a person made the join (`outranked`).
         """
         request = UnmergeRequest(
@@ -635,10 +635,10 @@ class Palimpsest:
     ) -> PutBack:
         """Take a reversal back, with everything that was done because of it.
 
-        Returns the joins that are `reinstated`, those that were made because of the reversal and
-        are `taken_back`, those of them that a review had `confirmed`, those that later statements
-        prevent (`refused`), and the resulting memories; `dry_run` returns what would result, and
-        writes nothing. RefusedError if the join itself cannot return: `by` an agent, also if a
+        Returns the joins that are `reinstated`; those made because of the reversal, which are
+        `taken_back`; those of them that a review had `confirmed`; those that later statements
+        prevent (`refused`); and the resulting memories. `dry_run` returns the result and writes
+        nothing. Raises RefusedError if the join itself cannot return, and `by` an agent, also if a
         person separated the two.
         """
         request = ReinstateRequest(
@@ -670,11 +670,11 @@ class Palimpsest:
     ) -> Updated:
         """Change the text of a memory, named by any of its members.
 
-        One event, which `undo` takes back. With `expect`, a version of the memory or the candidate
-        that speaks for it, RefusedError (`moved_on`) if it has changed; without, the answer has
-        what was `displaced`. If the text lives in another memory, `merge` makes one of the two;
-        `dry_run` shows it. `by` an agent it does not overrule a person's statement. `owner_id`, if
-        given, must be the memory's.
+        It is one event, which `undo` takes back. `expect` is a version of the memory, or the
+        candidate whose text is its face: RefusedError (`moved_on`) if it has changed; without
+        `expect`, the answer names the text that was `displaced`. If another memory has the text,
+        `merge` joins the two; `dry_run` shows the result. `by` an agent, it cannot overrule a
+        person's statement. `owner_id`, if given, must be the memory's.
         """
         request = UpdateRequest(
             request_id=fresh(),
@@ -702,7 +702,7 @@ class Palimpsest:
         dry_run: bool = False,
         **attribution: Unpack[Attribution],
     ) -> Undone:
-        """Take an update back, by its decision or its candidate; or the last one of a memory.
+        """Undo an update, named by its decision or its candidate, or the last one of a memory.
 
         Its text leaves, nothing is separated, and later updates stay. Candidates that had joined
         that text leave with it, as a memory of their own. RefusedError if there is no update.
@@ -730,14 +730,13 @@ class Palimpsest:
         dry_run: bool = False,
         **attribution: Unpack[Attribution],
     ) -> Forgotten:
-        """Forget memories of one owner with all their wordings: a plan of `find`, or ids.
+        """Forget memories of one owner with all their wordings, by a plan of `find` or by ids.
 
-        A plan's token (else `expect`) is compared with their current state: RefusedError
-        (`moved_on`) if one of them has changed. If the text arrives `again`, it waits for a person
-        (`ask`), is stored as new (`allow`) or is refused; by default a person is asked, and texts
-        forgotten by an agent are allowed, but refused if they happened before. All of it is taken
-        back by `restore(forgotten=…)`. `dry_run` also shows which candidates wait for a verdict
-        about these.
+        A plan's token (or `expect`) is compared with their current state: RefusedError (`moved_on`)
+        if one of them has changed. If a text arrives `again`, it waits for a person (`ask`), is
+        stored as new (`allow`) or is refused. By default a person is asked; texts forgotten by an
+        agent are allowed, but refused if they happened before. `restore(forgotten=…)` undoes all of
+        it. `dry_run` also shows which candidates wait for a verdict about these memories.
         """
         ids, token = meant(what)
         request = ForgetRequest(
@@ -789,9 +788,9 @@ class Palimpsest:
         dry_run: bool = False,
         **attribution: Unpack[Attribution],
     ) -> Restorations:
-        """Bring retracted candidates back: a selection, or all that was `forgotten` at once.
+        """Bring retracted candidates back: a selection, or all that were `forgotten` at once.
 
-        A memory that has a forgotten text by now is joined in the same command.
+        A memory that has received a forgotten text since then is joined in the same command.
         """
         request = RestoreRequest(
             request_id=fresh(),
@@ -807,20 +806,20 @@ class Palimpsest:
     def next_review(
         self, *, owner_id: Name | None = None, skip: Annotated[int, Field(ge=0, le=MOST)] = 0
     ) -> dict[str, Any] | None:
-        """The next question for a person, about any memories or one owner's; None for nothing.
+        """The next question for a person, about any memories or one owner's; None if none waits.
 
-        A pair of texts with its decision; `skip` leaves out the first ones, which the person could
-        not decide.
+        It is a pair of texts with its decision; `skip` leaves out the first questions, which the
+        person could not decide.
         """
         return review_queue.next_question(self._gateway, owner_id=owner_id, skip=skip)
 
     def review_same(
         self, decision_id: Id, existing_id: Id, **attribution: Unpack[Attribution]
     ) -> Merged | Agreed:
-        """Record that a pair is the same: as `next_review` names it, by both ids.
+        """Record that a pair is the same; both ids are those of `next_review`.
 
         A pending pair is merged, a join confirmed; a text that repeats a forgotten one stays out.
-        RefusedError if that pair does not wait.
+        Raises RefusedError if that pair does not wait.
         """
         row = review_queue.question_about(self._gateway, decision_id, existing_id)
         if row["waits_as"] == "pending":
@@ -830,10 +829,10 @@ class Palimpsest:
     def review_different(
         self, decision_id: Id, existing_id: Id, **attribution: Unpack[Attribution]
     ) -> Apart | Restorations | Unmerged:
-        """Record that a pair is different: a pending pair is separated, a join taken out.
+        """Record that a pair is different: a pending pair is separated, a join removed.
 
-        A text that waits because of a forgotten one is let in and separated from it; with the same
-        text, only let in.
+        A text that waits because of a forgotten one is stored and separated from it; if the two are
+        the same text, it is only stored.
         """
         row = review_queue.question_about(self._gateway, decision_id, existing_id)
         if row["waits_as"] == "pending":
@@ -859,15 +858,15 @@ class Palimpsest:
         progress: BatchProgress = _ignore,
         **attribution: Unpack[Attribution],
     ) -> dict[str, Any]:
-        """Run the policy's batch rules, over one owner's memories if `owner_id` names it.
+        """Run the policy's batch rules, over one owner's memories if `owner_id` is given.
 
-        Returns what was compared, asked and joined, what the judge's calls cost, and each owner's
-        run with its figures, or why it was skipped: the policy's conditions, unless `force`. A
-        run of one owner that was `due` at a time (now) is done once, however often it is requested.
-        `dry_run` writes nothing but asks the judge; the real run uses the cached answers. With the
-        `plan` of that dry run's answer, exactly what it showed is done. RefusedError if something
-        else would be done by now, or if the policy has no batch rules; UsageError if the judge
-        cannot be used.
+        Returns the numbers compared, asked and joined, the cost of the judge's calls, and each
+        owner's run with its figures, or why it was skipped: by the policy's conditions, unless
+        `force`. A run of one owner that was `due` at a time (default: now) is done once, however
+        often it is requested. `dry_run` writes nothing but asks the judge; the real run uses the
+        cached answers. With the `plan` of a dry run's answer, the run does exactly what that
+        showed. Raises RefusedError if it would now do something else, or if the policy has no batch
+        rules; UsageError if the judge cannot be used.
         """
         moment = datetime.now(UTC) if due is None else due
         wanted = Wanted(moment, owner_id, dry_run, force, plan, **attribution)
@@ -889,9 +888,9 @@ class Palimpsest:
     ) -> dict[str, Any]:
         """Review every rejection, or one owner's; one that was `due` at a time is done once.
 
-        Exact repeats are confirmed, and the stronger model reviews the rest. Of `left`, those that
-        it was `asked` about without a usable answer wait for a person; `unavailable` ones wait for
-        the next run.
+        Exact repeats are confirmed, and the stronger model reviews the others. `left` counts those
+        without an answer: those that it was `asked` about wait for a person, those that were
+        `unavailable` wait for the next run.
         """
 
         async def run() -> dict[str, Any]:
@@ -917,10 +916,10 @@ class Palimpsest:
     ) -> dict[str, int]:
         """Embed texts that were stored while the model was down: all, or one owner's.
 
-        With `long`, the ends of texts longer than the model's input that were stored before these
-        were embedded. Returns how many were `embedded` and are `left`; `progress` receives both in
-        between, and `dry_run` embeds none. They are not decided again. RefusedError if the model is
-        still down.
+        With `long`, embed instead the ends of texts longer than the model's input that were stored
+        before these were embedded. Returns how many were `embedded` and are `left`; `progress`
+        receives both numbers in between, and `dry_run` embeds none. The texts are not decided on
+        again. Raises RefusedError if the model is still down.
         """
         return embed_late(self._gateway, owner_id, progress, long=long, dry_run=dry_run)
 
@@ -950,12 +949,12 @@ class Palimpsest:
         """The `k` memories nearest to a question, best first: face, score (cosine) and members.
 
         Keywords of `Narrowed` select memories. `as_of` a position of the log, or a time, answers
-        as of then; UsageError if it is in the future. With the asking session, memories that only
-        it has stated since its conversation was last compacted are left out. So are those whose
-        confidence, decayed by the policy, is below `min_confidence`, or that of the policy. With
-        `former`, members include texts that the face has displaced, and memories that an update of
-        another one has displaced are included. Indistinguishable memories are shown once, unless
-        `fold` is False; nothing is written.
+        as of then; UsageError if it is in the future. `session_id` leaves out memories that only
+        this session has stated since its conversation was last compacted. Memories whose
+        confidence, decayed by the policy, is below `min_confidence` (default: the policy's) are
+        left out. `former` includes texts that the face has displaced among the members, and
+        memories that an update of another one has displaced. Indistinguishable memories are shown
+        once, unless `fold` is False; nothing is written.
         """
         found = recall(
             self._gateway,
@@ -980,7 +979,7 @@ class Palimpsest:
         k: Annotated[int, Field(ge=1, le=PYTHON.found)] = 5,
         namespace: Name | None = None,
     ) -> Plan:
-        """Find the memories that are meant: all that mention the query, then the `k` nearest.
+        """Find memories: all that mention the query, then the `k` nearest by meaning.
 
         Words match whole and in canonical form: `ABC-123` matches `abc123`, not `ABC1234`. Each hit
         has the reason why it was found; the plan's token identifies the memories in this state.
@@ -996,13 +995,12 @@ class Palimpsest:
         former: bool = False,
         **narrowed: Unpack[Narrowed],
     ) -> Page:
-        """A page of an owner's living memories, the latest first by when each began.
+        """A page of an owner's living memories, the latest first by their earliest members.
 
-        With `after`, the `next` of one page, the next page follows: a memory that exists throughout
-        is on exactly one page, whatever is added or removed. Keywords of `Narrowed` select
-        memories. With `former`, members include texts that the face has displaced, and memories
-        that an update of another one has displaced are included. UsageError if `after` is no such
-        value.
+        `after` is the `next` of the previous page: a memory that exists throughout is on exactly
+        one page, whatever is added or removed. Keywords of `Narrowed` select memories. `former`
+        includes texts that the face has displaced among the members, and memories that an update
+        of another one has displaced. Raises UsageError if `after` is malformed.
         """
         wanted = _filter(narrowed)
         return page_of(self._gateway, owner_id, wanted, limit=limit, after=after, former=former)
@@ -1011,7 +1009,7 @@ class Palimpsest:
         """The current memory by any id that a memory or a candidate ever had.
 
         `moved`: the memory has another id now; `state`: `living`, `pending` or `retracted`. It has
-        all wordings, `former` ones included. RefusedError for an unknown id.
+        all wordings, `former` ones included. Raises RefusedError for an unknown id.
         """
         return find_memory(self._gateway, memory_id)
 
@@ -1038,19 +1036,19 @@ class Palimpsest:
     ) -> builtins.list[Alike]:
         """An owner's similar memories across namespaces; nothing is joined.
 
-        By the cosine of their faces, the nearest pair first; of long ones by that of the window of
-        either that is the least like any of the other.
+        The nearest pair comes first, by the cosine of the faces; long faces are compared by
+        windows, and the score is that of the least similar window, in either direction.
         """
         return across_namespaces(self._gateway, owner_id, at_least, limit)
 
     def metrics(self) -> str:
-        """Metrics of duplicates on arrival, in Prometheus' text format, counted from the log."""
+        """Metrics of duplicates on arrival, counted from the log, in Prometheus' text format."""
         return viewing.metrics(self._gateway)
 
     def show(self, memory_id: Id, *, as_of: AsOf | None = None) -> ShownMemory:
         """A memory with every member, its join and its evidence; any member's id works.
 
-        `timeline` has the later statements about its members; `as_of` a position or a time.
+        `timeline` lists the later statements about its members; `as_of` a position or a time.
         """
         return viewing.show(self._gateway, memory_id, as_of)
 
@@ -1102,17 +1100,17 @@ class Palimpsest:
         return self._gateway.log.head()
 
     def wait_for(self, position: Position, *, timeout: Seconds = 30.0) -> None:
-        """Return when readers here see the log up to a position that a writer named.
+        """Wait until readers here see the log up to a position that a writer named.
 
-        A store's own calls see what it wrote; this is for another process, which is given a
-        `position`. TransientError if it is not reached within `timeout` seconds.
+        A store's own calls see what it wrote; this is for another process, which was given a
+        `position`. Raises TransientError if it is not reached within `timeout` seconds.
         """
         self._gateway.wait_for(position, timeout)
 
     def behind(self) -> int | None:
         """How many records of the decisions the store is behind the cluster.
 
-        None without a cluster, if the store follows none, or if no broker answers.
+        None without a cluster, if the store follows no cluster, or if no broker answers.
         """
         return self._gateway.behind()
 
@@ -1143,7 +1141,7 @@ class Palimpsest:
     def set_policy(self, policy: str | Policy, *, actor: str | None = None) -> PolicyInForce:
         """Put a policy in force from here on: a preset's name, a file, or a policy.
 
-        Earlier decisions stay. UsageError for a name of no preset or file.
+        Earlier decisions stay. UsageError for an unknown name.
         """
         wanted = policy if isinstance(policy, Policy) else load_policy(policy)
         rules = wanted.model_dump(mode="json")
@@ -1162,17 +1160,17 @@ class Palimpsest:
         return self._gateway.verify(progress)
 
     def export_log(self, file: Place, progress: Callable[[int], None] | None = None) -> int:
-        """Write the log as CloudEvents lines, byte for byte; return how many."""
+        """Write the log as CloudEvents lines, byte for byte; returns their number."""
         return exchange.export_log(self._gateway, Path(file), progress)
 
     @staticmethod
     def import_log(path: Place, file: Place, progress: Callable[[int], None] | None = None) -> int:
-        """Create a store at `path` from exported lines; nothing is added to them."""
+        """Create a store at `path` from exported lines, exactly as they are."""
         return exchange.import_log(Path(path), Path(file), progress)
 
 
 def _warn_of_another(folder: Path, log: Log, wanted: Policy) -> None:
-    """Warn where a store that is opened with a policy has another: the store's holds."""
+    """Warn if a store that is opened with a policy has another one: the store's is in force."""
     recorded = log.last_policy()
     if recorded is not None and recorded.data.hash != wanted.hash:
         _log.warning(
@@ -1194,6 +1192,6 @@ def _run(doing: Coroutine[Any, Any, Result]) -> Result:
         return asyncio.run(doing)
     doing.close()
     raise UsageError(
-        "this call has an event loop of its own: within a running one, await it by"
+        "this call runs an event loop of its own: inside a running one, await it with"
         " asyncio.to_thread"
     )

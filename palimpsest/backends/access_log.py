@@ -1,4 +1,4 @@
-"""What `recall` found, recorded as used: gathered, and left for the writer once a minute."""
+"""Records recalled memories as used: gathers uses, and leaves them for the writer every minute."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ SOURCE = "recall"
 
 
 class Uses:
-    """Gathers uses where the policy asks for it; an answer waits neither for a lock nor the disk.
+    """Gathers uses if the policy records them; an answer waits for neither a lock nor the disk.
 
-    `turn` is the lock of the store's calls. What is gathered is left a minute after the first of
-    it, or when the store is closed; a process that is killed loses it. What no writer has recorded
-    a minute after it was left, the next process that recalls does when it is closed.
+    `turn` is the lock of the store's calls. The gathered uses are left for the writer a minute
+    after the first of them, or when the store is closed; a process that is killed loses them. If
+    no writer has recorded them a minute later, the next process that recalls does so when it is
+    closed.
     """
 
     def __init__(self, gateway: LocalGateway, turn: RLock) -> None:
@@ -37,7 +38,7 @@ class Uses:
         self._timer: Timer | None = None
 
     def note(self, owner_id: str, memory_ids: Sequence[str]) -> None:
-        """Memories of an owner were recalled; nothing happens where the policy does not ask."""
+        """Note that memories of an owner were recalled; does nothing if the policy says so."""
         gateway = self._gateway
         wanted = gateway.policy_in_force().recall.accessed
         if not (memory_ids and wanted) or gateway.log.sealed:
@@ -52,9 +53,9 @@ class Uses:
             self._timer.start()
 
     def unrecorded(self, owner_id: str) -> dict[str, datetime]:
-        """When an owner's memories were last used, by id, of all uses that are not in the log.
+        """The last uses of an owner's memories that are not in the log yet, by memory id.
 
-        None if the policy does not record uses.
+        Empty if the policy does not record uses.
         """
         if not self._gateway.policy_in_force().recall.accessed:
             return {}
@@ -68,7 +69,7 @@ class Uses:
         """Leave the gathered uses, and record them unless another process is writing."""
         with self._turn:
             if self._timer is None:
-                return  # the store was closed meanwhile
+                return  # the store has been closed
             self._timer = None
             try:
                 self._leave()
@@ -77,7 +78,7 @@ class Uses:
                 _log.warning("accesses are not recorded yet: %s", error)
 
     def close(self) -> None:
-        """Leave what is gathered; the next to write records it. A reader never fails for it."""
+        """Leave the gathered uses for the next writer. Errors are logged: reading must not fail."""
         recalled = self._timer is not None
         if self._timer is not None:
             self._timer.cancel()
@@ -90,7 +91,7 @@ class Uses:
             _log.warning("accesses are not recorded: %s", error)
 
     def _leave(self) -> None:
-        """Each owner's is left once: where that fails, the rest stays gathered."""
+        """Leave each owner's uses once; if one fails, the rest stays gathered."""
         for owner_id, uses in [*self._gathered.items()]:
             self._gateway.leave_uses(owner_id, uses_event(owner_id, [*uses.values()]))
             del self._gathered[owner_id]

@@ -53,14 +53,14 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 FOLLOWING_SECONDS = 10.0
-"""Wait for the store to show what the cluster has done."""
+"""How long to wait for the store to show what the cluster has done."""
 POLL_SECONDS = 0.05
 IN_BULK = ("reversed", "retracted", "restored")
-"""Keys of answers whose entries were one command each, with an id of the request's and theirs."""
+"""Keys of answers whose entries were one command each, with ids from the request's and theirs."""
 
 
 class KafkaGateway(LocalGateway):
-    """As `LocalGateway`, but a cluster decides.
+    """Like `LocalGateway`, but a cluster decides.
 
     It connects when it first writes; reading needs no broker.
     """
@@ -92,16 +92,16 @@ class KafkaGateway(LocalGateway):
         try:
             return self._client().behind(followed)
         except PalimpsestError as error:
-            _log.warning("how far the store is behind the cluster is not known: %s", error)
+            _log.warning("it is unknown how far the store is behind the cluster: %s", error)
             return None
 
     def refresh(self) -> None:
-        """As `LocalGateway.refresh`; StoreError if no projector has ever filled the store."""
+        """Like `LocalGateway.refresh`; StoreError if no projector has ever filled the store."""
         self._require_store()
         super().refresh()
 
     def ledger(self, owner_id: str) -> Ledger:
-        """As `LocalGateway.ledger`; StoreError as `refresh`."""
+        """Like `LocalGateway.ledger`; raises StoreError like `refresh`."""
         self._require_store()
         return super().ledger(owner_id)
 
@@ -118,8 +118,8 @@ class KafkaGateway(LocalGateway):
         if self._connected is None:
             if self.log.head() and not self.follows():
                 raise UsageError(
-                    f"the store {self.folder} has decisions of its own, and a cluster is named"
-                    " beside it: name a store that follows the cluster, or no cluster"
+                    f"the store {self.folder} has decisions of its own, but a cluster was given"
+                    " too: use a store that follows the cluster, or no cluster"
                 )
             if find_spec("aiokafka") is None:
                 raise UsageError(
@@ -140,7 +140,7 @@ class KafkaGateway(LocalGateway):
         inputs: Sequence[Input],
         renames: Mapping[str, str] = NO_RENAMES,  # noqa: ARG002 - what is published is renamed
     ) -> list[Outcome]:
-        """Publish inputs; the store will show what becomes of them."""
+        """Publish inputs; their outcomes will appear in the store."""
         self._client().publish(inputs)
         return [
             Outcome("published", one.meaning.candidate_id)
@@ -179,10 +179,9 @@ class KafkaGateway(LocalGateway):
         self.serve_left()
 
     def serve_left(self) -> None:
-        """Publish gathered uses that this store's processes left, an event for each owner.
+        """Publish the uses that this store's processes have left, one event per owner.
 
-        Those of owners whose last went out less than a minute ago stay; so do all while no broker
-        answers.
+        Owners whose last event is less than a minute old wait; so do all while no broker answers.
         """
         inputs = []
         for owner_id, bodies in self._inbox.take_uses().items():
@@ -199,9 +198,9 @@ class KafkaGateway(LocalGateway):
     # -- requests ----------------------------------------------------------------------------------
 
     def ask(self, request: Request[A_co]) -> A_co:
-        """Have a request executed by the workers, and wait until the store shows what it did.
+        """Let the workers execute a request; returns when the store shows its effect.
 
-        A dry run is executed here, on what the store has.
+        A dry run is executed here, on the store's data.
         """
         request = as_asked(request)
         if is_dry_run(request):
@@ -212,7 +211,7 @@ class KafkaGateway(LocalGateway):
         return answer
 
     def ask_each(self, requests: Sequence[Request[A_co]]) -> list[A_co | RefusedError]:
-        """Have requests executed; wait until the store shows them all."""
+        """Let the workers execute requests; returns when the store shows them all."""
         return self._ask_workers(requests) if requests else []
 
     def _ask_workers(self, requests: Sequence[Request[A_co]]) -> list[A_co | RefusedError]:
@@ -226,7 +225,7 @@ class KafkaGateway(LocalGateway):
     def _owner_of(self, request: Request) -> str | None:
         """The owner of the candidate or decision that a request names, if the store knows it.
 
-        Then only its partition is asked: all others would answer that they do not know it.
+        Then only that owner's partition is asked: the others would not know it.
         """
         if isinstance(request, ForgetRequest):
             if not request.memory_ids:
@@ -267,9 +266,9 @@ class KafkaGateway(LocalGateway):
 
 
 def log_that_follows(folder: Path, *, needed: bool) -> Log:
-    """The log of a store that follows a cluster; an empty one in memory where there is none.
+    """The log of a store that follows a cluster, or an empty one in memory.
 
-    StoreError instead if it is needed: a store that no projector fills would look like an answer.
+    If the store is `needed`, raises StoreError instead: an empty log would look like an answer.
     """
     path = folder / LOG_FILE
     if needed and not path.is_file():
@@ -287,13 +286,13 @@ class _NoStore(Log):
 def nothing_follows(folder: Path) -> str:
     """What to do if no projector fills the requested store."""
     return (
-        f"no store at {folder} follows the cluster, and all that is read is read from one: have"
-        f" `palimpsest --store {folder} project` running beside it"
+        f"no store at {folder} follows the cluster, and reading needs one: run"
+        f" `palimpsest --store {folder} project` beside it"
     )
 
 
 def events_of(request: Request, answer: JsonObject) -> list[str]:
-    """The ids of the events that executed a request: from its own, or as its answer has them."""
+    """The ids of the events that executed a request, from its id or from its answer."""
     if isinstance(request, PolicyRequest):
         return [event_id(request.request_id, "0")]
     if isinstance(request, ReinstateRequest | ReinstateManyRequest):

@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 class ClusterClient:
-    """Connects on creation. `followed` has the ids of the topics that a store follows, by name.
+    """Connects on creation. `followed` has the ids of the store's topics, by name.
 
     Raises StoreError if there are no topics, TransientError if no broker answers, UsageError if the
     store follows other topics.
@@ -51,12 +51,12 @@ class ClusterClient:
         return self._run(self._client.publish(inputs))
 
     def ask_each(self, asked: Sequence[Addressed]) -> list[Answer]:
-        """Have requests carried out; returns for each the merged answer of its partitions."""
+        """Send requests; returns for each the merged answer of its partitions."""
         assert self._client is not None
         return self._run(self._client.ask_each(asked))
 
     def behind(self, followed: Mapping[tuple[str, int], int]) -> int:
-        """How many records the decisions have beyond these offsets of partitions."""
+        """The number of records of the decisions beyond these offsets of partitions."""
         assert self._client is not None
         return self._run(self._client.behind(followed))
 
@@ -74,8 +74,8 @@ async def _connected(connection: Connection, followed: Mapping[str, str]) -> Cli
     decisions = topics.name("decisions")
     if followed and followed.get(decisions) != await topic_id(connection, decisions):
         raise UsageError(
-            f"the store follows {', '.join(sorted(followed))} of another cluster or prefix than"
-            " the one that is named: name that (--bootstrap, --prefix), or another store"
+            f"the store follows {', '.join(sorted(followed))} of another cluster or prefix:"
+            " give that one (--bootstrap, --prefix), or another store"
         )
     client = Client(connection, topics)
     await client.start()

@@ -66,18 +66,18 @@ _log = logging.getLogger(__name__)
 POLL_SECONDS = 0.02
 """Interval at which an answer, or the lock, is polled."""
 RELEASED_SECONDS = 2.0
-"""Wait for the lock: a process keeps it for a moment after its calls have returned."""
+"""How long to wait for the lock, which a process keeps for a moment after its calls return."""
 PATIENCE_SECONDS = 30.0
-"""Wait for the projections of a new store."""
+"""How long to wait for the projections of a new store."""
 FOLDED_EVENTS = 5_000
-"""Largest history that is folded to answer a recall: loading LanceDB takes about as long."""
+"""The longest history that is folded to answer a recall: loading LanceDB takes about as long."""
 AWAITED = 500
-"""Answers that are polled at once: the first ones, because they come in order."""
+"""Answers that are polled at once: only the first ones, because they come in order."""
 
 Wait = Literal["durable", "visible"]
-"""When a writing call returns: once its events are durable, or once all readers see them."""
+"""When a writing call returns: when its events are durable, or when all readers see them."""
 _unfinished: set[LocalGateway] = set()
-"""Gateways that still write projections, although their calls have returned."""
+"""Gateways that still write projections after their calls have returned."""
 
 
 @atexit.register
@@ -156,7 +156,7 @@ class LocalGateway:
 
     @contextmanager
     def projecting_beside(self) -> Iterator[None]:
-        """Have a second process project what is streamed while the block runs."""
+        """While the block runs, a second process projects what is streamed."""
         self._beside = True
         try:
             yield
@@ -173,11 +173,11 @@ class LocalGateway:
         return self._known
 
     def owners(self, only: str | None = None) -> list[str]:
-        """The owners of memories: all, or `only` this one if it has any."""
+        """The owners of memories: all, or `only` this one, if it has any."""
         return [owner for owner in self.log.owners() if only in (None, owner)]
 
     def follows(self) -> bool:
-        """Whether the store's decisions are a cluster's."""
+        """Whether the store follows a cluster's decisions."""
         return self.log.row("SELECT 1 FROM followed LIMIT 1") is not None
 
     def behind(self) -> int | None:
@@ -185,20 +185,20 @@ class LocalGateway:
         return None
 
     def _require_own(self) -> None:
-        """RefusedError if the store follows a cluster, which alone may decide."""
+        """RefusedError if the store follows a cluster: only the cluster may decide."""
         if self.follows():
             raise RefusedError(
                 "follows_a_cluster",
-                "the store follows a cluster, which alone decides: name it with --bootstrap",
+                "the store follows a cluster, which alone decides: give its --bootstrap",
             )
 
     @contextmanager
     def writing(self, *, serves: bool = True) -> Iterator[Session | None]:
         """The writing session while the lock is held; None if another process holds it.
 
-        Before the block ends, the inbox is served, unless `serves` is False. Everything is durable
-        then. The lock is released later, once both projections have it; a call that comes before
-        that continues the session.
+        Before the block ends, everything is durable, and the inbox is served, unless `serves` is
+        False. The lock is released later, once both projections are up to date; a call that comes
+        before that continues the session.
         """
         if not self._enter():
             yield None
@@ -242,7 +242,7 @@ class LocalGateway:
             _unfinished.discard(self)
 
     def finish(self) -> None:
-        """Make visible what was written; at the exit of a process no request is served any more."""
+        """Flush the projections; while the process exits, no more requests are served."""
         self._live.show()
 
     def _opened(self) -> Session:
@@ -255,8 +255,8 @@ class LocalGateway:
     def refresh(self) -> None:
         """Repair the projections and catch up, unless another process writes and does it.
 
-        If that process is creating the store, wait for them; TransientError if that takes too long.
-        On a read-only disk they are read as they are.
+        If that process is creating the store, wait for it; TransientError if that takes too long.
+        On a read-only disk, the projections are read as they are.
         """
         if self.log.sealed:
             return
@@ -274,11 +274,11 @@ class LocalGateway:
             time.sleep(POLL_SECONDS)
 
     def wait_for(self, position: int, timeout: float) -> None:
-        """Return when the projections have the log up to a position."""
+        """Wait until the projections have the log up to a position."""
         self.refresh()
         head = self.log.head()
         if position > head:
-            raise UsageError(f"wait_for: the log ends at position {head}, {position} is not in it")
+            raise UsageError(f"wait_for: the log ends at position {head}, before {position}")
         deadline = time.monotonic() + timeout
         while min(self.positions().values()) < position:
             if time.monotonic() > deadline:
@@ -321,7 +321,7 @@ class LocalGateway:
     ) -> list[Outcome]:
         """Decide on inputs here, or leave them to the writing process, which reads them again.
 
-        `renames` are the renamed fields that the inputs were read with.
+        `renames` are the field names (theirs to ours) that the inputs were read with.
         """
         self._require_own()
         with self.writing() as session:
@@ -335,8 +335,8 @@ class LocalGateway:
     ) -> Generator[Sequence[Outcome], None, None]:
         """Decide on many inputs, window by window, and serve others between the windows.
 
-        While another process writes, windows go to it, until it releases the lock: a verifier
-        holds it for moments only, and an ingestion that began in one of them must not be slow.
+        While another process writes, windows go to it until it releases the lock: a verifier holds
+        it only for moments, and an ingest that began in one of them must not stay slow.
         """
         self._require_own()
         with Rows(inputs) as rows:
@@ -364,7 +364,7 @@ class LocalGateway:
     def ask(self, request: Request[A_co]) -> A_co:
         """Execute a request here, or leave it to the writing process; RefusedError if impossible.
 
-        A dry run is always executed here, on what is committed.
+        A dry run is always executed here, on the committed state.
         """
         request = as_asked(request)
         if is_dry_run(request):
@@ -377,14 +377,14 @@ class LocalGateway:
         return result(answer)
 
     def answered(self, request_id: str) -> Any:
-        """What a recorded request did; RefusedError where it was refused."""
+        """The answer of a recorded request; RefusedError if it was refused."""
         return result(answer_of(self.log, self.log.of_request(request_id)))
 
     def ask_each(self, requests: Sequence[Request[A_co]]) -> list[A_co | RefusedError]:
         """Execute requests that do not depend on each other; many share a commit.
 
         If another process writes, all are left in the inbox before the first answer is awaited.
-        Here the inbox is not served: the caller may have no model to decide on candidates.
+        The inbox is not served here: the caller may have no model to decide on candidates.
         """
         self._require_own()
         with self.writing(serves=False) as session:
@@ -395,19 +395,19 @@ class LocalGateway:
         return [result_or_refusal(from_json(one)) for one in self._answers_to(items)]
 
     def leave_uses(self, owner_id: str, event: bytes) -> None:
-        """Leave an owner's gathered uses, as an event, for the next writer."""
+        """Leave an owner's gathered uses, as one event, for the next writer."""
         self._inbox.put("uses", owner_id, event)
 
     def uses_left(self, owner_id: str) -> tuple[Use, ...]:
-        """An owner's uses that were left and are not recorded yet."""
+        """An owner's uses that were left but are not recorded yet."""
         return summed(gathered_uses(item.body for item in self._inbox.uses(owner_id)))
 
     def uses_are_overdue(self) -> bool:
-        """Whether uses were left over a minute ago, and no writer has recorded them since."""
+        """Whether uses were left over a minute ago and are still not recorded."""
         return self._inbox.uses_are_overdue()
 
     def serve_left(self) -> None:
-        """Serve the inbox, unless another process is writing, which will do so."""
+        """Serve the inbox, unless another process is writing and will do so."""
         with self.writing():
             pass
 
@@ -416,7 +416,7 @@ class LocalGateway:
         return self._answers_to([self._inbox.put(kind, "inbox", body)])[0]
 
     def _answers_to(self, items: Sequence[int]) -> list[Any]:
-        """Wait for the answers to items; serve them here if the writer has ended."""
+        """Wait for the answers to items; if the writer has ended, serve them here."""
         found: dict[int, bytes] = {}
         while waiting := [item for item in items if item not in found]:
             some = self._inbox.take_answers(waiting[:AWAITED])
@@ -431,25 +431,25 @@ class LocalGateway:
         return [orjson.loads(found[item]) for item in items]
 
     def trial(self) -> DryRun:
-        """An executor on what is committed; nothing is written."""
+        """An executor on the committed state that writes nothing."""
         return DryRun(self.log, self.policy_in_force(), self.clock)
 
     def positions(self) -> dict[str, int]:
-        """How far each projection has come, by the log's positions; read without a lock."""
+        """The log position that each projection has reached; read without a lock."""
         lance = read_state(self.projections / LANCE_FOLDER)
         return {"lancedb": lance["position"], "duckdb": reached(self.projections)}
 
     def rebuild(
         self, which: Sequence[str], progress: Callable[[str, float], None] | None
     ) -> dict[str, Any]:
-        """Recreate projections. TransientError while another process writes."""
+        """Recreate projections. TransientError if another process is writing."""
         with self._alone():
             return self._live.rebuild(which, progress, self._start_helper)
 
     def verify(self, progress: Callable[[str, float], None] | None) -> dict[str, Any]:
-        """Check the log, and compare the projections with its fold; no process may write then.
+        """Check the log, and compare the projections with its fold, while nothing else writes.
 
-        StoreError where the log itself is damaged: nothing can be compared with it.
+        Raises StoreError if the log itself is damaged: nothing can be compared with it.
         """
         with self._alone():
             head = self.log.head()
@@ -466,7 +466,7 @@ class LocalGateway:
             return found
 
     def _start_helper(self, end: int) -> Helper | None:
-        """A second process that folds a long log with this one."""
+        """Start a second process that helps to fold a long log."""
         return start_helper(self.log.path, end)
 
     @contextmanager
@@ -483,7 +483,7 @@ class LocalGateway:
             time.sleep(POLL_SECONDS)
 
     def _busy(self) -> TransientError:
-        """The error while another process writes; to a store that follows, its projector."""
+        """The error if another process is writing: for a following store, its projector."""
         then = "stop its `palimpsest project` meanwhile" if self.follows() else "try again later"
         return TransientError(f"another process is writing to this store: {then}")
 

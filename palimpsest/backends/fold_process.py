@@ -1,9 +1,9 @@
-"""A second process that folds owners of a log while this one folds others, for long rebuilds.
+"""A second process that folds some owners of a log in parallel, for long rebuilds.
 
-The child reads the log and writes no file, so it needs no lock, and one that is left behind does no
-harm. The parent writes a line with owners to its standard input and reads their batches from its
-standard output, pickled. When the input ends, the child ends; so it does when the parent dies. If
-the child dies, the parent folds what it had been given.
+The child reads the log and writes no file, so it needs no lock, and an orphan does no harm. The
+parent writes owners, one list per line, to its standard input, and reads their batches, pickled,
+from its standard output. The child ends when its input ends, or when the parent dies. If the child
+dies, the parent folds what the child was working on.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class FoldingProcess:
         self._ended = False
 
     def fold(self, owners: Part) -> list[Batch] | None:
-        """The rows of these owners; None where it has ended."""
+        """The rows of these owners; None if the child has ended."""
         try:
             self._input.write(orjson.dumps(owners) + b"\n")
             self._input.flush()
@@ -55,16 +55,16 @@ class FoldingProcess:
         return found
 
     def end(self) -> None:
-        """Have it end, whatever it is doing."""
+        """Stop it, whatever it is doing."""
         self._ended = True
         self.process.kill()
         self.process.wait()
         with suppress(OSError), self._output, self._input:
-            pass  # what waits to be written is of no use any more
+            pass  # what was still to be written is no longer needed
 
 
 def start_helper(log: Path, end: int) -> Helper | None:
-    """A process that folds this log up to a position; None where it would not pay."""
+    """Start a process that folds this log up to a position; None if it is not worth it."""
     if end < sharing.MANY_EVENTS or not is_worth_while():
         return None
     try:
@@ -75,7 +75,7 @@ def start_helper(log: Path, end: int) -> Helper | None:
 
 
 def main(path: Path, end: int, words: BinaryIO, answers: BinaryIO) -> int:
-    """Fold the owners of each line, until the lines end."""
+    """Fold the owners of each line until the input ends."""
     from palimpsest.contracts.errors import PalimpsestError
     from palimpsest.streams.log.log import Log
 
@@ -86,9 +86,9 @@ def main(path: Path, end: int, words: BinaryIO, answers: BinaryIO) -> int:
                 answers.write(pickle.dumps(found, protocol=5))
                 answers.flush()
     except PalimpsestError:
-        return 1  # the parent meets the same, and reports it
+        return 1  # the parent meets the same error, and reports it
     except BrokenPipeError:
-        os._exit(1)  # the parent died; to flush what is left for it would fail, too
+        os._exit(1)  # the parent died; flushing the rest would fail, too
     return 0
 
 

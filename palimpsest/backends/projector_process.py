@@ -1,10 +1,10 @@
-"""A second process that projects while this one decides, for an import that is bound by Python.
+"""A second process that projects while this one decides, for an import that is CPU-bound.
 
 The parent has the writer's lock and passes its file on, so the lock is held until both have ended.
-The child follows the log and writes the projections; the parent writes none meanwhile. The child's
+The child follows the log and writes the projections; meanwhile the parent writes none. The child's
 standard input is the whole protocol: after `FINISH` it projects the rest and ends. If the input
-ends without it, the parent has died, and the child ends at once; the next process repairs what it
-left, as after any kill. If the child dies, the parent projects again by itself.
+ends without it, the parent has died, and the child ends at once; the next process repairs its
+projections, as after any kill. If the child dies, the parent projects by itself again.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from palimpsest.streams.embedder.load import usable_cores
 
 FINISH = b"finish"
 SECONDS = 0.25
-"""Between two looks for new events: a second would cost a fifth less, and leave more to the end."""
+"""Interval between checks for new events: 1 s would cost a fifth less, but leave more to the
+end."""
 _INPUT = 0
 
 
 def start_child(
     module: str, *words: str, stdout: int, pass_fds: Sequence[int] = ()
 ) -> subprocess.Popen[bytes]:
-    """Start a module of ours beside this process, which writes to its standard input.
+    """Start one of our modules as a child that reads its standard input from this process.
 
-    A process that `multiprocessing` spawns would import the program's main module once more.
+    `multiprocessing` is not used: a process that it spawns imports the program's main module again.
     """
     paths = os.pathsep.join(path for path in sys.path if path)
     return subprocess.Popen(
@@ -41,7 +42,7 @@ def start_child(
         stdout=stdout,
         env=os.environ | {"PYTHONPATH": paths},
         pass_fds=pass_fds,
-        start_new_session=True,  # Ctrl-C is for the parent alone
+        start_new_session=True,  # Ctrl-C reaches only the parent
     )
 
 
@@ -58,11 +59,11 @@ class ProjectorProcess:
 
     @property
     def running(self) -> bool:
-        """Whether it still projects what is committed."""
+        """Whether it is still running."""
         return self.process.poll() is None
 
     def finish(self) -> None:
-        """Have it project what is left, and return when it has ended, however it did.
+        """Let it project the rest, and return when it has ended, for whatever reason.
 
         An interrupt kills it.
         """
@@ -83,7 +84,7 @@ def is_worth_while() -> bool:
 
 
 def main(store: Path) -> int:
-    """Follow a store's log until the parent has the rest projected, or dies."""
+    """Follow a store's log until told to finish, or until the parent dies."""
     finishing = threading.Event()
     threading.Thread(target=_listen, args=(finishing,), daemon=True).start()
     from palimpsest.contracts.errors import PalimpsestError
@@ -97,7 +98,7 @@ def main(store: Path) -> int:
                 projector.catch_up()
             projector.catch_up()
     except PalimpsestError:
-        return 1  # the parent meets the same, and reports it
+        return 1  # the parent meets the same error, and reports it
     return 0
 
 

@@ -46,13 +46,13 @@ LOCK_SECONDS = 5.0
 LOCK_POLL_SECONDS = 0.05
 RETRY_SECONDS = 0.5
 CHECK_SECONDS = 10.0
-"""How often to check whether topics were recreated, while records arrive: of one that has outgrown
-what was followed, offsets alone do not tell."""
+"""Interval between checks for recreated topics while records arrive: once a recreated topic has
+more records than were followed, offsets alone do not show it."""
 FOLLOWED: tuple[Kind, ...] = ("decisions", "dead_letters")
 
 
 class ProjectedReplica:
-    """The store's side, on one thread: lines into the log, then rows into the projections."""
+    """The store's side, on one thread: writes lines to the log, then rows to the projections."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class ProjectedReplica:
             _log.warning("projections repaired from the log: %s", repair)
 
     def starts(self, identities: Mapping[str, str]) -> dict[TopicPartition, int]:
-        """Where each partition continues. StoreError if the store has other topics' decisions."""
+        """The offsets to continue at. StoreError if the store has other topics' decisions."""
         found: dict[TopicPartition, int] = {}
         for topic, identity in identities.items():
             for partition in range(self._topics.partitions):
@@ -89,7 +89,7 @@ class ProjectedReplica:
                 found[TopicPartition(topic, partition)] = start
         if self.log.head() and not any(found.values()):
             raise StoreError(f"this store has {self._others()}: follow a cluster with a new one")
-        # Before anything came: nobody else may write from then on.
+        # Before the first record: from now on nobody else may write.
         with self.log.transaction():
             self._follow_from(found, identities)
         return found
@@ -103,9 +103,9 @@ class ProjectedReplica:
             self.log.follow(Followed(at.topic, at.partition, identities[at.topic], offset))
 
     def take(self, records: Records, at: Offsets, identities: Mapping[str, str]) -> None:
-        """Write records, decisions first into the log and then into the projections.
+        """Write records: decisions to the log, then to the projections.
 
-        `at` is where those partitions go on that have come further.
+        `at` has the next offsets of the partitions that have advanced.
         """
         decisions = [r for r in records if r.topic == self._topics.name("decisions")]
         letters = [r for r in records if r.topic != self._topics.name("decisions")]
@@ -133,25 +133,25 @@ class ProjectedReplica:
         self._owners.trim()
 
     def _folded(self, one: Recorded) -> tuple[Recorded, Touched]:
-        """Fold an event; what waits for the judge because of it is in the same transaction."""
+        """Fold an event; its questions to the judge are recorded in the same transaction."""
         try:
             touched = evolve(self._owners.get(one.event.owner_id).ledger, one.event)
         except KeyError as error:
             raise StoreError(
-                f"the event {one.event.id} of the decisions names {error}, which no event of its"
-                " owner before it made: the topic was written to by others, or cut"
+                f"the event {one.event.id} of the decisions names {error}, which no earlier event"
+                " of its owner created: another program wrote to the topic, or it was cut"
             ) from error
         self.log.follow_touched(one.event.owner_id, touched, one.position)
         return one, touched
 
     def close(self) -> None:
-        """Make everything visible, and let the files go."""
+        """Flush the projections and close the files."""
         self._projector.close()
         self.log.close()
 
 
 async def _acquire(lock: WriterLock) -> None:
-    """Take the writer's lock; readers, too, hold it briefly to repair projections."""
+    """Acquire the writer's lock; readers also hold it briefly, to repair projections."""
     deadline = asyncio.get_running_loop().time() + LOCK_SECONDS
     while not lock.try_acquire():
         if asyncio.get_running_loop().time() > deadline:
@@ -160,7 +160,7 @@ async def _acquire(lock: WriterLock) -> None:
 
 
 class _Stoppable:
-    """The log as the projector reads it for repairs: between owners it can be stopped."""
+    """The log as the projector reads it for repairs; reading can be stopped between owners."""
 
     def __init__(self, log: Log, stopped: Callable[[], bool]) -> None:
         self._log = log
@@ -179,7 +179,7 @@ class _Stoppable:
 
 
 class _Same:
-    """That the topics are those which the store follows: asked again before records are taken."""
+    """Checks, before records are taken, that the topics are still those that the store follows."""
 
     def __init__(
         self, ask: Callable[[], Awaitable[Mapping[str, str]]], known: Mapping[str, str]
@@ -189,7 +189,7 @@ class _Same:
         self._checked = asyncio.get_running_loop().time()
 
     async def check(self) -> None:
-        """StoreError if one was recreated; while no broker answers, the check is repeated later."""
+        """StoreError if a topic was recreated; if no broker answers, the check is retried later."""
         now = asyncio.get_running_loop().time()
         if now - self._checked < CHECK_SECONDS:
             return
@@ -201,7 +201,7 @@ class _Same:
 
 
 class Follower:
-    """Consumes a cluster's decisions into one store, until it is stopped."""
+    """Consumes a cluster's decisions into one store until it is stopped."""
 
     def __init__(
         self,
@@ -219,9 +219,9 @@ class Follower:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="replica")
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Follow until `stop` is set, wherever it is then.
+        """Follow until `stop` is set.
 
-        TransientError where another process writes to the store.
+        Raises TransientError if another process writes to the store.
         """
         lock = WriterLock(self._folder)
         try:
@@ -260,7 +260,7 @@ class Follower:
     async def _begin(
         self, replica: ProjectedReplica
     ) -> tuple[dict[str, str], dict[TopicPartition, int]]:
-        """The topics' ids, and where each partition continues; waits while no broker answers."""
+        """The topics' ids, and the offset of each partition; waits until a broker answers."""
         is_told = False
         while True:
             try:
@@ -282,7 +282,9 @@ class Follower:
         decisions = self._topics.name("decisions")
         require_kept({at: n for at, n in starts.items() if at.topic == decisions}, begins)
         for at in [at for at, start in starts.items() if begins[at] > start]:
-            _log.warning("%s/%d: deleted before offset %d: skipped", *at, begins[at])
+            _log.warning(
+                "%s/%d: records before offset %d were deleted, and are skipped", *at, begins[at]
+            )
             starts[at] = begins[at]
 
     async def _identities(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The name of the request that is being made, where a caller gave it one."""
+"""The id of the current request, if the caller gave it one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SomeRequest = TypeVar("SomeRequest", bound=Request)
 
 
 class _Name(NamedTuple):
-    """A request's id, and a digest of what was asked."""
+    """A request's id, and a digest of its contents."""
 
     request_id: str
     asked: str | None
@@ -25,9 +25,9 @@ _name: ContextVar[_Name | None] = ContextVar("name", default=None)
 
 @contextmanager
 def named_request(request_id: str, asked: str | None = None) -> Iterator[None]:
-    """Have the request of the block be this one: asked again under the same id, it is done once.
+    """Give the request made in the block this id: repeated under the same id, it is done once.
 
-    `asked` stands for all that the caller asked, where the request itself says less.
+    `asked` is all that the caller asked, if the request itself does not say all of it.
     """
     token = _name.set(_Name(request_id, asked))
     try:
@@ -37,13 +37,13 @@ def named_request(request_id: str, asked: str | None = None) -> Iterator[None]:
 
 
 def request_id() -> str:
-    """The id of the request that is made now: as `named_request` says, else one of its own."""
+    """The id of the request that is being made: from `named_request`, else a new one."""
     name = _name.get()
     return name.request_id if name is not None else str(uuid4())
 
 
 def as_asked(request: SomeRequest) -> SomeRequest:
-    """A request with the digest that `named_request` gives it, if it is that one."""
+    """The request with the digest of `named_request`, if it has that id."""
     name = _name.get()
     if name is None or name.asked is None or request.request_id != name.request_id:
         return request

@@ -1,4 +1,4 @@
-"""What `verify` last found in a store: kept in its folder, shown by `status`."""
+"""The last result of `verify`, kept in the store's folder and shown by `status`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VERIFIED_FILE = "verified.json"
 
 
 class Verification(TypedDict):
-    """`position` is the log's head then; `damage` describes a log that could not be compared."""
+    """`position` was the log's head; `damage` describes a log that could not be compared."""
 
     at: str
     position: int
@@ -25,7 +25,7 @@ class Verification(TypedDict):
 def keep_verification(
     folder: Path, at: datetime, position: int, outcome: Mapping[str, Any] | str
 ) -> None:
-    """Keep the outcome: the counts of a comparison, or the damage to the log."""
+    """Save the result: the counts of a comparison, or the damage to the log."""
     counts = {"differences": 0, "checked": 0} if isinstance(outcome, str) else outcome
     verification = Verification(
         at=at.isoformat(timespec="seconds"),
@@ -38,7 +38,7 @@ def keep_verification(
 
 
 def last_verification(folder: Path) -> Verification | None:
-    """What was found last; None if `verify` has not run, or its record cannot be read."""
+    """The last result; None if `verify` has not run, or its record cannot be read."""
     try:
         verification: Verification = orjson.loads((folder / VERIFIED_FILE).read_bytes())
     except (FileNotFoundError, orjson.JSONDecodeError):

@@ -1,1 +1,1 @@
-"""Charts as numbers, for pages and reports. Pure."""
+"""Layout of charts as numbers, for pages and reports. Pure functions."""

@@ -1,6 +1,6 @@
-"""Charts as numbers: where each part of an SVG goes. Pure; `charts.html` draws them.
+"""Layout of charts: the coordinates of each part of an SVG. Pure; `charts.html` draws them.
 
-Nothing here is markup or colour: a part has the number of its kind, and the style sheet the rest.
+There is no markup or colour here: a part has the number of its kind, which the style sheet colours.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ WIDTH, HEIGHT = 720.0, 220.0
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 8.0, 10.0, 26.0
 PLOT_WIDTH, PLOT_HEIGHT = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 GAP = 0.18
-"""The share of a column that is left empty beside its bar."""
+"""The share of a column's width that is left empty beside its bar."""
 MOST_LABELS = 8
-"""Labels below the columns: more would meet."""
+"""Maximum number of labels below the columns: more would overlap."""
 LEAST = 1e-9
-"""Smaller amounts are drawn as nothing: a quarter of the smallest floats is 0."""
+"""Smaller amounts are not drawn: a quarter of the smallest float is 0."""
 SLACK = 1e-9
-"""What arithmetic may leave behind the point."""
+"""Tolerance for rounding errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One bar: its label, and how much of each kind it has."""
+    """One bar: its label, and the amount of each kind."""
 
     label: str
     parts: Mapping[str, float]
 
     @property
     def total(self) -> float:
-        """All of it."""
+        """The sum of all parts."""
         return sum(self.parts.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Rect:
-    """A part of a bar, or a zone behind them; `title` is shown under the pointer.
+    """A part of a bar, or a zone behind the bars; `title` is shown under the pointer.
 
     `series` is the number of its kind, from 0.
     """
@@ -53,7 +53,7 @@ class Rect:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A label at the place where its text begins or, of an axis, is centred."""
+    """A label, at the place where its text begins or, on an axis, is centred."""
 
     x: float
     y: float
@@ -62,7 +62,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A stretch of the horizontal axis, from 0 to 1, in which something happens to pairs."""
+    """A part of the horizontal axis, from 0 to 1, with the same decision for all its pairs."""
 
     begin: float
     end: float
@@ -72,7 +72,7 @@ class Zone:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Everything that is drawn. `legend` has the kinds that are there, each with its number."""
+    """Everything that is drawn. `legend` has the kinds that occur, each with its number."""
 
     name: str
     title: str
@@ -99,9 +99,9 @@ def stacked(
     unit: str = "",
     zones: Iterable[Zone] = (),
 ) -> Chart:
-    """Bars side by side, the parts of each on top of each other in the order of `kinds`.
+    """Stacked bars; the parts of each are in the order of `kinds`.
 
-    `name` is the chart's id in its page; `unit` stands before every amount, as `$` does.
+    `name` is the chart's id in its page; `unit`, such as `$`, precedes every amount.
     """
     most = max((column.total for column in columns), default=0.0)
     ticks = _ticks(most, least_step=0.0 if unit else 1.0)
@@ -138,7 +138,7 @@ def by_day(
     *,
     unit: str = "",
 ) -> Chart:
-    """A bar for each day, in the order of the mapping."""
+    """One bar per day, in the order of the mapping."""
     columns = [Column(day.isoformat(), parts) for day, parts in days.items()]
     return stacked(name, title, columns, kinds, unit=unit)
 
@@ -151,7 +151,7 @@ def histogram(
     kinds: Sequence[str],
     zones: Iterable[Zone],
 ) -> Chart:
-    """A bar for each of `size` equal stretches from 0 to 1, with the zones behind them."""
+    """One bar for each of `size` equal intervals from 0 to 1, with the zones behind them."""
     columns = [Column(f"{n / size:.2f}", counts.get(n, {})) for n in range(size)]
     return stacked(name, title, columns, kinds, zones=zones)
 
@@ -189,7 +189,7 @@ def _height(amount: float, top: float) -> float:
 
 
 def _labels(columns: Sequence[Column], wide: float) -> list[Mark]:
-    """Some of the columns' labels, as far from each other as they have to be, the first always."""
+    """Labels of some columns, spaced so that they do not overlap; always the first."""
     every = max(1, math.ceil(len(columns) / MOST_LABELS))
     return [
         Mark(_round(LEFT + (number + 0.5) * wide), HEIGHT - 8, columns[number].label)
@@ -198,7 +198,7 @@ def _labels(columns: Sequence[Column], wide: float) -> list[Mark]:
 
 
 def _ticks(most: float, least_step: float) -> list[float]:
-    """Up to five round amounts from 0, of which the last is no less than `most`."""
+    """Up to five round amounts from 0; the last is at least `most`."""
     if most < LEAST:
         return [0.0, 1.0]
     rough = most / 4
@@ -209,7 +209,7 @@ def _ticks(most: float, least_step: float) -> list[float]:
 
 
 def _description(columns: Sequence[Column], most: float, unit: str) -> str:
-    """What somebody hears who does not see it: how much in all, and where most of it is."""
+    """A description for screen readers: the total, and where most of it is."""
     total = sum(column.total for column in columns)
     if not total:
         return "There is nothing in it."

@@ -1,4 +1,4 @@
-"""Decisions by what became of a text: twenty names are too many for a picture."""
+"""Families of decisions: twenty kinds are too many for a chart."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FAMILIES: Mapping[str, tuple[Decision, ...]] = {
     "asked": ("pending",),
     "invalid": ("invalid",),
 }
-"""In the order in which charts have them; the names are explained in docs/review.md."""
+"""The families in their order in charts; docs/review.md explains the names."""
 
 FAMILY_OF: Mapping[str, str] = {one: name for name, kinds in FAMILIES.items() for one in kinds}
 
@@ -37,7 +37,7 @@ def happened(decision: str) -> str:
 
 
 def by_family(decisions: Mapping[str, int]) -> dict[str, int]:
-    """How many decisions of each family that has any, in the families' order."""
+    """The number of decisions per family, in the families' order, without empty ones."""
     found = Counter[str]()
     for decision, n in decisions.items():
         found[FAMILY_OF[decision]] += n

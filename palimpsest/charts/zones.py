@@ -1,4 +1,4 @@
-"""Where a policy's zones begin and end, for charts."""
+"""The bounds of a policy's zones, for charts."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ FAMILY_OF_ACTION: Mapping[Action, str] = {
 
 
 def zones_of(policy: Policy) -> list[tuple[Zone, bool]]:
-    """The zones of the cosine check, the highest first, then what is below all of them.
+    """The zones of the cosine check, the highest first, then the one below them all.
 
-    Each with whether the guard may hand a pair in it to the judge.
+    Each comes with whether the guard may refer its pairs to the judge.
     """
     check = next((one for one in policy.checks if isinstance(one, CosineCheck)), None)
     found, end = [], 1.0
@@ -29,7 +29,7 @@ def zones_of(policy: Policy) -> list[tuple[Zone, bool]]:
 
 
 def zones_of_run(policy: Policy) -> list[Zone]:
-    """What a batch run says of a similarity: its own threshold, or the zones of arrivals."""
+    """The zones of similarity in a batch run: by its own threshold, or those of arrivals."""
     if isinstance(policy.dedupe, PairsDedupe):
         above = policy.dedupe.above
         return [Zone(above, 1.0, "joined", "joined"), Zone(0.0, above, "kept", "kept")]

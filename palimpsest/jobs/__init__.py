@@ -1,1 +1,1 @@
-"""Long work on a store: files in and out, batch runs, reviews, the judge."""
+"""Long jobs on a store: importing and exporting, batch runs, reviews, the judge."""

@@ -29,9 +29,9 @@ from palimpsest.streams.write.owners import fold_owner
 _log = logging.getLogger(__name__)
 
 AT = "-"
-"""In a plan's token, between what it stands for and the log's position when it was made."""
+"""In a plan's token, between its hash and the log's position when it was made."""
 TOLD = 5
-"""Owners of which a refusal says what changed."""
+"""Maximum number of owners that a refusal reports changes for."""
 
 
 @dataclass(slots=True)
@@ -73,8 +73,8 @@ class Planned(NamedTuple):
 class Wanted:
     """A requested batch run: its owner, when it was due, and the actor.
 
-    `force` leaves the policy's conditions aside. `plan` stands for what a dry run showed: nothing
-    else may be done. `planned` has what the same dry run, repeated, found for each owner.
+    `force` ignores the policy's conditions. `plan` is the token of a dry run: the run must do
+    exactly what that showed. `planned` has the result of the same dry run, repeated, by owner.
     """
 
     due: datetime
@@ -102,7 +102,7 @@ class Wanted:
         )
 
     def require_planned(self, owner_id: str, joins: Sequence[Pairing], policy: str) -> None:
-        """RefusedError if an owner's joins, under the policy so named, are not those planned."""
+        """Raise RefusedError if an owner's joins under this policy differ from the planned ones."""
         if plan_of(policy, joins) != self.planned[owner_id].joins:
             raise RefusedError("moved_on", f"{owner_id} has changed since the run was planned")
 
@@ -113,8 +113,8 @@ async def dedupe(
     """Run the batch rules of the policy in force over every owner or one; returns a summary.
 
     A dry run asks the judge as the real run does, which then finds the cached answers; it writes
-    nothing to the log. Raises RefusedError if the policy has no batch rules, or if something else
-    than what is planned would be done now.
+    nothing to the log. Raises RefusedError if the policy has no batch rules, or if the run would
+    now differ from its plan.
     """
     if wanted.plan is not None and not wanted.dry_run:
         wanted = await _as_shown(gateway, judge, wanted, wanted.plan, progress)
@@ -143,7 +143,7 @@ async def dedupe(
 async def _as_shown(
     gateway: LocalGateway, judge: PairJudge, wanted: Wanted, plan: str, progress: Progress
 ) -> Wanted:
-    """The run with what is planned now; RefusedError if that is not what the plan stands for."""
+    """The run with its plan made again; RefusedError if that differs from the plan shown."""
     now = await dedupe(gateway, judge, replace(wanted, dry_run=True), progress)
     shown, _, position = plan.partition(AT)
     if now["plan"].partition(AT)[0] != shown:
@@ -167,12 +167,12 @@ async def _as_shown(
 
 
 def _changes_since(gateway: LocalGateway, wanted: Wanted, position: str) -> str:
-    """What the log got after a position, in words: by owner, at most a few of them."""
+    """Describe what the log got after a position, by owner, a few of them at most."""
     if not position.isdigit():
         return "the plan does not say when it was made"
     after, log = int(position), gateway.log
     policies = [found and found.data.hash for found in (log.last_policy(after), log.last_policy())]
-    told = ["the policy is another"] if policies[0] != policies[1] else []
+    told = ["the policy has changed"] if policies[0] != policies[1] else []
     owners = sorted(filter(None, log.owners_since(after, upto=log.head())))
     for owner in [one for one in owners if wanted.owner_id in (None, one)][:TOLD]:
         kinds = Counter(_kind(recorded.event) for recorded in log.of_owner(owner, after=after))
@@ -183,7 +183,7 @@ def _changes_since(gateway: LocalGateway, wanted: Wanted, position: str) -> str:
 
 
 def _kind(event: AnyEvent) -> str:
-    """What an event is called: its decision, if it has one."""
+    """The name of an event: its decision, if it has one."""
     decision: str | None = getattr(event.data, "decision", None)
     return decision or type(event).__name__.lower()
 
@@ -191,10 +191,10 @@ def _kind(event: AnyEvent) -> str:
 async def _composed(
     gateway: LocalGateway, judge: PairJudge, wanted: Wanted, owner: str, run: Run
 ) -> tuple[ComposedText, ...]:
-    """The texts that the judge composes for an owner's run, if the rule asks for that.
+    """The texts that the judge composes for an owner's run, if its rule says so.
 
     A later text may be composed of an earlier one, so the run is tried until no text is missing.
-    Once the judge is unavailable, what is missing waits for the next run.
+    Once the judge is unavailable, missing texts wait for the next run.
     """
     policy = gateway.policy_in_force()
     assert isinstance(policy.dedupe, PairsDedupe)
@@ -232,7 +232,7 @@ def _by_the_writer(
     run: Run,
     outcomes: Outcomes,
 ) -> RunReport:
-    """A run whose joins the owner's writer makes, in one commit."""
+    """A run whose joins the owner's writer makes in one commit."""
     request = wanted.request(owner).model_copy(update={"composed": composed})
     if composed and owner in wanted.planned:
         trial = gateway.ask(request.model_copy(update={"dry_run": True}))
@@ -259,7 +259,7 @@ async def _by_parts(
     run: Run,
     outcomes: Outcomes,
 ) -> RunReport:
-    """A run that asks the judge: planned here, requested part by part, and then recorded."""
+    """A run that asks the judge: planned here, requested part by part, then recorded."""
     policy, found = gateway.policy_in_force(), run_id(owner, "dedupe", wanted.due)
     report: RunReport = {"owner_id": owner, "step": "dedupe"}
     before = gateway.log.find(event_id(found, "0"))
@@ -296,7 +296,7 @@ async def _by_parts(
 def carry_out(gateway: LocalGateway, part: Sequence[Proposal], outcomes: Outcomes) -> None:
     """Send requests together, or one by one if the writer did not answer in time.
 
-    A request that was carried out meanwhile has no second effect.
+    A request that was already carried out has no second effect.
     """
     answers: Sequence[Concluded | Apart | RefusedError | TransientError]
     try:
@@ -341,7 +341,7 @@ def _summary(
 
 
 def plan_of(policy: str, joins: Sequence[Pairing]) -> str:
-    """What stands for some joins under a policy: others, or with other texts, are another plan."""
+    """The hash of a plan: other joins, other texts or another policy give another one."""
     parts = [
         [one[name] for name in ("owner_id", "decision", "older", "newer")]
         + [one["older_text"], one["newer_text"], one.get("composed", ""), one.get("face", "")]

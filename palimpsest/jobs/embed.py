@@ -1,4 +1,4 @@
-"""Late vectors: of texts stored while the model was down, or before long ones had windows."""
+"""Embeds texts that were stored while the model was down, and windows of older long texts."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def embed_late(
     long: bool,
     dry_run: bool,
 ) -> dict[str, int]:
-    """Embed what waits for its vector, owner by owner; RefusedError where the model is down.
+    """Embed texts that have no vector, owner by owner; RefusedError if the model is down.
 
-    With `long`, what lacks windows. A dry run counts what would be done as `left`.
+    With `long`, long texts without windows instead. A dry run counts what would be done as `left`.
     """
     waiting = _without_windows(gateway) if long else gateway.log.verifications.owners_unembedded()
     owners = {one: n for one, n in waiting.items() if n and owner_id in (None, one)}
@@ -37,6 +37,6 @@ def embed_late(
 
 
 def _without_windows(gateway: LocalGateway) -> dict[str, int]:
-    """How many long texts of each owner have no windows yet."""
+    """The number of long texts without windows, by owner."""
     ledgers = (gateway.ledger(one) for one in gateway.log.owners_with_long_texts())
     return {one.owner_id: len(one.without_windows()) for one in ledgers}

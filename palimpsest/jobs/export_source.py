@@ -1,4 +1,4 @@
-"""A source as it is after the cleaning: in its own form, beside the original (docs/import.md)."""
+"""Exports a cleaned copy of a source, in its own format, beside the original (docs/import.md)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from palimpsest.streams.embedder import Embedding, Engine, Progress
 from palimpsest.streams.intake import Prepared, RawRow, RowCounter, understand
 
 MOST_CHANGES = 200
-"""The default of the most changes in one run, as in the clean-up of the design `layered`."""
+"""Default limit of changes per run, as in the clean-up of the design `layered`."""
 REPORT = ".report.json"
-"""What the report's file is called, behind the name of the copy."""
+"""The suffix of the report's file, after the name of the copy."""
 EXACT = "hash_exact"
-"""A text lives once in a store, so such a join stands; the copy can have both rows all the same."""
+"""A text lives once in a store, so such a join always stands; the copy can keep both rows."""
 _EACH = 5_000
 """Rows between two reports of progress."""
 _OURS = "SELECT memory_id FROM candidates WHERE source = $source"
@@ -48,11 +48,11 @@ FROM joins WHERE owner_id IN ({_OWNERS}) ORDER BY position
 """  # noqa: S608 - no values
 _SOURCES = f"SELECT DISTINCT unnest(sources) FROM compositions WHERE owner_id IN ({_OWNERS})"  # noqa: S608 - no values
 Texts = Literal["original", "face"]
-"""What rows of a copy say: what they said, or what their memories say."""
+"""The texts of a copy's rows: their own, or those of their memories' faces."""
 
 
 class _Member(NamedTuple):
-    """A candidate of a memory that has rows of the source, and what speaks for that memory."""
+    """A candidate of a memory that has rows of the source, and that memory's face."""
 
     id: str
     row_id: str
@@ -66,12 +66,12 @@ class _Member(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether its memory says another text."""
+        """Whether the text of its memory differs."""
         return self.face is not None and verbatim(self.face) != verbatim(self.text)
 
 
 class _Join(NamedTuple):
-    """A join that was made: `own` texts were compared if its policy searches candidates."""
+    """A join; `own`: the texts themselves were compared, as its policy searches candidates."""
 
     decision_id: str
     newer: str
@@ -84,20 +84,20 @@ class _Join(NamedTuple):
 
 
 class _Groups:
-    """Candidates that are one group, by whatever united them."""
+    """Groups of candidates that were united (union-find)."""
 
     def __init__(self) -> None:
         self._above: dict[str, str] = {}
         self.composed: set[str] = set()
 
     def of(self, one: str) -> str:
-        """The name of a candidate's group."""
+        """The representative of a candidate's group."""
         while (above := self._above.get(one, one)) != one:
             self._above[one] = one = self._above.get(above, above)
         return one
 
     def unite(self, one: str, other: str, *, composed: bool = False) -> None:
-        """Make two groups one, which has a composed text if either had."""
+        """Unite two groups; the result has a composed text if either had."""
         first, second = self.of(one), self.of(other)
         self._above[second] = first
         if composed or second in self.composed:
@@ -109,12 +109,12 @@ class _Groups:
 
 
 class _Cleaned:
-    """What the store made of a source's rows, of those that are there still.
+    """What the store made of the source's rows that are unchanged since the import.
 
-    With original texts the rows of a memory are groups of which each keeps one: texts that are the
-    same verbatim, and those of joins that compared the texts themselves. A composed text, which is
-    in no row, speaks for none; so its sources stay, and what was joined to it. With the texts of
-    faces, a memory is a group.
+    With original texts, the rows of a memory form groups, of which one row each is kept: rows with
+    the same text verbatim, or joined by comparing the texts themselves. A composed text is not a
+    row's, so it replaces none: its sources stay, and so does what was joined to it. With the texts
+    of faces, a memory is one group.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class _Cleaned:
         )
 
     def _says(self, row: _Row) -> bool:
-        """Whether a row says what it said at the import; its id may be that of another row."""
+        """Whether a row still has its imported text; its id may belong to another row."""
         return row.candidate in self._all and self._all[row.candidate].text == row.text
 
     def _unite(self, join: _Join) -> None:
@@ -166,9 +166,10 @@ class _Cleaned:
         self._edges[join.older].append((join.newer, join))
 
     def _first(self, rows: Sequence[_Member]) -> _Member | None:
-        """Who speaks, if that is a row; else a source of what speaks; else who came in first.
+        """The row whose text is the face, else a source of the face, else the first to arrive.
 
-        Of equal rows the surest and newest comes in first (`spool`). None if none lives.
+        Of equal rows, the one with the highest confidence, then the newest, arrives first
+        (`spool`). None if no row is living.
         """
         living = [one for one in rows if one.living]
         speakers = (one for one in living if one.id == one.face_of)
@@ -178,7 +179,7 @@ class _Cleaned:
         return row.composed and row.id in self._sources
 
     def _says_otherwise(self, row: _Member) -> bool:
-        """Whether a row that stays gets another text: its memory's, if somebody said that."""
+        """Whether a kept row gets its memory's text: always with faces, else if in its group."""
         if not row.differs or row.row_id in self.keep:
             return False
         return self._texts == "face" or (
@@ -188,7 +189,7 @@ class _Cleaned:
         )
 
     def change(self, row: _Member) -> dict[str, Any] | None:
-        """What becomes of a row; None where it stays as it is."""
+        """The change to a row; None if it stays as it is."""
         kept = self._kept[self._groups.of(row.id)]
         told = {"old_id": row.row_id, "memory_id": row.memory_id, "text": row.text}
         if row.row_id in self.keep:
@@ -200,7 +201,7 @@ class _Cleaned:
             become = {"change": "text", "keep_id": row.row_id, "take_back": _keeping(row.row_id)}
             return told | become if self._says_otherwise(row) else None
         if self._texts == "face":
-            # What speaks would be in no row, if the one that stays kept its own text.
+            # If the kept row keeps its own text, no row would have the face: so this one stays.
             stays = kept.row_id in self.keep and kept.differs
         else:
             stays = self._is_source(row)
@@ -214,9 +215,9 @@ class _Cleaned:
         }
 
     def _joined(self, row: _Member, kept: _Member) -> dict[str, Any]:
-        """The first join on the way from a row to the one that stays: without it, both stay.
+        """The first join on the path from a row to the kept one: without it, both stay.
 
-        `partner_text` is what it was joined to.
+        `partner_text` is the text that it was joined to.
         """
         came: dict[str, tuple[str, _Join]] = {}
         waiting, seen = deque([row.id]), {row.id}
@@ -229,7 +230,7 @@ class _Cleaned:
                     waiting.append(other)
         partner, first = came.get(kept.id, (kept.id, None))
         told: dict[str, Any] = {"partner": partner, "partner_text": self._all[partner].text}
-        if first is None:  # the two are the same verbatim, and what they hang on is not
+        if first is None:  # the texts are the same verbatim, so no join connects them
             told |= {"decision": EXACT, "decision_id": None, "similarity": None}
         else:
             told |= {
@@ -247,7 +248,7 @@ def _keeping(row_id: str) -> str:
 
 
 def noted(gateway: LocalGateway, path: Path, source: str | None) -> Note:
-    """The note of the import from a path; UsageError where there is none, or several."""
+    """The note of the import from a path; UsageError if there is none, or several."""
     found = [
         note
         for note in notes_of(gateway.folder)
@@ -258,7 +259,7 @@ def noted(gateway: LocalGateway, path: Path, source: str | None) -> Note:
     if not found:
         raise UsageError(f"nothing was imported from {path} into this store")
     names = ", ".join(note.source for note in found)
-    raise UsageError(f"several imports are from {path}: name one with --source ({names})")
+    raise UsageError(f"there were several imports from {path}: choose one with --source ({names})")
 
 
 def export(
@@ -274,12 +275,12 @@ def export(
     dry_run: bool,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Write a source, cleaned, to `to`, and say what changed and how to take any of it back.
+    """Write a cleaned copy of a source to `to`; returns the changes and how to undo each.
 
-    Rows whose ids are in `keep` stay. Of more than `max_changes` changes the first ones are made,
-    those of texts before others, and the rest is counted as `left`. The report is also in a file
-    beside the copy. RefusedError where `to` is there already, and where rows should say the
-    `texts` of their faces and cannot; UsageError where nothing was imported from there.
+    Rows whose ids are in `keep` stay. At most `max_changes` changes are made, changed texts first;
+    the others are counted as `left`. The report is also written to a file beside the copy. Raises
+    RefusedError if `to` exists, or if rows should get the `texts` of their faces and cannot;
+    UsageError if nothing was imported from this path.
     """
     note = noted(gateway, path, source)
     history = Path(note.history) if note.history else None
@@ -305,7 +306,7 @@ def export(
         "texts": texts,
         **changes.report(),
         "take_back": (
-            f"{path} is unchanged. To keep a row, carry out its `take_back` and export to another"
+            f"{path} is unchanged. To keep a row, run its `take_back` command and export to another"
             " place, or name the row with --keep."
         ),
     }
@@ -330,10 +331,10 @@ class _Row(NamedTuple):
 
 @dataclass(slots=True)
 class _Changes:
-    """What an export does to the rows: the first `most` changes are made, all are counted.
+    """The changes of an export: the first `most` are made, all are counted.
 
-    Those of texts come before others, so that no row goes while its text waits. `unsaid` counts
-    the rows that should say another text, and cannot.
+    Changed texts come before removals, so that no row is removed while its text is not yet in the
+    copy. `unsaid` counts the rows that should get another text, and cannot.
     """
 
     most: int
@@ -346,10 +347,10 @@ class _Changes:
     left: list[dict[str, Any]] = field(default_factory=list)
 
     def take(self, row: _Row, cleaned: _Cleaned, speaks: str | None) -> None:
-        """Take a row up; `speaks` is the field in which a row of the copy may say another text."""
+        """Add a row's change; `speaks` is the field of the text, None if it cannot be changed."""
         self.rows = row.number
         member = cleaned.of.get(row.candidate)
-        if member is None or member.text != row.text:  # its id may be that of another row
+        if member is None or member.text != row.text:  # its id may belong to another row
             self.unknown += 1
             return
         change = cleaned.change(member)
@@ -376,7 +377,7 @@ class _Changes:
         return sorted([*self._texts, *self._others][: self.most], key=lambda one: one[0].number)
 
     def report(self) -> dict[str, Any]:
-        """What was found, counted, and row by row."""
+        """The findings, counted, and row by row."""
         changed = [told for _, told in self.made]
         return {
             "rows": self.rows,
@@ -391,7 +392,7 @@ class _Changes:
 
 
 def _is_plain(item: Item) -> bool:
-    """Whether a row may say another text: mem0's have hashes and words of theirs."""
+    """Whether a row's text can change; mem0's rows also have hashes and words of their text."""
     return isinstance(item, dict) and not item.keys() >= MEM0
 
 
@@ -403,7 +404,7 @@ _TEXTS_STAY = (
 
 
 def _engine(gateway: LocalGateway, note: Note) -> Engine | None:
-    """What made the vectors of a source, if that is known and is what embeds here."""
+    """The engine that made the vectors of a source, if known and in use here; else None."""
     if note.model is None or note.model != gateway.policy_in_force().model:
         return None
     engine = gateway.embedder().engine
@@ -413,7 +414,7 @@ def _engine(gateway: LocalGateway, note: Note) -> Engine | None:
 def _embedded(
     engine: Engine, edits: Sequence[Edit], kind: Kind, mapping: FieldMapping
 ) -> list[Edit]:
-    """The edits, with vectors of the texts that are new."""
+    """The edits, with vectors for the new texts."""
     text, vector = mapping.fields["text"][0], mapping.fields["vector"][0]
     new = [edit.said[text] for edit in edits if edit.said is not None]
     made = iter(engine.embed(new) if new else ())
@@ -426,11 +427,11 @@ def _embedded(
 
 
 def _vector(kind: Kind, item: Item, field: str, made: Embedding) -> Fields:
-    """A new vector for a row, in the way its own is kept; none for a row that has none."""
-    assert isinstance(item, dict), "no other row says another text"
+    """A new vector for a row, in the form of its old one; nothing if it has none."""
+    assert isinstance(item, dict), "no other row's text changes"
     vector = made.vector.astype(np.float32)
     before = value_of(item, field)
-    if before is None and kind == "chroma":  # it is in the index alone
+    if before is None and kind == "chroma":  # only the index has it
         before = vector.tobytes()
     return {} if before is None else {field: vector_like(before, vector)}
 

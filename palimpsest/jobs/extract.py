@@ -1,4 +1,4 @@
-"""`extract`: from a conversation's file to candidates, through the judge's service."""
+"""`extract`: candidates from a conversation's file, by the judge's service."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def extract_candidates(
 ) -> Extraction:
     """Write each candidate of a conversation as it arrives; returns the totals.
 
-    The day's budget is kept in `folder`, a store's; without one it covers this call alone. Raises
-    UsageError for a line that is not a message, and if the service cannot be used.
+    The day's budget is kept in `folder`, a store's; without it, the budget covers this call only.
+    Raises UsageError for a line that is not a message, and if the service cannot be used.
     """
     messages = read_conversation(lines)
 
@@ -57,11 +57,11 @@ def transcript_candidates(
     settings: JudgeSettings,
     folder: Path,
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """The candidates of an agent's transcript, and what went wrong.
+    """The candidates of an agent's transcript, and the problems.
 
-    While the judge's service cannot be used, they are what users stated, as it was said: an agent
-    that is about to forget is better off with too much. Raises UsageError for a line that is not a
-    message, OSError if the file cannot be read.
+    If the judge's service cannot be used, the users' statements become candidates verbatim: before
+    an agent's context is compacted, too much is better than nothing. Raises UsageError for a line
+    that is not a message, OSError if the file cannot be read.
     """
     lines = transcript.expanduser().read_bytes().splitlines()
     messages, rows = read_conversation(lines), list[dict[str, Any]]()

@@ -1,6 +1,6 @@
-"""What a store remembers of its imports: where the rows were, and how they were understood.
+"""Notes of a store's imports: where the rows were, and how their fields were mapped.
 
-It is no part of the log: an export reads the source again, as it was read then.
+They are not part of the log: an export uses them to read the source again in the same way.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ FILE = "imports.json"
 
 
 class Note(Model):
-    """One imported source; `fields` are their names by ours, as `FieldMapping` has them.
+    """One imported source; `fields` maps our names to theirs, as in `FieldMapping`.
 
-    `model` made its vectors: it was named, and a few embedded again were the same.
+    `model` made its vectors: it was named, and a few texts embedded again gave the same vectors.
     """
 
     source: str
@@ -37,7 +37,7 @@ class Note(Model):
 
     @classmethod
     def of(cls, mapped: MappedSource) -> Self:
-        """The note of an import that begins."""
+        """The note of an import that begins now."""
         place = mapped.place
         return cls(
             source=mapped.name,
@@ -53,7 +53,7 @@ class Note(Model):
         )
 
     def mapping(self) -> FieldMapping:
-        """How the rows were understood."""
+        """How the rows were mapped."""
         return FieldMapping(dict(self.fields), self.owner, self.left_out)
 
 
@@ -61,14 +61,14 @@ _NOTES = TypeAdapter(list[Note])
 
 
 def notes_of(folder: Path) -> list[Note]:
-    """All notes of a store. StoreError where they cannot be read."""
+    """All notes of a store; StoreError if they cannot be read."""
     file = folder / FILE
     if not file.is_file():
         return []
     try:
         return _NOTES.validate_json(file.read_bytes())
     except ValidationError as error:
-        raise StoreError(f"{file} cannot be read: it is not as an import leaves it") from error
+        raise StoreError(f"{file} cannot be read: no import has written this") from error
 
 
 def refuse_another(folder: Path, note: Note) -> None:
@@ -76,8 +76,8 @@ def refuse_another(folder: Path, note: Note) -> None:
     for one in notes_of(folder):
         if one.source == note.source and one.path != note.path:
             raise UsageError(
-                f"{note.source} is the name of {one.path}, imported before: give --source with"
-                " another name, or with this one if it is the same store in another place"
+                f"{note.source} is already the name of {one.path}, imported before: give --source"
+                " another name, or this one if it is the same store in another place"
             )
 
 

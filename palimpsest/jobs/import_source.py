@@ -1,4 +1,4 @@
-"""An existing store comes in: looked at, understood, shown, and then decided on row by row."""
+"""Imports an existing store: open, map the fields, show the result, then decide row by row."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from palimpsest.streams.intake import Prepared, RawRow, understand
 from palimpsest.streams.write.inputs import Input
 
 LOOKED_AT = 100
-"""First rows that tell what a source is of which no row is an object."""
+"""First rows that are examined in a source without objects."""
 MANY_ROWS = 30_000
-"""Rows from which a second process projects, if they come with vectors.
+"""From this number of rows with vectors on, a second process projects.
 
-It takes more than a second to start, and decodes every event again. Without vectors, the model
-needs the second core.
+It takes more than a second to start, and decodes every event again. For rows without vectors, the
+model needs the second core.
 """
 
 
@@ -40,10 +40,10 @@ def look_at(
     owner: str | None = None,
     renames: Mapping[str, str] | None = None,
 ) -> MappedSource:
-    """Open a source and guess which of its fields are ours, from all its rows.
+    """Open a source and guess from all its rows which fields are ours.
 
-    `renames` (theirs to ours) are told, and not guessed; `owner` has the rows that name nobody.
-    UsageError where it is no source, or the text or the owner cannot be told.
+    `renames` (theirs to ours) are given, not guessed; rows without an owner belong to `owner`.
+    Raises UsageError if this is not a source, or its text or owner cannot be determined.
     """
     if source is not None and not source.strip():
         raise UsageError("the source's name is blank")
@@ -61,7 +61,7 @@ def look_at(
 
 
 def _refuse_a_wrapping(source: Source, first: Sequence[Item], mapping: FieldMapping) -> None:
-    """UsageError for one object that has the rows in a field, as services answer with them."""
+    """UsageError for a single object that has the rows in a field, as services return them."""
     if len(first) > 1 or mapping.fields.get("text") or not isinstance(first[0], dict):
         return
     for name, value in first[0].items():
@@ -73,7 +73,7 @@ def _refuse_a_wrapping(source: Source, first: Sequence[Item], mapping: FieldMapp
 
 
 def _refuse_what_cannot_be_read(source: Source, first: Sequence[Item]) -> None:
-    """UsageError where none of the first rows says anything: there is nothing to confirm."""
+    """UsageError if none of the first rows can be read: there is nothing to confirm."""
     rows = [RawRow(row, source.name) for row in first if isinstance(row, bytes)]
     if rows and all(isinstance(understand(row), InvalidInputError) for row in rows):
         told = advice(rows, {}, table="give it a name that ends in .csv")
@@ -82,7 +82,7 @@ def _refuse_what_cannot_be_read(source: Source, first: Sequence[Item]) -> None:
 
 @contextmanager
 def spooled(mapped: MappedSource, absent: float | None, progress: Progress) -> Iterator[Spool]:
-    """The rows of a source set down for a while; the source itself is not needed any more.
+    """Copy the rows of a source to a temporary spool; the source is no longer needed.
 
     UsageError if none of them can be read: the mapping is most likely wrong.
     """
@@ -100,7 +100,7 @@ def spooled(mapped: MappedSource, absent: float | None, progress: Progress) -> I
 
 
 def foreseen(mapped: MappedSource, spool: Spool) -> dict[str, Any]:
-    """What an import would bring, and which rows say exactly what another one does."""
+    """What an import would add, and which rows repeat others exactly."""
     counts, repeats = spool.counts(), [*spool.repeats()]
     conflicts = spool.conflicts(NAMED)
     wrong = sorted([*spool.invalid(NAMED), *conflicts.rows], key=itemgetter("row"))[:NAMED]
@@ -124,11 +124,11 @@ def bring_in(
     model: str | None,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Decide on all rows of a source; the summary, as of an ingest, with its `vectors`.
+    """Decide on all rows of a source; returns the summary, as of an ingest, with its `vectors`.
 
-    A row that is known already changes nothing, so an import that was cut short is run again.
-    UsageError if the source is not named, and its name is that of another one.
-    `model` is the one that made the vectors of the source, if that is known.
+    A known row changes nothing, so an interrupted import can be run again. `model` made the vectors
+    of the source, if known. Raises UsageError if the source is not named, and its name is that of
+    another one.
     """
     note = Note.of(mapped)
     if not mapped.is_named:
@@ -140,7 +140,7 @@ def bring_in(
         remember(gateway.folder, note.model_copy(update={"model": model}))
 
     def report(summary: Summary) -> None:
-        """Report how far the decisions are, and what they were."""
+        """Report the progress, and the decisions so far."""
         kinds = summary.decisions
         stored, pending = kinds["stored"], kinds["pending"]
         joined = kinds.total() - stored - pending
@@ -163,7 +163,7 @@ def bring_in(
 
 
 def _inputs(spool: Spool, known: KnownVectors | None, numbers: deque[int]) -> Iterator[Input]:
-    """The rows as they are decided on; `numbers` gets those that they have in the source."""
+    """The rows in the order of the decisions; `numbers` gets their numbers in the source."""
     for number, row, meaning, vector in spool.in_order():
         numbers.append(number)
         if known is not None and vector is not None and isinstance(meaning, Prepared):
@@ -174,7 +174,7 @@ def _inputs(spool: Spool, known: KnownVectors | None, numbers: deque[int]) -> It
 def _known_vectors(
     gateway: LocalGateway, spool: Spool, model: str | None
 ) -> tuple[KnownVectors | None, dict[str, Any]]:
-    """An engine that takes the source's vectors, where the model's own say the same of a few."""
+    """An engine that reuses the source's vectors, if a few agree with the model's own."""
     count = spool.counts().vectors
     report: dict[str, Any] = {"there": count, "taken": False}
     if not count:
@@ -183,13 +183,13 @@ def _known_vectors(
         return None, report | {"because": "their model is unknown: name it with --model-of-vectors"}
     wanted = gateway.policy_in_force().model
     if model != wanted:
-        return None, report | {"because": f"they are of {model}, and the policy compares {wanted}"}
+        return None, report | {"because": f"they are of {model}, and the policy uses {wanted}"}
     engine, samples = gateway.embedder().engine, spool.samples(TRIED)
     agreement = round(lowest_agreement(engine, samples), 6)
     report |= {"tried": len(samples), "lowest_cosine": agreement}
     if engine.model != model or not isinstance(engine, Reading):
         return None, report | {"because": f"the engine here is one of {engine.model}"}
     if agreement < AGREE:
-        because = f"of {len(samples)} texts embedded again one has another vector ({agreement:.3f})"
+        because = f"of {len(samples)} texts embedded again, one has a new vector ({agreement:.3f})"
         return None, report | {"because": because}
     return KnownVectors(engine), report | {"taken": True}

@@ -1,4 +1,4 @@
-"""Many rows at once: files in, a summary out (docs/design.md, Command line, `ingest`)."""
+"""Ingests many rows: files in, a summary out (docs/design.md, Command line, `ingest`)."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ NAMED = 20
 
 @dataclass(slots=True)
 class IngestProgress:
-    """How far an ingest is: `bytes_read` are those of the rows that are decided on.
+    """The progress of an ingest: `bytes_read` counts the bytes of the rows decided on so far.
 
-    `bytes_total` is None where an input has no size.
+    `bytes_total` is None if an input has no size.
     """
 
     rows: int
@@ -60,10 +60,10 @@ class IngestProgress:
 
 @dataclass(slots=True)
 class Summary:
-    """What became of the rows: decided, known already, invalid, heard, or published.
+    """The outcomes of the rows: decided, known already, invalid, heard, or published.
 
-    `decisions` counts the new decisions by kind; `invalid_rows` names the first invalid ones, and
-    `remarks` files that are most likely not what was meant, and unknown fields.
+    `decisions` counts the new decisions by kind; `invalid_rows` names the first invalid rows;
+    `remarks` names files that are probably not what was meant, and unknown fields.
     """
 
     rows: int = 0
@@ -78,7 +78,7 @@ class Summary:
     seconds: float = 0.0
 
     def add(self, outcomes: Iterable[Outcome], numbers: Iterator[int] | None = None) -> None:
-        """Count what became of some rows; `numbers` are theirs, if they do not come in order."""
+        """Count the outcomes of some rows; `numbers` are the rows' own, if not consecutive."""
         for outcome in outcomes:
             self.rows += 1
             number = self.rows if numbers is None else next(numbers)
@@ -96,7 +96,7 @@ class Summary:
                     self._name(outcome, number)
 
     def document(self) -> dict[str, Any]:
-        """The summary as JSON has it."""
+        """The summary as JSON."""
         # asdict copies a Counter wrongly: as one that counts its own items.
         return asdict(self) | {"decisions": dict(self.decisions)}
 
@@ -115,9 +115,9 @@ class Summary:
 def to_inputs(
     rows: Iterable[object], source: str, submission: Submission | None = None
 ) -> list[Input]:
-    """Rows of Python values as a producer says them now: without ids they are new each time.
+    """Python values as a producer's rows; without ids, they are new each time.
 
-    Warns of fields that mean nothing here and are kept as metadata.
+    Warns of unknown fields, which are kept as metadata.
     """
     rows = [*rows]
     _warn_of_unknown(rows)
@@ -134,7 +134,7 @@ def _warn_of_unknown(rows: Iterable[object]) -> None:
 
 
 def _unknown_fields(row: object, renames: Mapping[str, str] = NO_RENAMES) -> set[str]:
-    """The names of a candidate's fields that mean nothing here, and are kept as metadata."""
+    """The names of a candidate's unknown fields, which are kept as metadata."""
     match row:
         case {"specversion": _, "type": "palimpsest.candidate.v1", "data": Mapping() as fields}:
             unknown = fields.keys() - UNDERSTOOD - EXPIRY
@@ -164,16 +164,16 @@ def _input(
 
 
 def _as_json(values: object) -> bytes | None:
-    """A row's bytes, None if JSON has none. What no log may hold is reported as invalid later.
+    """A row as JSON bytes; None if JSON cannot express it. The log reports bad values later.
 
-    So is a number unknown to JSON: it is written by its name, where orjson would write null.
+    Numbers that JSON lacks are written by name, while orjson would write null.
     """
     if not isinstance(values, Mapping):
         return None
     try:
         written = orjson.dumps(dict(values))
     except TypeError:
-        return _as_python_writes(values)  # which may know what orjson does not
+        return _as_python_writes(values)  # which handles what orjson cannot
     if b"null" in written:
         named = _as_python_writes(values) or b""
         return named if b"NaN" in named or b"Infinity" in named else written
@@ -188,15 +188,15 @@ def _as_python_writes(values: Mapping[Any, Any]) -> bytes | None:
 
 
 def _as_orjson_reads(value: object) -> object:
-    """A time, say, as the text that orjson makes of it; TypeError for what it does not know."""
+    """A value, such as a time, as the text that orjson writes; TypeError if it cannot."""
     return orjson.loads(orjson.dumps(value))
 
 
 def _shown(values: object) -> bytes:
-    """A non-JSON value as Python shows it, for readers of the dead letter."""
+    """A non-JSON value as Python shows it, for the dead letter."""
     try:
         return repr(values).encode(errors="backslashreplace")
-    except Exception:  # noqa: BLE001 - whatever a stranger's __repr__ raises
+    except Exception:  # noqa: BLE001 - a foreign __repr__ may raise anything
         return f"<{type(values).__name__}>".encode()
 
 
@@ -218,7 +218,7 @@ def check_files(
     form: Form | None,
     keep_going: KeepGoing,
 ) -> CheckedFiles:
-    """Check the first rows of files: nothing is written, and no store is needed.
+    """Check the first rows of files; writes nothing, and needs no store.
 
     Raises WrongFileError for a file whose first rows are all wrong, unless `keep_going` allows it.
     """
@@ -258,7 +258,7 @@ def decide_on(
     summary = summarised(gateway.stream(read(), renames), report)
     summary.remarks = [*files.remarks]
     if unknown:
-        summary.remarks.append(f"{_kept(unknown)}; --map reads a misspelt one as ours")
+        summary.remarks.append(f"{_kept(unknown)}; --map renames a misspelt one")
     return summary
 
 
@@ -298,9 +298,9 @@ def summarised(
     report: Callable[[Summary], None],
     numbers: Iterator[int] | None = None,
 ) -> Summary:
-    """Count what becomes of rows, and report the sum after each window; an interrupt ends it.
+    """Count the outcomes of rows, and report the totals after each window; an interrupt ends it.
 
-    `numbers` are those of the rows where they were read, if that is another order.
+    `numbers` are the rows' numbers in the input, if they are not read in order.
     """
     begun = time.monotonic()
     summary = Summary()
@@ -320,8 +320,8 @@ def retry_dead_letters(
 ) -> Summary:
     """Read dead letters again; those that are valid now are marked `retried`.
 
-    Equal rows of an input are one dead letter, that of the first. So a row without an id gets the
-    id that it would have got originally, from its bytes and its source.
+    Equal rows of an input are one dead letter, that of the first. So a row without an id gets its
+    original id, which comes from its bytes and its source.
     """
     renames = dict(mapping or {})
     letters = DeadLetters(gateway.log)

@@ -18,10 +18,10 @@ from palimpsest.streams.judge.settings import JudgeSettings
 
 
 class ReviewJudge(PairJudge, Protocol):
-    """A judge that also reviews, by the policy's stronger model, as `Judge` does."""
+    """A judge that also reviews with the policy's stronger model, as `Judge` does."""
 
     async def review(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """As `compare`, by the policy's stronger model."""
+        """Like `compare`, with the policy's stronger model."""
 
 
 class RunCost(TypedDict):
@@ -34,7 +34,7 @@ class RunCost(TypedDict):
 
 
 class JudgeOnDemand:
-    """A store's judge, opened by the first request: without one it needs no packages and no key.
+    """A store's judge, opened by the first request: before that, no packages or key are needed.
 
     `recorded` is false in a dry run: the run that uses an answer records its cost.
     """
@@ -77,15 +77,15 @@ class JudgeOnDemand:
         }
 
     async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """A verdict for each pair, in their order."""
+        """One verdict per pair, in order."""
         return await (await self._opened()).compare(pairs)
 
     async def compose(self, sources: Sequence[Side]) -> Composed:
-        """One text of several, given oldest first."""
+        """Compose one text from several, given oldest first."""
         return await (await self._opened()).compose(sources)
 
     async def review(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """As `compare`, by the policy's stronger model."""
+        """Like `compare`, with the policy's stronger model."""
         return await (await self._opened()).review(pairs)
 
 

@@ -1,4 +1,4 @@
-"""The log and the dead letters as files that go in and out of a store."""
+"""Exports and imports of the log, and the dead letters, as files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from palimpsest.streams.log.log import Log
 
 
 def export_log(gateway: LocalGateway, file: Path, progress: Callable[[int], None] | None) -> int:
-    """Write every line of the log to a file, as it stands there; return how many."""
+    """Write every line of the log to a file, byte for byte; returns their number."""
     try:
         with file.open("wb") as out:
             return write_log(gateway, out, progress)
@@ -29,7 +29,7 @@ def export_log(gateway: LocalGateway, file: Path, progress: Callable[[int], None
 
 
 def write_log(gateway: LocalGateway, out: IO[bytes], progress: Callable[[int], None] | None) -> int:
-    """Write every line of the log to what is open; return how many."""
+    """Write every line of the log to an open file; returns their number."""
     count = 0
     for count, (_, line) in enumerate(gateway.log.lines(), 1):
         out.write(line + b"\n")
@@ -39,7 +39,7 @@ def write_log(gateway: LocalGateway, out: IO[bytes], progress: Callable[[int], N
 
 
 def make_folder(folder: Path) -> None:
-    """Make a store's folder where it is not there; StoreError where it cannot be."""
+    """Make a store's folder unless it exists; StoreError if that fails."""
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file, and a store is a folder")
     try:
@@ -49,7 +49,7 @@ def make_folder(folder: Path) -> None:
 
 
 def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None) -> int:
-    """Fill a new store's log with the lines of a file; a file that is no log leaves no store."""
+    """Fill a new store with the lines of an exported log; if it is not a log, no store is left."""
     if not file.is_file():
         raise UsageError(f"there is no file {file}")
     new = not (folder / LOG_FILE).exists()
@@ -62,7 +62,7 @@ def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None)
             require_events(count, file)
             return count
     except BaseException as error:
-        if new:  # or a store would be left that has nothing in it
+        if new:  # otherwise an empty store would be left
             (folder / LOG_FILE).unlink(missing_ok=True)
             (folder / ACKNOWLEDGED_FILE).unlink(missing_ok=True)
             if first:
@@ -73,15 +73,15 @@ def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None)
 
 
 def _remove(folder: Path) -> None:
-    """Take an empty folder away again; it stays where another process has put something in it."""
+    """Remove the folder if it is empty; it stays if another process has put something in it."""
     with suppress(OSError):
         folder.rmdir()
 
 
 def require_events(count: int, file: Path) -> None:
-    """StoreError where nothing came of a file that was to be a log."""
+    """StoreError if a file that should be a log had no events."""
     if not count:
-        raise StoreError(f"{file} is empty: it is no log that could be imported")
+        raise StoreError(f"{file} is empty: not an exported log")
 
 
 def read_lines(file: Path) -> Iterator[bytes]:
@@ -100,7 +100,7 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 def dead_letters(
     gateway: LocalGateway, state: DeadLetterState | None, limit: int | None, after: str | None
 ) -> list[dict[str, Any]]:
-    """A page of letters of one state or of all. RefusedError if there is no letter `after`."""
+    """A page of letters, of one state or all. RefusedError if there is no letter `after`."""
     letters = DeadLetters(gateway.log)
     if after is not None and letters.get(after) is None:
         raise _unknown(after)
@@ -112,7 +112,7 @@ def _unknown(letter_id: str) -> RefusedError:
 
 
 def dead_letter(gateway: LocalGateway, letter_id: str) -> tuple[dict[str, Any], bytes]:
-    """A letter, with the headers that its record had, and its bytes."""
+    """A letter, with its record's headers, and its bytes."""
     letters = DeadLetters(gateway.log)
     letter, original = letters.get(letter_id), letters.original(letter_id)
     if letter is None or original is None:
@@ -128,7 +128,7 @@ def _header(name: str, value: bytes | None) -> dict[str, str | None]:
 
 
 def text_of(original: bytes) -> str | None:
-    """Bytes as text; None where they are no UTF-8."""
+    """Bytes as text; None if they are not UTF-8."""
     try:
         return original.decode()
     except UnicodeDecodeError:

@@ -20,13 +20,13 @@ from palimpsest.streams.write.owners import Owners
 
 Result = TypeVar("Result")
 ROWS = 256
-"""Read from the table at once."""
+"""Number of rows that are read from the table at once."""
 
 
 class StoreQuestions:
     """The questions of one store; answers are sent as requests.
 
-    `opened` opens the store's gateway on a thread of its own, which owns its files.
+    `opened` opens the store's gateway, on a thread of its own that owns its files.
     """
 
     def __init__(self, opened: Callable[[], LocalGateway]) -> None:
@@ -52,7 +52,7 @@ class StoreQuestions:
         return await self._off_loop(self._reading.is_at_end)
 
     async def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
-        """Have the requests carried out; counts the settled ones, and refusals by reason."""
+        """Carry out the requests; counts the settled ones, and the refusals by reason."""
         return await self._off_loop(self._reading.deliver, answered)
 
     async def waiting(self) -> int:
@@ -81,7 +81,7 @@ class Reading:
         self._left: set[str] = set()
 
     def is_at_end(self) -> bool:
-        """Whether the table was read to its end as it is now."""
+        """Whether the table was read to its current end."""
         return self._last is None and self._read_at == self._gateway.log.head()
 
     def count(self) -> int:
@@ -128,7 +128,7 @@ class Reading:
         return compose_question(ledger, row.subject, policy)
 
     def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
-        """Have the requests carried out; counts the settled ones, and refusals by reason."""
+        """Carry out the requests; counts the settled ones, and the refusals by reason."""
         requests = [one.request for one in answered if one.request is not None]
         refusals = [
             answer.reason if isinstance(answer, RefusedError) else None

@@ -32,12 +32,12 @@ from palimpsest.streams.write.owners import fold_owner
 REJECTIONS = frozenset(
     {"token_reject", "session_reject", "auto_reject", "llm_reject", "fallback_reject"}
 )
-"""Decisions that rejected a text as a duplicate: what a review checks."""
+"""Decisions that reject a text as a duplicate: a review checks these."""
 STEP: BatchStep = "review"
 COUNTED = ("exact", "confirmed", "reversed", "refused", "left")
-"""The figures of a review, by the names of its answer."""
+"""The figures of a review, by their names in the answer."""
 BATCH_SIZE = 500
-"""How many reviews are sent together."""
+"""Number of reviews that are sent together."""
 
 
 @dataclass(slots=True)
@@ -77,15 +77,15 @@ async def review(
     owner_id: str | None = None,
     due: datetime | None = None,
 ) -> dict[str, Any]:
-    """Review every rejection, or one owner's, that stands unreviewed.
+    """Review every rejection that stands unreviewed, of all owners or one.
 
-    A review that was `due` at a moment is recorded for each owner who had something to review, and
-    is done once.
+    A review that was `due` at a moment is done once, and recorded for each owner who had something
+    to review.
 
-    Exact repeats are confirmed first, without a model. The stronger model is asked about the rest:
-    *same* confirms, *different* takes the join out, with the rank of a review; a refusal, because a
-    text would live twice, is reported. Once the model is unavailable, no more requests are sent:
-    the remaining decisions wait for the next run.
+    Exact repeats are confirmed first, without a model. The stronger model judges the others:
+    *same* confirms, *different* removes the join, with the rank of a review. If that is refused,
+    because a text would live twice, the refusal is reported. Once the model is unavailable, no more
+    requests are sent: the remaining decisions wait for the next run.
     """
     owners = gateway.owners(owner_id)
     result = ReviewResult()
@@ -123,8 +123,8 @@ def unreviewed(ledger: Ledger) -> Iterator[Edge]:
     """Standing automatic joins without a review, in the order of their events.
 
     A reinstated join counts as confirmed by its person; a review of lower rank is refused.
-    A retracted text is sent to no model: unless a repeat of it is living, its joins are reviewed
-    once it is restored. An exact repeat is confirmed without a model, living or not.
+    Retracted texts are not sent to a model: unless a repeat is living, their joins are reviewed
+    after the texts are restored. An exact repeat is confirmed without a model, living or not.
     """
     for edge in ledger.edges.values():
         automatic = edge.standing and edge.rank in ("rule", "judge")
@@ -168,9 +168,9 @@ def _carry_out(
 
 
 def _refused_again(ledger: Ledger, edge: Edge, verdict: Verdict, result: ReviewResult) -> bool:
-    """Whether a reversal would be refused again; it is then reported without a request.
+    """Whether a reversal would be refused again; if so, it is reported without a request.
 
-    A verdict that cost something is sent all the same: the refusal records its cost.
+    A verdict that cost something is sent anyway, so that the refusal records its cost.
     """
     if verdict.calls:
         return False

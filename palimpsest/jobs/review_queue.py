@@ -1,4 +1,4 @@
-"""The queue of pairs that wait for a person's review, one question at a time."""
+"""The queue of pairs that wait for a person's review."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def next_question(
     owner_id: str | None = None,
     skip: int = 0,
 ) -> dict[str, Any] | None:
-    """The first waiting question, of all or about a decision, a pair or an owner; None if none.
+    """The first waiting question: of all, or about a decision, a pair or an owner; else None.
 
-    Pending pairs come first, then joins that contradict a chosen face, then what was forgotten and
-    came again, then unreviewed joins; of each kind the least similar first. An answered pair does
-    not return, even if its candidate still waits for another one. `skip` leaves out the first
+    Pending pairs come first, then joins that contradict a chosen face, then repeats of forgotten
+    texts, then unreviewed joins; within each kind, the least similar first. An answered pair does
+    not return, even if its candidate still waits for another. `skip` leaves out the first
     questions.
     """
     gateway.refresh()
@@ -58,7 +58,7 @@ def _waiting(gateway: LocalGateway, about: Sequence[str | None]) -> Iterator[dic
 
 
 def question_about(gateway: LocalGateway, decision_id: str, existing_id: str) -> dict[str, Any]:
-    """The question about a decision's pair. Raises RefusedError if it does not wait.
+    """The question about a decision's pair; raises RefusedError if it does not wait.
 
     A decision may have several waiting pairs; an answer concerns the pair that was shown.
     """

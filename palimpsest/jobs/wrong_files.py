@@ -1,4 +1,4 @@
-"""What an input most likely is whose first rows are all wrong, and how it could be read."""
+"""Diagnoses a file whose first rows are all wrong, and suggests how to read it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from palimpsest.streams.intake.tables import delimiter_of
 
 NEEDED = ("text", "owner_id")
 _NAME = re.compile(r"[A-Za-z_][\w .-]{0,40}")
-"""What may be a field's name; anything else may be a text, and is not told."""
+"""A possible field name; anything else may be a memory's text and is not shown."""
 MOST_NAMED = 8
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -23,30 +23,30 @@ def advice(
     rows: Sequence[RawRow],
     renames: Mapping[str, str],
     *,
-    table: str = "--format csv reads it as that",
+    table: str = "--format csv reads it",
 ) -> str:
-    """What is wrong with all of some rows, and what to try; never what they say.
+    """What is wrong with all of some rows, and what to try; never shows their contents.
 
-    `table` is how the command reads CSV whose name does not say so.
+    `table` says how to read CSV that is not named `.csv`.
     """
     objects = [row for row in map(_object, rows) if row is not None]
     if len(objects) == len(rows):
         return _lacking(objects, renames) or _first_error(rows[0], renames)
     if rows[0].raw.startswith(_UTF_16):
-        return "this looks like UTF-16: write it as UTF-8"
+        return "this looks like UTF-16: convert it to UTF-8"
     if len(objects) + sum(map(_other_encoding, rows)) == len(rows):
-        return "the texts are not in UTF-8: write the file in that"
+        return "the texts are not in UTF-8: convert the file"
     if _looks_like_csv(rows):
         return f"this looks like CSV: {table}"
     if _looks_spread(rows):
-        return "this looks like JSON over many lines: write an object a line, or one array of them"
+        return "this looks like JSON over many lines: write one object per line, or one array"
     if objects:
         return f"only {len(objects)} of them are JSON objects: {{…}}"
     return "none of them is a JSON object: {…}"
 
 
 def _other_encoding(row: RawRow) -> bool:
-    """Whether this may be an object whose bytes are no UTF-8."""
+    """Whether this may be an object that is not in UTF-8."""
     try:
         row.raw.decode()
     except UnicodeDecodeError:
@@ -69,7 +69,7 @@ def _object(row: RawRow) -> dict[str, Any] | None:
 
 
 def _lacking(objects: Sequence[dict[str, Any]], renames: Mapping[str, str]) -> str | None:
-    """Which field no row has, and under what names it may be there."""
+    """Which field all rows lack, and under which names it may be there."""
     if any("specversion" in row for row in objects):
         return None
     common = set.intersection(*(set(row) for row in objects))
@@ -80,7 +80,7 @@ def _lacking(objects: Sequence[dict[str, Any]], renames: Mapping[str, str]) -> s
     others = sorted(one for one in common - set(NEEDED) if _NAME.fullmatch(one))[:MOST_NAMED]
     fields = " and ".join(f"`{name}`" for name in missing)
     if not others:
-        return f"no row has {fields}: --map THEIRS={missing[0]} reads another field as that"
+        return f"no row has {fields}: --map THEIRS={missing[0]} maps another field to it"
     maps = " ".join(f"--map {_likely(name, others)}={name}" for name in missing)
     return f"no row has {fields}; the rows have {', '.join(others)}: perhaps {maps}"
 
@@ -99,8 +99,8 @@ def _first_error(row: RawRow, renames: Mapping[str, str]) -> str:
     try:
         parse(row.raw, source=row.source, renames=renames)
     except InvalidInputError as error:
-        return f"of the first one, {error.detail}"
-    return "each has something else that is wrong"
+        return f"the first one: {error.detail}"
+    return "each row is wrong in another way"
 
 
 def _looks_like_csv(rows: Sequence[RawRow]) -> bool:

@@ -1,1 +1,1 @@
-"""What belongs to a process rather than to a store: signals, logs, output, paths."""
+"""Concerns of a process rather than a store: signals, logs, output, paths."""

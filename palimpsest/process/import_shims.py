@@ -1,11 +1,12 @@
-"""What the command line leaves out of the libraries that it imports.
+"""Parts of libraries that the command line does not import, to start faster.
 
 LanceDB imports a client of remote catalogues, hundreds of generated models: 1.4 of the 2.4 s that
-`import lancedb` takes. Nothing here speaks to a catalogue. It is the process that decides this, not
-the library: programs that embed Palimpsest may use them. On Python 3.11 a check of signatures
-decorates its methods, and reads the bytecode of each class: a third of what is left.
+`import lancedb` takes. Nothing here uses a catalogue. The process decides this, not the library:
+programs that embed Palimpsest may use catalogues. On Python 3.11, LanceDB's methods are decorated
+with a check of signatures that reads the bytecode of each class: a third of the remaining time.
 
-Typer's help imports what renders Markdown and tracebacks, half of its import; the help has neither.
+Typer's help imports code that renders Markdown and tracebacks, half of its import; our help has
+neither.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ NOT_IN_HELP = ("rich.markdown", "rich.traceback")
 
 
 def lighten_lancedb() -> None:
-    """Have LanceDB's import, if it is still to come, bring neither the client nor the checks.
+    """Skip the client and the checks when LanceDB is imported, unless it already is.
 
-    What it imports of the client are names without a meaning then.
+    The names that it imports from the client are then empty placeholders.
     """
     if CATALOGUES not in sys.modules:
         sys.meta_path.insert(0, _LeftOut(CATALOGUES))
@@ -36,7 +37,7 @@ def lighten_lancedb() -> None:
 
 
 def import_help() -> None:
-    """Import what prints the help; later imports of what is left out of it find the real thing."""
+    """Import the code that prints help; later imports of the skipped modules get the real ones."""
     if "typer.rich_utils" in sys.modules:
         return
     left_out = [_LeftOut(name) for name in NOT_IN_HELP if name not in sys.modules]
@@ -50,7 +51,7 @@ def import_help() -> None:
 
 
 class _LeftOut(MetaPathFinder, Loader):
-    """Finds a module, and every module in it, as something empty."""
+    """Finds a package, and every module in it, as an empty module."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -68,7 +69,7 @@ class _LeftOut(MetaPathFinder, Loader):
         return _Empty(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing is in it."""
+        """Leave the module empty."""
 
     def forget(self) -> None:
         """Forget the empty module: the next import finds the real one."""
@@ -78,7 +79,7 @@ class _LeftOut(MetaPathFinder, Loader):
 
 
 class _Empty(ModuleType):
-    """Has a class of every name, which is good for annotations alone."""
+    """Has an empty class for every name, which suffices for annotations."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

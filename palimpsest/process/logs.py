@@ -1,4 +1,4 @@
-"""Logging of long-running processes to standard error: no line quotes a memory."""
+"""Logging of long-running processes to standard error; no line contains a memory's text."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ CHATTY = (
     "httpcore2",
     "uvicorn",
 )
-"""Libraries that log every step, some with its content: only their warnings are logged."""
+"""Libraries that log every step, some with contents: only their warnings are logged."""
 REPEATING = ("aiokafka", "faust", "mode")
-"""Libraries that repeat a line for each attempt to reach a broker: dozens a second."""
+"""Libraries that log a line for each attempt to reach a broker: dozens a second."""
 AGAIN_SECONDS = 30.0
-"""For how long a repeated line of such a library is dropped."""
+"""How long a repeated line of such a library is dropped."""
 SPEAKING = (PalimpsestError, OSError)
-"""Errors whose messages never contain a text."""
+"""Errors whose messages never contain a memory's text."""
 
 ErrorInfo = (
     tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
@@ -40,7 +40,7 @@ ErrorInfo = (
 
 
 def loggable(error: BaseException) -> str:
-    """An error as it may be logged: usually its type alone, as its message may quote a memory."""
+    """An error for the log: usually only its type, as its message may quote a memory."""
     name = type(error).__name__
     return f"{name}: {error}" if isinstance(error, SPEAKING) else name
 
@@ -49,19 +49,19 @@ class PrivateFormatter(logging.Formatter):
     """Formats errors by type and traceback; PALIMPSEST_DEBUG=1 shows their messages."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """A record as a line; errors among its arguments are made loggable."""
+        """Format a record as a line; errors among its arguments are made loggable."""
         shown = copy.copy(record)
         shown.exc_text = None
         if isinstance(shown.args, tuple):
             shown.args = tuple(
                 loggable(a) if isinstance(a, BaseException) else a for a in shown.args
             )
-        if shown.name == "asyncio":  # its further lines show tasks, and with them their errors
+        if shown.name == "asyncio":  # its other lines show tasks, and with them their errors
             shown.msg, shown.args = shown.getMessage().partition("\n")[0], ()
         return super().format(shown)
 
     def formatException(self, ei: ErrorInfo) -> str:  # noqa: N802 - logging's own name
-        """The error as it may be logged, after its traceback unless it is an error of ours."""
+        """The loggable error, after its traceback unless it is one of our errors."""
         kind, error, trace = ei
         if kind is None or error is None:
             return ""
@@ -82,7 +82,7 @@ class Once:
         self._left_out: Counter[tuple[str, int, str]] = Counter()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether to log the record; it then has the number of dropped ones."""
+        """Whether to log the record; if so, it gets the number of dropped ones."""
         if record.name.partition(".")[0] not in REPEATING:
             return True
         kind, now = (record.name, record.levelno, str(record.msg)), self._now()

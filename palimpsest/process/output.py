@@ -1,7 +1,7 @@
 """A command's output: tables and trees for people, one JSON document for programs.
 
-The answer alone goes to standard output; progress, remarks and errors go to standard error. Texts
-of memories are plain text: markup has no effect, and control characters are escaped.
+Only the answer goes to standard output; progress, remarks and errors go to standard error. Texts of
+memories are plain text: markup has no effect, and control characters are escaped.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 PATIENCE = 1.0
 """Seconds after which a command that still runs shows its progress."""
 WIDE = 160
-"""The most columns of a table's cell; longer text wraps."""
+"""The maximum width of a table's cell in columns; longer text wraps."""
 UNBROKEN = 1 << 20
-"""Columns for a file or another program, where no line wraps."""
+"""The width for a file or another program, so that no line wraps."""
 _JOINERS = "\u200c\u200d"
 """Format characters that scripts and emoji need; they only join or separate their neighbours."""
 
 Progress = Callable[[str, float | None], None]
-"""Receives what is being done, and the share that is done (0-1; None if unknown)."""
+"""Receives a description of the work, and the share that is done (0-1; None if unknown)."""
 
 
 class Output:
@@ -56,7 +56,7 @@ class Output:
         )
 
     def answer(self, document: Any, drawn: Callable[[], RenderableType]) -> None:
-        """Print the answer: the document as JSON, or as `drawn`."""
+        """Print the answer: the document as JSON, or drawn."""
         self._end_progress()
         if self.as_json:
             write_json(document)
@@ -64,7 +64,7 @@ class Output:
             self._out.print(drawn())
 
     def stream(self, rows: Iterable[Any], drawn: Callable[[Any], RenderableType]) -> None:
-        """Print an answer row by row: one JSON document a line, or each as `drawn`."""
+        """Print an answer row by row: one JSON document per line, or each row drawn."""
         for row in rows:
             self.answer(row, partial(drawn, row))
 
@@ -119,7 +119,7 @@ class _Bar:
         self._timer.start()
 
     def report(self, what: str, share: float | None) -> None:
-        """Show what is being done."""
+        """Show the current work."""
         with self._lock:
             self._latest = what, share
             self._draw()
@@ -158,7 +158,7 @@ def _start_bar(console: Console) -> ProgressBar:
 
 
 def _ignore(_what: str, _share: float | None) -> None:
-    """Progress without a terminal is not shown."""
+    """Ignore progress, as there is no terminal."""
 
 
 def _console(*, stderr: bool) -> Console:
@@ -177,7 +177,7 @@ def write_json(document: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON: times in ISO 8601, NaN as null, bytes in hex, any other as text."""
+    """A value for JSON: times in ISO 8601, NaN as null, bytes in hex, any other as text."""
     match value:
         case None | bool() | int() | str():
             return value
@@ -203,7 +203,7 @@ def dollars(usd: float | None) -> str:
 
 
 def visible(text: str) -> str:
-    """A text in one line, with control and format characters escaped."""
+    """A text on one line, with control and format characters escaped."""
     return "".join(_escaped(c) if is_invisible(c) else c for c in text)
 
 

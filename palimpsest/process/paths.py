@@ -1,4 +1,4 @@
-"""What a store's folder holds (docs/design.md, Two runtimes)."""
+"""The names of the files in a store's folder (docs/design.md, Two runtimes)."""
 
 LOG_FILE = "log.sqlite"
 PROJECTIONS_FOLDER = "projections"

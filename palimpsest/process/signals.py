@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LONG_RUNNING = frozenset({"mcp", "project", "schedule", "serve", "verifier", "worker"})
-"""The commands that run until a signal, and end with 0 then."""
+"""The commands that run until a signal, and then exit with status 0."""
 INTERRUPTED = 130
 STANDARD_ERROR = 2
 ENDING = b"\nending: what was begun is finished first; once more ends at once\n"
 _announces = False
-"""Whether this process announces that it is ending: a command does, a library does not."""
+"""Whether this process announces that it is ending: commands do, the library does not."""
 WITH_VALUE = ("--store", "--bootstrap", "--prefix")
 """Options before a command whose value is a word of its own."""
 
 
 def end_on_signals() -> None:
-    """End this process on SIGTERM and Ctrl-C, for as long as it has begun nothing.
+    """Exit on SIGTERM and Ctrl-C, until the command installs handlers of its own.
 
-    Without a handler the first process of a container would not receive them.
+    Without a handler, the first process of a container would not receive them.
     """
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -59,7 +59,7 @@ def _typed() -> str | None:
 
 def stop_event() -> asyncio.Event:
     """An event that SIGTERM and Ctrl-C set; work in progress then has seconds to finish."""
-    import asyncio  # later than the handlers of the process's first moments
+    import asyncio  # late: the first handlers must be installed quickly
 
     stop = asyncio.Event()
 
@@ -73,7 +73,7 @@ def stop_event() -> asyncio.Event:
 
 
 def interrupt_on_signals(command: str | None) -> None:
-    """Once the command is known: interrupt it if it ends by itself, so that it prints its summary.
+    """Once the command is known: interrupt it, unless it runs until a signal.
 
     Without `end_on_signals` this does nothing: an embedding application has its own handlers.
     """
@@ -86,7 +86,7 @@ def interrupt_on_signals(command: str | None) -> None:
 
 @contextmanager
 def between_windows() -> Iterator[Callable[[], None]]:
-    """Yield a function that raises KeyboardInterrupt if a signal arrived meanwhile.
+    """Yield a function that raises KeyboardInterrupt if a signal has arrived.
 
     A second signal raises immediately. Only signals that would raise KeyboardInterrupt anyway are
     deferred, and only in the main thread: no other receives them.
@@ -96,7 +96,7 @@ def between_windows() -> Iterator[Callable[[], None]]:
     def note(number: int, _frame: object) -> None:
         asked.set()
         if _announces:
-            os.write(STANDARD_ERROR, ENDING)  # a handler may have interrupted any other writing
+            os.write(STANDARD_ERROR, ENDING)  # a handler may interrupt any other kind of writing
         signal.signal(number, signal.default_int_handler)
 
     def check() -> None:

@@ -1,1 +1,1 @@
-"""What is read of a store. Nothing here writes."""
+"""Read-only queries of a store."""

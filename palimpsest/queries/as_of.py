@@ -1,4 +1,4 @@
-"""What a store said as of a position of its log: counts and decisions, folded up to there."""
+"""Counts and decisions as of a position of the log, by folding it up to there."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _REINSTATED = "SELECT decision_id FROM events WHERE event = 'reinstated' AND pos
 
 @dataclass(slots=True)
 class Counts:
-    """What many ledgers add up to; `waiting` are questions that the judge has not answered.
+    """Totals over many ledgers; `waiting` counts the questions that the judge has not answered.
 
-    `folded` are standing joins of exact repeats that differ in more than a sentence's start.
+    `folded` counts the standing joins of exact repeats that differ in more than a sentence's start.
     """
 
     candidates: int = 0
@@ -46,7 +46,7 @@ class Counts:
 def counts_as_of(
     gateway: LocalGateway, position: int
 ) -> tuple[Counts, dict[str, int], dict[str, Any]]:
-    """Counts, decisions by kind, and what the judge answered; every owner is folded in turn."""
+    """Counts, decisions by kind, and the judge's figures; folds one owner after another."""
     by_kind, [judged] = queries(gateway.projections, (_BY_KIND, [position]), (_JUDGED, [position]))
     policy, counts = policy_as_of(gateway, position), Counts()
     for owner_id in gateway.log.owners_since(0, upto=position):
@@ -66,7 +66,7 @@ def counts_as_of(
 
 
 def policy_as_of(gateway: LocalGateway, position: int) -> Policy:
-    """The policy that was in force; before the first event, the one that is now."""
+    """The policy in force at the position; before the first event, the one in force now."""
     recorded = gateway.log.last_policy(position)
     if recorded is None:
         return gateway.policy_in_force()
@@ -76,7 +76,7 @@ def policy_as_of(gateway: LocalGateway, position: int) -> Policy:
 def as_they_were(
     gateway: LocalGateway, rows: Iterable[dict[str, Any]], position: int
 ) -> list[dict[str, Any]]:
-    """Rows of `decisions` with the memory, the standing and the review that they had then."""
+    """Rows of `decisions` with their memory, standing and review as of the position."""
     found = list(rows)
     [reinstated] = queries(gateway.projections, (_REINSTATED, [position]))
     again = {row["decision_id"] for row in reinstated}
@@ -102,7 +102,7 @@ def _then(ledger: Ledger, row: dict[str, Any], again: Collection[str]) -> dict[s
 
 @contextmanager
 def folded(gateway: LocalGateway, owner_id: str, position: int) -> Iterator[Ledger]:
-    """An owner's ledger as of a position, let go of at the end."""
+    """An owner's ledger as of a position, released at the end."""
     ledger = fold_owner(gateway.log, owner_id, position)
     try:
         yield ledger

@@ -1,4 +1,4 @@
-"""What became, or would become, of a candidate, in the words of the published designs."""
+"""The outcome of a candidate, in the words of the published designs."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ TAG_DIGITS = 16
 
 
 class DuplicateCheck(TypedDict):
-    """Whether a candidate is a duplicate, and of what.
+    """Whether a candidate is a duplicate, and of which memory.
 
-    `similarity_score` is that of `SemanticSimilar`. `check_duration_ms` is in milliseconds.
+    `similarity_score` is set only for `SemanticSimilar`. `check_duration_ms` is in milliseconds.
     """
 
     is_duplicate: bool
@@ -45,10 +45,10 @@ Method = Literal["exact", "jaccard", "cosine", "session_cosine", "none"]
 
 
 class DedupResult(TypedDict):
-    """Whether a candidate is a duplicate, and of what, as `layered` says it.
+    """Whether a candidate is a duplicate, and of which memory, in the form of `layered`.
 
-    `similarity` is that of the duplicate, or of the most similar fact; `similar_facts` are there
-    where it is none.
+    `similarity` is that of the duplicate, or of the most similar fact; `similar_facts` is empty for
+    a duplicate.
     """
 
     is_dup: bool
@@ -59,13 +59,13 @@ class DedupResult(TypedDict):
 
 
 def reason_of(decision: str) -> Reason | None:
-    """Why a first decision joins; None for one that joins nothing."""
+    """The reason of a decision that joins; None for other decisions."""
     skip = skipped_for(decision)
     return _REASONS[skip] if skip else None
 
 
 def duplicate_check(answer: Checked, owner_id: str, namespace: str) -> DuplicateCheck:
-    """The answer to a check, as the document shapes it; who is known already matches exactly."""
+    """The answer to a check in the document's form; a known candidate is an exact match."""
     known = answer["result"] == "known"
     reason: Reason | None = "ExactMatch" if known else reason_of(answer["decision"])
     memory_id = answer["memory_id"] if reason else None
@@ -80,7 +80,7 @@ def duplicate_check(answer: Checked, owner_id: str, namespace: str) -> Duplicate
 
 
 def dedup_result(answer: Checked) -> DedupResult:
-    """The answer to a check, as `layered` shapes it; who is known already matches exactly."""
+    """The answer to a check in the form of `layered`; a known candidate is an exact match."""
     known = answer["result"] == "known"
     method: Method = "exact" if known else _METHODS.get(answer["decision"], "none")
     similar = answer["similar_facts"] or []
@@ -96,5 +96,5 @@ def dedup_result(answer: Checked) -> DedupResult:
 
 
 def hash_tag(text_hash: str) -> str:
-    """The tag that a memory has in the document: `hash:sha256:` and 16 digits."""
+    """A memory's tag in the document: `hash:sha256:` and 16 digits."""
     return f"{HASH_TAG}{text_hash[:TAG_DIGITS]}"

@@ -1,4 +1,4 @@
-"""Evidence as a person reads it: with the thresholds of the policy."""
+"""Evidence for people: with the thresholds of the policy."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from palimpsest.streams.core.ledger import Entry
 def explained(evidence: Evidence, entry: Entry, policies: Mapping[str, Policy]) -> dict[str, Any]:
     """The evidence of a candidate's decision, with `thresholds`.
 
-    They are those that the policy had in the candidate's namespace: `check`, `at_least` and what
-    follows from it, highest first.
+    `thresholds` lists those of the policy for the candidate's namespace: `check`, `at_least` and
+    the outcome, highest first.
     """
     document = to_json(evidence, exclude_none=True)
     policy = policies.get(evidence.policy)

@@ -20,10 +20,10 @@ By = Literal["words", "meaning"]
 
 
 class Hit(TypedDict):
-    """A memory that may be meant, and why.
+    """A memory that matches the query, and why.
 
-    `word`: its face mentions the query; `alias`: another of its wordings does, which is `text`;
-    `cosine`: it is near in meaning, with its `score`, and perhaps not meant. `version` identifies
+    `word`: its face mentions the query; `alias`: another of its wordings does, given as `text`;
+    `cosine`: it is near in meaning, with its `score`, but may be unrelated. `version` identifies
     its current state.
     """
 
@@ -40,12 +40,12 @@ class Hit(TypedDict):
 
 
 class Plan(TypedDict):
-    """What was found, first what mentions the query.
+    """The hits, those that mention the query first.
 
-    `position` is the log's when it was asked; a server's agents do not get it.
+    `position` is the log's position at that time; a server's agents do not get it.
 
-    The `token` stands for these memories as they are, for all and for any of them: it no longer
-    covers one that has another member or another face, whatever else the log got meanwhile.
+    The `token` covers these memories in their current state, all or any of them. It no longer
+    covers a memory once its members or its face change; other events do not matter.
     """
 
     owner_id: str
@@ -64,7 +64,7 @@ def find(
     k: int,
     namespace: str | None,
 ) -> Plan:
-    """The memories that mention the query, all of them; then the `k` nearest by meaning."""
+    """All memories that mention the query, then the `k` nearest by meaning."""
     ledger = gateway.ledger(owner_id)
     position = gateway.log.head()
     hits: list[Hit] = []
@@ -85,7 +85,7 @@ def find(
     )
 
 
-NO_PLAN = "a plan is what `find` returns: with its `hits` and its `token`"
+NO_PLAN = "expected a plan, the answer of `find`, with its `hits` and its `token`"
 NO_WORDS = (
     "nothing in the plan matched by words: pass the ids of the memories that you mean, and the"
     " plan's token as `expect`"
@@ -93,9 +93,9 @@ NO_WORDS = (
 
 
 def meant(what: Mapping[str, Any] | str | Sequence[str]) -> tuple[tuple[str, ...], str | None]:
-    """The ids of a plan's memories that matched by words, and its token; or the ids that are named.
+    """The ids to act on, and the token: a plan's memories that matched by words, or the ids given.
 
-    UsageError for what is no plan, and if nothing is named.
+    Raises UsageError if this is not a plan, or names no memory.
     """
     token = None
     match what:
@@ -111,7 +111,7 @@ def meant(what: Mapping[str, Any] | str | Sequence[str]) -> tuple[tuple[str, ...
         case _:
             ids = tuple(what)
     if not ids:
-        raise UsageError("nothing is named: a plan without hits, or no ids")
+        raise UsageError("no memory is named: the plan has no hits, or there are no ids")
     return ids, token
 
 

@@ -1,4 +1,4 @@
-"""What a person names by an id, or by its beginning as git has it: a candidate or a decision."""
+"""Resolves ids of candidates and decisions, which may be abbreviated as in git."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FOUND = {
 
 
 class Named(NamedTuple):
-    """What an id is of. For a decision, `candidate_id` is whose it is; else the id's own."""
+    """The kind of an id. `candidate_id` is the candidate of a decision, else the id itself."""
 
     kind: Kind
     id: str
@@ -39,9 +39,9 @@ class Named(NamedTuple):
 def full_id(gateway: LocalGateway, typed: str, *kinds: Kind) -> str:
     """Expand an abbreviated id. Anything else is returned unchanged.
 
-    A memory's id is that of its earliest candidate, a dead letter's that of its decision. Of a URN
-    it is the id in it. UsageError lists the ids that begin so where they are several, and asks for
-    more of one that is too short.
+    A memory's id is that of its earliest candidate, a dead letter's that of its decision. A URN
+    gives the id in it. Raises UsageError if the id is too short, or lists the candidates if it is
+    ambiguous.
     """
     if is_urn(typed):
         return _id_in(gateway, typed)
@@ -65,7 +65,7 @@ def full_id(gateway: LocalGateway, typed: str, *kinds: Kind) -> str:
 
 
 def named(gateway: LocalGateway, typed: str) -> Named:
-    """What an id or its beginning names; an unknown one is taken for a candidate's."""
+    """Resolve an id or an abbreviated one; an unknown id counts as a candidate's."""
     found = full_id(gateway, typed, "candidate", "decision")
     recorded = gateway.log.find(found)
     event = recorded.event if recorded else None
@@ -75,13 +75,13 @@ def named(gateway: LocalGateway, typed: str) -> Named:
 
 
 def named_update(gateway: LocalGateway, some_id: str) -> bool:
-    """Whether an id is that of a decision, which an update is named by, and of no candidate."""
+    """Whether an id is that of a decision (which names an update), and not of a candidate."""
     recorded = gateway.log.find(some_id)
     return recorded is not None and isinstance(recorded.event, Decided | Joined)
 
 
 def members(gateway: LocalGateway, memory_id: str) -> int:
-    """How many candidates a memory has; none where this is no memory's id."""
+    """The number of candidates of a memory; 0 if this is not a memory's id."""
     gateway.refresh()
     text = "SELECT count(*) AS n FROM candidates WHERE memory_id = ?"
     [row] = query(gateway.projections, text, [memory_id])
@@ -90,9 +90,9 @@ def members(gateway: LocalGateway, memory_id: str) -> int:
 
 
 def bare(gateway: LocalGateway, given: Any) -> Any:
-    """An id, several, or a selection, with the ids for the URNs among them; all else as it is.
+    """Replace the URNs in an id, several ids or a selection by their ids; leave the rest.
 
-    UsageError for what is no URN, or names an id of another owner or namespace.
+    Raises UsageError for a malformed URN, or one whose owner or namespace is not the id's.
     """
     match given:
         case str() if is_urn(given):
@@ -106,21 +106,21 @@ def bare(gateway: LocalGateway, given: Any) -> Any:
 
 
 def _id_in(gateway: LocalGateway, urn: str) -> str:
-    """The id in a URN; one that is not known here stays for others to refuse."""
+    """The id in a URN. If it is unknown here, a later step refuses it."""
     named = Urn.parse(urn)
     admitted = _admission(gateway, named.id)
     if admitted is None:
         return named.id
     if (admitted.owner_id, admitted.data.candidate.namespace) != (named.owner_id, named.namespace):
         raise UsageError(
-            f"{named.id} is no id of owner {named.owner_id} in namespace {named.namespace}, as the"
-            " URN says"
+            f"{named.id} does not belong to owner {named.owner_id} in namespace"
+            f" {named.namespace}, as the URN says"
         )
     return named.id
 
 
 def _admission(gateway: LocalGateway, some_id: str) -> Decided | None:
-    """The first decision on the candidate that an id is, or that a decision is about."""
+    """The first decision on the candidate with this id, or the candidate of this decision."""
     event: AnyEvent | None = None
     for one in (decision_id_or_unchanged(some_id), some_id):
         recorded = gateway.log.find(one)

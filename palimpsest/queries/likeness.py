@@ -1,4 +1,4 @@
-"""Likeness across namespaces: a report on an owner's memories, which joins nothing."""
+"""Similar memories across namespaces: a report that joins nothing."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from palimpsest.streams.search.scope_index import coverage, vector_of, windows_o
 Pair: TypeAlias = tuple[float, Memory, Memory]
 
 ROUNDED = 0.005
-"""What the float16 of a vector may take from a cosine, or add to it, at most."""
+"""The largest error of a cosine that comes from storing vectors as float16."""
 
 
 class Alike(TypedDict):
-    """Two memories of different namespaces that are near each other, the earlier one first."""
+    """Two similar memories of different namespaces, the earlier one first."""
 
     similarity: float
     a: str
@@ -37,8 +37,8 @@ def across_namespaces(
 ) -> list[Alike]:
     """Pairs of living memories of different namespaces by cosine, the nearest first.
 
-    With a text longer than the model's input, by that of the window of either that is the least
-    like any of the other. Memories whose text is not embedded, or not to its end, are left out.
+    A text longer than the model's input is compared by windows; the score is that of its least
+    similar window, in either direction. Memories that are not embedded completely are left out.
     """
     ledger = gateway.ledger(owner_id)
     living = [one for one in ledger.memories() if one.living and _embedded(one)]
@@ -57,7 +57,7 @@ def _vector(memory: Memory) -> Vector:
 
 
 def _short(living: Sequence[Memory], at_least: float) -> Iterator[Pair]:
-    """The pairs of texts that the model sees whole, the nearest first."""
+    """The pairs of texts that fit the model's input, the nearest first."""
     short = [one for one in living if not _vector(one).truncated]
     if short:
         vectors = np.stack([vector_of(_vector(one)) for one in short])
@@ -65,7 +65,7 @@ def _short(living: Sequence[Memory], at_least: float) -> Iterator[Pair]:
 
 
 def _long(living: Sequence[Memory], at_least: float) -> list[Pair]:
-    """The pairs with a longer text, the nearest first; exact for those that may be near."""
+    """The pairs with a longer text, the nearest first; scores are exact for the possibly near."""
     windows = [windows_of(_vector(one)).astype(np.float32) for one in living]
     starts = np.cumsum([0, *map(len, windows[:-1])])
     every = np.concatenate(windows) if windows else np.empty((0, 0), np.float32)

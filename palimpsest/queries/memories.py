@@ -1,4 +1,4 @@
-"""An owner's memories page by page, one by any id that it ever had, and all that became of it."""
+"""An owner's memories in pages, one memory by any id that it ever had, and its history."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def page_of(
     after: str | None,
     former: bool,
 ) -> Page:
-    """The living memories that pass, latest first by their earliest members.
+    """A page of the living memories that pass the filter, latest first by their earliest members.
 
-    A memory keeps its place as long as it keeps its id, so a memory that is there all the while is
-    on exactly one page. `after` is the `next` of the page before; UsageError for what is none.
+    A memory keeps its place as long as it keeps its id, so one that exists throughout is on exactly
+    one page. `after` is the `next` of the previous page; raises UsageError if it is malformed.
     """
     ledger = gateway.ledger(owner_id)
     if after is not None and after not in ledger.entries:
@@ -51,10 +51,10 @@ def page_of(
 
 
 def find_memory(gateway: LocalGateway, some_id: str) -> Found:
-    """The memory of today that an id belongs to, with all its wordings.
+    """The memory that an id belongs to today, with all its wordings.
 
-    The id is any that was ever a candidate's, so any that was ever a memory's. RefusedError for
-    what is none.
+    The id may be that of any candidate, so any former memory's, too. Raises RefusedError if it is
+    unknown.
     """
     owner_id = owner_of(gateway, some_id)
     ledger = gateway.ledger(owner_id)
@@ -77,37 +77,37 @@ def _entry(ledger: Ledger, some_id: str) -> Entry:
 
 
 def _decay(gateway: LocalGateway) -> Weighing | None:
-    """How memories are weighed where the policy decays them; none are left out."""
+    """How memories are weighed if the policy has decay, else None; none are left out."""
     policy = gateway.policy_in_force()
     return Weighing(policy, gateway.clock(), None) if policy.decay is not None else None
 
 
-# -- what became of a memory ---------------------------------------------------------------------
+# -- the history of a memory ---------------------------------------------------------------------
 
 
 class _Then(NamedTuple):
-    """The memory that a candidate was in after an event: its id and its face."""
+    """A candidate's memory after an event: its id and its face."""
 
     memory_id: str
     face: str
 
 
 class _Step(NamedTuple):
-    """An event, and where the candidates that it is about were after it."""
+    """An event, and the memories of its candidates after it."""
 
     entry: TimelineEntry
     then: dict[str, _Then]
 
 
 class _Cut(NamedTuple):
-    """A memory that fell in two at a position: the ids of both parts."""
+    """A memory that split at a position: the ids of both parts."""
 
     position: int
     parts: tuple[frozenset[str], frozenset[str]]
 
 
 class _Story:
-    """An owner's log, folded with what each event did."""
+    """An owner's log, folded, with the effect of each event."""
 
     def __init__(self, gateway: LocalGateway, owner_id: str) -> None:
         self.ledger = Ledger(owner_id)
@@ -141,7 +141,7 @@ class _Story:
             self._cuts.append(_Cut(entry.event["position"], (parts[0], parts[1])))
 
     def of(self, memory: Memory) -> list[Happened]:
-        """The events of today's members, and of those who left it until they did."""
+        """The events of today's members, and those of former members until they left."""
         until = self._left(memory)
         members = {entry.id for entry in memory.members}
         return [
@@ -154,7 +154,7 @@ class _Story:
         ]
 
     def _left(self, memory: Memory) -> dict[str, int]:
-        """Who left the memory, and at which position; the last time counts."""
+        """The candidates that left the memory, with the position at which each last left."""
         left: dict[str, int] = {}
         for position, parts in self._cuts:
             for part, other in (parts, parts[::-1]):
@@ -164,7 +164,7 @@ class _Story:
 
 
 def _with_face(step: _Step, memory_id: str, members: set[str]) -> Happened:
-    """An event with the face of the memory after it; before it was one, that of its part."""
+    """An event with the memory's face after it; before the memory existed, that of a part."""
     if not step.then:
         return step.entry.event
     nearest = min(
@@ -174,7 +174,7 @@ def _with_face(step: _Step, memory_id: str, members: set[str]) -> Happened:
 
 
 def history_of(gateway: LocalGateway, some_id: str) -> History:
-    """Every event of the memory of an id; RefusedError for what was never one."""
+    """Every event of a memory, by any of its ids; raises RefusedError if the id is unknown."""
     owner_id = owner_of(gateway, some_id)
     story = _Story(gateway, owner_id)
     memory = _entry(story.ledger, some_id).memory

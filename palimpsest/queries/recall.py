@@ -1,4 +1,4 @@
-"""`recall`: the memories nearest to a question, from a ledger, or from LanceDB for large owners."""
+"""`recall`: the memories nearest to a query, from a ledger, or from LanceDB for large owners."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def recall(
     fold: bool = True,
     unrecorded: Mapping[str, datetime] = NONE_UNRECORDED,
 ) -> list[Recalled]:
-    """The nearest memories now, or by folding the log up to a position or time.
+    """The nearest memories now, or as of a position or time by folding the log.
 
-    They come from the owner's ledger, or from LanceDB for a large owner who is not in memory and of
-    whose memories it knows enough. While the model is down, they are found by words; so are, at any
-    time, texts that have no vector yet. `fold`: indistinguishable memories are shown once.
-    `unrecorded` uses, by memory id, count against decay; as of a time only recorded ones do.
+    They come from the owner's ledger, or from LanceDB for a large owner who is not in memory, if it
+    has enough of the owner's memories. While the model is down, they are found by words; texts
+    without a vector always are. `fold`: indistinguishable memories are shown once. `unrecorded`
+    uses, by memory id, count against decay; as of a time, only recorded uses do.
     """
     policy, at = rules_at(gateway, as_of)
     unrecorded = unrecorded if as_of is None else NONE_UNRECORDED
@@ -76,7 +76,7 @@ def recall(
 def _quickly(
     gateway: LocalGateway, owner_id: str, question: str, vector: Query, wanted: RecallOptions
 ) -> list[Recalled] | None:
-    """From the ledger where it is small or in memory, else from LanceDB; None where that can't."""
+    """From the ledger if it is small or in memory, else from LanceDB; None if neither can."""
     ledger = gateway.ledger_if_small(owner_id)
     kept = None if ledger is None else gateway.recollections.of(ledger, vector)
     if ledger is not None and kept is not None:
@@ -96,7 +96,7 @@ def _of_ledger(
     vector: Query | None,
     wanted: RecallOptions,
 ) -> list[Recalled]:
-    """The hits by meaning, together with those by words of texts that have no vector."""
+    """The hits by meaning, merged with hits by words among texts that have no vector."""
     words: list[Ranked] = []
     if vector is None or ledger.unembedded:
         words = ranked_by_words(ledger, question, unembedded=vector is not None)
@@ -106,7 +106,7 @@ def _of_ledger(
 
 
 def _vector_of(gateway: LocalGateway, question: str) -> Query | None:
-    """None if the model is down, and the policy continues without one."""
+    """None if the model is down and the policy continues without it."""
     try:
         made = gateway.embedder().embed_now(question)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What a store shows: SQL from the projections, one memory or candidate from the log."""
+"""What a store shows: SQL over the projections, and one memory or candidate from the log."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from palimpsest.streams.log.as_of import AsOf, in_utc, position_as_of, time_at
 
 
 def rules_at(gateway: LocalGateway, as_of: AsOf | None) -> tuple[Policy, datetime]:
-    """The policy that is in force, or was, and the time that is asked about.
+    """The policy in force and the time, now or as of a moment.
 
-    That is now, the time named, or that of the event at the position.
+    The time is now, the one given, or that of the event at the position.
     """
     if as_of is None:
         return gateway.policy_in_force(), gateway.clock()
@@ -54,13 +54,13 @@ def owners_of_session(gateway: LocalGateway, session_id: str) -> list[str]:
 
 
 def metrics(gateway: LocalGateway) -> str:
-    """The figures of duplicates on arrival, as Prometheus reads them."""
+    """The figures of duplicates on arrival, in Prometheus' text format."""
     gateway.refresh()
     return dedup_metrics(gateway.projections, named_namespaces(gateway.policy_in_force()))
 
 
 def sql_file(gateway: LocalGateway) -> Path:
-    """The file of views, there and up to date unless another process is writing."""
+    """The path of the file of views, brought up to date unless another process is writing."""
     gateway.refresh()
     return views_file(gateway.projections)
 
@@ -113,7 +113,7 @@ def status(gateway: LocalGateway, as_of: AsOf | None = None) -> dict[str, Any]:
 
 
 def status_as_of(gateway: LocalGateway, position: int) -> dict[str, Any]:
-    """What `status` said when the log's head was `position`; nothing lagged behind it."""
+    """`status` as of a position of the log; nothing lagged behind it."""
     counts, kinds, judged = counts_as_of(gateway, position)
     policy = policy_as_of(gateway, position)
     return {
@@ -135,7 +135,7 @@ def status_as_of(gateway: LocalGateway, position: int) -> dict[str, Any]:
 
 
 def _rounded(judged: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what adding up shares of a call leaves behind the point."""
+    """The figures without the floating-point noise of adding up shares of calls."""
     usd = judged["usd"]
     return {
         **judged,
@@ -153,7 +153,7 @@ def decisions(
     limit: int,
     as_of: AsOf | None = None,
 ) -> list[DecisionRow]:
-    """The latest decisions that match, newest last; as of a position, as they were then."""
+    """The latest decisions that match, newest last; with a position, as of then."""
     gateway.refresh()
     position = None if as_of is None else position_as_of(gateway.log, as_of, owner_id)
     given = {
@@ -174,7 +174,7 @@ def decisions(
 
 
 def _utc(moment: datetime | None) -> datetime | None:
-    """A time as the views hold it: in UTC, without a zone, or DuckDB reads it as local time."""
+    """A time as in the views: UTC without a zone. Otherwise DuckDB reads it as local time."""
     if moment is None or moment.tzinfo is None:
         return moment
     return moment.astimezone(UTC).replace(tzinfo=None)
@@ -183,9 +183,9 @@ def _utc(moment: datetime | None) -> datetime | None:
 def show(gateway: LocalGateway, member_id: str, as_of: AsOf | None = None) -> ShownMemory:
     """The memory of a candidate, every member with the join that brought it in.
 
-    Its metadata is that of the living member that happened last; its intensity, confidence and
-    importance are the highest of them, the latter two decayed as the policy says.
-    The `timeline` has what was said of its members since they were admitted.
+    The metadata is that of the latest living member; intensity, confidence and importance are the
+    highest of all members, the latter two with the policy's decay. The `timeline` lists the events
+    about its members since they were admitted.
     """
     ledger, timeline = _timeline_of(gateway, member_id, as_of)
     entry = ledger.entries[member_id]
@@ -214,7 +214,7 @@ def show(gateway: LocalGateway, member_id: str, as_of: AsOf | None = None) -> Sh
 def _timeline_of(
     gateway: LocalGateway, candidate_id: str, as_of: AsOf | None
 ) -> tuple[Ledger, Timeline]:
-    """The ledger of a candidate's owner, and the timeline of the owner's candidates until then."""
+    """The ledger of a candidate's owner, and the owner's timeline, both as of then."""
     owner_id = owner_of(gateway, candidate_id)
     position = None if as_of is None else position_as_of(gateway.log, as_of, owner_id)
     ledger, timeline = Ledger(owner_id), Timeline()
@@ -229,7 +229,7 @@ def _timeline_of(
 
 
 def owner_of(gateway: LocalGateway, candidate_id: str) -> str:
-    """The owner of a candidate; RefusedError for an unknown one."""
+    """The owner of a candidate; raises RefusedError if it is unknown."""
     owner_id = gateway.log.owner_of(decision_id_or_unchanged(candidate_id))
     if owner_id is None:
         raise RefusedError("unknown_candidate", f"there is no candidate {candidate_id}")
@@ -237,7 +237,7 @@ def owner_of(gateway: LocalGateway, candidate_id: str) -> str:
 
 
 def shown_member(gateway: LocalGateway, entry: Entry) -> ShownMember:
-    """A member with the join that brought it in, and what that rested on."""
+    """A member with the join that brought it in, and that join's evidence."""
     edge = next((e for e in entry.edges if e.standing and e.newer is entry), None)
     evidence = _evidence(gateway.log.find(edge.id if edge else entry.decision_id))
     neighbour = _looked_at(evidence, edge)
@@ -299,7 +299,7 @@ def _evidence_with_texts(
 
 
 def _compared_text(entry: Entry, evidence: Evidence) -> str:
-    """What a search of memories compares: the face, but of what was forgotten its own text."""
+    """The text that a search of memories compares: the face, or a forgotten text itself."""
     own = evidence.check == FORGOTTEN and entry.forgotten is not None
     return entry.text if own else entry.memory.face.text
 
@@ -315,7 +315,7 @@ def show_candidate(
 ) -> ShownCandidate:
     """A candidate, its decision with the evidence of the latest one, its joins and its memory.
 
-    The `timeline` has what was said of it since.
+    The `timeline` lists the events about it since.
     """
     ledger, timeline = _timeline_of(gateway, candidate_id, as_of)
     entry = ledger.entries[candidate_id]

@@ -1,4 +1,4 @@
-"""What the HTTP door and the tools understand, and what they answer: OpenAPI is made of these."""
+"""Input and output models of the HTTP API and the tools; OpenAPI is generated from them."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ SomeId = Annotated[str, Field(min_length=1, max_length=600)]
 Position = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 When = Annotated[Position | Timestamp | None, Field(union_mode="left_to_right")]
-"""A position of the log, which has digits alone, or a time."""
+"""A position of the log (only digits), or a time."""
 
 
-NAMESPACE = "Only memories of this compartment; all if it is left out."
+NAMESPACE = "Only memories of this compartment; default: all."
 CATEGORY = "Only memories of this category."
-METADATA = "Only memories whose metadata have all of these values."
+METADATA = "Only memories whose metadata has all of these values."
 SINCE = "Only what happened at this time or later: ISO 8601 with a zone."
 UNTIL = "Only what happened before this time: ISO 8601 with a zone."
-BECAUSE = "Why, in the user's words: it is recorded and shown in the history."
-EXPECT = "The `version` that you have seen: refused (`moved_on`) if the memory has changed since."
-DRY_RUN = "Only show what would be; nothing is written."
+BECAUSE = "The reason, in the user's words: it is recorded and shown in the history."
+EXPECT = "The `version` that you have seen: fails with `moved_on` if the memory has changed since."
+DRY_RUN = "Only show the result; nothing is written."
 
 
 class NewMemory(Strict):
-    """A memory as it is offered. `id` is the producer's own: offered again with it, it is known."""
+    """A new memory. `id` is the producer's own: if it is offered again, nothing changes."""
 
     text: Text = Field(
-        description="One fact, in a sentence that is understood without the conversation."
+        description="One fact, in a sentence that can be understood without the conversation."
     )
     namespace: Name | None = Field(
-        None, description="A compartment of the owner's memories: nothing joins across two."
+        None, description="A compartment of the owner's memories; joins never cross compartments."
     )
     id: Name | None = Field(
-        None, description="Your own id of this memory: added again with it, nothing happens."
+        None, description="Your own id of this memory: adding it again changes nothing."
     )
     session_id: Name | None = Field(None, description="The conversation in which it was said.")
     occurred_at: Timestamp | None = Field(
@@ -60,32 +60,32 @@ class NewMemory(Strict):
     kind: Kind | None = Field(
         None, description="`fact`, which is the default, or `perception`: how somebody felt."
     )
-    confidence: Share | None = Field(None, description="How sure it is, from 0 to 1.")
+    confidence: Share | None = Field(None, description="How certain it is, from 0 to 1.")
     importance: Share | None = Field(None, description="How much it matters, from 0 to 1.")
     intensity: Share | None = Field(None, description="How strongly it was felt, from 0 to 1.")
     topics: Annotated[tuple[Name, ...], Field(max_length=100)] | None = Field(
-        None, description="What it is about, in a word each."
+        None, description="What it is about, one word each."
     )
     metadata: Metadata | None = Field(
         None, description="Further fields of your own; searches filter by their values."
     )
 
     def fields(self) -> dict[str, Any]:
-        """What was said, as a candidate has it."""
+        """The fields, as a candidate has them."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
 class NewMemories(Strict):
-    """Several memories, decided on in their order."""
+    """Several memories, decided on in order."""
 
     memories: Annotated[tuple[NewMemory, ...], Field(min_length=1, max_length=MOST_AT_ONCE)]
 
 
 class SearchQuery(Strict):
-    """What to look for, in any words."""
+    """A search query, in any words."""
 
     query: Text = Field(description="A question or a description, in any words.")
-    k: Some = Field(5, description="How many memories to return at most.")
+    k: Some = Field(5, description="Maximum number of memories to return.")
     namespace: Name | None = Field(None, description=NAMESPACE)
     category: Name | None = Field(None, description=CATEGORY)
     metadata: Metadata | None = Field(None, description=METADATA)
@@ -93,16 +93,16 @@ class SearchQuery(Strict):
     until: Timestamp | None = Field(None, description=UNTIL)
     session_id: Name | None = Field(
         None,
-        description="The conversation that asks. It hides nothing, unless `exclude_session` is"
+        description="The conversation that asks. It has no effect unless `exclude_session` is"
         " true.",
     )
     exclude_session: bool = Field(
         False,
-        description="Leave out memories that only the conversation `session_id` has stated, since"
-        " it still has them before its eyes.",
+        description="Leave out memories that only the conversation `session_id` has stated, because"
+        " it still has them in its context.",
     )
     min_confidence: Share | None = Field(
-        None, description="Leave out memories that are less sure by now, from 0 to 1."
+        None, description="Leave out memories with a lower current confidence, from 0 to 1."
     )
 
     @model_validator(mode="after")
@@ -112,41 +112,41 @@ class SearchQuery(Strict):
         return self
 
     def fields(self) -> dict[str, Any]:
-        """The question's keywords; recall leaves out what its `session_id` has stated."""
+        """The keywords of `recall`, which leaves out what its `session_id` has stated."""
         fields = self.model_dump(exclude={"query", "exclude_session"})
         return fields if self.exclude_session else {**fields, "session_id": None}
 
 
 class Search(SearchQuery):
-    """A question. `as_of` is a position of the log or a time, for reviewers and operators."""
+    """A search query. `as_of`, for reviewers and operators, is a position of the log or a time."""
 
     former: bool = False
     as_of: When = None
 
 
 class Find(Strict):
-    """What is meant, by whole words or by meaning."""
+    """A query by whole words or by meaning."""
 
     query: Text = Field(
-        description="Words that the meant memories contain, such as a name: all must match whole."
+        description="Words that the memories contain, such as a name; all must match whole."
     )
     by: Annotated[tuple[By, ...], Field(min_length=1, max_length=2)] = Field(
         ("words", "meaning"),
         description="`words`: all that contain the query; `meaning`: the `k` nearest others.",
     )
-    k: Some = Field(5, description="How many to show by meaning; by words all are shown.")
+    k: Some = Field(5, description="How many to show by meaning; by words, all are shown.")
     namespace: Name | None = Field(None, description=NAMESPACE)
 
 
 class ListQuery(Strict):
-    """Which memories, and where the page begins: `after` is the `next` of the page before it."""
+    """Which memories to list. `after` is the `next` of the previous page."""
 
     limit: Annotated[int, Field(ge=1, le=NETWORK.listed)] = Field(
-        50, description="How many memories a page has at most."
+        50, description="Maximum number of memories per page."
     )
-    after: SomeId | None = Field(None, description="The `next` of the page before; none at first.")
+    after: SomeId | None = Field(None, description="The `next` of the previous page, if any.")
     former: bool = Field(
-        False, description="Show wordings, too, that an update has replaced and no longer hold."
+        False, description="Also show wordings that an update has replaced and that no longer hold."
     )
     namespace: Name | None = Field(None, description=NAMESPACE)
     category: Name | None = Field(None, description=CATEGORY)
@@ -154,12 +154,12 @@ class ListQuery(Strict):
     until: Timestamp | None = Field(None, description=UNTIL)
 
     def fields(self) -> dict[str, Any]:
-        """What is asked for, without what is not."""
+        """The fields that are set."""
         return self.model_dump(exclude_none=True)
 
 
 class ListBody(ListQuery):
-    """As the query of a list, and values that a memory's metadata has to have."""
+    """Like the query of a list, with values that a memory's metadata must have."""
 
     metadata: Metadata | None = Field(None, description=METADATA)
 
@@ -167,23 +167,23 @@ class ListBody(ListQuery):
 class OneSession(Strict):
     """A conversation of the owner's."""
 
-    session_id: Name = Field(description="The conversation, as its memories name it.")
+    session_id: Name = Field(description="The conversation's id, as its memories have it.")
 
 
 class Update(Strict):
-    """What a memory says from now on. `expect` is the version that the change is meant for."""
+    """The new text of a memory. `expect` is the version that the change is based on."""
 
-    text: Text = Field(description="What the memory says from now on, whole.")
+    text: Text = Field(description="The whole new text of the memory.")
     expect: SomeId | None = Field(None, description=EXPECT)
     merge: bool = Field(
-        False, description="If another memory has this text already, make the two one memory."
+        False, description="If another memory already has this text, join the two memories."
     )
     session_id: Name | None = Field(None, description="The conversation in which it was said.")
     occurred_at: Timestamp | None = Field(
-        None, description="Since when it is so, if not from now on: ISO 8601 with a zone."
+        None, description="Since when this is so, if not from now on: ISO 8601 with a zone."
     )
     metadata: Metadata | None = Field(
-        None, description="The fields from now on; if left out, those of the former text."
+        None, description="The new metadata; if left out, it is copied from the old text."
     )
     because: Because | None = Field(None, description=BECAUSE)
     dry_run: bool = Field(False, description=DRY_RUN)
@@ -194,7 +194,7 @@ class Update(Strict):
 
 
 class TakeBack(Strict):
-    """An update that is taken back, by its decision or candidate; or the last one of a memory."""
+    """An update to undo, by its decision or candidate, or the last one of a memory."""
 
     id: SomeId
     because: Because | None = None
@@ -202,7 +202,7 @@ class TakeBack(Strict):
 
 
 class ForgetQuery(Strict):
-    """In which state a memory is forgotten: as a version, or a token that covers it."""
+    """The expected state of the memory: its version, or a token that covers it."""
 
     expect: Annotated[str, Field(min_length=1, max_length=LONGEST_TOKEN)] | None = Field(
         None, description=EXPECT
@@ -211,57 +211,57 @@ class ForgetQuery(Strict):
 
 
 class Reason(Strict):
-    """Why."""
+    """A reason."""
 
     because: Because | None = Field(None, description=BECAUSE)
 
 
 class Forget(ForgetQuery, Reason):
-    """Why a memory is forgotten, and in which state."""
+    """Why a memory is forgotten, and its expected state."""
 
 
 class ForgetFound(Strict):
-    """Memories that `find` showed, some or all, with the token of its plan."""
+    """Memories that `find` showed, with the token of its plan."""
 
     memory_ids: Annotated[tuple[SomeId, ...], Field(min_length=1, max_length=MOST_NAMED)] = Field(
-        description="The memories that are meant: all that were found, or some of them."
+        description="The memories to forget: all that were found, or some of them."
     )
     token: Annotated[str, Field(min_length=1, max_length=LONGEST_TOKEN)] = Field(
         description="The token of `find_memories`, which showed these memories."
     )
     again: Again | None = Field(
         None,
-        description="If the text is said again: `allow` stores it as new, `refuse` refuses it,"
+        description="If the text arrives again: `allow` stores it as new, `refuse` refuses it,"
         " `ask` lets it wait for a person.",
     )
     because: Because | None = Field(None, description=BECAUSE)
     dry_run: bool = Field(False, description=DRY_RUN)
 
     def fields(self) -> dict[str, Any]:
-        """The keywords of a forgetting."""
+        """The keywords of `forget`."""
         return self.model_dump(exclude={"memory_ids"})
 
 
 class ForgetAll(Strict):
-    """Without the `token` of what would be forgotten, only shows that."""
+    """Without a `token`, only shows what would be forgotten."""
 
     token: SomeId | None = Field(
-        None, description="The token of a first call without one, which shows what would be."
+        None, description="The token from a first call without one, which shows the result."
     )
     because: Because | None = Field(None, description=BECAUSE)
 
 
 class Restore(Strict):
-    """What was forgotten at once, by the name that forgetting gave."""
+    """The name of a forgetting, whose memories are all brought back."""
 
     forgotten: SomeId
     because: Because | None = None
 
 
 class ForgottenAll(TypedDict):
-    """The candidates that were forgotten, or would be: then `token` is what to ask with.
+    """The candidates that were or would be forgotten; `token` is for the second call.
 
-    `forgotten` is the name by which exactly these are brought back.
+    `forgotten` is the name by which exactly these can be restored.
     """
 
     done: bool
@@ -271,7 +271,7 @@ class ForgottenAll(TypedDict):
 
 
 class Undo(Strict):
-    """A join that is taken out, by exactly one of its ids."""
+    """A join to remove, by exactly one of its ids."""
 
     decision_id: SomeId | None = None
     candidate_id: SomeId | None = None
@@ -288,14 +288,14 @@ class Undo(Strict):
         return self
 
     def target(self) -> dict[str, str]:
-        """The id by its name."""
+        """The given id, by the name of its field."""
         return self.model_dump(
             include={"decision_id", "candidate_id", "memory_id"}, exclude_none=True
         )
 
 
 class Reinstate(Strict):
-    """A reversal that is taken back."""
+    """A reversal to take back."""
 
     decision_id: SomeId
     dry_run: bool = False
@@ -303,7 +303,7 @@ class Reinstate(Strict):
 
 
 class Pair(Strict):
-    """Two candidates, and why."""
+    """Two candidates and a reason."""
 
     a: SomeId
     b: SomeId
@@ -311,28 +311,28 @@ class Pair(Strict):
 
 
 class Merge(Pair):
-    """Two candidates that are the same; `face` is the one whose side speaks."""
+    """Two candidates that are the same; the text of `face` becomes the face."""
 
     face: SomeId | None = None
 
 
 class Confirm(Strict):
-    """A decision that a person agrees with."""
+    """A decision to confirm."""
 
     decision_id: SomeId
     because: Because | None = None
 
 
 class ShowQuery(Strict):
-    """As of when; for reviewers and operators."""
+    """The time or position to show; for reviewers and operators."""
 
     as_of: When = None
 
 
 class FeedQuery(Strict):
-    """Decisions after a page's `next`; if there are none yet, `wait` seconds for one.
+    """Decisions after a page's `next`; if there are none yet, waits up to `wait` seconds.
 
-    Reviewers and operators may name a position of the log.
+    Reviewers and operators may give a position of the log.
     """
 
     after: Annotated[Position | SomeId, Field(union_mode="left_to_right")] = 0
@@ -341,9 +341,9 @@ class FeedQuery(Strict):
 
 
 class Added(TypedDict):
-    """What became of a memory that was offered. `known`: it was offered before, by the same id.
+    """The outcome of an offered memory. `known`: it was offered before, with the same id.
 
-    `windows`: the parts in which a text longer than the model's input is embedded, else null.
+    `windows`: the number of parts in which a text longer than the model's input is embedded.
     """
 
     result: Literal["decided", "known", "invalid", "published"]
@@ -359,7 +359,7 @@ class Added(TypedDict):
 
 
 class AddedMany(TypedDict):
-    """The outcome of each memory, in their order."""
+    """The outcome of each memory, in order."""
 
     memories: list[Added]
 
@@ -371,7 +371,7 @@ class FoundMemories(TypedDict):
 
 
 class DecisionRow(TypedDict):
-    """A decision as the log has it, without texts; an agent gets no `position`."""
+    """A decision from the log, without texts; an agent gets no `position`."""
 
     position: NotRequired[int]
     decision_id: str
@@ -386,7 +386,7 @@ class DecisionRow(TypedDict):
 
 
 class Feed(TypedDict):
-    """Decisions in the order of the log; `next` is where to go on: the next request's `after`."""
+    """Decisions in the order of the log; `next` is the `after` of the next request."""
 
     decisions: list[DecisionRow]
     next: int | str

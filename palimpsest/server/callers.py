@@ -1,4 +1,4 @@
-"""Who may what: tokens, each with the owners whose memories it opens, and a role."""
+"""Authentication and roles: each token has a role, and the owners whose memories it opens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from palimpsest.settings.serve import Role, Token, TokenWatch
 _log = logging.getLogger(__name__)
 
 ROLES: tuple[Role, ...] = ("agent", "reviewer", "operator")
-"""Each may what the one before it may. A reviewer and an operator are persons."""
+"""Each role includes those before it. Reviewers and operators are people."""
 
 SCHEMES = ("bearer", "token")
 SHOW = "show a token: Authorization: Bearer …"
@@ -26,7 +26,7 @@ UNKNOWN = "this server does not know the token"
 
 @dataclass(frozen=True)
 class Caller:
-    """Whose token a request showed."""
+    """The holder of a request's token."""
 
     name: str
     role: Role
@@ -37,18 +37,18 @@ class Caller:
         return ROLES.index(self.role) >= ROLES.index(role)
 
     def require_role(self, role: Role) -> None:
-        """A problem where the role does not do."""
+        """Raise a problem if the caller's role does not include this one."""
         if not self.may_act_as(role):
             raise ProblemError(403, "forbidden", f"this needs the role {role}")
 
     def require_owner(self, owner_id: str) -> None:
-        """A problem where the token does not open this owner's memories."""
+        """Raise a problem if the token is not for this owner."""
         if not self.owners.fullmatch(owner_id):
             raise ProblemError(403, "forbidden", "the token is not for this owner")
 
 
 class Authenticator:
-    """Knows the tokens, by their hashes alone."""
+    """Recognises tokens; keeps only their hashes."""
 
     def __init__(
         self,
@@ -66,10 +66,10 @@ class Authenticator:
         return {caller.name for _, _, caller in self._known}
 
     def refresh(self) -> set[str]:
-        """Read the file of tokens again if it has changed; the names of tokens that were revoked.
+        """Read the file of tokens again if it has changed; returns the names of revoked tokens.
 
-        Also of those that are other than before. A file that cannot be used changes nothing, and
-        the log says why.
+        Changed tokens count as revoked. A file that cannot be read changes nothing, and the error
+        is logged.
         """
         try:
             tokens = self._watch.changed() if self._watch else None
@@ -83,9 +83,9 @@ class Authenticator:
         return {known[2].name for known in before if known not in self._known}
 
     def caller(self, authorization: str | None) -> Caller:
-        """Whose token the header `Authorization` shows; a problem for none, or one that is over.
+        """The caller of a header `Authorization`; a problem if the token is missing or invalid.
 
-        Every known token is compared, each in constant time.
+        It is compared with every known token, each in constant time.
         """
         scheme, _, secret = (authorization or "").partition(" ")
         if scheme.lower() not in SCHEMES or not secret.strip():
@@ -94,7 +94,7 @@ class Authenticator:
         return caller
 
     def known(self, secret: str) -> tuple[Caller, float | None]:
-        """Whose token a secret is, and for how many seconds yet; a problem as in `caller`."""
+        """The caller of a secret, and the seconds until it expires; a problem as in `caller`."""
         shown = _hash(secret.strip())
         found = [known for known in self._known if hmac.compare_digest(known[0], shown)]
         if not found:

@@ -1,4 +1,4 @@
-"""Connections of HTTP/1.1 that wait for no client for ever: to ask, or to take its answer."""
+"""HTTP/1.1 connections with time limits for receiving a request and for sending an answer."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_SECONDS = 10.0
-"""From the connection's beginning, or a request's first byte, to the end of its headers."""
+"""Time from the connection's start, or a request's first byte, to the end of its headers."""
 SEND_SECONDS = 30.0
-"""For a client to take anything of an answer that waits for it."""
+"""Time for a client to read some part of an answer that waits for it."""
 
 
 class JoiningTransport:
-    """Sends in one go what is written in one turn of the event loop: an answer's head and body.
+    """Sends all that is written in one turn of the event loop together: an answer's head and body.
 
-    Each of them sent alone is a call of the system, after which the thread takes its turn at the
-    interpreter again, behind those that write projections.
+    Sent separately, each would be a system call, after which the thread waits for the interpreter
+    lock behind the threads that write projections.
 
-    A client that takes nothing of what waits for it for `patience` seconds is let go: otherwise
-    what was sent would be kept for it for ever, also where the connection was closed.
+    If a client reads nothing of its answer for `patience` seconds, the connection is closed.
+    Otherwise the answer would be kept for ever, even if the connection was closed.
     """
 
     def __init__(
@@ -35,13 +35,13 @@ class JoiningTransport:
         self._watch: asyncio.TimerHandle | None = None
 
     def write(self, data: bytes) -> None:
-        """Send it with whatever else is written in this turn, in order."""
+        """Send this together with whatever else is written in this turn, in order."""
         if not self._written:
             self._loop.call_soon(self._send)
         self._written.append(data)
 
     def close(self) -> None:
-        """Send what was written, and close the connection then."""
+        """Send what was written, then close the connection."""
         self._send()
         self._transport.close()
 
@@ -72,20 +72,20 @@ class JoiningTransport:
 
 
 class PatientProtocol(H11Protocol):
-    """uvicorn's, which waits for headers as long as somebody sends some of them."""
+    """uvicorn's protocol, with a time limit for headers: it has none while some bytes arrive."""
 
     head_seconds = HEAD_SECONDS
     send_seconds = SEND_SECONDS
     _given_up: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request."""
+        """Start waiting for the first request."""
         joining = JoiningTransport(transport, self.loop, self.send_seconds)
         super().connection_made(cast("asyncio.Transport", joining))
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Take what came; where it is a part of a request's head, the rest has to follow."""
+        """Receive data; once a request's head has begun, its rest must follow in time."""
         super().data_received(data)
         idle = self.conn.their_state is h11.IDLE
         if idle and self.conn.trailing_data[0]:
@@ -94,7 +94,7 @@ class PatientProtocol(H11Protocol):
             self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing any more."""
+        """Stop waiting."""
         self._stop_waiting()
         super().connection_lost(exc)
 

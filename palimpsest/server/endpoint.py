@@ -1,4 +1,4 @@
-"""Where a store's server is, and the secrets that it made: a file that its user alone can read."""
+"""The address of a store's server and its generated secrets, in a file only for its user."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from palimpsest.streams.embedded.lock import WriterLock
 
 ENDPOINT_FILE = "serve.json"
 SERVER_LOCK = "serve.lock"
-"""Held by a store's server as long as it runs."""
+"""Held by a store's server while it runs."""
 STARTING_LOCK = "serve.starting.lock"
-"""Held by the process that starts one."""
+"""Held by the process that starts a server."""
 EVERYBODY = r"(?s:.*)"
 
 
 class Endpoint(Model):
-    """A server. `agent` and `operator` are the secrets that it made, where it was given no tokens.
+    """A server. `agent` and `operator` are its generated secrets, if it was given no tokens.
 
-    `token` is the name of a secret, in every header that shows it.
+    `token` names the secret in every header that has it.
     """
 
     url: str
@@ -37,7 +37,7 @@ class Endpoint(Model):
 
 
 def generated_tokens() -> tuple[Token, ...]:
-    """New tokens for this machine's user: one for agents, one for a person, of every owner."""
+    """New tokens for this machine's user, for every owner: one for agents, one for a person."""
     return tuple(_generated(role) for role in ("agent", "operator"))
 
 
@@ -51,7 +51,7 @@ def _generated(role: Role) -> Token:
 
 
 def write_endpoint(folder: Path, endpoint: Endpoint) -> None:
-    """Say where the server of a store is; the file is there whole, and its user's alone."""
+    """Write the address of a store's server, complete at once; only its user can read it."""
     beside = folder / f"{ENDPOINT_FILE}.{uuid4().hex}"
     file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(file, "w", encoding="utf-8") as out:
@@ -60,7 +60,7 @@ def write_endpoint(folder: Path, endpoint: Endpoint) -> None:
 
 
 def read_endpoint(folder: Path) -> Endpoint | None:
-    """Where the server of a store is, or was; None where nobody has said so."""
+    """The address of the store's current or last server; None if there is none."""
     try:
         return Endpoint.model_validate_json((folder / ENDPOINT_FILE).read_bytes())
     except (OSError, ValidationError):
@@ -68,14 +68,14 @@ def read_endpoint(folder: Path) -> Endpoint | None:
 
 
 def remove_endpoint(folder: Path) -> None:
-    """Say that there is no server any more."""
+    """Remove the address of a server that has ended."""
     (folder / ENDPOINT_FILE).unlink(missing_ok=True)
 
 
 class OnlyServer:
     """Holds the store's server lock from `claim` to `end`, or the end of the block.
 
-    A server claims the store before it loads anything, so that a second one is told at once.
+    A server claims the store before it loads anything, so that a second one fails at once.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -83,14 +83,14 @@ class OnlyServer:
         self._lock = WriterLock(folder, SERVER_LOCK)
 
     def claim(self) -> None:
-        """Be the one server, where the store's folder is there; TransientError if another is."""
+        """Take the lock, if the store's folder exists; TransientError if another server has it."""
         if self._folder.is_dir() and not self._lock.try_acquire():
             other = read_endpoint(self._folder)
             at = f" at {other.url}" if other else ""
             raise TransientError(f"another process serves this store{at}")
 
     def end(self) -> None:
-        """Say that there is no server any more: another may start while this one closes."""
+        """Remove the address and release the lock: another may start while this one closes."""
         if self._lock.held:
             remove_endpoint(self._folder)
             self._lock.release()

@@ -1,7 +1,7 @@
-"""What stands before every door: who calls, by which name, how much, how fast; and the access log.
+"""The gate before every door: authentication, host names, limits, and the access log.
 
-A request comes in whole, or not at all: its body is read within bounds of size and time, and parsed
-once. The log has the route and never the path, a query, a body or an error's message.
+A request is read completely or refused: its body is read within limits of size and time, and parsed
+once. The log has the route, and never the path, a query, a body or an error's message.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from palimpsest.server.problems import MEDIA_TYPE, ProblemError, problem_of
 _log = logging.getLogger(__name__)
 
 KEY = "palimpsest"
-"""What the gate knows of a request, in its scope."""
+"""The key of `Admitted` in a request's scope."""
 OPEN = frozenset({"/healthz", "/readyz"})
-"""What a supervisor asks without a token."""
+"""Paths that a supervisor requests without a token."""
 DEEPEST = 40
-"""Levels of JSON: metadata may have 32."""
+"""Maximum depth of JSON: metadata may have 32 levels."""
 MOST_VALUES = 50_000
-"""Values in a body, however deep: checking one that breaks a rule takes 10 µs."""
+"""Maximum number of values in a body, at any depth: checking one that breaks a rule takes 10 µs."""
 PAGES = "/review"
-"""Under here a cookie says who asks, and a token does not count; nowhere else does a cookie."""
+"""Below this path a cookie identifies the caller, and tokens are ignored; elsewhere cookies are."""
 NO_ROUTE = "-"
-"""In place of a path that is none: it may be anything."""
+"""Logged in place of an unknown path, which could be anything."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a client may ask of the server; seconds are those of one wait."""
+    """The limits of a client's requests; times are in seconds, for one wait."""
 
     body_bytes: int = 1024 * 1024
     body_seconds: float = 10.0
@@ -56,7 +56,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Admitted:
-    """A request that was let in: whose it is, and its body, parsed where it is JSON."""
+    """A request that was admitted: its caller, and its body, parsed if it is JSON."""
 
     caller: Caller
     body: bytes = b""
@@ -64,24 +64,24 @@ class Admitted:
 
 
 class Figures(Protocol):
-    """Who counts requests."""
+    """Counts requests."""
 
     def note(self, route: str, status: int, seconds: float) -> None:
-        """A request was answered."""
+        """Count a request that was answered."""
 
 
 class Visitors(Protocol):
-    """Who knows people by their cookies."""
+    """Identifies people by their cookies."""
 
     def caller(self, headers: Headers) -> Caller:
-        """The visitor of a page; without a cookie one who may see nothing."""
+        """The visitor of a page; without a cookie, one who may see nothing."""
 
     def revoke(self, names: Collection[str]) -> None:
         """End the sessions of tokens that are no longer known."""
 
 
 def admitted(request: Request) -> Admitted:
-    """What the gate knows of a request."""
+    """The admitted request in a request's scope."""
     found = request.scope[KEY]
     assert isinstance(found, Admitted)
     return found
@@ -118,12 +118,12 @@ class Gate:
 
     @property
     def running(self) -> int:
-        """How many requests are being answered."""
+        """The number of requests that are being answered."""
         return self._at_once.total()
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = self.asked_at = time.monotonic()
-        # An owner's id may have a slash: paths are matched as they came, and unquoted after that.
+        # An owner's id may have a slash: paths are matched as received, and unquoted afterwards.
         scope = {**scope, "path": scope["raw_path"].decode("ascii"), "root_path": "", "app": self}
         answer = _Answer(send, self._limits.send_seconds)
         caller = "-"
@@ -156,7 +156,7 @@ class Gate:
         limits = self._limits
         if self.draining or self._at_once.total() >= limits.at_once:
             raise ProblemError(
-                503, "unavailable", "the server is ending, or full", headers={"retry-after": "1"}
+                503, "unavailable", "the server is stopping, or full", headers={"retry-after": "1"}
             )
         if self._at_once[who.name] >= limits.at_once_by_token:
             raise ProblemError(
@@ -169,7 +169,7 @@ class Gate:
             await self._app(scope, _replayed(body, receive), answer)
         finally:
             self._at_once[who.name] -= 1
-            self._at_once += Counter()  # names that nobody uses leave
+            self._at_once += Counter()  # drops the callers with no requests
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         most = self._limits.body_bytes
@@ -183,7 +183,7 @@ class Gate:
                 while True:
                     message = await receive()
                     if message["type"] != "http.request":
-                        raise ProblemError(400, "bad_request", "the client has gone")
+                        raise ProblemError(400, "bad_request", "the client has disconnected")
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > most:
@@ -200,13 +200,13 @@ class Gate:
         if problem.status >= 500 and not isinstance(error, ProblemError):
             _log.error("a request failed: %s", loggable(error), exc_info=error)
         if answer.status != _Answer.NONE:
-            raise error  # half an answer: the connection is closed
+            raise error  # after half an answer, the connection is closed
         response = Response(problem.body(), problem.status, problem.headers, media_type=MEDIA_TYPE)
         await response({"type": "http"}, _nothing, answer)
 
 
 class _Answer:
-    """A `send` that knows the status, and waits only so long for a client that does not read."""
+    """A `send` that records the status, with a time limit for a client that does not read."""
 
     NONE = 0
 
@@ -227,16 +227,18 @@ class _Answer:
 
 
 def document_of(scope: Scope, body: bytes) -> Any:
-    """A body of JSON, not too deep; None for any other."""
+    """A JSON body, up to a depth; None for any other type."""
     kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
     if not body or kind not in ("application/json", "application/merge-patch+json"):
         return None
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError:
-        raise ProblemError(400, "bad_request", "the body is no JSON") from None
+        raise ProblemError(400, "bad_request", "the body is not JSON") from None
     if deeper_than(found, DEEPEST):
-        raise ProblemError(400, "bad_request", f"the body is nested over {DEEPEST} levels deep")
+        raise ProblemError(
+            400, "bad_request", f"the body is nested more than {DEEPEST} levels deep"
+        )
     if more_than(found, MOST_VALUES):
         raise ProblemError(413, "too_large", f"a body has at most {MOST_VALUES} values")
     return found
@@ -249,7 +251,7 @@ def _too_large(most: int) -> ProblemError:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """What gives the body that was read, and then what the client does."""
+    """A `receive` that gives the body that was read, and then what the client sends."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:

@@ -19,14 +19,14 @@ FIGURES = (
         "palimpsest_requests",
         "counter",
         "Requests that were answered, by route and status.",
-        "Alarm on the share of 5xx, and on 429: a client asks more at once than its token may.",
+        "Alarm on the share of 5xx, and on 429: a client exceeds the limit of its token.",
         ("route", "status"),
     ),
     Figure(
         "palimpsest_request_seconds",
         "histogram",
-        "Seconds from a request's first byte to its answer's last, by route.",
-        "Writes share commits: under load they take longer, and many are done at once.",
+        "Seconds from a request's first byte to the last of its answer, by route.",
+        "Writes share commits: under load each takes longer, and many finish together.",
         ("route",),
     ),
     Figure(
@@ -39,18 +39,18 @@ FIGURES = (
 
 
 class RequestFigures:
-    """Counts requests by the route's template: a path would name owners."""
+    """Counts requests by the route's template, as a path would name owners."""
 
     def __init__(self) -> None:
         self._board = Board(FIGURES)
 
     def note(self, route: str, status: int, seconds: float) -> None:
-        """A request was answered."""
+        """Count a request that was answered."""
         self._board.count("palimpsest_requests", 1.0, route, str(status))
         self._board.observe("palimpsest_request_seconds", seconds, route)
 
     def text(self, running: int) -> bytes:
-        """All figures in Prometheus' text form."""
+        """All metrics in Prometheus' text format."""
         self._board.set("palimpsest_requests_running", running)
         return self._board.text()
 
@@ -61,7 +61,7 @@ def routes(
     running: Callable[[], int],
     ready: Callable[[], bool],
 ) -> list[BaseRoute]:
-    """The routes of these pages; the first two need no token."""
+    """The routes of these endpoints; the first two need no token."""
 
     async def healthz(_request: Request) -> Response:
         return PlainTextResponse("alive\n")
@@ -69,7 +69,7 @@ def routes(
     async def readyz(_request: Request) -> Response:
         if ready():
             return PlainTextResponse("ready\n")
-        return PlainTextResponse("not ready: starting, or ending\n", 503)
+        return PlainTextResponse("not ready: starting, or stopping\n", 503)
 
     async def metrics(request: Request) -> Response:
         admitted(request).caller.require_role("operator")

@@ -1,4 +1,4 @@
-"""What an agent does not see: texts that were forgotten, wherever an answer has them."""
+"""Hides forgotten texts from agents, wherever an answer has them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Answer = TypeVar("Answer")
 
 
 def forgotten_texts(ledger: Ledger) -> set[str]:
-    """What nobody living says any more because it was forgotten, composed texts too."""
+    """Forgotten texts that no living memory has, composed texts included."""
     entries = ledger.entries.values()
     gone = [one for one in entries if one.forgotten is not None and not one.living]
     if not gone:
@@ -26,7 +26,7 @@ def forgotten_texts(ledger: Ledger) -> set[str]:
 
 
 def without(answer: Answer, texts: set[str]) -> Answer:
-    """An answer with nothing in the place of these texts."""
+    """The answer with these texts replaced by ""."""
     return cast("Answer", _without(answer, texts)) if texts else answer
 
 

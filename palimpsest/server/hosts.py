@@ -12,7 +12,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address to listen on is reached from this machine alone."""
+    """Whether a listening address can be reached only from this machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -20,17 +20,17 @@ def is_loopback(host: str) -> bool:
 
 
 class Hosts:
-    """The names of a server: each a host, with or without a port; without, with any port."""
+    """The names of a server: a host with a port, or without one for any port."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = frozenset(name.lower() for name in names)
 
     def require(self, host: str | None, origin: str | None) -> None:
-        """A problem where `Host` is no name of this server, or a page of another origin asks."""
+        """Raise a problem if `Host` is not a name of this server, or `Origin` is another's."""
         if not host or not self._knows(host):
             raise ProblemError(421, "misdirected", "the header Host names another server")
         if origin is not None and not self._knows_origin(origin):
-            raise ProblemError(403, "forbidden", "a page of another origin may not ask")
+            raise ProblemError(403, "forbidden", "a page of another origin may not send requests")
 
     def _knows_origin(self, origin: str) -> bool:
         scheme, _, rest = origin.partition("://")
@@ -42,7 +42,7 @@ class Hosts:
 
 
 def split_host(host: str) -> tuple[str | None, int | None]:
-    """The name and the port of a header `Host`; the name is None where it is no such thing."""
+    """The name and the port of a header `Host`; the name is None if the header is malformed."""
     try:
         found = urlsplit(f"//{host}")
         name, port = found.hostname, found.port

@@ -1,6 +1,6 @@
-"""What one caller may do with one owner's memories: the same behind every door.
+"""What one caller may do with one owner's memories; every door uses it.
 
-An id of another owner is unknown here, whatever it is an id of.
+Any id of another owner is unknown here.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from palimpsest.streams.write.handlers.forget import FORGET
 from palimpsest.streams.write.inputs import OTHER_REQUEST, Submission
 
 REQUESTS = UUID("5b0c1c53-3f7e-5f0a-9a55-6f4f0e5b3c11")
-"""Where the ids of requests with a key are made: the same key is the same request."""
+"""The namespace of the ids of requests with a key: the same key is the same request."""
 
 WRITES = (
     "add",
@@ -72,25 +72,25 @@ WRITES = (
     "end_session",
     "compact_session",
 )
-"""The kinds of requests with a key, each of which has an id of its own."""
+"""The kinds of requests with a key; each has an id of its own."""
 
 Answer = TypeVar("Answer")
 
 
 def other_request() -> RefusedError:
-    """Why a key is refused that asked for something else before."""
+    """The refusal of a key that was used for another request before."""
     return RefusedError("id_conflict", OTHER_REQUEST.detail or "")
 
 
 class Intents:
     """One owner's memories as a caller may see and change them.
 
-    It cannot be made where the caller's token is not for this owner: that is a problem.
+    It cannot be created if the caller's token is not for this owner: that is a problem.
 
-    `key` is the client's own name for what it asks: asked again with it, also after a crash, a
-    write is done once. The log knows it, not this process. `asked` stands for all that the client
-    asked with it: for something else the key is refused (`id_conflict`). `shows_forgotten`: a
-    person sees what was forgotten, too.
+    `key` is the client's idempotency key: a write that is repeated with it, even after a crash, is
+    done once, because the log has it, not this process. `asked` is a digest of the client's
+    request: with another request, the key is refused (`id_conflict`). `shows_forgotten`: a person
+    also sees forgotten texts.
     """
 
     def __init__(
@@ -115,15 +115,15 @@ class Intents:
 
     @property
     def has_key(self) -> bool:
-        """Whether the client named its request."""
+        """Whether the client gave a key."""
         return self._key is not None
 
     # -- memories ----------------------------------------------------------------------------------
 
     async def add(self, memories: Sequence[Mapping[str, Any]]) -> builtins.list[JsonObject]:
-        """Offer memories; the outcome of each. InvalidInputError if one of them cannot be read.
+        """Add memories; returns the outcome of each. InvalidInputError if one cannot be read.
 
-        RefusedError (`id_conflict`) where the key is known with another request.
+        Raises RefusedError (`id_conflict`) if the key was used for another request.
         """
         rows = [self._candidate(memory, number) for number, memory in enumerate(memories)]
         submission = None
@@ -145,18 +145,18 @@ class Intents:
     async def search(
         self, query: str, *, as_of: AsOf | None = None, **asked: Any
     ) -> builtins.list[Any]:
-        """The memories nearest to a question; as of another time for a person alone."""
+        """The memories nearest to a question; only people may ask as of another time."""
         self._require_person_for(as_of)
         return await self._store.recall(self.owner_id, query, as_of=as_of, **asked)
 
     async def find(self, query: str, *, by: Sequence[By], k: int, namespace: str | None) -> Plan:
-        """Which memories are meant."""
+        """Memories that match by words, then by meaning."""
         plan = await self._store.find(self.owner_id, query, by=by, k=k, namespace=namespace)
         self._without_positions(plan)
         return plan
 
     async def check(self, memory: Mapping[str, Any]) -> Checked:
-        """What would become of a memory; nothing is written."""
+        """The decision on a memory if it were added; nothing is written."""
         row = self._candidate(memory, 0)
         return await self._asked(lambda store: store.check(row, source=self._source))
 
@@ -165,14 +165,14 @@ class Intents:
         return await self._store.list(self.owner_id, **wanted)
 
     async def get(self, memory_id: str) -> Found:
-        """Today's memory of any id; what was forgotten is nothing to an agent."""
+        """The current memory of any id; for an agent, forgotten ones do not exist."""
         found = await self._with(memory_id, lambda store, own: store.get(own))
         if found["state"] == "retracted" and not self._shows_forgotten:
             raise not_found()
         return found
 
     async def history(self, memory_id: str) -> History:
-        """Every event of a memory; of one that was forgotten, an agent sees no texts."""
+        """Every event of a memory; an agent sees no texts of a forgotten one."""
         found = await self._with(memory_id, lambda store, own: store.history(own))
         self._without_positions(*found["events"])
         if found["state"] == "retracted" and not self._shows_forgotten:
@@ -180,7 +180,7 @@ class Intents:
         return found
 
     async def show(self, memory_id: str, *, as_of: AsOf | None = None) -> ShownMemory:
-        """A memory with every member, by any member's id; a forgotten one is none to an agent."""
+        """A memory with every member, by any member's id; not found for an agent if forgotten."""
         self._require_person_for(as_of)
         if as_of is None:
             await self.get(memory_id)
@@ -189,13 +189,13 @@ class Intents:
         return shown
 
     async def end_session(self, session_id: str) -> Session:
-        """A conversation ended: its memories are consolidated, where the policy says so."""
+        """Report that a conversation ended: its memories are consolidated if the policy says so."""
         return await self._asked(
             lambda store: store.end_session(self.owner_id, session_id), write="end_session"
         )
 
     async def compact_session(self, session_id: str) -> Session:
-        """A conversation was compacted: what it stated is no longer left out of its searches."""
+        """Report that a conversation was compacted: searches return what it stated before."""
         return await self._asked(
             lambda store: store.compact_session(self.owner_id, session_id), write="compact_session"
         )
@@ -220,7 +220,7 @@ class Intents:
         )
 
     async def undo(self, some_id: str, *, dry_run: bool, because: str | None) -> Undone:
-        """Take an update back, named by its decision or candidate; or the last one of a memory."""
+        """Undo an update, named by its decision or candidate, or the last one of a memory."""
         return await self._with(
             some_id,
             lambda store, own: store.undo(
@@ -237,10 +237,10 @@ class Intents:
     async def undo_any(
         self, some_id: str, *, dry_run: bool, because: str | None
     ) -> Restorations | Unmerged | Undone:
-        """Take back what an id names: a join by its decision, with its consequences; or an update.
+        """Undo what an id names: a join by its decision, with its consequences; or an update.
 
-        A memory's id, or a candidate's, means the memory's last update. The name of a forgetting
-        brings back what it took.
+        A memory's or a candidate's id means the memory's last update. The name of a forgetting
+        restores what was forgotten.
         """
         if await self._store.call(_is_forgetting, some_id):
             return await self.restore(some_id, dry_run=dry_run, because=because)
@@ -253,9 +253,9 @@ class Intents:
         return shown
 
     async def _undoing(self, some_id: str, because: str | None) -> Undone | None:
-        """What taking an update back would do, or did; None where there is none to take back.
+        """The result of undoing an update, as a dry run or done; None if the id names no update.
 
-        What was no update when it was first asked is none when it is asked again.
+        An id that named no update when it was first asked still names none in a repeat.
         """
         if await self.was_asked("unmerge"):
             return None
@@ -274,7 +274,7 @@ class Intents:
         expect: str | None = None,
         dry_run: bool = False,
     ) -> Forgotten:
-        """Forget a memory with all its wordings; `restore` of what it says brings that back."""
+        """Forget a memory with all its wordings; `restore` brings it back, by the answer's name."""
         how = {**self._forgetting(because), "expect": expect, "dry_run": dry_run}
         return await self._with(
             memory_id, lambda store, own: store.forget(own, **how), write="forget"
@@ -300,7 +300,7 @@ class Intents:
     async def forget_all(
         self, *, expect: str | None, dry_run: bool, because: str | None
     ) -> Forgotten | None:
-        """Forget all living memories of the owner, as they were `expected`; None where none is."""
+        """Forget the owner's living memories, if they are as `expect` says; None if none live."""
 
         def forgotten(store: Palimpsest) -> Forgotten | None:
             ids = _all_ids(store, self.owner_id)
@@ -313,7 +313,7 @@ class Intents:
     def _forget(
         self, store: Palimpsest, ids: Sequence[str], because: str | None, **how: Any
     ) -> Forgotten:
-        """Forget memories; where there are none, that is recorded as what the key has asked for."""
+        """Forget memories; if there are none, that is recorded as the effect of the key."""
         how |= self._forgetting(because)
         if ids:
             return store.forget(ids, **how)
@@ -332,9 +332,9 @@ class Intents:
     async def restore(
         self, forgotten: str, *, because: str | None, dry_run: bool = False
     ) -> Restorations:
-        """Bring back all that was forgotten at once, by the name that `forget` gave.
+        """Restore all that was forgotten at once, by the name that `forget` gave.
 
-        An agent may do so with what it has forgotten itself: else RefusedError (`outranked`).
+        An agent may restore only what it has forgotten itself: else RefusedError (`outranked`).
         """
 
         def restored(store: Palimpsest) -> Restorations:
@@ -350,7 +350,7 @@ class Intents:
     def _require_mine(self, forgetting: Retracted) -> None:
         data = forgetting.data
         if (data.speaker, data.actor) != ("agent", self._caller.name):
-            raise RefusedError("outranked", "somebody else forgot it: a person can bring it back")
+            raise RefusedError("outranked", "somebody else forgot it: a person can restore it")
 
     @property
     def _speaker(self) -> Speaker:
@@ -361,11 +361,11 @@ class Intents:
     async def unmerge(
         self, target: Mapping[str, str], *, dry_run: bool, consequences: bool, because: str | None
     ) -> Unmerged:
-        """Take joins out, named by one of `decision_id`, `candidate_id` and `memory_id`."""
+        """Remove joins, named by one of `decision_id`, `candidate_id` and `memory_id`."""
         [(kind, some_id)] = target.items()
 
         def taken(store: Palimpsest, own: str) -> Unmerged:
-            """The un-merge, by an id that is the owner's."""
+            """The un-merge, by an id that belongs to the owner."""
             names = {"decision_id": None, "candidate_id": None, "memory_id": None, kind: own}
             return store.unmerge(
                 **names,
@@ -392,10 +392,10 @@ class Intents:
             write="reinstate",
         )
 
-    # -- what a person says ------------------------------------------------------------------------
+    # -- statements of people ----------------------------------------------------------------------
 
     async def merge(self, a: str, b: str, *, face: str | None, because: str | None) -> Merged:
-        """Say that two candidates are the same."""
+        """Declare two candidates the same."""
         self._caller.require_role("reviewer")
 
         def merged(store: Palimpsest) -> Merged:
@@ -406,7 +406,7 @@ class Intents:
         return await self._asked(merged, write="merge")
 
     async def separate(self, a: str, b: str, *, because: str | None) -> Apart:
-        """Say that two candidates are not the same."""
+        """Declare two candidates different."""
         self._caller.require_role("reviewer")
 
         def separated(store: Palimpsest) -> Apart:
@@ -416,7 +416,7 @@ class Intents:
         return await self._asked(separated, write="separate")
 
     async def confirm(self, decision_id: str, *, because: str | None) -> Agreed:
-        """Agree with a decision."""
+        """Confirm a decision."""
         self._caller.require_role("reviewer")
         return await self._with(
             decision_id,
@@ -424,35 +424,35 @@ class Intents:
             write="confirm",
         )
 
-    # -- how it asks -------------------------------------------------------------------------------
+    # -- how it calls the store --------------------------------------------------------------------
 
     def _without_positions(self, *answers: Plan | Happened) -> None:
-        """Leave out positions for an agent: they tell how much other owners did."""
+        """Remove positions from an agent's answers: they show the activity of other owners."""
         if not self._caller.may_act_as("reviewer"):
             for answer in answers:
                 answer.pop("position", None)
 
     def _require_person_for(self, as_of: AsOf | None) -> None:
-        """Agents do not see in the past what was forgotten since."""
+        """Require a person for the past: an agent would see texts that were forgotten since."""
         if as_of is not None:
             self._caller.require_role("reviewer")
 
     async def _with(
         self, some_id: str, ask: Callable[[Palimpsest, str], Answer], write: str | None = None
     ) -> Answer:
-        """As `_asked`, about something of this owner."""
+        """Like `_asked`, for an id of this owner."""
         return await self._asked(
             lambda store: ask(store, own_id(store, self.owner_id, some_id)), write
         )
 
     async def was_asked(self, write: str) -> bool:
-        """Whether a write of this kind with the key came before."""
+        """Whether a write of this kind was recorded under the key."""
         if self._key is None:
             return False
         return bool(await self._store.call(lambda store: self._recorded(store, write)))
 
     async def _asked(self, ask: Callable[[Palimpsest], Answer], write: str | None = None) -> Answer:
-        """What the store answers; a `write` with a key is a request with an id of its own."""
+        """Call the store; a `write` with a key becomes a request with an id of its own."""
         if write is None or self._key is None:
             return await self._store.call(self._as_seen, ask)
         name = self._request_id(write)
@@ -473,24 +473,24 @@ class Intents:
         return str(uuid5(REQUESTS, "\n".join((self.owner_id, write, self._key or ""))))
 
     def _recorded(self, store: Palimpsest, write: str) -> builtins.list[AnyEvent]:
-        """What the log has of a write with the key."""
+        """The recorded events of a write with the key."""
         recorded = store.gateway.log.of_request(self._request_id(write))
         return [one.event for one in recorded]
 
     def _require_same(self, store: Palimpsest) -> None:
-        """RefusedError where a request with the key asked for something else."""
+        """RefusedError if the key was used for another request."""
         known = (one for write in WRITES for one in self._recorded(store, write))
         if any(one.requestdigest != self._asked_for for one in known):
             raise other_request()
 
     def _require_as_many(self, store: Palimpsest, count: int) -> None:
-        """RefusedError where the key is known with more memories than these."""
+        """RefusedError if the key was used with more memories than these."""
         beyond = candidate_id(self.owner_id, self._source, f"{self._key}/{count}")
         if store.gateway.log.owner_of(decision_id_of(beyond)) is not None:
             raise other_request()
 
     def _as_seen(self, store: Palimpsest, ask: Callable[[Palimpsest], Answer]) -> Answer:
-        """An answer as the caller may see it: an agent sees no text that was forgotten."""
+        """An answer for this caller: an agent sees no forgotten texts."""
         answer = ask(store)
         if self._shows_forgotten:
             return answer
@@ -499,7 +499,7 @@ class Intents:
 
 
 def digest_of_call(*asked: object) -> str:
-    """32 hex digits that stand for what a client asks, in words or as models."""
+    """A digest, 32 hex digits, of a client's request, given as words or models."""
     return digest(orjson.dumps(asked, default=_said, option=orjson.OPT_SORT_KEYS))[:32]
 
 
@@ -508,7 +508,7 @@ def _said(model: BaseModel) -> JsonObject:
 
 
 def own_id(store: Palimpsest, owner_id: str, some_id: str) -> str:
-    """An id of this owner's, also by its URN or its beginning; a problem for any other."""
+    """The id of this owner for an id, a URN or an abbreviated id; a problem for any other."""
     found: str = bare(store.gateway, some_id)
     if _BEGINNING.fullmatch(found):
         found = _full_id(store, owner_id, found)
@@ -523,7 +523,7 @@ _BEGINNING = re.compile(rf"[0-9a-f][0-9a-f-]{{{SHORTEST - 1},34}}")
 
 
 def _full_id(store: Palimpsest, owner_id: str, beginning: str) -> str:
-    """The owner's only candidate or decision whose id begins so; a problem if there is none."""
+    """Expand an abbreviated id of this owner; a problem if it is unknown or ambiguous."""
     ledger = store.gateway.ledger(owner_id)
     found = [
         one
@@ -534,12 +534,12 @@ def _full_id(store: Palimpsest, owner_id: str, beginning: str) -> str:
     if not found:
         raise not_found()
     if len({*found}) > 1:
-        raise UsageError("several ids of this owner begin so: give more of it")
+        raise UsageError("several ids of this owner begin with this: give more characters")
     return found[0]
 
 
 def require_own_forgetting(store: Palimpsest, owner_id: str, forgotten: str) -> Retracted:
-    """The first event of a forgetting of this owner's; a problem if this is no name of one."""
+    """The first event of a forgetting of this owner; a problem if the name is unknown."""
     recorded = store.gateway.log.find(_first_event_of(forgotten))
     event = recorded.event if recorded else None
     if not isinstance(event, Retracted) or event.owner_id != owner_id:
@@ -548,7 +548,7 @@ def require_own_forgetting(store: Palimpsest, owner_id: str, forgotten: str) -> 
 
 
 def _first_event_of(forgotten: str) -> str:
-    """The id of the first event of a forgetting, by its name; a problem for what can be no name."""
+    """The id of a forgetting's first event, from its name; a problem if the name is malformed."""
     try:
         return event_id(event_id(forgotten, FORGET), "0")
     except ValueError:

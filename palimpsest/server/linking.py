@@ -1,4 +1,4 @@
-"""Asking a store's running server for a link to its pages."""
+"""Asks a store's running server for a link to its pages."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ ANSWER_SECONDS = 10.0
 
 
 def ask_for_link(endpoint: Endpoint, token: str | None, wanted: dict[str, str]) -> str:
-    """A URL that lets one browser in, within a minute; `wanted` as `WantedLink` has it.
+    """A URL that lets one browser in, within a minute; `wanted` as in `WantedLink`.
 
-    UsageError where the server does not take the token, or what is wanted; TransientError where it
-    does not answer.
+    Raises UsageError if the server refuses the token or the request, TransientError if it does not
+    answer.
     """
     secret = endpoint.operator or token
     if secret is None:
-        raise UsageError("the server was given tokens: PALIMPSEST_TOKEN should have an operator's")
+        raise UsageError("the server was given tokens: set PALIMPSEST_TOKEN to an operator's")
     connection = connect(endpoint, ANSWER_SECONDS)
     headers = {"authorization": f"Bearer {secret}", "content-type": "application/json"}
     try:

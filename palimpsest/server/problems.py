@@ -1,4 +1,4 @@
-"""Errors as HTTP tells them: problem details (RFC 9457), without what was sent."""
+"""Errors of the HTTP API: problem details (RFC 9457), which never quote the request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from palimpsest.contracts.errors import (
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
 MOST_TOLD = 1
-"""Fields of a body that break rules. A megabyte of wrong items was answered with 31."""
+"""Maximum number of wrong fields that are reported: all those of a 1 MB body made 31 MB."""
 
 TITLES = {
     "bad_request": "The request cannot be read",
@@ -30,7 +30,7 @@ TITLES = {
     "not_found": "There is nothing here",
     "method_not_allowed": "The resource has no such method",
     "timeout": "The request came too slowly",
-    "refused": "It cannot be",
+    "refused": "Not possible",
     "precondition_failed": "The memory has changed",
     "too_large": "The request is too large",
     "misdirected": "This server has another name",
@@ -39,11 +39,11 @@ TITLES = {
     "bug": "The server met a bug",
     "unavailable": "Try again later",
 }
-"""By kind; the kind is the end of the problem's `type`."""
+"""Titles by kind; the kind is the end of the problem's `type`."""
 
 
 class ProblemError(PalimpsestError):
-    """What a client gets instead of an answer; `detail` never quotes what was sent."""
+    """An error response; `detail` never quotes the request."""
 
     def __init__(
         self,
@@ -77,12 +77,12 @@ class ProblemError(PalimpsestError):
 
 
 def not_found(detail: str = "nothing with this id belongs to this owner") -> ProblemError:
-    """Also of what is another owner's: nobody learns that it exists."""
+    """The problem for an unknown id, or another owner's: that it exists is not revealed."""
     return ProblemError(404, "not_found", detail)
 
 
 def problem_of(error: Exception) -> ProblemError:
-    """What a client gets about an error of a call."""
+    """The problem that a client gets for an error of a call."""
     again = {"retry-after": str(RETRY_SECONDS)}
     match error:
         case ProblemError():
@@ -118,7 +118,7 @@ def problem_of(error: Exception) -> ProblemError:
 
 
 def _fields(error: ValidationError) -> list[dict[str, Any]]:
-    """The first fields that break rules: never their values, nor the names of unknown ones."""
+    """The first fields that break rules; never their values, nor the names of unknown ones."""
     found = error.errors(include_input=False, include_context=False, include_url=False)
     return [
         {"field": ".".join(map(str, _place(one))), "rule": _rule(one)} for one in found[:MOST_TOLD]

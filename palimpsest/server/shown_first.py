@@ -1,4 +1,4 @@
-"""What is shown before it is done: the token of a dry run stands for exactly what it showed."""
+"""Two-step operations: the token of a dry run stands for exactly the result that it showed."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from palimpsest.server.problems import ProblemError
 
 
 def token_of(shown: object) -> str:
-    """32 hex digits for a dry run as it was shown: another outcome has another token."""
+    """A token, 32 hex digits, for the result of a dry run: another result has another token."""
     shown_bytes = orjson.dumps(shown, default=plain, option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(shown_bytes).hexdigest()[:32]
 
 
 def require_token(given: str, token: str) -> None:
-    """A problem where what would be is not what was shown."""
+    """Raise a problem if the result would differ from the one that was shown."""
     if given != token:
-        moved = "it is not any more what the dry run showed: look again"
+        moved = "the result is no longer what the dry run showed: look again"
         raise ProblemError(409, "refused", moved, reason="moved_on")
 
 
 async def forget_all(intents: Intents, token: str | None, because: str | None) -> ForgottenAll:
-    """Forget all of an owner's memories that were shown; without a token, show them."""
+    """Forget all memories of an owner that were shown; without a token, show them."""
     dry_run = token is None
     done = await intents.forget_all(expect=token, dry_run=dry_run, because=because)
     return ForgottenAll(

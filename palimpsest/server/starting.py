@@ -1,4 +1,4 @@
-"""Finding the server of a store by its file, or starting it under a lock."""
+"""Finds the server of a store by its file, or starts it under a lock."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from palimpsest.streams.embedded.lock import WriterLock
 
 PROGRAM = (sys.executable, "-m", "palimpsest")
 IDLE_SECONDS = 900
-"""A server that was started for an agent ends after so long without a request."""
+"""A server that was started for an agent ends after this time without a request."""
 PATIENCE_SECONDS = 120.0
-"""For a server to be ready: the first time a model may have to be fetched."""
+"""How long to wait until a server is ready: the first start may download a model."""
 LOOK_SECONDS = 0.05
 LOG_FILE = "serve.log"
 _started: list[subprocess.Popen[bytes]] = []
-"""Servers outlive who started them; one that is forgotten while it runs would be a leak."""
+"""Servers outlive the process that starts them; kept so that Python does not warn of a leak."""
 
 
 def find_or_start(folder: Path, options: Sequence[str] = ()) -> Endpoint:
-    """Where a store's server is, ready; started with the command's `options` if there is none.
+    """The address of a store's server, ready; one is started with `options` if there is none.
 
-    TransientError where it does not start; its log is in the store's folder.
+    Raises TransientError if it does not start; its log is in the store's folder.
     """
     found = ready_server(folder)
     if found is not None:
@@ -49,13 +49,13 @@ def find_or_start(folder: Path, options: Sequence[str] = ()) -> Endpoint:
 
 
 def ready_server(folder: Path) -> Endpoint | None:
-    """Where the server is, if it is ready."""
+    """The address of the server, if it is ready."""
     found = read_endpoint(folder)
     return found if found is not None and _is_ready(found) else None
 
 
 def connect(endpoint: Endpoint, seconds: float) -> http.client.HTTPConnection:
-    """A connection to a server, each wait of which is bounded."""
+    """A connection to a server, with a timeout for each wait."""
     at = urlsplit(endpoint.url)
     assert at.hostname, "a server's URL has a host"
     return http.client.HTTPConnection(at.hostname, at.port, timeout=seconds)
@@ -103,7 +103,7 @@ def _require_time(until: float, folder: Path) -> None:
 
 
 def _not_started(folder: Path) -> TransientError:
-    """With the error that the server ended with, if it said one: no error has a memory's text."""
+    """The error, with the last error of the server, if any: no error contains a memory's text."""
     log = folder / LOG_FILE
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
     errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]

@@ -1,4 +1,4 @@
-"""The facade's answers as pydantic reads them: before Python 3.12, not as `typing` has them."""
+"""Lets pydantic read the facade's answers: before Python 3.12 it rejects `typing.TypedDict`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import typing_extensions
 
 
 def readable(kind: Any) -> Any:
-    """The same type, with every `typing.TypedDict` in it as one of `typing_extensions`."""
+    """The same type, with `typing_extensions.TypedDict` for every `typing.TypedDict`."""
     if is_typeddict(kind):
         return _made(kind)
     origin, arguments = get_origin(kind), get_args(kind)

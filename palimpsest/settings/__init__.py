@@ -1,1 +1,1 @@
-"""Settings: of the command line, the server and the schedule. Nothing here opens a store."""
+"""Settings of the command line, the server and the schedule. No module here opens a store."""

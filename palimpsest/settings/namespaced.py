@@ -1,4 +1,4 @@
-"""The variables of designs/namespaced.md, `PALIMPSEST_DEDUP_…`, as changes to its preset."""
+"""The environment variables of designs/namespaced.md, `PALIMPSEST_DEDUP_…`, for its preset."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Positive = Annotated[int, Field(gt=0)]
 
 
 class DedupSettings(BaseModel):
-    """What is set of the preset `namespaced`; None leaves its own number.
+    """Overrides of the preset `namespaced`; None keeps the preset's value.
 
-    They count where the preset is put in force, by `policy set` or with a new store's first
-    candidate: what is in force is recorded, and a variable that changes later changes nothing.
+    They apply when the preset is put in force, by `policy set` or with a new store's first
+    candidate: the resulting policy is recorded, and changing a variable later has no effect.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -33,11 +33,11 @@ class DedupSettings(BaseModel):
 
     @property
     def overrides(self) -> dict[str, object]:
-        """What is set, by name."""
+        """The variables that are set, by name."""
         return self.model_dump(exclude_none=True)
 
     def load(self, which: str) -> Policy:
-        """A policy by its name or file; the preset with what is set."""
+        """A policy by its name or file; the preset is returned with its overrides."""
         policy = load_policy(which)
         return self._applied(policy) if which == PRESET and self.overrides else policy
 

@@ -1,8 +1,8 @@
 """The schedule: steps that are due at clock times of a zone, each done once (docs/policies.md).
 
-Two schedulers, one that was down, and one that is started again come to the same: a run is named by
-its owner, its step and the time it was due, and the owner's writer records it once. Of several
-times that were missed the latest counts.
+A run is identified by its owner, its step and the time it was due, and the owner's writer records
+it once. So two schedulers, one that was down, and one that restarts give the same result. If
+several times were missed, only the latest counts.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from palimpsest.contracts.events import BatchStep
 _log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 60.0
-"""Pause before a step that failed is tried again; also the longest between two looks."""
+"""Pause before a failed step is retried; also the longest interval between checks."""
 STEPS: tuple[BatchStep, ...] = ("review", "dedupe")
-"""The steps that have clock times, in the order in which they are carried out."""
+"""The steps that have clock times, in the order in which they run."""
 
 
 def _known_zone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError(f"there is no time zone {name!r}; it is named like Europe/Oslo") from None
+        raise ValueError(f"there is no time zone {name!r}; use a name like Europe/Oslo") from None
     return name
 
 
@@ -48,7 +48,7 @@ def _clock_time(given: object) -> time:
     try:
         found = time.fromisoformat(str(given))
     except ValueError:
-        raise ValueError(f"{given} is no clock time such as 03:00") from None
+        raise ValueError(f"{given} is not a clock time such as 03:00") from None
     if found.tzinfo is not None:
         raise ValueError(f"{given} names a zone: set it once, as `zone`")
     return found
@@ -59,11 +59,11 @@ ClockTimes = Annotated[
     BeforeValidator(_clock_times),
     PlainSerializer(lambda times: ", ".join(f"{one:%H:%M}" for one in times)),
 ]
-"""Clock times of a day, sorted; a text with commas between them will do."""
+"""Clock times of a day, sorted; also accepts a text with commas."""
 
 
 class Schedule(BaseModel):
-    """The settings `[schedule]`: at which clock times of `zone` each step is due; none: never."""
+    """The settings `[schedule]`: the clock times, in `zone`, at which each step is due."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -86,7 +86,7 @@ class Schedule(BaseModel):
         return min(coming, default=None)
 
     def _around(self, step: BatchStep, now: datetime) -> Iterator[datetime]:
-        """The times of the days about `now`: one that a clock change skips is an hour later."""
+        """A step's times on the days around `now`; a clock change delays a skipped one."""
         zone = ZoneInfo(self.zone)
         today = now.astimezone(zone).date()
         for days in (-1, 0, 1):
@@ -96,7 +96,7 @@ class Schedule(BaseModel):
 
 
 class StepDone(TypedDict):
-    """What became of a step that was due: its answer, or why it failed."""
+    """The outcome of a step that was due: its answer, or why it failed."""
 
     step: BatchStep
     due: str
@@ -105,20 +105,20 @@ class StepDone(TypedDict):
 
 
 class Stop(Protocol):
-    """Says that the schedule is to end: a `threading.Event`, or a test's clock."""
+    """Tells the schedule to stop: a `threading.Event`, or a test's clock."""
 
     def is_set(self) -> bool:
-        """Whether it is to end."""
+        """Whether the schedule must stop."""
 
     def wait(self, timeout: float) -> bool:
-        """Wait so many seconds at most, or until it is to end."""
+        """Wait for at most `timeout` seconds, or until the schedule must stop."""
 
 
 @dataclass(slots=True)
 class Scheduler:
-    """Carries out what is due. `steps` does a step that was due at a moment, for every owner.
+    """Runs due steps. `steps` maps each step to a function that runs it for every owner.
 
-    `done` is the latest time of each step that was carried out here.
+    `done` has the latest time of each step that ran here.
     """
 
     schedule: Schedule
@@ -128,16 +128,16 @@ class Scheduler:
     done: dict[BatchStep, datetime] = field(default_factory=dict)
 
     def run(self, stop: Stop) -> None:
-        """Carry out each step when it is due, until `stop`; one that was missed at once."""
+        """Run each step when it is due, until `stop`; a missed one at once."""
         while not stop.is_set():
             self.look()
             stop.wait(self._pause())
 
     def look(self) -> bool:
-        """Carry out what is due and not done; whether all of it succeeded.
+        """Run the steps that are due and not done; returns whether all succeeded.
 
-        A step that fails does not keep the next from running; it is tried again at the next look,
-        and one that is refused at its next time.
+        A failed step does not prevent the next; it is retried at the next check. A refused step
+        runs again when it is next due.
         """
         succeeded = True
         for step, carry_out in self.steps.items():
@@ -160,10 +160,10 @@ class Scheduler:
             _log.warning("%s, due at %s, was refused: %s", step, due_text, error)
             return {"step": step, "due": due_text, "answer": None, "failed": str(error)}
         except PalimpsestError as error:
-            _log.warning("%s, due at %s, failed and is tried again: %s", step, due_text, error)
+            _log.warning("%s, due at %s, failed and will be retried: %s", step, due_text, error)
             return {"step": step, "due": due_text, "answer": None, "failed": str(error)}
         except Exception as error:  # noqa: BLE001 - a bug in one step is no reason to miss the others
-            _log.exception("%s, due at %s, met a bug and is tried again", step, due_text)
+            _log.exception("%s, due at %s, met a bug and will be retried", step, due_text)
             return {"step": step, "due": due_text, "answer": None, "failed": type(error).__name__}
         self.done[step] = due
         return {"step": step, "due": due_text, "answer": answer, "failed": None}

@@ -1,4 +1,4 @@
-"""The settings of `palimpsest serve`, and the tokens that it knows (docs/http.md)."""
+"""The settings and tokens of `palimpsest serve` (docs/http.md)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ PORT = 7077
 
 
 def pattern(value: str) -> str:
-    """A regular expression; ValueError for what is none."""
+    """Check that a value is a regular expression; ValueError if not."""
     try:
         re.compile(value)
     except re.error:
-        raise ValueError("is no regular expression") from None
+        raise ValueError("is not a regular expression") from None
     return value
 
 
@@ -35,7 +35,7 @@ def _long(value: SecretStr) -> SecretStr:
 
 
 class Token(Strict):
-    """What a client shows. `owners` is a regular expression that an owner's whole id matches."""
+    """A client's token. `owners` is a regular expression that must match an owner's whole id."""
 
     name: Name
     secret: Annotated[SecretStr, AfterValidator(_long)]
@@ -49,7 +49,7 @@ class _TokenFile(Strict):
 
 
 def read_tokens(file: Path) -> tuple[Token, ...]:
-    """The tokens of a TOML file with a table `[[token]]` each; UsageError for a wrong one."""
+    """The tokens of a TOML file, each a table `[[token]]`; UsageError if one is wrong."""
     try:
         return _TokenFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8"))).token
     except OSError as error:
@@ -59,14 +59,14 @@ def read_tokens(file: Path) -> tuple[Token, ...]:
         where = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong)
         raise UsageError(f"{file}: {where}") from None
     except ValueError:
-        raise UsageError(f"{file} is no TOML") from None
+        raise UsageError(f"{file} is not TOML") from None
 
 
 class ServeSettings(BaseModel):
-    """Where a server listens, by which names it may be called, and whose tokens it knows.
+    """A server's address, the host names that it accepts, and its tokens.
 
-    `tokens` are those of the environment (`PALIMPSEST_SERVE_TOKENS`, a list in JSON), beside those
-    of the file.
+    `tokens` are those of the environment (`PALIMPSEST_SERVE_TOKENS`, a list in JSON); those of the
+    file are added.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -78,7 +78,7 @@ class ServeSettings(BaseModel):
     tokens: tuple[Token, ...] = ()
 
     def all_tokens(self) -> tuple[Token, ...]:
-        """Those of the file and of the environment; UsageError if two share a name or a secret."""
+        """All tokens, of the file and the environment; UsageError if two share a name or secret."""
         found = (*self.tokens, *(read_tokens(self.tokens_file) if self.tokens_file else ()))
         names: dict[str, str] = {}
         for token in found:

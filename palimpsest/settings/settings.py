@@ -1,4 +1,4 @@
-"""Settings: what the command line did not say, from PALIMPSEST_* and ./palimpsest.toml."""
+"""Settings that the command line leaves open, from PALIMPSEST_* and ./palimpsest.toml."""
 
 from __future__ import annotations
 
@@ -32,16 +32,15 @@ def _no_blank(store: object) -> object:
 
 
 class Settings(BaseSettings):
-    """Each is looked for in the environment (`PALIMPSEST_STORE`), then in ./palimpsest.toml.
+    """Each is looked up in the environment (`PALIMPSEST_STORE`), then in ./palimpsest.toml.
 
     `policy`, `engine` and `model` are for a new store; None means the store's own default. `actor`
-    is recorded with what a person says. `instance`, `standby` and `letters_per_minute` are a
-    worker's, `data` is the folder of a worker or a verifier, and `web_port` where a worker or a
-    projector has pages. `kafka` is a cluster, each part of it a variable of its own
-    (`PALIMPSEST_KAFKA_BOOTSTRAP`) or a key of the table `[kafka]`; `judge` likewise: how its
-    service is asked; `schedule`: when batch runs and reviews are due; and `serve`: where a server
-    listens, and for whom. `dedup` are numbers of the preset `namespaced`, for when it is put in
-    force.
+    is recorded with a person's statements. `instance`, `standby` and `letters_per_minute` are a
+    worker's, `data` is the folder of a worker or a verifier, and `web_port` the port of a worker's
+    or projector's pages. `kafka` is the connection to a cluster: each part is an environment
+    variable (`PALIMPSEST_KAFKA_BOOTSTRAP`) or a key of the table `[kafka]`. Likewise, `judge`
+    configures the judge's service, `schedule` when batch runs and reviews are due, `serve` the
+    server and its tokens, and `dedup` overrides the preset `namespaced` when it is put in force.
     """
 
     model_config = SettingsConfigDict(
@@ -79,15 +78,15 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's signature
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's signature
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The command line wins over the environment, and that over the file."""
+        """The command line takes precedence over the environment, and that over the file."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
 
     def over(self, **given: Any) -> Self:
-        """These settings, and before them what a command's own options said."""
+        """These settings, overridden by a command's own options."""
         return self.model_copy(update={k: v for k, v in given.items() if v is not None})
 
     def opening(self) -> dict[str, Any]:
-        """What is set of how a store is opened, as keyword arguments."""
+        """The settings for opening a store, as keyword arguments."""
         options = self.model_dump(include={"engine", "model"}, exclude_none=True)
         return (
             options if self.policy is None else options | {"policy": self.dedup.load(self.policy)}
@@ -95,7 +94,7 @@ class Settings(BaseSettings):
 
 
 def read_settings(**given: Any) -> Settings:
-    """The settings, what the command line said before all; UsageError for wrong ones."""
+    """The settings, with the command line's first; UsageError if one is wrong."""
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
@@ -104,7 +103,7 @@ def read_settings(**given: Any) -> Settings:
             f"settings, by an option, PALIMPSEST_* or {SETTINGS_FILE}: {'; '.join(wrong)}"
         ) from None
     except SettingsError as error:
-        raise UsageError(f"settings, by a PALIMPSEST_* that is no JSON: {error}") from None
+        raise UsageError(f"settings, by a PALIMPSEST_* that is not JSON: {error}") from None
     except ValueError as error:
         raise UsageError(f"{SETTINGS_FILE} is not TOML: {error}") from None
 
@@ -114,5 +113,5 @@ def _place(location: tuple[int | str, ...]) -> str:
 
 
 def _plainly(message: str) -> str:
-    """Without what pydantic puts before a sentence of ours."""
+    """Without the prefix that pydantic puts before our messages."""
     return message.removeprefix("Value error, ")

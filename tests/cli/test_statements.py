@@ -134,7 +134,7 @@ def test_of_a_plan_in_which_one_is_nobody_nothing_is_forgotten(palimpsest: Comma
     hits = [{"memory_id": memory_id}, {"memory_id": 1}]
     plan = palimpsest.file([json.dumps({"hits": hits, "token": "a"})], "plan.json")
     refused = palimpsest("forget", "--plan", plan)
-    assert (refused.status, "a plan is what `find` returns" in refused.err) == (2, True)
+    assert (refused.status, "expected a plan, the answer of `find`" in refused.err) == (2, True)
 
 
 NAMED = ("forget", "--owner", "ada", "--query", "Berlin")

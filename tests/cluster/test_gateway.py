@@ -377,4 +377,4 @@ def test_what_it_is_behind_is_not_known_without_brokers(
     nobody = Connection(bootstrap=f"127.0.0.1:{free_port()}")
     with Palimpsest.open(tmp_path, create=False, cluster=nobody) as reading:
         assert reading.status()["behind"] is None
-    assert "how far the store is behind the cluster is not known" in caplog.text
+    assert "it is unknown how far the store is behind the cluster" in caplog.text

@@ -164,7 +164,7 @@ def test_of_many_fields_the_first_are_named_and_the_likeliest_is_proposed() -> N
     assert "--map THEIRS=text --map THEIRS=owner_id" in told
     usual = b'{"user": 1, "user_id": 2, "memory": 3, "content": 4, "x": 5}'
     assert "--map content=text --map user_id=owner_id" in advised(usual)
-    bare = "no row has `text` and `owner_id`: --map THEIRS=text reads another field as that"
+    bare = "no row has `text` and `owner_id`: --map THEIRS=text maps another field to it"
     assert advised(b"{}") == bare
     common = advised(b'{"text": 1, "a": 1, "b": 1}', b'{"text": 1, "b": 1}')
     assert "the rows have b: perhaps" in common

@@ -181,7 +181,7 @@ def test_another_store_of_the_same_name_gets_a_name_of_its_own(
     palimpsest.json("import", first, "--yes")
     ran = palimpsest("import", other, "--yes")
     assert ran.status == 2
-    assert f"notes.jsonl is the name of {first}" in " ".join(ran.err.split())
+    assert f"notes.jsonl is already the name of {first}" in " ".join(ran.err.split())
     assert palimpsest.json("import", other, "--yes", "--source", "b")["decisions"] == {"stored": 1}
     for path in (first, other):
         copy = str(tmp_path / f"cleaned-{Path(path).parent.name}")
@@ -407,7 +407,7 @@ def test_words_that_the_model_cannot_read_are_known_all_the_same(
     [
         ((), {}, "their model is unknown"),
         (("--model-of-vectors", "another"), {}, "they are of another"),
-        (NAMED, {"n0": vector_of("something else")}, "has another vector"),
+        (NAMED, {"n0": vector_of("something else")}, "has a new vector"),
     ],
 )
 def test_other_vectors_are_not_taken(

@@ -415,7 +415,7 @@ def test_where_no_row_can_be_read_nothing_is_written(
         ran = palimpsest("import", path, "--map", given, *words)
         assert ran.status == 2
         said = " ".join(ran.err.split())
-        assert "no row of rows.jsonl can be read: of the first one, " in said
+        assert "no row of rows.jsonl can be read; the first one: " in said
         assert told in said
         assert "the rows have" in said
         assert not palimpsest.store.exists()

@@ -1,4 +1,4 @@
-"""An owner's decisions after a position; who asks for the next ones waits for them."""
+"""An owner's decisions after a position, with long polling."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palimpsest.server.problems import ProblemError
 
 NO_NEXT = "`after` should be the `next` of a page of this owner's decisions, or 0"
 PAUSE_SECONDS = 0.1
-"""Between two looks at where the log ends; all who wait share them."""
+"""Interval between checks of the log's end; all waiting requests share them."""
 
 _ROWS = """
 SELECT position, decision_id, candidate_id, joined_to, memory_id, namespace, decision, similarity,
@@ -23,7 +23,7 @@ FROM decisions WHERE owner_id = ? AND position > ? AND position <= ? ORDER BY po
 
 
 class Feeds:
-    """What waits for the log to go on, in this process."""
+    """The requests of this process that wait for new decisions."""
 
     def __init__(self, store: AsyncPalimpsest) -> None:
         self._store = store
@@ -31,15 +31,15 @@ class Feeds:
         self._ending = asyncio.Event()
 
     def end(self) -> None:
-        """Have nobody wait any more."""
+        """End all waiting."""
         self._ending.set()
 
     async def after(
         self, owner_id: str, after: int | str, *, limit: int, wait: float, positions: bool
     ) -> Feed:
-        """Decisions after a page's `next`; none after `wait` seconds without one.
+        """Decisions after a page's `next`; an empty page after `wait` seconds without one.
 
-        Without `positions`, which count what all owners did, `next` is the id of a decision.
+        Without `positions`, which count the events of all owners, `next` is the id of a decision.
         """
         if not positions and isinstance(after, int) and after:
             raise ProblemError(422, "invalid", NO_NEXT)
@@ -56,7 +56,7 @@ class Feeds:
         return Feed(decisions=rows, next=rows[-1]["decision_id"] if rows else after)
 
     async def _moved(self, position: int, until: float) -> bool:
-        """Wait for the log to go beyond a position; False where it is too late, or the end."""
+        """Wait for the log to pass a position; False on timeout or when the server stops."""
         while time.monotonic() < until and not self._ending.is_set():
             if await self._head() > position:
                 return True
@@ -68,7 +68,7 @@ class Feeds:
         return False
 
     async def _head(self) -> int:
-        """Where the log ends: looked up once for all who ask at the same time."""
+        """The log's last position, looked up once for all who ask at the same time."""
         if self._look is None or self._look.done():
             self._look = asyncio.ensure_future(self._store.position())
         return await asyncio.shield(self._look)
@@ -89,7 +89,7 @@ def _page(
 ) -> tuple[list[DecisionRow], int]:
     """A page, and the position that it reaches.
 
-    Decisions that others wrote and are not projected yet come later.
+    Decisions of other processes that are not projected yet are in later pages.
     """
     store.gateway.refresh()
     upto = max(store.gateway.positions()["duckdb"], after)

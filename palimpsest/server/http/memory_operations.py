@@ -1,4 +1,4 @@
-"""An owner's memories over HTTP: offered, looked for, looked at."""
+"""HTTP operations on an owner's memories: adding, searching and reading."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ OPERATIONS = [
         "add_memory",
         "POST",
         MEMORIES,
-        "Offer a memory; the answer says what was decided.",
+        "Add a memory; the answer has the decision.",
         bodies.Added,
         _add,
         bodies.NewMemory,
@@ -71,7 +71,7 @@ OPERATIONS = [
         "add_memories",
         "POST",
         f"{MEMORIES}/batch",
-        "Offer several memories, decided on in their order.",
+        "Add several memories, decided on in order.",
         bodies.AddedMany,
         _add_many,
         bodies.NewMemories,
@@ -90,7 +90,7 @@ OPERATIONS = [
         "find_memories",
         "POST",
         f"{MEMORIES}/find",
-        "Which memories are meant, by whole words; meaning proposes. The plan has a token.",
+        "Find memories by whole words, then suggest some by meaning. The plan has a token.",
         Plan,
         _find,
         bodies.Find,
@@ -99,7 +99,7 @@ OPERATIONS = [
         "check_memory",
         "POST",
         f"{MEMORIES}/check",
-        "What would become of a memory; nothing is written.",
+        "Show the decision on a memory without adding it; nothing is written.",
         Checked,
         _check,
         bodies.NewMemory,
@@ -117,7 +117,7 @@ OPERATIONS = [
         "list_some_memories",
         "POST",
         f"{MEMORIES}/list",
-        "A page of those memories whose metadata has some values.",
+        "A page of the memories whose metadata has the given values.",
         Page,
         _list_some,
         bodies.ListBody,
@@ -126,7 +126,7 @@ OPERATIONS = [
         "get_memory",
         "GET",
         f"{MEMORIES}/{{memory}}",
-        "Today's memory of any id that was ever its or its candidates'.",
+        "The current memory, by any id that it or its candidates ever had.",
         Found,
         _get,
     ),

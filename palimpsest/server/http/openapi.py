@@ -1,4 +1,4 @@
-"""The OpenAPI document, made of the models that check requests."""
+"""The OpenAPI document, generated from the models that check requests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PROBLEM: JsonObject = {
 
 
 def document(operations: Iterable[Operation]) -> JsonObject:
-    """OpenAPI 3.1 of some operations."""
+    """An OpenAPI 3.1 document of some operations."""
     wanted = [*operations]
     schemas, parts = _schemas(wanted)
     paths: dict[str, JsonObject] = {}
@@ -46,7 +46,7 @@ def document(operations: Iterable[Operation]) -> JsonObject:
         "info": {
             "title": "Palimpsest",
             "version": version("palimpsest-memory"),
-            "description": "Memories of agents without duplicates; every merge can be taken back.",
+            "description": "Memories of agents without duplicates; every merge can be undone.",
         },
         "paths": paths,
         "components": {
@@ -61,7 +61,7 @@ Schemas = dict[tuple[str, JsonSchemaMode], JsonObject]
 
 
 def _schemas(operations: list[Operation]) -> tuple[Schemas, JsonObject]:
-    """Each operation's schemas by its name, and the parts that they refer to."""
+    """The schemas of each operation, by its name, and the definitions that they refer to."""
     wanted: list[tuple[tuple[str, str], JsonSchemaMode, TypeAdapter[Any]]] = []
     for one in operations:
         wanted.append(((one.name, "answer"), "serialization", TypeAdapter(readable(one.answer))))
@@ -85,9 +85,7 @@ def _document_operation(operation: Operation, schemas: Any) -> JsonObject:
             *([_IF_MATCH] if operation.expects else []),
         ],
         "responses": {
-            "200": _content(
-                "What came of it.", "application/json", schemas[operation.name, "answer"]
-            ),
+            "200": _content("The result.", "application/json", schemas[operation.name, "answer"]),
             "default": _content("A problem.", MEDIA_TYPE, {"$ref": PLACE.format(model="Problem")}),
         },
     }
@@ -128,7 +126,7 @@ _IF_MATCH = {
     "name": "If-Match",
     "in": "header",
     "required": False,
-    "description": "The ETag that a read gave: 412 if the memory has changed since.",
+    "description": "The ETag of a previous answer: 412 if the memory has changed since.",
     "schema": {"type": "string"},
 }
 
@@ -136,6 +134,6 @@ _IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "Your name for this request: asked again with it, it is done once.",
+    "description": "Your own id of this request: repeated with it, it is done once.",
     "schema": {"type": "string", "maxLength": 512},
 }

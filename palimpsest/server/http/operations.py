@@ -1,4 +1,4 @@
-"""An operation of the HTTP door: what OpenAPI says of it is what is checked and what runs."""
+"""Operations of the HTTP door; routes, checks and OpenAPI all come from the same declaration."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ _ETAG = re.compile(r'"([\x21\x23-\x7e]+)"')
 
 @dataclass(frozen=True)
 class Call:
-    """A request to an operation, checked: its path's ids, its query and its body.
+    """A checked request to an operation: the ids of its path, its query and its body.
 
-    `asked` stands for all of it.
+    `asked` is a digest of all of it.
     """
 
     store: AsyncPalimpsest
@@ -61,7 +61,7 @@ class Call:
     asked: str
 
     def intents(self) -> Intents:
-        """The owner's memories; a problem where the token is not for this owner."""
+        """The owner's memories; a problem if the token is not for this owner."""
         return Intents(
             self.store,
             self.caller,
@@ -74,10 +74,10 @@ class Call:
 
 @dataclass(frozen=True)
 class Operation:
-    """One method of one resource. `answer` is the type of what `run` gives.
+    """One method of one resource. `answer` is the return type of `run`.
 
-    `writes`: a header `Idempotency-Key` names the request, and asked again it is done once. Where a
-    version can be expected, in the query or the body, `If-Match` says it, too.
+    `writes`: a header `Idempotency-Key` names the request, and a repeat is done once. If the query
+    or the body has `expect`, the header `If-Match` can give the version, too.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Operation:
 
     @property
     def needs_body(self) -> bool:
-        """Whether the body has a field that has to be there."""
+        """Whether the body has a required field."""
         fields = self.body.model_fields.values() if self.body else ()
         return any(field.is_required() for field in fields)
 
@@ -108,7 +108,7 @@ class Operation:
         return self.method == "GET" and "{memory}" in self.path
 
     def route(self, store: AsyncPalimpsest) -> Route:
-        """The operation on a store."""
+        """The operation's route on a store."""
 
         async def endpoint(request: Request) -> Response:
             """Check role and owner before anything in the request, then run the operation."""
@@ -149,22 +149,22 @@ class Operation:
             document = {}
         if document is None:
             raise ProblemError(
-                400, "bad_request", "the body should be JSON, with content-type application/json"
+                400, "bad_request", "the body must be JSON, with content-type application/json"
             )
-        # As JSON, not as Python values: a time is a string there.
+        # As JSON, not as Python values: times are strings there.
         return self.body.model_validate_json(orjson.dumps(document))
 
     def _version_in(self, request: Request) -> str | None:
-        """The version of the header `If-Match`; none for `*`, as what is not there is refused."""
+        """The version in the header `If-Match`; None for `*`: unknown memories are refused."""
         said = request.headers.get(IF_MATCH, "*").strip()
         if said == "*":
             return None
         if not self.expects:
-            detail = "this request cannot be made to depend on a version: leave If-Match out"
+            detail = "this request cannot depend on a version: leave If-Match out"
             raise ProblemError(400, "bad_request", detail)
         found = _ETAG.fullmatch(said)
         if found is None:
-            detail = 'If-Match is the ETag of one memory, as it came: "…"'
+            detail = 'If-Match must be the ETag of one memory, as received: "…"'
             raise ProblemError(400, "bad_request", detail)
         return found[1]
 

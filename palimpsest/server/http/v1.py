@@ -21,7 +21,7 @@ from palimpsest.server.http.operations import OWNER, Call, Operation, json_respo
 def routes(store: AsyncPalimpsest, feeds: Feeds) -> list[BaseRoute]:
     """The routes of this door."""
     operations = all_operations(feeds)
-    described = cache(lambda: document(operations))  # not at a start, which waits for it
+    described = cache(lambda: document(operations))  # built at first use: a start waits for it
 
     async def openapi(_request: Request) -> Response:
         return json_response(described())

@@ -1,8 +1,8 @@
-"""MCP over standard input and output, for clients that start a process: it forwards to the server.
+"""MCP over standard input and output, for clients that start a process: a proxy of the server.
 
-One JSON-RPC message a line, as it came. Nothing is kept here but the version that was agreed on: a
-server that ended meanwhile is found or started again, and asked again under the same key, so that
-what it had done is not done twice.
+It forwards one JSON-RPC message per line, unchanged, and keeps only the negotiated version. If the
+server ends, it is found or started again, and the request repeated under the same key, so that
+nothing is done twice.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from palimpsest.server.endpoint import Endpoint
 from palimpsest.server.starting import connect
 
 THREADS = 8
-"""Requests of one client at once."""
+"""Maximum number of concurrent requests of one client."""
 ANSWER_SECONDS = 120.0
 AGAIN_SECONDS = 60.0
-"""For how long a request is tried again while the server is away, or full."""
+"""How long a request is retried while the server is away, or full."""
 PAUSE_SECONDS = 0.1
 NO_MESSAGE = -32700
 NOT_FOUND = -32601
@@ -39,7 +39,7 @@ JsonObject = dict[str, Any]
 
 
 class Shim:
-    """One client's messages, of one owner. `find` gives the server, ready."""
+    """One client's messages, for one owner. `find` returns the server when it is ready."""
 
     def __init__(
         self, owner_id: str, find: Callable[[], Endpoint], token: str | None, out: BinaryIO
@@ -55,7 +55,7 @@ class Shim:
         self._mine = local()
 
     def run(self, lines: BinaryIO) -> None:
-        """Forward messages until there are no more; those that were begun are finished."""
+        """Forward messages until the input ends; requests in progress are finished."""
         self._server(None)
         with ThreadPoolExecutor(THREADS) as threads:
             for line in lines:
@@ -75,12 +75,12 @@ class Shim:
                 self._out.flush()
 
     def _answer(self, line: bytes) -> JsonObject | None:
-        """What the client gets; nothing about a notification."""
+        """The answer for the client; None for a notification."""
         message = _parsed(line)
         if not message:
-            return _error(None, NO_MESSAGE, "a line is one object of JSON")
-        if message.get("method") == DISCOVER:  # it is followed by the handshake, which is forwarded
-            return _error(message.get("id"), NOT_FOUND, "there is a handshake instead")
+            return _error(None, NO_MESSAGE, "a line must be one JSON object")
+        if message.get("method") == DISCOVER:  # the handshake follows, and is forwarded
+            return _error(message.get("id"), NOT_FOUND, "not supported: use the handshake")
         status, body = self._asked(line)
         if not body:
             return None
@@ -93,7 +93,7 @@ class Shim:
         return answer
 
     def _asked(self, line: bytes) -> tuple[int, bytes]:
-        """The server's answer; it is asked again, under the same key, while it is away."""
+        """The server's answer; while it is away, the request is retried under the same key."""
         key, until = str(uuid4()), time.monotonic() + AGAIN_SECONDS
         failed: Endpoint | None = None
         while True:
@@ -104,7 +104,7 @@ class Shim:
                 self._mine.connection = None
                 failed, status, body = endpoint, 0, b""
             if status == 401 and failed is None:
-                failed = endpoint  # another server has come, with other secrets
+                failed = endpoint  # a new server has started, with other secrets
             elif status != 0 and status not in BUSY:
                 return status, body
             if time.monotonic() > until:
@@ -112,7 +112,7 @@ class Shim:
             time.sleep(PAUSE_SECONDS)
 
     def _server(self, failed: Endpoint | None) -> Endpoint:
-        """The server; looked for again where the known one has failed."""
+        """The server; it is looked up again if the known one has failed."""
         with self._finding:
             if self._endpoint is None or self._endpoint is failed:
                 self._endpoint = self._find()
@@ -152,5 +152,5 @@ def _error(of: Any, code: int, message: str) -> JsonObject:
 
 
 def speak(owner_id: str, find: Callable[[], Endpoint], token: str | None) -> None:
-    """Be the shim of an owner on this process's standard input and output, until the input ends."""
+    """Run an owner's shim on standard input and output until the input ends."""
     Shim(owner_id, find, token, sys.stdout.buffer).run(sys.stdin.buffer)

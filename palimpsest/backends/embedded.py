@@ -290,7 +290,7 @@ class LocalGateway:
             self.refresh()
 
     def ledger(self, owner_id: str) -> Ledger:
-        """An owner's ledger as the log has it now; needs neither the lock nor a projection."""
+        """An owner's current ledger; needs neither the lock nor a projection."""
         owners = self._owners
         owners.catch_up()
         ledger = owners.get(owner_id).ledger

@@ -93,7 +93,7 @@ def spooled(mapped: MappedSource, absent: float | None, progress: Progress) -> I
         if counts.rows and counts.invalid == counts.rows:
             [first] = spool.invalid(1)
             raise UsageError(
-                f"no row of {mapped.name} can be read: of the first one, {first['detail']}; the"
+                f"no row of {mapped.name} can be read; the first one: {first['detail']}; the"
                 f" rows have {', '.join(mapped.known) or 'no fields'}: is the mapping right?"
             )
         yield spool

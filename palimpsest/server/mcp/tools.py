@@ -1,4 +1,4 @@
-"""What an agent can do over MCP: each tool is an intent, with the names that mem0's server has."""
+"""The tools of an agent over MCP: each is an intent, named as in mem0's server."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ JsonObject = dict[str, Any]
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool: what it takes and gives; `reads` alone, or `destroys` what a person may miss."""
+    """A tool, with its input and output; `reads` only, or `destroys` what a person may miss."""
 
     name: str
     says: str
@@ -55,52 +55,52 @@ class Tool:
 
     @cached_property
     def input_schema(self) -> JsonObject:
-        """What a client checks its arguments by."""
+        """The schema that a client checks the arguments with."""
         return self.takes.model_json_schema()
 
     @cached_property
     def output_schema(self) -> JsonObject:
-        """What a client checks the answer by."""
+        """The schema that a client checks the answer with."""
         return TypeAdapter(readable(self.gives)).json_schema(mode="serialization")
 
 
 class Content(Strict):
-    """How much text an answer may have."""
+    """The maximum size of an answer's text."""
 
     content_bytes: Annotated[int, Field(ge=LEAST_BYTES, le=MOST_BYTES)] = Field(
-        DEFAULT_BYTES, description="Bytes of the answer's text; longer memories are previews."
+        DEFAULT_BYTES, description="Maximum bytes of the answer's text; long memories are cut."
     )
 
 
 class SearchArguments(SearchQuery, Content):
-    """What to look for."""
+    """Arguments of a search."""
 
     def fields(self) -> dict[str, Any]:
-        """The question's keywords."""
+        """The keywords of a search."""
         fields = super().fields()
         del fields["content_bytes"]
         return fields
 
 
 class ListArguments(ListBody, Content):
-    """Which memories."""
+    """Arguments of a list."""
 
     def fields(self) -> dict[str, Any]:
-        """The list's keywords."""
+        """The keywords of a list."""
         fields = super().fields()
         del fields["content_bytes"]
         return fields
 
 
 class FindArguments(Find, Content):
-    """Which memories are meant."""
+    """Arguments of `find_memories`."""
 
 
 class OneMemory(Strict):
-    """A memory, by any id that was ever its or its candidates'."""
+    """A memory, by any id that it or its candidates ever had."""
 
     memory_id: SomeId = Field(
-        description="The id that an answer shows, whole or its beginning; ids of before work, too."
+        description="An id from an answer, complete or abbreviated; former ids work, too."
     )
 
 
@@ -109,7 +109,7 @@ class ReadArguments(OneMemory, Content):
 
 
 class UpdateArguments(OneMemory, Update):
-    """A memory, and what it says from now on."""
+    """A memory, and its new text."""
 
     def fields(self) -> dict[str, Any]:
         """The keywords of an update."""
@@ -117,17 +117,17 @@ class UpdateArguments(OneMemory, Update):
 
 
 class ForgetArguments(OneMemory, Forget):
-    """A memory, and why."""
+    """A memory to forget, and why."""
 
     def fields(self) -> dict[str, Any]:
-        """The keywords of a forgetting."""
+        """The keywords of `forget`."""
         return self.model_dump(exclude={"memory_id"})
 
 
 class UndoArguments(Strict):
-    """What to take back: a join or an update by its `decision_id`; a forgetting by its name.
+    """What to undo: a join or an update by its `decision_id`, a forgetting by its name.
 
-    A memory means its last update. Without the `token` of a dry run it only shows what would be.
+    A memory's id means its last update. Without the `token` of a dry run, it only shows the result.
     """
 
     id: SomeId = Field(
@@ -135,13 +135,13 @@ class UndoArguments(Strict):
         " a memory's id for its last change."
     )
     token: SomeId | None = Field(
-        None, description="The token of a first call without one, which shows what would be."
+        None, description="The token from a first call without one, which shows the result."
     )
     because: Because | None = Field(None, description=BECAUSE)
 
 
 class Undone(TypedDict):
-    """What was done, or would be: then `token` is what to call it with."""
+    """The result, done or as a dry run; a dry run has the `token` for the second call."""
 
     done: bool
     token: str | None
@@ -180,7 +180,7 @@ async def _compact_session(intents: Intents, arguments: OneSession) -> Session:
 
 
 OF_REQUESTS = frozenset({"events", "carried_out"})
-"""What of an answer has the ids of events: those of a dry run are not those of what is done."""
+"""Fields of an answer with ids of events, which differ between a dry run and the real call."""
 
 
 async def _undo(intents: Intents, arguments: UndoArguments) -> Undone:
@@ -218,7 +218,7 @@ async def _forget_all(intents: Intents, arguments: ForgetAll) -> ForgottenAll:
 TOOLS = (
     Tool(
         "add_memory",
-        "Remember something about the user. Repeats and rewordings join what is known already.",
+        "Remember something about the user. Repeats and rewordings join the memory that is known.",
         NewMemory,
         Added,
         _add,
@@ -262,8 +262,8 @@ TOOLS = (
     ),
     Tool(
         "update_memory",
-        "Change what a memory says, when it is no longer so. `expect` refuses where somebody else"
-        " changed it meanwhile.",
+        "Change a memory's text when it is no longer true. With `expect`, it fails if somebody"
+        " else has changed the memory.",
         UpdateArguments,
         Updated,
         _update,
@@ -281,9 +281,9 @@ TOOLS = (
     ),
     Tool(
         "find_memories",
-        "Find which memories are meant: all that contain these words (`why`: word or alias), and"
-        " the nearest by meaning (`cosine`), which are perhaps not meant. `token` covers each of"
-        " them as it is now.",
+        "Find memories: all that contain these words (`why`: word or alias), and the nearest by"
+        " meaning (`cosine`), which may be unrelated. `token` covers each of them in its current"
+        " state.",
         FindArguments,
         Plan,
         _find,
@@ -292,9 +292,9 @@ TOOLS = (
     ),
     Tool(
         "delete_found_memories",
-        "Forget memories that `find_memories` showed, those that you name, with its token: nothing"
-        " if one of them has changed since. Name those that contain the words; others only if the"
-        " user means them. `undo` brings them back.",
+        "Forget memories that `find_memories` showed: those that you name, with its token. If one"
+        " of them has changed since, nothing is forgotten. Name those with the words, others"
+        " only if the user means them. `undo` brings them back.",
         ForgetFound,
         Forgotten,
         _forget_found,
@@ -304,7 +304,7 @@ TOOLS = (
     Tool(
         "delete_all_memories",
         "Forget all memories of the user. Call it without `token` first: it shows what would be"
-        " forgotten. Then call it with the token that this gave, if the user agrees.",
+        " forgotten. If the user agrees, call it again with the token of that answer.",
         ForgetAll,
         ForgottenAll,
         _forget_all,
@@ -313,9 +313,9 @@ TOOLS = (
     ),
     Tool(
         "undo",
-        "Take back a wrong join of two memories, a change, or a forgetting of your own. Call it"
-        " without `token` first: it shows what would be, and which later decisions rested on it."
-        " Then call it with the token that this gave.",
+        "Undo a wrong join of two memories, a change, or a forgetting of your own. Call it without"
+        " `token` first: it shows the result, and which later decisions depend on it. Then call it"
+        " again with the token of that answer.",
         UndoArguments,
         Undone,
         _undo,
@@ -324,7 +324,7 @@ TOOLS = (
     ),
     Tool(
         "end_session",
-        "Report that a conversation ended. Similar memories of it become one, if the policy says"
+        "Report that a conversation ended. Similar memories of it are joined if the policy says"
         " so.",
         OneSession,
         Session,

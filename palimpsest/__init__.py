@@ -1,4 +1,4 @@
-"""Palimpsest: memories of agents without duplicates, and every merge can be taken back.
+"""Palimpsest: memories of agents without duplicates; every merge can be undone.
 
 >>> from palimpsest import Palimpsest
 >>> with Palimpsest.open("memories") as memories:

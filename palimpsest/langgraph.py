@@ -1,8 +1,8 @@
-"""A store of LangGraph over memories: `BaseStore`, without duplicates (docs/langgraph.md).
+"""A LangGraph `BaseStore` over memories, without duplicates (docs/langgraph.md).
 
-Needs the extra `langgraph`. An item is a key of a namespace with a value; its text becomes a
-candidate, and the value goes with it as metadata. What stands under a key is what its latest living
-candidate has, whichever memory that joined: `get` reads candidates, `search` reads memories.
+Needs the extra `langgraph`. An item has a namespace, a key and a value; the value's text becomes a
+candidate, with the value as its metadata. A key's value is that of its latest living candidate,
+whichever memory that joined: `get` reads candidates, `search` reads memories.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.text import verbatim_hash
 
 SOURCE = "langgraph"
-"""The source of every candidate, and what its metadata has the item under."""
+"""The source of every candidate, and the key of the item in its metadata."""
 TEXT_FIELDS = ("text", "content", "memory")
 PUTS = UUID("7c0e4b62-94c1-5b7f-8a3d-2f1f6f0f9a27")
-"""Where the ids of puts are made: the same put, made again after a crash, is the same one."""
+"""The namespace of the ids of puts: a put that is repeated after a crash has the same id."""
 
 Namespace = tuple[str, ...]
 Value = Mapping[str, Any]
@@ -56,7 +56,7 @@ _TEXTS: TypeAdapter[str] = TypeAdapter(Text)
 
 
 def text_of_value(value: Value) -> str:
-    """What a value says: its `text`, `content` or `memory`, also of an inner value; else its JSON.
+    """A value's text: its `text`, `content` or `memory`, also of an inner value; else its JSON.
 
     The text is what is compared and searched.
     """
@@ -76,9 +76,9 @@ def _text_field(value: Value) -> str | None:
 class PalimpsestStore(BaseStore):
     """Long-term memory of a LangGraph agent, in an open store of memories.
 
-    `owner_of` says whose memories a namespace (or the prefix of a search) has; a call that it gives
-    None for, or for which it finds no such part of the namespace, is a UsageError. `text_of` says
-    which text a value stands for.
+    `owner_of` maps a namespace, or the prefix of a search, to the owner of its memories; if it
+    returns None, or finds no such part of the namespace, the call raises UsageError. `text_of` maps
+    a value to its text.
     """
 
     def __init__(
@@ -93,10 +93,10 @@ class PalimpsestStore(BaseStore):
         self._text_of = text_of
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Carry out operations: first what reads, as it was before; then the last put of each key.
+        """Carry out operations: first the reads, then the last put of each key.
 
-        UsageError for a namespace without an owner, and for a value that is no JSON or has a text
-        that is too long; what was put before it stays.
+        Raises UsageError for a namespace without an owner, and for a value that is not JSON or has
+        too long a text; earlier puts stay.
         """
         wanted = [*ops]
         with self._memories.turn.lock:
@@ -107,7 +107,7 @@ class PalimpsestStore(BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """As `batch`, on a thread."""
+        """Like `batch`, on a thread."""
         return await asyncio.to_thread(self.batch, [*ops])
 
     # -- reads -------------------------------------------------------------------------------------
@@ -124,10 +124,10 @@ class PalimpsestStore(BaseStore):
             case PutOp():
                 return None
             case _:
-                raise UsageError(f"LangGraph's {type(op).__name__} is no operation that is known")
+                raise UsageError(f"LangGraph's {type(op).__name__} is not supported")
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
-        """One item a memory: of those that pass, the one that speaks for it, else the latest."""
+        """One item per memory: of those that pass, the one with the face, else the latest."""
         items = self._items(op.namespace_prefix)
         passing = items.by_memory(op.namespace_prefix, op.filter or {})
         if not op.query:
@@ -206,17 +206,17 @@ class PalimpsestStore(BaseStore):
         if decided and outcome.candidate_id not in self._items(op.namespace).living_ids(op):
             raise RefusedError(
                 "forgotten",
-                "a person has forgotten this text, or one that it rewords, and says whether it may"
-                " come back: what the key had stays",
+                "a person has forgotten this text, or one that it rewords, and decides whether it"
+                " may come back: the key keeps its value",
             )
         self._retract([one for one in before if one.memory.id != outcome.memory_id])
 
     def _updated(
         self, kept: Kept, text: str, put_id: str, metadata: dict[str, Any], owner_id: str
     ) -> bool:
-        """Have the memory say the text; whether this put is its candidate now.
+        """Change the memory's text; returns whether this put is its candidate now.
 
-        Not if the memory has this text already, or if a person's statement forbids it.
+        It is not if the memory has this text already, or if a person's statement forbids it.
         """
         if kept.entry.distinct.hash == verbatim_hash(text):
             return False
@@ -233,11 +233,11 @@ class PalimpsestStore(BaseStore):
                     because="put",
                 )
         except RefusedError:
-            return False  # then it is offered, and the policy says what becomes of it
+            return False  # it is then submitted, and the policy decides
         return done["candidate_id"] == candidate_id(owner_id, SOURCE, put_id)
 
     def _delete(self, entries: Sequence[Entry], owner_id: str) -> None:
-        """Forget the memories that are this key's alone; of others, take its candidates out."""
+        """Forget the memories that only this key has; from others, retract its candidates."""
         own = set(entries)
         whole = [e for e in entries if all(m in own for m in e.memory.members if m.living)]
         if whole:
@@ -248,7 +248,7 @@ class PalimpsestStore(BaseStore):
         self._retract([entry for entry in entries if entry not in whole])
 
     def _retract(self, entries: Sequence[Entry]) -> None:
-        """Take candidates out of life, reversibly; the latest first, as they came."""
+        """Retract candidates, reversibly, the latest first."""
         for entry in reversed(entries):
             self._memories.retract(
                 Selection(candidate_id=entry.id), actor=SOURCE, because="put or deleted"
@@ -256,7 +256,7 @@ class PalimpsestStore(BaseStore):
 
 
 def _checked(kind: TypeAdapter[Checked], found: Any, what: str) -> Checked:
-    """A value as the log can keep it; UsageError for what it cannot."""
+    """A value in the form that the log keeps; UsageError if it cannot."""
     try:
         return kind.validate_python(found)
     except ValidationError as error:
@@ -264,42 +264,42 @@ def _checked(kind: TypeAdapter[Checked], found: Any, what: str) -> Checked:
         raise UsageError(f"{what} breaks a rule: {rule.removeprefix('Value error, ')}") from None
 
 
-# -- what stands under the keys ------------------------------------------------------------------
+# -- the items ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What stands under a key: the candidate that brought it, and the key's first one."""
+    """A key's item: the candidate with its value, and the key's first candidate."""
 
     entry: Entry
     oldest: Entry
 
     @property
     def key(self) -> str:
-        """Its name within the namespace."""
+        """Its key in the namespace."""
         return cast("str", _marked(self.entry)["key"])
 
     @property
     def value(self) -> dict[str, Any]:
-        """What was put."""
+        """The value that was put."""
         return cast("dict[str, Any]", _marked(self.entry)["value"])
 
     @property
     def namespace(self) -> Namespace:
-        """Where it stands."""
+        """Its namespace."""
         return read(self.entry.fields.namespace)
 
     @property
     def first(self) -> str:
-        """The id of the candidate with which the item began."""
+        """The id of the item's first candidate."""
         return self.oldest.id
 
     def item(self) -> Item:
-        """As LangGraph has it; the value is the caller's own."""
+        """As LangGraph's item; the value is the caller's own."""
         return Item(**self._fields())
 
     def searched(self, score: float | None = None) -> SearchItem:
-        """The same as a search gives it."""
+        """As the result of a search."""
         return SearchItem(**self._fields(), score=score)
 
     def _fields(self) -> dict[str, Any]:
@@ -313,7 +313,7 @@ class Kept:
 
 
 class _Items:
-    """An owner's items, as the ledger has them now."""
+    """An owner's items, from the current ledger."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.owner_id = ledger.owner_id
@@ -336,26 +336,26 @@ class _Items:
         return self._by_key.get((op.namespace, op.key), [])
 
     def living(self, op: PutOp) -> list[Entry]:
-        """Those of them that were not taken out of life."""
+        """Those that were not retracted."""
         return [entry for entry in self.of_key(op) if entry.living]
 
     def living_ids(self, op: PutOp) -> set[str]:
-        """The ids of those."""
+        """The ids of the living ones."""
         return {entry.id for entry in self.living(op)}
 
     def place(self, kept: Kept) -> tuple[int, int]:
-        """Items are listed in the order of their namespaces' and their own beginnings."""
+        """The order of items: by their namespaces' first item, then by their own."""
         return self._namespaces[kept.namespace], kept.oldest.place
 
     def alone(self, kept: Kept) -> bool:
-        """Whether no other key stands in the same memory."""
+        """Whether no other key is in the same memory."""
         return not any(
             other is not kept and other.entry.memory is kept.entry.memory
             for other in self.current.values()
         )
 
     def by_memory(self, prefix: Namespace, wanted: Value) -> dict[str, Kept]:
-        """For each memory with an item that passes, the one to show, by the memory's id."""
+        """For each memory with an item that passes, the item to show, by the memory's id."""
         found: dict[str, Kept] = {}
         for kept in sorted(self.current.values(), key=_speaks_last):
             memory = kept.entry.memory
@@ -384,7 +384,7 @@ def written(namespace: Namespace) -> str:
 
 
 def read(namespace: str) -> Namespace:
-    """The namespace that was written so."""
+    """Reverse `written`."""
     return tuple(map(unquote, namespace.split(".")))
 
 
@@ -416,7 +416,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def passes(value: Value, wanted: Value) -> bool:
-    """Whether a value has all that is asked for, by LangGraph's operators."""
+    """Whether a value meets all conditions, by LangGraph's operators."""
     return all(_fits(value.get(name), asked) for name, asked in wanted.items())
 
 
@@ -440,7 +440,7 @@ def _comparison(name: str) -> Callable[[Any, Any], bool]:
 
 
 def _compared(compare: Callable[[float, float], bool], value: Any, other: Any) -> bool:
-    """A comparison of numbers, also of those written as words; what is none does not pass."""
+    """A comparison of numbers, which may be written as text; anything else does not pass."""
     numbers = [*_numbers((value, other))]
     return len(numbers) == 2 and compare(*numbers)
 

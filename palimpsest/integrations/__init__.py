@@ -1,1 +1,1 @@
-"""What speaks another product's words: mem0's API, hooks of agents, LangGraph's store."""
+"""Interfaces of other products: mem0's API, hooks of agents, LangGraph's store."""

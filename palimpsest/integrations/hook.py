@@ -1,7 +1,7 @@
-"""The hook before an agent's context is compacted: captures, and its report to the agent.
+"""The hook before an agent's context is compacted: captures memories, and reports to the agent.
 
-The shape and the words are those of designs/namespaced.md. Texts are shown as previews: one line,
-with control characters escaped, and nothing of them is markup.
+The form and the words follow designs/namespaced.md. Texts are shown as previews on one line, with
+control characters and markup escaped.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from palimpsest.streams.write.inputs import Outcome
 EVENT = "PreCompact"
 SOURCE = "hook:pre-compact"
 PREVIEW = 40
-"""Characters of a text that are shown."""
+"""Shown characters of a text."""
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+!|~\"&])")
 NOTHING_CAPTURED = "No memories were captured before compaction."
 FAILED = "Memories could not be captured before compaction; the hook's errors say why."
@@ -39,12 +39,12 @@ FORMS = (
     " `palimpsest extract`, or an agent's call with its `transcript_path`"
 )
 _FIELDS = ("id", "source", "session_id", "occurred_at")
-"""What an entry may say of a candidate beside its text, its owner and its namespace."""
+"""Optional fields of an entry, beside its text, its owner and its namespace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A candidate of the hook's input, and what became of it."""
+    """A candidate of the hook's input, and its outcome."""
 
     owner_id: str
     content: str
@@ -56,7 +56,7 @@ class Capture:
 class Given:
     """The hook's input: candidates, or the transcript of a session that an agent names.
 
-    `about` has the fields of all candidates of the transcript.
+    `about` has fields that all candidates of the transcript share.
     """
 
     entries: Sequence[Any] = ()
@@ -66,11 +66,11 @@ class Given:
 
 @dataclass(slots=True)
 class Report:
-    """The hook's report for the agent (`context`), and for the person (`problems`)."""
+    """The report for the agent (`context`) and for the person (`problems`)."""
 
     captured: list[str] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
-    """To a cluster, which decides later which of them are duplicates."""
+    """Candidates sent to a cluster, which finds duplicates later."""
     skipped: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -92,7 +92,7 @@ def output(context: str) -> str:
 
 
 def read(raw: bytes) -> Given:
-    """The hook's input; UsageError, without quoting it, if it has none of the forms."""
+    """The hook's input; UsageError, which does not quote it, if it has none of the forms."""
     try:
         found = orjson.loads(raw)
     except orjson.JSONDecodeError:
@@ -116,7 +116,7 @@ def _lines(raw: bytes) -> list[Any]:
             return lines
         raise UsageError(f"{FORMS}, and this is empty")
     except orjson.JSONDecodeError:
-        raise UsageError(f"{FORMS}, and this is no JSON") from None
+        raise UsageError(f"{FORMS}, and this is not JSON") from None
 
 
 def pre_compact(
@@ -124,9 +124,9 @@ def pre_compact(
 ) -> Report:
     """Capture what the hook was given, and report on it.
 
-    Entries without `content` or `text` are left out, and reported by number; `namespace` may be
-    missing. With an `id`, a candidate that is given again is not captured twice. An entry that
-    names its owner, as those of `extract` do, is that owner's.
+    Entries without `content` or `text` are left out, and reported by number; `namespace` is
+    optional. A candidate with an `id` is captured only once. An entry with its own owner, such as
+    those of `extract`, belongs to that owner.
     """
     report = Report()
     rows = [_row(owner_id, one) for one in given]
@@ -210,16 +210,16 @@ def _ago(waited: timedelta) -> str:
     return f"{minutes} min ago" if minutes else "less than a minute ago"
 
 
-# -- texts as they are shown ---------------------------------------------------------------------
+# -- texts for display --------------------------------------------------------------------------
 
 
 def preview(text: str) -> str:
-    """The beginning of a text, on one line, with nothing that could be markup."""
+    """The beginning of a text on one line, with markup escaped."""
     line = " ".join(text.split())
     cut = line if len(line) <= PREVIEW else f"{line[:PREVIEW].rstrip()}..."
     return escaped(cut)
 
 
 def escaped(text: str) -> str:
-    """A text on one line, whose markup and control characters are shown and not obeyed."""
+    """A text on one line, with markup and control characters escaped."""
     return visible(_MARKUP.sub(r"\\\1", " ".join(text.splitlines())))

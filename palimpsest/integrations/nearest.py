@@ -9,7 +9,7 @@ from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.shown import Recalled
 
 MORE = 4
-"""How many times as many are recalled where too few were among the wanted ones."""
+"""The factor by which more are recalled if too few of them were in the given set."""
 
 
 def nearest_of(
@@ -20,7 +20,7 @@ def nearest_of(
     k: int,
     namespace: str | None = None,
 ) -> list[Recalled]:
-    """The `k` nearest to a question, best first, of the memories whose ids are wanted; unfolded."""
+    """The `k` nearest to a question, best first, among the memories with these ids; not folded."""
     if not wanted or k < 1:
         return []
     asked = k

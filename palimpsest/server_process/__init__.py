@@ -1,1 +1,1 @@
-"""The process of a server: it wires the doors of one store together and runs them."""
+"""The server's process: connects all doors to one store and runs them."""

@@ -23,9 +23,9 @@ from palimpsest.web.sessions import Sessions
 
 
 class App:
-    """The application of ASGI, and what its process tells it: that it is ready, that it ends.
+    """The ASGI application; its process tells it when it is ready and when it ends.
 
-    A further door is a function that returns routes for a store; it is added in `__init__`.
+    A new door is a function that returns routes for a store; add it in `__init__`.
     """
 
     def __init__(
@@ -55,12 +55,12 @@ class App:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Answer requests meanwhile; once."""
+        """Answer requests while the context is open; can be entered once."""
         async with self._mcp.running():
             yield
 
     def end(self) -> None:
-        """Take no more requests; who waits for news is answered at once."""
+        """Accept no more requests; those that wait for news are answered at once."""
         self.ready = False
         self.gate.draining = True
         self._feeds.end()

@@ -1,4 +1,4 @@
-"""The process of a server: it opens the store, is ready once the model is, and ends in time."""
+"""Runs a server: opens the store, is ready when the model is, and stops in time."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from palimpsest.web.sessions import LOCAL_OPERATOR
 _log = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 5
-"""For requests that were begun; what the process has left of its ten is for the projections."""
+"""For requests in progress; the rest of the process's ten seconds is for the projections."""
 CONNECTIONS = 1024
 HEAD_BYTES = 32 * 1024
 IDLE_LOOK_SECONDS = 1.0
 WARM = "warm"
 TURN_SECONDS = 0.0005
-"""How long a thread may keep the interpreter from those that wait for it. An answer waits several
-times while projections are written: with Python's own 5 ms, for longer than everything else here
+"""How long a thread may hold the interpreter while others wait. An answer waits several times
+while projections are written: with Python's default of 5 ms, longer than everything else here
 takes."""
 
 
@@ -49,12 +49,12 @@ def require_safe(settings: ServeSettings) -> None:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens; TransientError where the port is taken."""
+    """A listening socket; TransientError if the port is in use."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=512)
     except OSError as error:
-        why = str(error.strerror).partition(" (while ")[0]  # Python repeats the address there
+        why = str(error.strerror).partition(" (while ")[0]  # Python repeats the address after it
         raise TransientError(f"cannot listen at {host} port {port}: {why}") from None
 
 
@@ -69,7 +69,7 @@ async def serve(
 ) -> None:
     """Serve a store until `stop` is set, or for `idle` seconds without a request.
 
-    `only` claims the store at the latest when it is open; another server may start as soon as
+    `only` claims the store when it is open, if not before; another server may start as soon as
     this one ends. Once ready, it calls `on_ready` with its endpoint and a link that admits one
     browser.
     """
@@ -90,14 +90,14 @@ async def serve(
                     write_endpoint(store.folder, endpoint)
                     link = link_path(app.sessions.link(LOCAL_OPERATOR))
                     on_ready(endpoint, at(endpoint.url, settings, link))
-                    if idle is None:  # one that was started for an agent waits for a reviewer
+                    if idle is None:  # a server started for an agent waits for a reviewer
                         app.board.begin()
                     await _until(stop, app, answering, idle)
 
 
 @asynccontextmanager
 async def _plainly() -> AsyncIterator[None]:
-    """Raise the block's own error if task groups have wrapped nothing else."""
+    """Raise the block's own error if task groups wrapped only that."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -109,7 +109,7 @@ async def _plainly() -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _answering(app: App, listener: socket.socket) -> AsyncIterator[asyncio.Task[None]]:
-    """Answer requests meanwhile; at the end, those that were begun are finished."""
+    """Answer requests while the context is open; at its end, finish those in progress."""
     server = _Server(_config(app))
     async with app.running():
         answering = asyncio.create_task(server.serve([listener]))
@@ -122,7 +122,7 @@ async def _answering(app: App, listener: socket.socket) -> AsyncIterator[asyncio
 
 
 def _warm(store: Palimpsest) -> None:
-    """Load the model; without one, if the policy continues without, log a warning."""
+    """Load the model; if that fails and the policy continues without it, log a warning."""
     try:
         store.gateway.embedder().embed_now(WARM)
     except ModelError as error:
@@ -145,7 +145,7 @@ async def _until(
 
 
 def at(url: str, settings: ServeSettings, path: str) -> str:
-    """The URL of a page as a browser is given it: by a name that the server allows."""
+    """The URL of a page for a browser: with a host name that the server allows."""
     if is_loopback(settings.host):
         return url + path
     return f"https://{settings.allowed_hosts[0]}{path}"
@@ -183,7 +183,7 @@ def _config(app: App) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's, for a process that has its own handlers of signals."""
+    """uvicorn's server, for a process that has its own signal handlers."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""All pages of the review page, and the files that they load."""
+"""All pages of the review page, and their static files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MEDIA_TYPES = {
     ".txt": "text/plain",
 }
 FOR_EVER = {"cache-control": "private, max-age=31536000, immutable"}
-"""A file that has changed has another URL (`static_url`)."""
+"""For files whose URL changes with their content (`static_url`)."""
 
 
 def routes(
@@ -40,7 +40,7 @@ def routes(
     pairs.add(door, board)
     for module in (memory_page, owner_page, days_page, policy_page):
         module.add(door)
-    door.get("/{rest:path}", _nowhere)  # after all others
+    door.get("/{rest:path}", _nowhere)  # the last one
     return [_static(), *door.routes]
 
 

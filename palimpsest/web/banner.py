@@ -1,4 +1,4 @@
-"""What every page says on top: what is behind, waits or has failed. Counts of the store alone."""
+"""The banner of every page: what lags, waits or has failed, as counts of the whole store."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from palimpsest.streams.log.dead_letters import DeadLetters
 from palimpsest.web import paths
 
 FRESH_SECONDS = 3.0
-"""A page that is loaded soon after another says the same."""
+"""How long a banner is reused for the next pages."""
 QUIET_SECONDS = 600.0
-"""How long a refusal may be told of beyond its time, where nothing else happens."""
+"""How much longer than `RECENT` a refusal may be shown if nothing else happens."""
 LAG = 1_000
-"""Events that a projection may be behind when nobody has looked before."""
+"""Events that a projection may lag when nobody has looked before."""
 
 
 RECENT = timedelta(hours=24)
-"""How long a refusal is told of."""
+"""How long a refusal is shown."""
 UNREADABLE = "The projections cannot be read: palimpsest rebuild recreates them."
 
 
 class Line(NamedTuple):
-    """What the banner says, and the page that says more, if there is one.
+    """A line of the banner, and a page with details, if there is one.
 
-    `for_operators`: others can do nothing about it.
+    `for_operators`: only operators can do something about it.
     """
 
     text: str
@@ -38,7 +38,7 @@ class Line(NamedTuple):
 
 
 class Banner:
-    """The lines of a store's banner, looked up again once they are no longer fresh."""
+    """The lines of a store's banner, computed again when they are no longer fresh."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -49,7 +49,7 @@ class Banner:
         self._refused_for: tuple[int | None, float] = (None, float("-inf"))
 
     def lines(self, store: Palimpsest) -> Sequence[Line]:
-        """What is to be said now; nothing where all is well. No view is queried."""
+        """The current lines; none if all is well. No view is queried."""
         if self._now() >= self._until:
             self._lines = [*self._projections(store), *_waiting(store)]
             self._head = store.gateway.log.head()
@@ -63,13 +63,13 @@ class Banner:
             return [Line(UNREADABLE)]
 
     def _lag(self, store: Palimpsest) -> Iterator[Line]:
-        """Projections that have not come to where the log was when this was last looked up.
+        """Projections that have not reached the position that the log had at the previous look.
 
-        They are written after the calls return, so that one which is a little behind is well.
+        They are written after calls return, so a small lag is normal.
         """
         head = store.gateway.log.head()
         wanted = head - LAG if self._head is None else self._head
-        if self._head is None:  # of a new store there may be none yet
+        if self._head is None:  # a new store may have none yet
             store.gateway.refresh()
         for name, position in store.gateway.positions().items():
             if position < wanted:
@@ -77,7 +77,7 @@ class Banner:
                 yield Line(f"The projection {name} is {behind} behind the log.")
 
     def _refusals(self, store: Palimpsest) -> Sequence[Line]:
-        """Looked up again where events came, or after a while: it takes some milliseconds."""
+        """Computed again after new events, or after a while: it takes some milliseconds."""
         position, (of, until) = store.gateway.positions().get("duckdb"), self._refused_for
         if position != of or self._now() >= until:
             self._refused = [*_refused(store)]

@@ -1,4 +1,4 @@
-"""The door of the pages: a request as a `Visit`, who may come in, and errors as pages."""
+"""The door of the pages: a request as a `Visit`, permissions, and errors as pages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
     " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
-"""Of content: nothing but our own files, and no script or style within a page."""
+"""The Content-Security-Policy: only our own files, and no script or style within a page."""
 SECURITY = {
     "content-security-policy": POLICY,
     "referrer-policy": "same-origin",
@@ -44,9 +44,9 @@ Page = Callable[["Visit"], Awaitable[Response]]
 
 @dataclass(frozen=True)
 class Visit:
-    """One request for a page: who asks, and what; values are texts, unquoted.
+    """One request for a page, with its session and values; texts are unquoted.
 
-    `ids` are those of the path. A name that is given twice has its last value.
+    `ids` are those of the path. Of a name that is given twice, the last value counts.
     """
 
     store: AsyncPalimpsest
@@ -59,7 +59,7 @@ class Visit:
 
     @property
     def caller(self) -> Caller:
-        """Who asks: name, role and owners."""
+        """The caller: name, role and owners."""
         return self.session.caller if self.session else NOBODY
 
     @property
@@ -68,18 +68,18 @@ class Visit:
         return self.request.headers.get("hx-request") == "true"
 
     def owner(self) -> str:
-        """The owner that the path names; a problem where the caller may not see them."""
+        """The owner in the path; a problem if the caller may not see that owner."""
         owner_id = self.ids["owner"]
         self.caller.require_owner(owner_id)
         return owner_id
 
     def number(self, name: str) -> int | None:
-        """A whole number of the query; None where it is not there, a problem where it is none."""
+        """A whole number of the query; None if it is missing, a problem if it is malformed."""
         given = self.query.get(name)
         return None if given is None else whole_number(name, given)
 
     def page(self, template: str, *, status: int = 200, **context: Any) -> Response:
-        """A page, or a part of one: the template gets `context`, who asks, and the banner."""
+        """A page, or a part of one; the template gets `context`, the caller and the banner."""
         html = render(
             template,
             me=self.caller if self.session and self.caller.name else None,
@@ -92,14 +92,14 @@ class Visit:
         return HTMLResponse(html, status, SECURITY)
 
     def to(self, path: str) -> Response:
-        """Have the browser go to another page of ours."""
+        """Redirect the browser to another of our pages."""
         if self.is_partial:
             return Response(status_code=204, headers={**SECURITY, "hx-redirect": path})
         return RedirectResponse(path, 303, SECURITY)
 
 
 class Door:
-    """Gathers pages, each with its path below `/review` and the least role that may see it."""
+    """Registers pages, each with its path below `/review` and the role that it requires."""
 
     def __init__(
         self, store: AsyncPalimpsest, sessions: Sessions, authenticator: Authenticator
@@ -111,16 +111,16 @@ class Door:
         self._banner = Banner()
 
     def get(self, path: str, page: Page, role: Role | None = "reviewer") -> None:
-        """A page that changes nothing; `role` None for what everybody may see."""
+        """Add a page that changes nothing; `role` None admits everybody."""
         self._add("GET", path, page, role)
 
     def post(self, path: str, page: Page, role: Role | None = "reviewer") -> None:
-        """What a form sends; it is answered only with the session's secret in it."""
+        """Add the target of a form, which must send the session's CSRF secret."""
         self._add("POST", path, page, role)
 
     def _add(self, method: str, path: str, page: Page, role: Role | None) -> None:
         async def endpoint(request: Request) -> Response:
-            """Check session, role and CSRF secret, then serve the page; an error is a page, too."""
+            """Check session, role and CSRF secret, then serve the page; errors are pages, too."""
             visit = self._visit(request)
             try:
                 if role is not None and visit.session is None:
@@ -163,17 +163,17 @@ class Door:
 
 
 def whole_number(name: str, given: str) -> int:
-    """What was given as `name`; a problem where it is no number, or has too many digits."""
+    """A whole number given as `name`; a problem if it is malformed, or has too many digits."""
     if not given.isdecimal() or len(given) > MOST_DIGITS:
         raise ProblemError(422, "invalid", f"`{name}` should be a whole number")
     return int(given)
 
 
 def require_csrf(visit: Visit, secret: str) -> None:
-    """A problem where a form, or htmx, does not send the secret of the page that it is on."""
+    """A problem if a form, or htmx, does not send the session's CSRF secret."""
     given = visit.request.headers.get(CSRF_HEADER) or visit.form.get(CSRF_FIELD, "")
     if not hmac.compare_digest(given.encode(), secret.encode()):
-        raise ProblemError(403, "forbidden", "the form is not from this session: load it again")
+        raise ProblemError(403, "forbidden", "the form is from another session: load it again")
 
 
 def _problem_page(visit: Visit, problem: ProblemError) -> Response:

@@ -1,4 +1,4 @@
-"""The way in: a one-use link, or a token in a form; and the way out."""
+"""Signing in, by a one-use link or a token in a form; and signing out."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ ENTER = f"{PAGES}/enter"
 LONGEST_NAME = 100
 _NAME = TypeAdapter(Annotated[Name, StringConstraints(max_length=LONGEST_NAME)])
 LINKS = "/links"
-"""Where a program with an operator's token asks for a link: no page, so that the token counts."""
+"""Where a program with an operator's token requests a link; not a page, so tokens are accepted."""
 
 
 class WantedLink(Strict):
-    """For whom a link is: a name, a role that may review, and a pattern of owners.
+    """A requested link: a name, a role that may review, and a pattern of owners.
 
-    Without a name, whom the link admits is asked for it.
+    Without a name, the person who uses the link is asked for one.
     """
 
     name: Name | None = None
@@ -57,9 +57,9 @@ def link_path(code: str) -> str:
 
 
 def add(door: Door, coming: Callable[[], None], leaving: Callable[[Session], None]) -> None:
-    """The pages of the way in, and the route at which an operator's program asks for a link.
+    """Add the pages for signing in, and the route at which an operator's program requests a link.
 
-    `coming` is called where somebody will soon be in, `leaving` with the session that ends.
+    `coming` is called when somebody will soon sign in, `leaving` with a session that ends.
     """
 
     async def form(visit: Visit) -> Response:
@@ -84,7 +84,7 @@ def add(door: Door, coming: Callable[[], None], leaving: Callable[[Session], Non
         given.caller.require_role("operator")
         wanted = WantedLink.model_validate_json(orjson.dumps(given.document or {}))
         if wanted.role == "agent":
-            raise ProblemError(422, "invalid", "agents do not review")
+            raise ProblemError(422, "invalid", "an agent cannot review")
         caller = Caller(wanted.name or "", wanted.role, _both(given.caller.owners, wanted.owners))
         coming()
         return json_response({"path": link_path(door.sessions.link(caller))})
@@ -93,7 +93,7 @@ def add(door: Door, coming: Callable[[], None], leaving: Callable[[Session], Non
 
 
 def _both(own: re.Pattern[str], wanted: str) -> re.Pattern[str]:
-    """Owners of both patterns: nobody lets others see more than they see themselves."""
+    """Owners that match both patterns: nobody can let others see more than they see themselves."""
     try:
         return re.compile(rf"(?=(?:{wanted})\Z)(?:{own.pattern})")
     except re.error:
@@ -101,8 +101,8 @@ def _both(own: re.Pattern[str], wanted: str) -> re.Pattern[str]:
 
 
 async def _enter(door: Door, visit: Visit) -> Response:
-    """The page redirects: a strict cookie is not sent along a link from elsewhere."""
-    if visit.request.method != "GET":  # who only looks at what it is does not use it up
+    """Sign in by a link. The page redirects, because links from elsewhere send no strict cookie."""
+    if visit.request.method != "GET":  # a preview of the link does not use it up
         return visit.page("entered.html")
     caller = door.sessions.redeem(visit.query.get("code", ""))
     if caller is None:
@@ -120,12 +120,12 @@ async def _ask_name(visit: Visit) -> Response:
 
 
 async def _rename(door: Door, visit: Visit, leaving: Callable[[Session], None]) -> Response:
-    """Have a person be who they say: their answers are those of that name from then on."""
+    """Set a person's name: from now on, their answers are recorded under it."""
     session = visit.session
     if session is None:
         return visit.to(SIGN_IN)
     if not session.says_who:
-        raise ProblemError(403, "forbidden", "your link or your token has a name")
+        raise ProblemError(403, "forbidden", "the name comes from your link or token")
     name = _known_by(door, visit.form.get("name", ""))
     if name != session.caller.name:
         leaving(session)
@@ -136,19 +136,19 @@ async def _rename(door: Door, visit: Visit, leaving: Callable[[Session], None]) 
 
 
 def _known_as(door: Door, visit: Visit) -> str:
-    """The name last entered in this browser; empty if it is not valid any more."""
+    """The name last entered in this browser; empty if it is no longer valid."""
     with suppress(ProblemError):
         return _known_by(door, reviewer_of(visit.request.headers))
     return ""
 
 
 def _known_by(door: Door, given: str) -> str:
-    """What a person calls themselves; a problem for nothing, and for the name of a token."""
+    """A person's own name; a problem if it is empty, or the name of a token."""
     name = given.strip()
     try:
         _NAME.validate_python(name)
     except ValidationError:
-        raise ProblemError(422, "invalid", "enter a name by which others know you") from None
+        raise ProblemError(422, "invalid", "enter a name that others know you by") from None
     if name in door.authenticator.names:
         raise ProblemError(
             422, "invalid", "a token has this name: sign in with it, or enter another name"
@@ -169,7 +169,7 @@ async def _sign_in(door: Door, visit: Visit) -> Response:
     headers = visit.request.headers
     cookie = cookie_parser(headers.get("cookie", "")).get(cookie_name(headers), "")
     if not cookie:
-        raise ProblemError(403, "forbidden", "the form is not from this session: load it again")
+        raise ProblemError(403, "forbidden", "the form is from another session: load it again")
     require_csrf(visit, cookie)
     caller, left = door.authenticator.known(visit.form.get("token", ""))
     caller.require_role("reviewer")

@@ -1,4 +1,4 @@
-"""Where the pages are. An owner's id may have any character, a slash too: it is percent-encoded."""
+"""The paths of the pages. An owner's id may have any character, even a slash: it is quoted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from palimpsest.web.taking_back import Step
 
 
 def owners(**query: str) -> str:
-    """The list of owners that the caller may see."""
+    """The list of the owners that the caller may see."""
     return _with(f"{PAGES}/owners", query)
 
 
@@ -20,7 +20,7 @@ def owner(owner_id: str, **query: str) -> str:
 
 
 def search(owner_id: str) -> str:
-    """Where a search in an owner's memories is sent."""
+    """The target of a search in an owner's memories."""
     return f"{owner(owner_id)}/search"
 
 
@@ -30,22 +30,22 @@ def memory(owner_id: str, memory_id: str, **query: str) -> str:
 
 
 def timeline(owner_id: str, memory_id: str) -> str:
-    """What happened to a memory, as a part of its page."""
+    """A memory's timeline, as a part of its page."""
     return f"{memory(owner_id, memory_id)}/timeline"
 
 
 def take_back(owner_id: str, memory_id: str, step: Step, **query: str) -> str:
-    """Where a step is shown before it is done, on behalf of a memory's page."""
+    """Where a step is shown before it is done, from a memory's page."""
     return f"{memory(owner_id, memory_id)}/take-back?{step.query(**query)}"
 
 
 def queue(owner_id: str) -> str:
-    """The pairs of an owner that wait."""
+    """The waiting pairs of an owner."""
     return _with(PAGES, {"in_owner": owner_id})
 
 
 def days(**query: str) -> str:
-    """The last days, one beside the other."""
+    """The last days, side by side."""
     return _with(f"{PAGES}/days", query)
 
 

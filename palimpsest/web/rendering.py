@@ -1,4 +1,4 @@
-"""How pages are made of templates: texts escaped, and what cannot be seen in them named."""
+"""Renders templates: texts are escaped, and invisible characters are named."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
 TEMPLATES = FOLDER / "templates"
 EXCERPT = 240
-"""Characters of a text that stands beside something else; its own page has all of it."""
+"""Maximum length of a text beside other things; its own page has all of it."""
 BREAKS = "\n\t"
-"""Control characters that a text is laid out by."""
+"""Control characters that are kept as layout."""
 HTMX_CONFIG = {
     "allowEval": False,
     "allowScriptTags": False,
@@ -29,12 +29,12 @@ HTMX_CONFIG = {
     "refreshOnHistoryMiss": True,
     "defaultSettleDelay": 0,
 }
-"""Nothing of a page is run, nor kept in the browser; what is swapped in takes keys at once."""
+"""Pages run no scripts of their own and are not cached; a swapped-in part takes keys at once."""
 
 
 @cache
 def environment() -> Environment:
-    """The templates; a name that a page did not give is an error."""
+    """The Jinja environment; an undefined name is an error."""
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -57,11 +57,11 @@ NAV = (
     ("/review/days", "Days"),
     ("/review/policies", "Policies"),
 )
-"""The pages that every page leads to, in order: where, and its name."""
+"""The navigation of every page, in order: path and name."""
 
 
 def shown(text: object) -> Markup:
-    """A text as a page shows it: escaped, and invisible characters as their names."""
+    """A text for a page: escaped, with invisible characters shown by name."""
     plain = str(text)
     if plain.isprintable():
         return escape(plain)
@@ -81,13 +81,13 @@ def excerpt(text: str) -> str:
 
 
 def words(name: object) -> str:
-    """A name of ours as words: `llm_reject` as `llm reject`."""
+    """An identifier as words: `llm_reject` as `llm reject`."""
     return str(name).replace("_", " ")
 
 
 @cache
 def static_url(name: str) -> str:
-    """Where a static file is; another URL once it has changed."""
+    """The URL of a static file, which changes with the file."""
     version = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
     return f"/review/static/{name}?v={version}"
 

@@ -1,6 +1,6 @@
-"""Who is in: sessions by cookie, and the one-use links and tokens that begin them.
+"""Sessions by cookie, and the one-use links and tokens that begin them.
 
-All of it is in memory: a server that starts again knows nobody. Secrets are kept as hashes.
+They are in memory: after a restart, everybody must sign in again. Secrets are kept as hashes.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from palimpsest.server.hosts import is_loopback, split_host
 LINK_SECONDS = 60.0
 SESSION_SECONDS = 12 * 3600.0
 MOST_SESSIONS = 1_000
-"""People who are in at the same time; whoever came first is out then."""
+"""Maximum number of sessions; beyond it, the oldest one ends."""
 MOST_LINKS = 1_000
 NOBODY = Caller("visitor", "agent", re.compile(r"(?!)"))
-"""Who shows no cookie: sees the way in, and no owner."""
+"""The caller without a cookie: may sign in, and sees no owner."""
 LOCAL_OPERATOR = Caller("", "operator", re.compile(EVERYBODY))
-"""Whose link `serve` prints: whoever reads what it prints, and then says who they are."""
+"""The caller of the link that `serve` prints: whoever can read it; asked for a name."""
 REVIEWER_COOKIE = "palimpsest_reviewer"
-"""What a person called themselves, so that a browser is asked once, whatever servers it visits."""
+"""A cookie with a person's name, so that each browser is asked once, for all servers."""
 REVIEWER_SECONDS = 365 * 24 * 3600
 
 Held = TypeVar("Held")
@@ -39,9 +39,9 @@ Held = TypeVar("Held")
 
 @dataclass(frozen=True)
 class Session:
-    """A person who is in. `csrf` is the secret that only our own pages can send.
+    """A person's session. `csrf` is the secret that only our own pages can send.
 
-    `says_who`: whether nobody else named them; the caller's name is empty until they do.
+    `says_who`: the person chose the name; the caller's name is empty until then.
     """
 
     caller: Caller
@@ -51,7 +51,7 @@ class Session:
 
 
 class Sessions:
-    """Who may see the pages; `now` gives seconds that only grow."""
+    """All sessions and links; `now` gives monotonic seconds."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -61,14 +61,14 @@ class Sessions:
     def link(self, caller: Caller) -> str:
         """The code of a new link, which admits one person once, as this caller.
 
-        One without a name is asked for it.
+        If the caller has no name, the person is asked for one.
         """
         code = secrets.token_urlsafe(32)
         _hold(self._links, _hash(code), (self._now() + LINK_SECONDS, caller), MOST_LINKS)
         return code
 
     def redeem(self, code: str) -> Caller | None:
-        """Whose link it is, the first time within a minute; None after that."""
+        """The caller of a link, at its first use within a minute; None otherwise."""
         expires, caller = self._links.pop(_hash(code), (0.0, None))
         return caller if expires > self._now() else None
 
@@ -77,7 +77,7 @@ class Sessions:
     ) -> Session:
         """A new session; its `secret` is for the cookie and is not kept.
 
-        A caller without a name is `known_as` what they called themselves before.
+        A caller without a name is `known_as` the name entered before.
         """
         secret = secrets.token_urlsafe(32)
         named = replace(caller, name=caller.name or known_as)
@@ -87,23 +87,23 @@ class Sessions:
         return replace(session, secret=secret)
 
     def find(self, headers: Headers) -> Session | None:
-        """The session of a request's cookie; None where it shows none that is known."""
+        """The session of a request's cookie; None if it has no valid one."""
         expires, session = self._sessions.get(_hash(_secret(headers)), (0.0, None))
         return session if expires > self._now() else None
 
     def rename(self, headers: Headers, name: str) -> None:
-        """Have the person of a request's cookie be called so."""
+        """Set the name of the person of a request's cookie."""
         key = _hash(_secret(headers))
         until, session = self._sessions[key]
         self._sessions[key] = until, replace(session, caller=replace(session.caller, name=name))
 
     def caller(self, headers: Headers) -> Caller:
-        """Who asks for a page, as the gate wants to know."""
+        """The caller of a page, for the gate."""
         session = self.find(headers)
         return session.caller if session else NOBODY
 
     def revoke(self, names: Collection[str]) -> None:
-        """End the sessions and links of callers of these names."""
+        """End the sessions and links of callers with these names."""
         if names:
             self._links = {k: held for k, held in self._links.items() if held[1].name not in names}
             self._sessions = {
@@ -111,12 +111,12 @@ class Sessions:
             }
 
     def end(self, headers: Headers) -> None:
-        """The session of a request's cookie is over."""
+        """End the session of a request's cookie."""
         self._sessions.pop(_hash(_secret(headers)), None)
 
 
 def cookie_name(headers: Headers) -> str:
-    """By port: a browser does not tell servers of one host apart otherwise."""
+    """The cookie's name, with the port: browsers share cookies among all ports of a host."""
     _, port = split_host(headers.get("host", ""))
     return f"palimpsest_review_{port or 'web'}"
 
@@ -127,17 +127,17 @@ def set_cookie(headers: Headers, value: str) -> str:
 
 
 def reviewer_of(headers: Headers) -> str:
-    """What the person at this browser called themselves before; empty where they never did."""
+    """The name that this browser's person entered before, or an empty text."""
     return unquote(cookie_parser(headers.get("cookie", "")).get(REVIEWER_COOKIE, ""))
 
 
 def reviewer_cookie(headers: Headers, name: str) -> str:
-    """The header `Set-Cookie` by which a browser keeps what a person called themselves."""
+    """The header `Set-Cookie` that keeps a person's name in the browser."""
     return _cookie(headers, REVIEWER_COOKIE, quote(name, safe=""), REVIEWER_SECONDS)
 
 
 def _cookie(headers: Headers, name: str, value: str, seconds: int) -> str:
-    """One that is `Secure` unless the host is the loopback: others are reached by TLS alone."""
+    """A cookie, `Secure` unless the host is the loopback: other hosts are reached only by TLS."""
     host, _ = split_host(headers.get("host", ""))
     secure = "" if is_loopback(host or "") else "; Secure"
     return f"{name}={value}; Path=/review; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"

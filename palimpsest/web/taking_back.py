@@ -1,4 +1,4 @@
-"""Taking one thing back: what it would do is shown first, and it is done only while that holds."""
+"""Undoing a step: its effect is shown first, and it is done only if that is still the effect."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ Verb = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something to take back, or to do again: a verb and the id that it is about.
+    """A step that undoes something: a verb and the id that it is about.
 
     That is a decision (`unmerge`, `reinstate`, `undo`), a candidate (`retract`, `restore`), a
-    forgetting's name (`remember`), or one candidate of a pair, and `other` the other one.
+    forgetting's name (`remember`), or one candidate of a pair, with `other` as the second.
     """
 
     verb: Verb
@@ -58,7 +58,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Became:
-    """What became of a memory; `by` are those that have the texts of a swallowed one."""
+    """The fate of a memory; `by` are the memories that have the texts of a swallowed one."""
 
     fate: Fate
     memory: MemoryPicture
@@ -67,12 +67,12 @@ class Became:
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What a step would do: the memories that would change, as they are and as they would be.
+    """The effect of a step: the memories that change, as they are and as they would be.
 
-    `consequences` are later decisions that rest on it, `overtaken` later words of people that do;
-    `refused` is what cannot be. Without `with_consequences`, these are not carried out. `changes`
-    says whether there is anything to do: a word on a pair, or a join beside others that hold the
-    memory together, changes none.
+    `consequences` are later decisions that depend on it, `overtaken` later statements of people
+    that do; `refused` is what is impossible. Without `with_consequences`, the consequences are not
+    carried out. `changes` says whether memories change: a statement about a pair, or a join beside
+    others that hold the memory together, changes none.
     """
 
     step: Step
@@ -86,38 +86,38 @@ class Foreseen:
 
     @property
     def became(self) -> Sequence[Became]:
-        """What becomes of each memory that would change."""
+        """The fate of each memory that would change."""
         return became(self.before, self.after)
 
     @property
     def token(self) -> str:
-        """What stands for all of this: of anything else it is another one."""
+        """A token for exactly this effect: another effect has another token."""
         return token_of(asdict(self))
 
 
 def step_of(given: Mapping[str, str]) -> Step:
-    """The step that a query or a form names; a problem for none."""
+    """The step in a query or a form; a problem if there is none."""
     verb, about = given.get("verb"), given.get("about")
     known = {one: one for one in get_args(Verb)}
     if verb not in known or not about:
-        raise not_found("nothing can be taken back by this name")
+        raise not_found("there is no such step to undo")
     return Step(known[verb], about, given.get("other", ""))
 
 
-# -- what can be taken back ----------------------------------------------------------------------
+# -- what can be undone --------------------------------------------------------------------------
 
 
 def cut_of(edge: Edge) -> Step | None:
-    """How a standing join is taken out; None where it is none, or joins the same text."""
+    """The step that removes a join; None if it is not standing, or joins the same text."""
     if not edge.standing or edge.exact:
         return None
     return Step("unmerge" if edge.over is None else "undo", edge.id)
 
 
 def way_back(ledger: Ledger, event: Happened) -> Step | None:
-    """How what an event did is taken back, as things are now; None where it cannot be.
+    """The step that undoes an event, as things are now; None if it cannot be undone.
 
-    What was done as a consequence of a reversal is taken back with that.
+    What was done as a consequence of a reversal is undone with that reversal.
     """
     cause = ledger.edges.get(event.get("consequence_of", ""))
     if cause is not None and not cause.standing:
@@ -177,9 +177,9 @@ def _of_retraction(entry: Entry) -> Step | None:
 def foresee(
     store: Palimpsest, owner_id: str, step: Step, *, with_consequences: bool = True
 ) -> Foreseen:
-    """What a step would do now; nothing is written.
+    """The effect of a step now; nothing is written.
 
-    A problem where it is about nothing of this owner; RefusedError where it cannot be.
+    Raises a problem if it is not about this owner, RefusedError if it is impossible.
     """
     _require_own(store, owner_id, step)
     trial = store.gateway.trial()
@@ -211,7 +211,7 @@ def carry_out(
     actor: str,
     because: str | None,
 ) -> Foreseen:
-    """Do what was shown under this token; a problem where it is not the same any more."""
+    """Do what was shown with this token; a problem if the effect is no longer the same."""
     shown = foresee(store, owner_id, step, with_consequences=with_consequences)
     require_token(token, shown.token)
     asked = _request(owner_id, step, with_consequences, actor=actor, because=because)
@@ -226,7 +226,7 @@ def _pictures(ledger: Ledger) -> dict[str, MemoryPicture]:
 def became_between(
     store: Palimpsest, owner_id: str, since: int | None, until: int | None
 ) -> Sequence[Became]:
-    """What became of an owner's memories between two positions of the log; nothing without both."""
+    """The fate of an owner's memories between two positions of the log; empty without both."""
     if since is None or until is None:
         return ()
     with folded(store.gateway, owner_id, since) as then:
@@ -236,7 +236,7 @@ def became_between(
 
 
 def became(before: Collection[MemoryPicture], after: Collection[MemoryPicture]) -> list[Became]:
-    """What became of each memory that is another, or is not there before or after."""
+    """The fate of each memory that changed, appeared or disappeared."""
     was = {one["memory_id"]: one for one in before if one["living"]}
     now = {one["memory_id"]: one for one in after if one["living"]}
     home = {member["candidate_id"]: one for one in now.values() for member in one["members"]}
@@ -252,7 +252,7 @@ def became(before: Collection[MemoryPicture], after: Collection[MemoryPicture]) 
 
 
 def _about(ledger: Ledger, step: Step) -> tuple[str, ...]:
-    """The candidates whose memories are shown, whatever becomes of them."""
+    """The candidates whose memories are shown, even if they do not change."""
     edge = ledger.edges.get(step.about)
     return _candidates(step) if edge is None else (edge.newer.id, edge.older.id)
 
@@ -285,7 +285,7 @@ def _request(
     actor: str | None = None,
     because: str | None = None,
 ) -> Request:
-    """The request of a step; a dry run of an un-merge also tells what rested on it."""
+    """The request of a step; a dry run of an un-merge also tells what depends on it."""
     stated: Any = {"request_id": request_id(), "actor": actor, "because": because}
     match step.verb:
         case "unmerge":

@@ -112,7 +112,7 @@ def test_no_form_is_taken_without_the_sessions_secret(served: Use[None]) -> None
             for headers in ({}, {"hx-request": "true"}):
                 response = await browser.ask("POST", named, {"csrf": "x"}, **headers)
                 assert response.status_code == 403, path
-                assert "not from this session" in response.text, path
+                assert "from another session" in response.text, path
 
     served(used)
 

@@ -213,7 +213,7 @@ def test_charts_are_read_out_and_have_their_numbers_in_a_table(site: Site, memor
     assert memory
     page = site.entered()
     go(page, site, paths.days())
-    chart = page.get_by_role("img", name="Decisions by what became of the text")
+    chart = page.get_by_role("img", name="Decisions by outcome")
     total = sum(row["n"] for row in site.store.sql("FROM daily"))
     expect(chart.locator("desc")).to_contain_text(f"{total} in all")
     page.get_by_role("link", name=datetime.now(UTC).date().isoformat()).click()

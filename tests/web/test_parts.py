@@ -537,7 +537,7 @@ def test_a_day_is_one_that_has_days_around_it(given: str, found: date | None) ->
     if found is not None:
         assert _parsed(given) == found
         return
-    with pytest.raises(ProblemError, match="a day is written as 2026-03-01"):
+    with pytest.raises(ProblemError, match="write a day like 2026-03-01"):
         _parsed(given)
 
 

@@ -1,1 +1,1 @@
-"""mem0's API, of this store (docs/mem0.md)."""
+"""mem0's API for this store (docs/mem0.md)."""

@@ -1,4 +1,4 @@
-"""What mem0's client says: bodies and queries of the door `/mem0`."""
+"""Bodies and queries of mem0's client, for the door `/mem0`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from palimpsest.contracts.model import Model, Strict, Timestamp
 from palimpsest.integrations.mem0.filters import SAID_BY
 
 Seconds = Annotated[float, Field(ge=0, le=253_402_300_799)]
-"""Since 1970, until the year 9999."""
+"""Seconds since 1970, up to the year 9999."""
 
 
 class Part(Model):
@@ -29,13 +29,13 @@ class Message(Model):
     content: str | list[Part]
 
     def text(self) -> str:
-        """Its text, of all its parts."""
+        """The text of all its parts."""
         if isinstance(self.content, str):
             return self.content
         return "\n".join(part.text for part in self.content)
 
     def by_another(self) -> dict[str, str]:
-        """Who said it, where that was not the user."""
+        """The speaker's role, unless that is the user."""
         return {} if self.role == "user" else {"role": self.role}
 
 
@@ -44,11 +44,11 @@ IGNORED = frozenset(
     " includes excludes async_mode rerank fields keyword_search show_expired latest_only version"
     " output_format source".split()
 )
-"""What directs mem0's extraction and ranking, and has nothing to direct here."""
+"""Options of mem0's extraction and ranking, which have no meaning here."""
 
 
 class Arguments(Strict):
-    """Arguments of a call. One that would mean something, and is not known, is refused."""
+    """Arguments of a call. Unknown ones are refused, except those without a meaning here."""
 
     @model_validator(mode="before")
     @classmethod
@@ -59,7 +59,7 @@ class Arguments(Strict):
 
 
 class Who(Arguments):
-    """Who was there: the user, and what else has an id of mem0's."""
+    """The user, and other participants with an id in mem0."""
 
     user_id: Name | None = None
     agent_id: Name | None = None
@@ -81,7 +81,7 @@ class Add(Who):
     timestamp: Seconds | None = None
 
     def wanted(self) -> list[Message]:
-        """What is remembered: what the user said; with `infer=False`, all but the system's."""
+        """The messages to remember: the user's; with `infer=False`, all but the system's."""
         return [
             one
             for one in self.messages
@@ -101,7 +101,7 @@ class Search(Arguments):
 
 
 class GetAll(Arguments):
-    """Which of one user's memories are listed."""
+    """Which memories of a user are listed."""
 
     filters: dict[str, Any] = {}
     start_date: str | None = None
@@ -115,14 +115,14 @@ class GetAll(Arguments):
 
 
 class Page(Strict):
-    """Which page of them."""
+    """Which page is returned."""
 
     page: Annotated[int, Field(ge=1)] = 1
     page_size: Annotated[int, Field(ge=1, le=NETWORK.listed)] = 100
 
 
 class Update(Arguments):
-    """What a memory says from now on."""
+    """The new text of a memory."""
 
     text: Text | None = None
     metadata: Metadata | None = None

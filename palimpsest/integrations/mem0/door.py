@@ -1,7 +1,7 @@
-"""The door `/mem0`: what mem0's `MemoryClient` asks of its platform, of this store (docs/mem0.md).
+"""The door `/mem0`: serves the calls of mem0's `MemoryClient` from this store (docs/mem0.md).
 
-The client names the user in its filters, or nobody at all where it has a memory's id: whose that is
-the store knows. The user is the owner, and has to match the caller's token.
+The client names the user in its filters, or not at all if it has a memory's id: then the store
+finds the owner. The user is the owner, and must match the caller's token.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ class _Call:
 
     @property
     def caller(self) -> Caller:
-        """Whose token it showed."""
+        """The holder of the request's token."""
         return admitted(self.request).caller
 
     def body(self, kind: type[Body]) -> Body:
-        """What was said, understood."""
+        """The body, parsed and checked."""
         document = admitted(self.request).document
         if document is None:
-            raise ProblemError(400, "bad_request", "the body should be JSON")
+            raise ProblemError(400, "bad_request", "the body must be JSON")
         return kind.model_validate_json(orjson.dumps(document))
 
     def of(self, owner_id: str) -> Intents:
-        """A user's memories but forgotten ones; a problem if the token is not for this user."""
+        """A user's memories without forgotten ones; a problem if the token is not for this user."""
         request = self.request
         document = admitted(request).document
         return Intents(
@@ -110,12 +110,12 @@ def routes(store: AsyncPalimpsest) -> list[BaseRoute]:
 
 
 async def _ping(_asked: _Call) -> Row:
-    """The client wants an organisation and a project: there is one of each."""
+    """The client asks for an organisation and a project: there is one of each."""
     return {"status": "ok", "org_id": "palimpsest", "project_id": "memories", "user_email": None}
 
 
 async def _add(asked: _Call) -> Row:
-    """Each message is a memory as it was said: what a model would make of it is `extract`'s."""
+    """Add each message as a memory, verbatim: `extract` is what uses a model."""
     body = asked.body(bodies.Add)
     who = {**body.named(), **body.filters.named()}
     intents = asked.of(understood(who).user_id)
@@ -135,16 +135,16 @@ async def _add(asked: _Call) -> Row:
 
 
 async def _added(intents: Intents, outcome: Row) -> Row:
-    """What became of a message, in mem0's words; `NONE` where it was known, or was forgotten."""
+    """A message's outcome in mem0's words; `NONE` if it was known or forgotten."""
     if outcome["reason"] == FORGOTTEN:
         return {"id": outcome["candidate_id"], "memory": None, "event": "NONE"}
     if outcome["memory_id"] is None:  # a cluster decides later
         return {"id": outcome["candidate_id"], "memory": None, "event": "ADD"}
     try:
         memory = await intents.get(outcome["memory_id"])
-    except ProblemError:  # it waits for a person, or somebody has forgotten it since
+    except ProblemError:  # it waits for a person, or has been forgotten since
         return {"id": outcome["memory_id"], "memory": None, "event": "NONE"}
-    # Of what was known already, the outcome does not have what it joined.
+    # The outcome of a known candidate does not say what it joined.
     began = outcome["joined_to"] is None and skipped_for(outcome["decision"]) is None
     speaks = any(
         one["candidate_id"] == outcome["candidate_id"] and one["text"] == memory["face"]
@@ -192,7 +192,7 @@ async def _get(asked: _Call) -> Row:
 
 
 async def _update(asked: _Call) -> Row:
-    """Have a memory say another text; other metadata alone are a repeat of what it says."""
+    """Change a memory's text; only new metadata counts as a repeat of the text."""
     body = asked.body(bodies.Update)
     intents, memory_id = await asked.one()
     memory = await intents.get(memory_id)
@@ -238,7 +238,7 @@ async def _history(asked: _Call) -> list[Row]:
 
 
 async def _users(asked: _Call) -> Row:
-    """The owners that the token opens."""
+    """The owners that the token gives access to."""
     every = await asked.store.call(lambda store: store.gateway.owners())
     users = [
         {"id": one, "name": one, "type": "user"}
@@ -267,11 +267,11 @@ def _kept(owner_id: str, memories: Iterable[Mapping[str, Any]], filters: Filters
     return [row for row in rows if filters.keep(row)]
 
 
-# -- on the store --------------------------------------------------------------------------------
+# -- calls of the store -------------------------------------------------------------------------
 
 
 def _owner_of(store: Palimpsest, some_id: str) -> str | None:
-    """Whose memory it is."""
+    """The owner of a memory."""
     found: str = bare(store.gateway, some_id)
     return store.gateway.log.owner_of(decision_id_or_unchanged(found))
 

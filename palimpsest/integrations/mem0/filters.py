@@ -1,6 +1,6 @@
 """mem0's filters: `{"AND": [{"user_id": "ada"}, {"created_at": {"gte": "2026-01-01"}}]}`.
 
-Exactly one user has to be named where all else is only more narrow: at the top, or in an `AND`.
+They must name exactly one user, at the top or in an `AND`, where other conditions only narrow it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 Condition = Callable[[Row], bool]
 
 SAID_BY = ("agent_id", "app_id", "run_id")
-"""Who else was there when something was said; it is kept in the candidate's metadata."""
+"""Ids of other participants, which are kept in the candidate's metadata."""
 FIELDS = {
     "id": "id",
     "keywords": "memory",
@@ -25,21 +25,21 @@ FIELDS = {
     "updated_at": "updated_at",
     **{name: name for name in SAID_BY},
 }
-"""What can be asked for, and where a row has it."""
+"""The fields of a filter, and their places in a row."""
 TIMES = ("created_at", "updated_at")
 ANY = "*"
 MOST_CONDITIONS = 500
-"""Each is compared with every memory of the user."""
+"""Maximum number of conditions: each is compared with every memory of the user."""
 MOST_LISTED_VALUES = 10_000
-"""Of all lists of an `in`, which is looked up and not compared."""
+"""Maximum number of values in all lists of `in`, which are looked up and not compared."""
 
 
 @dataclass(frozen=True)
 class Filters:
-    """Whose memories are meant, and what they have to fulfil.
+    """The owner of the memories, and the conditions that they must meet.
 
-    `metadata`: one of a memory's members has all these values. Conditions look at a memory as it is
-    shown, with the metadata of whoever said it last.
+    `metadata`: one of a memory's members has all these values. Conditions apply to a memory as it
+    is shown, with the metadata of its latest member.
     """
 
     user_id: str
@@ -52,7 +52,7 @@ class Filters:
 
 
 def understood(*given: Mapping[str, Any]) -> Filters:
-    """Filters that all have to hold; a problem for what they do not mean, above all for nobody."""
+    """Combine filters that must all hold; a problem if one is malformed, or names no user."""
     _require_few(given)
     parts = [one for some in given for one in _parts(some)]
     users = [asked for name, asked in parts if name == "user_id"]
@@ -67,7 +67,7 @@ def understood(*given: Mapping[str, Any]) -> Filters:
 
 
 def _require_few(given: Iterable[Mapping[str, Any]]) -> None:
-    """A problem for more conditions than can be compared while others wait."""
+    """A problem for too many conditions: others wait while these are compared."""
     conditions = listed = 0
     unread: list[Any] = [*given]
     while unread:
@@ -94,7 +94,7 @@ def _nested(values: list[Any]) -> bool:
 
 
 def _is_plain(part: tuple[str, Any], metadata: dict[str, Any]) -> bool:
-    """Whether a part asks for one value alone of the members' metadata, which then has it, too."""
+    """Whether a part is a single value of the members' metadata; if so, it is added there."""
     name, asked = part
     asks = {name: asked} if name in SAID_BY else asked if name == "metadata" else None
     if not isinstance(asks, dict) or metadata.keys() & asks.keys():
@@ -106,7 +106,7 @@ def _is_plain(part: tuple[str, Any], metadata: dict[str, Any]) -> bool:
 
 
 def _parts(given: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-    """What has to hold at once, out of every `AND`."""
+    """All parts that must hold together, from every `AND`."""
     for name, asked in given.items():
         if name == "AND":
             for one in _several(asked):
@@ -117,7 +117,7 @@ def _parts(given: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
 
 def _several(asked: Any) -> list[Mapping[str, Any]]:
     if not isinstance(asked, list) or not all(isinstance(one, dict) for one in asked):
-        raise _wrong("AND, OR and NOT have a list of conditions")
+        raise _wrong("AND, OR and NOT need a list of conditions")
     return asked
 
 
@@ -156,9 +156,9 @@ Read = Callable[[Any], Any]
 
 
 def _test(read: Read, asked: Any) -> Test:
-    """How a value is compared; of a list, one element has to pass, and of `ne` all of them.
+    """The test of a value; in a list, one element must pass, or all of them for `ne`.
 
-    A list that is asked for is compared with the whole one.
+    If the filter gives a list, it is compared with the whole list.
     """
     if asked == ANY:
         return lambda value: value not in (None, [], ())
@@ -190,7 +190,7 @@ def _listed(read: Read, asked: list[Any]) -> Any:
 def _compared(compare: Callable[[Any, Any], bool], value: Any, read: Read, other: Any) -> bool:
     try:
         return compare(read(value), other)
-    except (TypeError, AttributeError):  # values without an order, or that are no text
+    except (TypeError, AttributeError):  # values without an order, or that are not texts
         return False
 
 
@@ -212,11 +212,11 @@ def _as_it_is(value: Any) -> Any:
 
 
 def _time(value: Any) -> datetime:
-    """A time or a date as ISO 8601 has it, in UTC where it names no zone."""
+    """A time or a date in ISO 8601; UTC if it names no zone."""
     try:
         found = datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        raise _wrong("a time is compared with one of ISO 8601") from None
+        raise _wrong("a time is compared with one in ISO 8601") from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 

@@ -12,7 +12,7 @@ Row = dict[str, Any]
 
 
 def row_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
-    """A memory in mem0's terms; the ids are those of the latest member."""
+    """A memory in mem0's form; the ids are those of the latest member."""
     metadata = dict(memory["metadata"])
     about = {name: metadata.pop(name, None) for name in SAID_BY}
     return {
@@ -31,7 +31,7 @@ def row_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
 def history_rows(history: History) -> Iterator[Row]:
     """One row for each change of the memory's text, and one if it is forgotten.
 
-    While it is forgotten, its members leave one by one: those faces are no change of its text.
+    While it is forgotten, its members leave one by one: the faces in between are not changes.
     """
     gone = history["state"] == "retracted"
     last = history["events"][-1].get("cause")

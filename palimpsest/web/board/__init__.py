@@ -1,1 +1,1 @@
-"""The board that people review pairs at."""
+"""The board for reviewing pairs."""

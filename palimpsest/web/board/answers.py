@@ -1,4 +1,4 @@
-"""What a person's answer about a pair records in the log, and what takes exactly that back."""
+"""Records a person's answer about a pair in the log, and undoes exactly that answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOVED_ON = "moved_on"
 
 @dataclass(frozen=True)
 class Sides:
-    """A pair in its owner's ledger: `newer` is the candidate that was decided on."""
+    """A pair in its owner's ledger: `newer` is the candidate of the decision."""
 
     ledger: Ledger
     newer: Entry
@@ -34,7 +34,7 @@ class Sides:
 
     @property
     def version(self) -> str:
-        """The version of both memories: an answer is about these."""
+        """The version of both memories, which an answer refers to."""
         return versions_of({one.memory.id: one.memory for one in (self.older, self.newer)}.values())
 
 
@@ -43,7 +43,7 @@ TakeBack = Callable[[Palimpsest], object]
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer that was given, with why, and what takes exactly it back."""
+    """A recorded answer with its reason, and the function that undoes exactly it."""
 
     pair: Pair
     word: Choice
@@ -52,7 +52,7 @@ class Answer:
 
 
 def sides(store: Palimpsest, pair: Pair) -> Sides | None:
-    """The pair as the log has it now; None where it waits no more."""
+    """The pair's current state in the log; None if it no longer waits."""
     ledger = _ledger(store, pair)
     newer = ledger.entries.get(pair.candidate_id)
     older = ledger.entries.get(pair.existing_id)
@@ -79,7 +79,7 @@ def _waits(ledger: Ledger, pair: Pair, newer: Entry, older: Entry) -> bool:
 def give(
     store: Palimpsest, pair: Pair, word: Choice, version: str, actor: str, because: str | None
 ) -> Answer:
-    """Write an answer about a pair as it was shown; RefusedError where that is no more."""
+    """Record an answer about a pair as it was shown; RefusedError if the pair has changed."""
     found = sides(store, pair)
     if found is None:
         raise RefusedError("not_waiting", "this pair was settled meanwhile")
@@ -94,9 +94,9 @@ def give(
 
 
 def _let_in_or_not(store: Palimpsest, pair: Pair, word: Choice, who: Attribution) -> TakeBack:
-    """The same as what was forgotten stays out; what is different is let in, apart from it."""
+    """*Same* leaves a repeat of a forgotten text out; *different* stores it separately."""
     if word not in ("same", "different"):
-        raise RefusedError("forgotten", "say `same`, to leave it out, or `different`, to let it in")
+        raise RefusedError("forgotten", "say `same` to leave it out, or `different` to let it in")
     about = pair.decision_id, pair.existing_id
     if word == "different":
         store.review_different(*about, **who)
@@ -104,9 +104,9 @@ def _let_in_or_not(store: Palimpsest, pair: Pair, word: Choice, who: Attribution
         store.review_same(*about, **who)
 
     def take_back(again: Palimpsest) -> None:
-        """Forget the candidate again, if it is still alone."""
+        """Forget the candidate again, if nothing has joined it."""
         if word == "same":
-            raise RefusedError("confirmed", "that it stays out is confirmed: restore its memory")
+            raise RefusedError("confirmed", "leaving it out is confirmed: restore its memory")
         newer = _ledger(again, pair).entries[pair.candidate_id]
         if len(newer.memory.members) > 1:
             raise RefusedError(
@@ -118,7 +118,7 @@ def _let_in_or_not(store: Palimpsest, pair: Pair, word: Choice, who: Attribution
 
 
 def _part(store: Palimpsest, pair: Pair, who: Attribution) -> TakeBack:
-    """Nothing automatic unites them again."""
+    """Separate the two: nothing automatic joins them again."""
     if pair.waits_as == "pending":
         store.separate(pair.existing_id, pair.candidate_id, **who)
     else:
@@ -130,10 +130,10 @@ def _part(store: Palimpsest, pair: Pair, who: Attribution) -> TakeBack:
 
 
 def together_again(pair: Pair, actor: str | None, said_by: str) -> TakeBack:
-    """What takes *different* back, the event `said_by`: it is withdrawn, or the join put back."""
+    """Undo *different*, recorded by event `said_by`: withdraw it, or reinstate the join."""
 
     def take_back(again: Palimpsest) -> None:
-        """Unite the two again, if this answer is what keeps them apart."""
+        """Join the two again, if this answer is what keeps them apart."""
         ledger = _ledger(again, pair)
         apart = separation(ledger, *_ends(ledger, pair))
         if apart is None or apart.event_id != said_by:
@@ -147,7 +147,7 @@ def together_again(pair: Pair, actor: str | None, said_by: str) -> TakeBack:
 
 
 def _holds_no_more() -> RefusedError:
-    return RefusedError("overtaken", "something else was said of the two since")
+    return RefusedError("overtaken", "there is a later statement about the two")
 
 
 def _ledger(store: Palimpsest, pair: Pair) -> Ledger:
@@ -159,7 +159,7 @@ def _ends(ledger: Ledger, pair: Pair) -> tuple[Entry, Entry]:
 
 
 def _unite(store: Palimpsest, found: Sides, pair: Pair, word: Choice, who: Attribution) -> Answer:
-    """Join them, or agree with their join; of two values one speaks, and the other is former."""
+    """Join them, or confirm their join; of two values one becomes the face, the other former."""
     first, last = sorted((found.newer, found.older), key=lambda one: one.place)
     face = {"newer": last.id, "former": first.id}.get(word)
     stands = pair.waits_as != "pending"
@@ -172,13 +172,13 @@ def _unite(store: Palimpsest, found: Sides, pair: Pair, word: Choice, who: Attri
 
 
 def undone(pair: Pair, actor: str | None, merged_by: str | None) -> TakeBack:
-    """What takes an answer back that the two are one memory.
+    """Undo an answer that the two are one memory.
 
-    A merge is withdrawn; a join that was agreed with is reinstated, and waits again.
+    A merge is withdrawn; a confirmed join is reinstated, and waits again.
     """
 
     def take_back(again: Palimpsest) -> None:
-        """Take the merge and the confirmation back, if both still hold."""
+        """Undo the merge and the confirmation, if both still hold."""
         ledger = _ledger(again, pair)
         if merged_by is not None:
             said = statement_on(ledger, pair.candidate_id, pair.existing_id)

@@ -1,4 +1,4 @@
-"""The board that people review at: who looks at which pair, what they skipped and answered."""
+"""The review board: which pair each person sees, and what they have skipped and answered."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from palimpsest.web.sessions import MOST_SESSIONS, Session
 _log = logging.getLogger(__name__)
 
 REFRESH_SECONDS = 60.0
-"""How old the queue may be while the log has moved on."""
+"""Maximum age of the queue if the log has new events."""
 REFRESH_SHARE = 0.02
-"""Of the time, for reading it again: in a large store that takes seconds."""
+"""Maximum share of time for reading the queue: in a large store that takes seconds."""
 PATIENCE_SECONDS = 0.25
-"""For the queue to be read: a page is shown without it after that, and asks again."""
+"""How long a page waits for the queue; then it is shown without it, and asks again."""
 MOST_WORDS = 40
-"""Words of one person that are read for their last answers: some were taken back since."""
+"""Statements of one person that are read to find their last answers: some were undone since."""
 MOST_ANSWERS = 10
-"""Answers of one person that can be taken back from the board; older ones from a memory's page."""
+"""Answers of one person that the board can undo; older ones are undone on a memory's page."""
 
 NOTHING_TO_UNDO = "There is nothing to take back."
 NO_SUCH_ANSWER = "That is not among your last answers any more."
 
 
 class Given(NamedTuple):
-    """A person's answer, with a number of its own; `texts` are the older one and the newer one.
+    """A person's answer, numbered; `texts` are the older one and the newer one.
 
     Only the beginning of a long text is kept.
     """
@@ -56,11 +56,11 @@ class Given(NamedTuple):
 
 @dataclass
 class Person:
-    """What the server knows of one session: nothing of it waits in the browser.
+    """The state of one session; nothing of it is kept in the browser.
 
     `nothing_since`: how often the queue had been read, or begun to be, when nothing was left.
-    `remembers`: whether their answers of before have been looked up. `failed`: whether the notice
-    says that the last key did not do what it says, so that those after it were pressed in vain.
+    `remembers`: whether earlier answers were looked up. `failed`: the notice says that the last
+    key had no effect, so that keys pressed after it are ignored.
     """
 
     skipped: set[Key] = field(default_factory=set)
@@ -73,22 +73,22 @@ class Person:
     remembers: bool = False
 
     def tell(self, notice: str, *, failed: bool = False) -> None:
-        """Have the next page say what came of a key."""
+        """Set the notice of the next page, about the effect of a key."""
         self.notice, self.failed = notice, failed
 
     def note(self, answer: Answer, texts: tuple[str, str]) -> None:
-        """Keep an answer, by a number of its own."""
+        """Keep an answer, with the next number."""
         self.given += 1
         self.answers.append(Given(self.given, answer, texts))
 
     def take(self, number: int | None) -> Given | None:
-        """The answer of a number, or the latest; None where there is no such one."""
+        """The answer with a number, or the latest; None if there is none."""
         found = (one for one in reversed(self.answers) if number in (None, one.number))
         return next(found, None)
 
 
 class ReviewBoard:
-    """One for a server. `now` gives seconds that only grow."""
+    """The board of one server. `now` gives monotonic seconds."""
 
     def __init__(self, store: AsyncPalimpsest, now: Callable[[], float] = time.monotonic) -> None:
         self._store = store
@@ -102,7 +102,7 @@ class ReviewBoard:
         self._latest_statements: Mapping[str, list[PairStatement]] = {}
 
     def person(self, session: Session) -> Person:
-        """What is known of a session."""
+        """The state of a session."""
         known = self._people.setdefault(session.csrf, Person())
         self._people.move_to_end(session.csrf)
         if len(self._people) > MOST_SESSIONS:
@@ -110,19 +110,19 @@ class ReviewBoard:
         return known
 
     def leave(self, session: Session) -> None:
-        """Forget a session that ends: what it was shown is for others."""
+        """Forget a session that ends, and release its pairs for others."""
         self._people.pop(session.csrf, None)
         self.leases.release_all(session.csrf)
 
     # -- the queue ---------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Have the queue read, aside, so that the first page need not wait for it."""
+        """Read the queue in the background, so that the first page need not wait for it."""
         if self._now() > self._read_again_at:
             self._read_aside()
 
     def end(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         if self._aside is not None:
             self._aside.cancel()
 
@@ -135,7 +135,7 @@ class ReviewBoard:
     def _done(self, reading: asyncio.Task[None]) -> None:
         self._aside = None
         error = None if reading.cancelled() else reading.exception()
-        if error is not None:  # it is tried again in a minute
+        if error is not None:  # retried in a minute
             _log.warning("the review queue cannot be read: %s", loggable(error))
 
     async def _read(self) -> None:
@@ -156,7 +156,7 @@ class ReviewBoard:
         self._read_through = number
 
     async def _patiently(self, enough: Callable[[], bool]) -> bool:
-        """Have the queue read until it is enough, and wait for that a moment; whether it is."""
+        """Let the queue be read, and wait a moment until it is `enough`; returns whether it is."""
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE_SECONDS):
                 while not enough():
@@ -164,9 +164,9 @@ class ReviewBoard:
         return enough()
 
     async def next(self, session: Session, wanted: Wanted) -> dict[str, Any]:
-        """What the board shows a person now: a pair, held for them, or that none is left.
+        """The person's next pair, leased to them, or that none is left.
 
-        `reading` says that the queue is still being read, and that the page has to ask again.
+        `reading` says that the queue is still being read, and that the page must ask again.
         """
         self.begin()
         was_read = await self._patiently(lambda: self._waiting.position >= 0)
@@ -177,13 +177,13 @@ class ReviewBoard:
         person = self.person(session)
         shown_pair = {**shown, "reading": not was_read}
         shown_pair |= {"notice": person.notice, "failed": person.failed}
-        if was_read:  # else the page asks again at once, and says the same
+        if was_read:  # otherwise the page asks again at once, and shows the same
             person.nothing_since = None
             person.tell("")
         return shown_pair
 
     async def _looked_again(self, person: Person) -> bool:
-        """Whether the queue was read since nothing was left: once, however much is written."""
+        """Whether the queue was read again since nothing was left: once, even if much is written."""
         if person.nothing_since is None:
             person.nothing_since = self._begun
         since = person.nothing_since
@@ -193,7 +193,7 @@ class ReviewBoard:
         person, caller = self.person(session), session.caller
         self._remember(store, person, caller)
         shown_pair: dict[str, Any] = {"pair": None, "hangs": None}
-        # A page may be loaded again, and what was taken back need not be in the queue.
+        # A page may be reloaded, and an undone pair need not be in the queue.
         held = [person.shown[wanted]] if wanted in person.shown else []
         for pair in [*held, *self._waiting.open(caller.owners, wanted)]:
             if pair.key in person.skipped and pair not in held:
@@ -220,7 +220,7 @@ class ReviewBoard:
         }
 
     def _remember(self, store: Palimpsest, person: Person, caller: Caller) -> None:
-        """Have a person's last answers of before the server's start, once these were read."""
+        """Look up a person's last answers from before the server's start, once they were read."""
         if person.remembers or not self._read_through:
             return
         person.remembers = True
@@ -243,17 +243,17 @@ class ReviewBoard:
         mine = {one.key: one for one in self.person(session).shown.values()}
         pair = mine.get(key) or self._waiting.by_key.get(key)
         if pair is None:
-            raise RefusedError("not_waiting", "this pair does not wait any more")
+            raise RefusedError("not_waiting", "this pair no longer waits")
         if not session.caller.owners.fullmatch(pair.owner_id):
             raise not_found()
         return pair
 
-    # -- what a key does ---------------------------------------------------------------------------
+    # -- the effect of each key --------------------------------------------------------------------
 
     async def answer(
         self, session: Session, key: Key, word: Choice, version: str, because: str | None
     ) -> None:
-        """Write an answer about a pair as shown; a conflict is reported with the next pair."""
+        """Record an answer about a pair as shown; a conflict is reported with the next pair."""
         await self._store.call(self._answer, session, key, word, version, because)
 
     def _answer(
@@ -284,7 +284,7 @@ class ReviewBoard:
         person.tell(f"Recorded: {LABELS[word]}.")
 
     async def skip(self, session: Session, key: Key) -> None:
-        """Leave a pair for later, or for others; the log does not know."""
+        """Leave a pair for later, or for others; nothing is logged."""
         await self._store.call(self._skip, session, key)
 
     def _skip(self, _store: Palimpsest, session: Session, key: Key) -> None:
@@ -296,11 +296,11 @@ class ReviewBoard:
         person.tell("Skipped.")
 
     def see_skipped(self, session: Session) -> None:
-        """Show what was skipped again."""
+        """Show the skipped pairs again."""
         self.person(session).skipped.clear()
 
     async def undo(self, session: Session, wanted: Wanted, number: int | None) -> None:
-        """Take an answer back, the latest where no number names it, and show its pair again."""
+        """Undo an answer, by default the latest, and show its pair again."""
         await self._store.call(self._undo, session, wanted, number)
 
     def _undo(
@@ -326,12 +326,12 @@ class ReviewBoard:
         person.shown[wanted] = pair
 
     async def hangs(self, session: Session, key: Key) -> dict[str, Any]:
-        """What hangs on a pair's join."""
+        """The memories and decisions that depend on a pair's join."""
         return await self._store.call(hangs, self._known(session, key))
 
 
 def _in_texts(store: Palimpsest, owner_id: str, detail: str) -> str:
-    """What a refusal says with texts instead of their ids: errors name no text, but people do."""
+    """A refusal with texts in place of ids: errors never contain texts, but people need them."""
     ledger = store.gateway.ledger(owner_id)
 
     def said(found: re.Match[str]) -> str:
@@ -342,7 +342,7 @@ def _in_texts(store: Palimpsest, owner_id: str, detail: str) -> str:
 
 
 def _texts(store: Palimpsest, pair: Pair) -> tuple[str, str]:
-    """The beginnings of both texts, the older one first."""
+    """The beginnings of both texts, the older first."""
     ledger = store.gateway.ledger(pair.owner_id)
     older = pair.older_text or ledger.entries[pair.existing_id].text
     newer = pair.newer_text or ledger.entries[pair.candidate_id].text

@@ -1,4 +1,4 @@
-"""The board's pages: a pair on a screen, and what each key sends."""
+"""The board's pages: one pair at a time, and the effect of each key."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Pairs:
         self._board = board
 
     async def work(self, visit: Visit) -> Response:
-        """What has the most consequences first."""
+        """The queue by consequences, the most first."""
         return await self._shown(visit, wanted_of(visit.query, "work"))
 
     async def audit(self, visit: Visit) -> Response:
-        """A random sample, in its own order."""
+        """The queue as a random sample, in a fixed order."""
         return await self._shown(visit, wanted_of(visit.query, "audit"))
 
     async def answer(self, visit: Visit) -> Response:
@@ -43,7 +43,7 @@ class Pairs:
         return await self._then(visit)
 
     async def skip(self, visit: Visit) -> Response:
-        """The space bar: no event."""
+        """The space bar: skip; no event."""
         await self._board.skip(_session(visit), _key(visit))
         return await self._then(visit)
 
@@ -55,12 +55,12 @@ class Pairs:
         return await self._then(visit)
 
     async def again(self, visit: Visit) -> Response:
-        """Show what was skipped."""
+        """Show the skipped pairs."""
         self._board.see_skipped(_session(visit))
         return await self._then(visit)
 
     async def hangs(self, visit: Visit) -> Response:
-        """What hangs on one join, for an owner with many events."""
+        """What depends on one join, loaded separately for an owner with many events."""
         key = visit.query.get("decision", ""), visit.query.get("existing", "")
         values = await self._board.hangs(_session(visit), key)
         return visit.page("hangs.html", hangs=values)

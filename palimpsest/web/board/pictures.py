@@ -1,4 +1,4 @@
-"""What a page shows of a pair: its words, its evidence, and what hangs on it."""
+"""The contents of a pair's page: its words, its evidence, and what depends on it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from palimpsest.web.board.waiting import Pair
 from palimpsest.web.board.word_diff import Piece, cue_kind, word_diff
 
 FEW_EVENTS = 1_000
-"""Of an owner: what hangs on a join is looked up at once, for others when the page asks."""
+"""Up to this number of an owner's events, what depends on a join is computed at once."""
 MOST_MEMBERS = 12
-"""Of a memory, shown beside a pair."""
+"""Maximum number of a memory's members shown beside a pair."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the evidence: what was measured, what it was compared with, and what it means."""
+    """A step of the evidence: what was measured, the thresholds, and the outcome."""
 
     name: str
     found: str
@@ -39,7 +39,7 @@ class Step:
 
 
 def picture(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any]:
-    """All that the page of a pair shows, as its template names it."""
+    """Everything on the page of a pair, as its template names it."""
     texts = pair.older_text or sides.older.text, pair.newer_text or sides.newer.text
     old, new = word_diff(*texts, _cue_places(pair, sides, *texts))
     evidence = _evidence(store, pair, sides)
@@ -58,9 +58,9 @@ def picture(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any]:
 
 
 def hangs(store: Palimpsest, pair: Pair) -> dict[str, Any]:
-    """What would be without the join: its memories, and later decisions that rest on it.
+    """The result of removing the join: its memories, and later decisions that depend on it.
 
-    A pair that is not joined yet has nothing that rests on it.
+    Nothing depends on a pair that is not joined yet.
     """
     nothing: dict[str, Any] = {"refused": None, "memories": [], "consequences": []}
     if not pair.is_joined:
@@ -86,7 +86,7 @@ def _cue_places(
 
 
 def _side(entry: Entry, pieces: list[Piece], *, own_text: bool) -> dict[str, Any]:
-    """A candidate beside its compared words, with its own text where these are another's."""
+    """A candidate and its compared words, with its own text if another's was compared."""
     return {
         "own_text": entry.text if own_text else None,
         "candidate_id": entry.id,
@@ -108,7 +108,7 @@ def _memory(memory: Memory) -> dict[str, Any]:
 
 
 def _evidence(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any] | None:
-    """The evidence of the decision, with the neighbours that the arrival had looked at."""
+    """The evidence of the decision, with the neighbours that were considered on arrival."""
     found = evidence_of(store, pair.decision_id)
     arrival = evidence_of(store, sides.newer.decision_id)
     if found is None:
@@ -121,7 +121,7 @@ def _evidence(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any] | N
 
 
 def evidence_of(store: Palimpsest, event_id: str) -> Evidence | None:
-    """What a decision rested on; None where it recorded nothing."""
+    """A decision's evidence; None if it recorded none."""
     recorded = store.gateway.log.find(event_id)
     event = recorded.event if recorded else None
     if isinstance(event, Decided | Settled | Joined | Redecided):
@@ -130,7 +130,7 @@ def evidence_of(store: Palimpsest, event_id: str) -> Evidence | None:
 
 
 def _steps(evidence: dict[str, Any] | None, pair: Pair, sides: Sides) -> list[Step]:
-    """The waterfall: each check in its order, as far as anything was measured."""
+    """The checks in order, as far as anything was measured."""
     steps = [_exact(pair, sides)]
     if evidence is None:
         return steps
@@ -164,7 +164,7 @@ def _looked_at(evidence: dict[str, Any], candidate_id: str) -> dict[str, Any]:
 
 
 def _by_cosine(seen: dict[str, Any]) -> tuple[str, ...]:
-    """The thresholds of a cosine: the lowest one is of pairs that the guard accepts."""
+    """The thresholds of a cosine; the lowest applies to pairs that the guard accepts."""
     accepted = seen.get("near_identical") and not seen.get("cues")
     return ("cosine", "near_identical") if accepted else ("cosine",)
 
@@ -185,13 +185,13 @@ def _measured(
 def _windows(
     seen: dict[str, Any], thresholds: list[dict[str, Any]], checks: tuple[str, ...]
 ) -> Iterator[Step]:
-    """Of texts beyond the model's input: the window with the least like counterpart."""
+    """For texts beyond the model's input: the least similar window."""
     if seen.get("covered") is not None:
         yield _measured("Windows", seen["covered"], thresholds, checks)
 
 
 def _words_in_common(seen: dict[str, Any], thresholds: list[dict[str, Any]]) -> Step:
-    """Of a neighbour that was looked at it is recorded from the threshold up alone."""
+    """Jaccard: for a considered neighbour, it is recorded only from the threshold up."""
     step = _measured("Jaccard", seen.get("jaccard"), thresholds, ("tokens",))
     if not seen or step.share is not None or not step.marks:
         return step
@@ -203,7 +203,7 @@ def _guard(seen: dict[str, Any]) -> Step:
     if near is None and not cues:
         return Step("Guard", "not asked", ("near-identical, and no cue",))
     order = "near-identical in order" if near else "not near-identical in order"
-    no_cue = ["no cue"] if near else []  # below the zones, those that are not are not looked for
+    no_cue = ["no cue"] if near else []  # below the zones, cues are sought only if near
     found = "; ".join([order, *([", ".join(map(_plain, cues))] if cues else no_cue)])
     outcome = "passes" if near and not cues else "stops it"
     return Step("Guard", found, ("near-identical, and no cue",), outcome=outcome)

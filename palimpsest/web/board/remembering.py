@@ -1,4 +1,4 @@
-"""What people answered before the server started, from the log, so that it can be taken back."""
+"""Restores answers from before the server's start from the log, so that they can be undone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from palimpsest.web.board.waiting import Pair
 
 
 def by_name(statements: Iterable[PairStatement]) -> dict[str, list[PairStatement]]:
-    """What each person said, by the name that the log has for them."""
+    """The statements of each person, by their name in the log."""
     found: dict[str, list[PairStatement]] = defaultdict(list)
     for one in statements:
         found[one.actor].append(one)
@@ -24,9 +24,9 @@ def by_name(statements: Iterable[PairStatement]) -> dict[str, list[PairStatement
 
 
 def answers(store: Palimpsest, statements: Iterable[PairStatement]) -> list[Answer]:
-    """What of a person's words on pairs still holds, each as the answer that it was, in order.
+    """A person's statements about pairs that still hold, each as the answer that it was, in order.
 
-    An answer about a join that also chose the face was two words, and is one answer again.
+    An answer about a join that also chose the face was two statements, and is one answer again.
     """
     found: list[Answer] = []
     last: PairStatement | None = None
@@ -48,7 +48,7 @@ def _ends(answer: Answer) -> set[str]:
 
 
 def _answer(store: Palimpsest, ledger: Ledger, one: PairStatement) -> Iterator[Answer]:
-    """The answer of a statement, unless it was taken back."""
+    """The answer of a statement, unless it was undone."""
     edge = ledger.edges.get(one.decision_id or "")
     match one.event:
         case "separated":
@@ -82,7 +82,7 @@ def _word(edge: Edge) -> Choice:
 
 
 def _pending(ledger: Ledger, a: str, b: str) -> Pair:
-    """A pair as its question was: the one that came later, and its neighbour."""
+    """A pair of a pending question: the later candidate, and its neighbour."""
     older, newer = sorted((ledger.entries[a], ledger.entries[b]), key=lambda one: one.place)
     looked_at = {one.candidate_id: one for one in newer.asked}
     near = looked_at.get(older.id)
@@ -98,7 +98,7 @@ def _pending(ledger: Ledger, a: str, b: str) -> Pair:
 
 
 def _joined(store: Palimpsest, edge: Edge) -> Pair:
-    """A pair as its join is."""
+    """A pair of a join."""
     evidence = evidence_of(store, edge.id)
     neighbours = (evidence.neighbours if evidence is not None else ()) or edge.newer.asked
     seen = [one for one in neighbours if one.candidate_id == edge.older.id]

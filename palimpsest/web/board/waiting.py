@@ -1,7 +1,7 @@
 """The pairs that wait for a person: two queues, filters, and leases.
 
-The queue is computed once for a state of the log, aside; what is shown or answered is looked up by
-key. A pair of it may have been settled since: its reader looks at the ledger.
+The queue is computed in the background, once per state of the log; what is shown or answered is
+looked up by key. A pair of the queue may have been settled since: check the ledger.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ QueueName = Literal["work", "audit"]
 QUEUES: tuple[QueueName, ...] = get_args(QueueName)
 LEASE_SECONDS = 300.0
 JUDGED = frozenset({"llm_reject", "llm_merge"})
-"""Decisions by which a judge said that two texts are of one fact: with cues, the guard differs.
+"""Decisions by which a judge found two texts to be one fact; with cues, the guard disagrees.
 
-An update is no such one: there the judge, too, found that they differ.
+Updates are not among them: there the judge, too, found that the texts differ.
 """
 _PAIRS = """
 WITH later AS (
@@ -40,15 +40,15 @@ FROM review_queue q
 """
 
 Key = tuple[str, str]
-"""A decision and the candidate that it is about, beside the one that was decided on."""
+"""The candidate's decision, and the id of the other candidate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A pair that waits. `hangs`: how many joins of the same memory came after its decision.
+    """A waiting pair. `hangs`: the number of later joins of the same memory.
 
-    `older_text` and `newer_text` are the texts that stood for the two when they were compared; None
-    where that was their own.
+    `older_text` and `newer_text` are the texts that were compared; None if they were the
+    candidates' own.
     """
 
     decision_id: str
@@ -69,23 +69,23 @@ class Pair:
 
     @property
     def key(self) -> Key:
-        """What names it."""
+        """The key of the pair."""
         return self.decision_id, self.existing_id
 
     @property
     def is_joined(self) -> bool:
-        """Whether there is a join to audit; else a question waits."""
+        """Whether there is a join to audit; otherwise a question waits."""
         return self.waits_as not in ("pending", "forgotten")
 
     @property
     def disagree(self) -> bool:
-        """Whether the judge joined what the guard has cues against."""
+        """Whether the judge joined a pair that the guard has cues against."""
         return bool(self.cues) and self.decision in JUDGED
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which pairs somebody goes through; an empty text means any."""
+    """A filter of pairs; an empty text means any."""
 
     queue: QueueName = "work"
     owner: str = ""
@@ -94,7 +94,7 @@ class Wanted:
     decision: str = ""
 
     def takes(self, pair: Pair) -> bool:
-        """Whether a pair is one of these."""
+        """Whether a pair passes the filter."""
         return (
             self.owner in ("", pair.owner_id)
             and self.source in ("", pair.source)
@@ -104,15 +104,16 @@ class Wanted:
 
 
 def read_pairs(projections: Path) -> list[Pair]:
-    """All pairs that wait, as the projections have them; the costly part."""
+    """All waiting pairs, from the projections; the expensive part."""
     rows = query(projections, _PAIRS)
     return [Pair(**row | {"cues": tuple(row["cues"] or ())}) for row in rows]
 
 
 def in_order(pairs: Iterable[Pair], queue: QueueName) -> list[Pair]:
-    """*Work*: by memory, most consequences first, then where judge and guard disagree.
+    """The pairs in the order of a queue.
 
-    *Audit*: joins alone, in an order that follows from their ids and never changes.
+    *Work*: by memory, most consequences first, then disagreements of judge and guard. *Audit*: only
+    joins, in a fixed order that follows from their ids.
     """
     if queue == "audit":
         return sorted((one for one in pairs if one.is_joined), key=_drawn)
@@ -138,14 +139,14 @@ def _weight(group: list[Pair]) -> tuple[int, bool, bool, float, int]:
 
 @dataclass
 class Queue:
-    """What one person goes through, in order; `left` are the pairs that nobody has answered."""
+    """One person's queue, in order; `left` are the pairs that nobody has answered."""
 
     pairs: list[Pair]
     left: int = 0
     _start: int = 0
 
     def after_start(self, open_: Collection[Key]) -> Iterator[Pair]:
-        """The open ones; those at the front that are settled are passed once."""
+        """The open pairs; settled ones at the front are passed only once."""
         while self._start < len(self.pairs) and self.pairs[self._start].key not in open_:
             self._start += 1
         for number in range(self._start, len(self.pairs)):
@@ -153,13 +154,13 @@ class Queue:
                 yield self.pairs[number]
 
     def rewind(self) -> None:
-        """Something that was settled is open again."""
+        """Start again at the front, because a settled pair is open again."""
         self._start = 0
 
 
 @dataclass
 class Waiting:
-    """The pairs that wait, in their orders, for people with their patterns and filters."""
+    """The waiting pairs in both orders, for people with their patterns and filters."""
 
     pairs: list[Pair] = field(default_factory=list)
     position: int = -1
@@ -172,7 +173,7 @@ class Waiting:
         self._kinds: dict[str, dict[str, list[str]]] = {}
 
     def queue(self, owners: re.Pattern[str], wanted: Wanted) -> Queue:
-        """What a person may see of what is wanted; computed once."""
+        """The pairs that a person may see and has asked for; computed once."""
         key = owners.pattern, wanted
         if key not in self._queues:
             names = {one.owner_id for one in self.pairs}
@@ -187,7 +188,7 @@ class Waiting:
         return self._queues[key]
 
     def open(self, owners: re.Pattern[str], wanted: Wanted) -> Iterator[Pair]:
-        """Those that nobody has answered, in order."""
+        """The open pairs, in order."""
         return self.queue(owners, wanted).after_start(self._open)
 
     def settle(self, key: Key) -> None:
@@ -197,7 +198,7 @@ class Waiting:
             self._count(key, -1)
 
     def wait_again(self, pair: Pair) -> None:
-        """An answer was taken back; it may have been given before the queue was read."""
+        """Add a pair whose answer was undone; the answer may be older than the queue."""
         if pair.key not in self.by_key:
             self._add(pair)
         elif pair.key not in self._open:
@@ -207,7 +208,7 @@ class Waiting:
                 queue.rewind()
 
     def _add(self, pair: Pair) -> None:
-        """Put a pair beside those of its memory, or first; in the audit, where it was drawn."""
+        """Insert a pair beside those of its memory, or first; in the audit, at its own place."""
         self.by_key[pair.key] = pair
         self._open.add(pair.key)
         self.pairs.append(pair)
@@ -238,14 +239,14 @@ class Waiting:
 
 
 class Leases:
-    """Who looks at which pair: it is shown to nobody else until an answer, or for five minutes."""
+    """Leases of pairs: a pair is shown to one person until it is answered, or for five minutes."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self.now = now
         self._held: dict[Key, tuple[float, str]] = {}
 
     def take(self, key: Key, who: str) -> bool:
-        """Hold a pair, or hold it longer; False where somebody else does."""
+        """Lease or renew a pair; False if somebody else has it."""
         until, holder = self._held.get(key, (0.0, who))
         if holder != who and until > self.now():
             return False
@@ -253,21 +254,21 @@ class Leases:
         return True
 
     def release(self, key: Key, who: str) -> None:
-        """Let a pair go, if it is one's own."""
+        """Release a pair, if this person has it."""
         if self._held.get(key, (0.0, ""))[1] == who:
             del self._held[key]
 
     def release_all(self, who: str) -> None:
-        """Let all pairs go that somebody holds."""
+        """Release all pairs of a person."""
         self._held = {key: one for key, one in self._held.items() if one[1] != who}
 
     def drop_expired(self) -> None:
-        """Forget what nobody holds any more."""
+        """Drop the leases that have expired."""
         now = self.now()
         self._held = {key: one for key, one in self._held.items() if one[0] > now}
 
 
 def wanted_of(values: Mapping[str, Any], queue: QueueName) -> Wanted:
-    """What a page's query or form asks for."""
+    """The filter in a page's query or form."""
     names = ("owner", "source", "cue", "decision")
     return Wanted(queue, **{name: values.get(f"in_{name}", "").strip() for name in names})

@@ -1,4 +1,4 @@
-"""Two texts word by word: what one has that the other has not, and where the guard saw cues."""
+"""Compares two texts word by word, and marks the guard's cues."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from palimpsest.contracts.evidence import BLIND, STRONG_CUES, Cue
 from palimpsest.streams.guard.places import Place
 
 _WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+|\s+|[^\w\s]")
-"""Words, spaces and signs; each character of a script without spaces."""
+"""Words, spaces and punctuation; in a script without spaces, each character."""
 
 
 def cue_kind(cue: str) -> str:
-    """A cue's colour: values, meaning, order, or what the model cannot tell."""
+    """The kind of a cue, which gives its colour: value, meaning, order or blind spot."""
     if cue in STRONG_CUES - {Cue.NEGATION}:
         return "value"
     if cue in BLIND:
@@ -28,41 +28,41 @@ def cue_kind(cue: str) -> str:
 Run = tuple[str, bool]
 """Words, and whether only one text has them."""
 KINDS = ("value", "meaning", "order", "blind")
-"""Of cues in one place the first kind is shown."""
+"""By precedence, if several cues are in one place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some words of one colour; `cue` is the cue that they show, and empty where they show none."""
+    """Some words of one colour; `cue` is the cue that they show, or empty."""
 
     text: str
     cue: str = ""
 
     @property
     def kind(self) -> str:
-        """Of the cue, if there is one."""
+        """The kind of the cue, if there is one."""
         return cue_kind(self.cue) if self.cue else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of words; `only`: the other text has them not."""
+    """A run of words; `only`: the other text does not have them."""
 
     parts: Sequence[Part]
     only: bool
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """The text of all parts."""
         return "".join(part.text for part in self.parts)
 
 
 def word_diff(
     old: str, new: str, places: tuple[Iterable[Place], Iterable[Place]] = ((), ())
 ) -> tuple[list[Piece], list[Piece]]:
-    """Both texts in pieces, those that only one of them has marked, each with its cues.
+    """Both texts in pieces with their cues; those that only one text has are marked.
 
-    Spaces between two words that only one text has are of that text, too.
+    Spaces between two words that only one text has are marked, too.
     """
     a, b = _WORDS.findall(old), _WORDS.findall(new)
     left: list[Run] = []
@@ -75,7 +75,7 @@ def word_diff(
 
 
 def _joined(runs: Sequence[Run]) -> Iterator[Run]:
-    """Runs that differ from their neighbours, none of them empty."""
+    """Non-empty runs, with equal neighbours merged."""
     runs = [run for run in runs if run[0]]
     around = zip([("", False), *runs], runs, [*runs[1:], ("", False)], strict=False)
     marked = [

@@ -1,1 +1,1 @@
-"""The pages beside the board, a module each."""
+"""The pages beside the board, one module each."""

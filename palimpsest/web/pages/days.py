@@ -1,6 +1,6 @@
-"""Days: what was decided, said and paid, one day beside the other and each on its own.
+"""Days: decisions, statements and costs, for a span of days and for each day.
 
-Both are about the owners whom the caller may see: a reviewer's figures are those of their pattern.
+Both cover the owners that the caller may see: a reviewer's figures are those of their pattern.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from palimpsest.web import paths
 from palimpsest.web.door import Door, Visit
 
 SPAN = 30
-"""Days of one page."""
+"""Days per page."""
 LISTED = 50
-"""Merges and words of a day's page, the latest ones."""
+"""Maximum number of merges and statements on a day's page, the latest ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A day in a table: how much of each family, of each word, and what the judge cost."""
+    """A day in a table: amounts by family and by statement, and the judge's cost."""
 
     day: date
     families: Mapping[str, int]
@@ -50,9 +50,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class DaysView:
-    """A span of days with its charts, and a row for each day with anything, the latest first.
+    """A span of days with charts, and a row for each day with any event, the latest first.
 
-    `unpriced` are the models whose cost is not known on some day: the chart lacks it.
+    `unpriced` are the models without a known cost on some day: the chart omits it.
     """
 
     first: date
@@ -64,7 +64,7 @@ class DaysView:
 
 @dataclass(frozen=True, slots=True)
 class DayView:
-    """One day: its figures, its last merges with both texts, and the last words."""
+    """One day: its figures, its last merges with both texts, and the last statements."""
 
     day: Day
     chart: Chart
@@ -79,9 +79,9 @@ def add(door: Door) -> None:
 
 
 def seen_by(store: Palimpsest, caller: Caller) -> Owners:
-    """The owners whose figures a caller sees; None where that is everybody.
+    """The owners whose figures a caller sees; None means all owners.
 
-    Only then are unreadable inputs counted, because they have no owner.
+    Only with all owners are unreadable inputs counted, because they have no owner.
     """
     if caller.owners.pattern == EVERYBODY:
         return None
@@ -91,7 +91,7 @@ def seen_by(store: Palimpsest, caller: Caller) -> Owners:
 
 
 def span(store: Palimpsest, caller: Caller, last: date) -> DaysView:
-    """The days up to and with the last one."""
+    """The days up to and including the last one."""
     store.gateway.refresh()
     owners = seen_by(store, caller)
     found = days(store.gateway.projections, last - timedelta(days=SPAN - 1), last, owners)
@@ -99,14 +99,14 @@ def span(store: Palimpsest, caller: Caller, last: date) -> DaysView:
     charts = [
         by_day(
             "kinds",
-            "Decisions by what became of the text",
+            "Decisions by outcome",
             {one.day: by_family(one.decisions) for one in found},
             [*FAMILIES],
         ),
         by_day("words", "Taken back, put back, said", {one.day: one.words for one in found}, WORDS),
         by_day(
             "cost",
-            "What the judge cost, by model",
+            "Cost of the judge, by model",
             {
                 one.day: {j.model: j.cost_usd for j in one.judge if j.cost_usd is not None}
                 for one in found
@@ -121,13 +121,13 @@ def span(store: Palimpsest, caller: Caller, last: date) -> DaysView:
 
 
 def one_day(store: Palimpsest, caller: Caller, day: date) -> DayView:
-    """A day on its own."""
+    """A single day."""
     store.gateway.refresh()
     owners, folder = seen_by(store, caller), store.gateway.projections
     [found] = days(folder, day, day, owners)
     families = by_family(found.decisions)
     columns = [Column(name, {name: n}) for name, n in families.items()]
-    chart = stacked("kinds", "Decisions by what became of the text", columns, [*FAMILIES])
+    chart = stacked("kinds", "Decisions by outcome", columns, [*FAMILIES])
     joined, others = activity_on(folder, day, LISTED, owners)
     merges = [(one, _text(store, one.joined_to), _text(store, one.candidate_id)) for one in joined]
     return DayView(found, chart, merges, others)
@@ -139,10 +139,10 @@ def _row(day: Day) -> Row:
 
 
 def _text(store: Palimpsest, candidate_id: str) -> str:
-    """What a candidate says: one line of the log."""
+    """A candidate's text, from one line of the log."""
     recorded = store.gateway.log.find(decision_id_of(candidate_id))
     event = recorded.event if recorded else None
-    assert isinstance(event, Decided), "a join is of candidates that were admitted"
+    assert isinstance(event, Decided), "joined candidates were admitted"
     return event.data.content.text
 
 
@@ -180,10 +180,10 @@ async def _day(visit: Visit) -> Response:
 
 
 def _parsed(given: str) -> date:
-    """A day; within the years that days before and after it are days, too."""
+    """A day, within years in which the days around it also exist."""
     try:
         day = date.fromisoformat(given)
         day - timedelta(days=2 * SPAN), day + timedelta(days=2 * SPAN)
     except (ValueError, OverflowError):
-        raise ProblemError(422, "invalid", "a day is written as 2026-03-01") from None
+        raise ProblemError(422, "invalid", "write a day like 2026-03-01") from None
     return day

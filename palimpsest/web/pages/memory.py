@@ -1,4 +1,4 @@
-"""A memory's page: its tree, each join of which can be cut, and its timeline, row by row."""
+"""A memory's page: its tree of joins, each of which can be cut, and its timeline."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ from palimpsest.web.taking_back import (
 )
 
 MEMBERS = 200
-"""Members of one page."""
+"""Members per page."""
 SHOWN_MEMBERS = 20
-"""Members of a memory before and after a step: what matters is which memories there are."""
+"""Members shown of a memory before and after a step: which memories result matters more."""
 EVENTS = 100
-"""Events of one page, the latest first."""
+"""Events per page, the latest first."""
 MANY_EVENTS = 1_000
-"""Of an owner: to read so many again takes about a tenth of a second."""
+"""Number of an owner's events that take about a tenth of a second to read."""
 DEEPEST = 8
-"""Levels that a tree is indented by; deeper ones are read by what they name."""
+"""Maximum indentation of a tree; deeper levels are identified by what they name."""
 
 PATH = "/owners/{owner}/memories/{memory}"
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A standing join of a member: to whom and what they say, and how it is cut, if it can be."""
+    """A standing join of a member: its other end and text, and the step that cuts it, if any."""
 
     to: str
     text: str
@@ -57,7 +57,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A member in the tree, below the one that it joined. `supports` are its further joins."""
+    """A member in the tree, below the one that it joined. `supports` are its other joins."""
 
     depth: int
     member: ShownMember
@@ -67,9 +67,9 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An event of the timeline: the texts that it is about, the face if that is another then.
+    """An event of the timeline: the texts that it is about, and the face if it differs.
 
-    `fresh` where it has happened since the page that this one follows; `step` takes it back.
+    `fresh` if it has happened since the previous page; `step` undoes it.
     """
 
     event: Happened
@@ -81,23 +81,23 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Events, the latest first; `earlier` is the position before which the next page of them is."""
+    """Events, the latest first; `earlier` is the position before which the next page begins."""
 
     lines: Sequence[Line]
     earlier: int | None
 
     @property
     def fresh(self) -> list[Line]:
-        """What has just happened, in its order."""
+        """The fresh events, in order."""
         return [line for line in reversed(self.lines) if line.fresh]
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryView:
-    """All that the page shows: members from `start` on, and how many `more` there are.
+    """Everything on the page: members from `start` on, and how many `more` there are.
 
-    The timeline of an owner of many events follows later, because their whole log is read for it.
-    `became` is what became of the owner's memories by the step that was carried out.
+    The timeline of an owner with many events is loaded later, because it needs their whole log.
+    `became` shows the effect of the step that was carried out on the owner's memories.
     """
 
     found: Found
@@ -110,10 +110,10 @@ class MemoryView:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Which part of a memory is wished: members from `start` on, events before a position.
+    """The requested part of a memory: members from `start` on, events before a position.
 
-    What happened after the position `since`, up to `until`, is fresh: a step was carried out then.
-    `whole`: the timeline, however long it takes.
+    Events after the position `since`, up to `until`, are fresh: a step was carried out there.
+    `whole`: include the timeline, however long it takes.
     """
 
     start: int = 0
@@ -127,7 +127,7 @@ ALL = Part()
 
 
 def add(door: Door) -> None:
-    """The page, its timeline alone, and where a step is shown and then done."""
+    """Add the page, its timeline, and the pages that show and do a step."""
     door.get(PATH, _memory)
     door.get(f"{PATH}/timeline", _timeline)
     door.get(f"{PATH}/take-back", _shown)
@@ -135,7 +135,7 @@ def add(door: Door) -> None:
 
 
 def view(store: Palimpsest, owner_id: str, some_id: str, part: Part = ALL) -> MemoryView:
-    """The memory of an id; a problem for what is not this owner's."""
+    """The page of a memory, by any id; a problem if it is not this owner's."""
     own, ledger = _own(store, owner_id, some_id)
     memory = ledger.entries[own].memory
     branches = _branches(store, ledger, memory, part.start)
@@ -151,7 +151,7 @@ def view(store: Palimpsest, owner_id: str, some_id: str, part: Part = ALL) -> Me
 
 
 def timeline(store: Palimpsest, owner_id: str, some_id: str, part: Part = ALL) -> Timeline:
-    """What happened to the memory of an id; a problem for what is not this owner's."""
+    """The timeline of a memory, by any id; a problem if it is not this owner's."""
     own, ledger = _own(store, owner_id, some_id)
     lines = _lines(ledger, store.history(own)["events"], part)
     shown = lines[:EVENTS]
@@ -173,7 +173,7 @@ def _own(store: Palimpsest, owner_id: str, some_id: str) -> tuple[str, Ledger]:
 
 
 def _branches(store: Palimpsest, ledger: Ledger, memory: Memory, start: int) -> list[Branch]:
-    """Some members, each followed by those that joined it."""
+    """A page of members, each followed by those that joined it."""
     found = []
     for entry, depth in islice(_walk(memory), start, start + MEMBERS):
         member = shown_member(store.gateway, entry)
@@ -187,7 +187,7 @@ def _branches(store: Palimpsest, ledger: Ledger, memory: Memory, start: int) -> 
 
 
 def _walk(memory: Memory) -> Iterator[tuple[Entry, int]]:
-    """Every member with its depth: the earliest first, below each those that joined it."""
+    """Every member with its depth: the earliest first, each followed by those that joined it."""
     below: dict[Entry | None, list[Entry]] = defaultdict(list)
     for entry in memory.members:
         edge = brought_by(entry)
@@ -209,7 +209,7 @@ def _join(ledger: Ledger, to: str | None, decision: str, decision_id: str) -> Jo
 
 
 def _lines(ledger: Ledger, events: Sequence[Happened], part: Part) -> list[Line]:
-    """The last events of a part, the latest first; one more than a page has, if there is one."""
+    """A page of events, the latest first, with one more if another page follows."""
     faces = [None, *(event.get("face") for event in events)]
     with_faces = zip(events, pairwise(faces), strict=True)
     wished = [one for one in with_faces if part.before is None or one[0]["position"] < part.before]
@@ -280,7 +280,7 @@ async def _done(visit: Visit) -> Response:
     owner_id, step = visit.owner(), step_of(visit.form)
 
     def done(store: Palimpsest) -> tuple[int, int]:
-        """Do it; the positions of the log before and after."""
+        """Carry out the step; returns the log's positions before and after."""
         before = store.position
         carry_out(
             store,

@@ -1,4 +1,4 @@
-"""Owners, and an owner's page: how much there is, the memories page by page, and a search."""
+"""The list of owners, and an owner's page: counts, memories page by page, and a search."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from palimpsest.web import paths
 from palimpsest.web.door import Door, Visit
 
 MEMORIES = 25
-"""Memories of one page."""
+"""Memories per page."""
 HITS = 10
-"""Of a search by meaning; what mentions the words is all there."""
+"""Maximum number of hits by meaning; hits by words are all shown."""
 OWNERS = 100
-"""Owners of one page."""
+"""Owners per page."""
 How = Literal["both", "words", "meaning"]
 BY: dict[How, tuple[By, ...]] = {
     "both": ("words", "meaning"),
@@ -32,7 +32,7 @@ BY: dict[How, tuple[By, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What an owner has: `repeats` are living candidates beyond one for each memory."""
+    """An owner's counts: `repeats` are living candidates beyond one per memory."""
 
     memories: int
     candidates: int
@@ -50,7 +50,7 @@ def add(door: Door) -> None:
 
 
 def counts(store: Palimpsest, owner_id: str) -> Counts:
-    """What an owner has, as the log has it now; a problem for an owner who never said anything."""
+    """An owner's current counts; a problem for an unknown owner."""
     ledger = store.gateway.ledger(owner_id)
     if not ledger.seen:
         raise not_found("this owner is unknown")
@@ -70,7 +70,7 @@ async def _owners(visit: Visit) -> Response:
     wanted, after = visit.query.get("q", "").strip(), visit.query.get("after", "")
 
     def found(store: Palimpsest) -> Sequence[str]:
-        """The owners of a page, and one more if another page follows."""
+        """The owners of a page, with one more if another page follows."""
         wished = (
             one
             for one in store.gateway.log.owners(after)
@@ -100,7 +100,7 @@ async def _owner(visit: Visit) -> Response:
 
 
 async def _search(visit: Visit) -> Response:
-    """A form, so that what is asked stands in no URL, nor in a browser's history."""
+    """Search by a form, so that the query is in no URL and no browser's history."""
     owner_id, wanted = visit.owner(), visit.form.get("q", "").strip()
     by = visit.form.get("by")
     how: How = "words" if by == "words" else "meaning" if by == "meaning" else "both"
@@ -125,7 +125,7 @@ def _page(
     wanted: str = "",
     how: How = "both",
 ) -> Response:
-    """The page, with a page of memories or with what was found."""
+    """The page, with a page of memories or with hits."""
     return visit.page(
         "owner.html",
         owner_id=owner_id,

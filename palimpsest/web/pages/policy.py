@@ -1,4 +1,4 @@
-"""A policy's page: what it says, where similarities fell in its zones, and what became of that."""
+"""A policy's page: its rules, the similarities in its zones, and the decisions there."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from palimpsest.web.door import Door, Visit
 from palimpsest.web.pages.days import seen_by
 
 BINS = 50
-"""Columns of the histogram, from 0 to 1; exactly 1 is in the last."""
+"""Columns of the histogram from 0 to 1; exactly 1 is in the last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A zone with how many decisions of each family had their nearest neighbour in it."""
+    """A zone, and the number of decisions per family with their nearest neighbour in it."""
 
     zone: Zone
     guarded: bool
@@ -53,7 +53,7 @@ def add(door: Door) -> None:
 
 
 def view(store: Palimpsest, caller: Caller, policy_hash: str) -> PolicyView:
-    """A policy that is or was in force; a problem for any other."""
+    """The page of a policy that is or was in force; a problem for any other."""
     store.gateway.refresh()
     now = store.policy
     policy = {now.hash: now, **store.gateway.log.policies()}.get(policy_hash)
@@ -75,7 +75,7 @@ def _chart(scored: Sequence[Scored], zones: Sequence[Zone]) -> Chart:
     counts: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for one in scored:
         counts[min(one.score * BINS // WHOLE, BINS - 1)][FAMILY_OF[one.decision]] += one.n
-    title = "Similarity of the nearest neighbour, and what became of the text"
+    title = "Similarity of the nearest neighbour, by outcome"
     return histogram("similarity", title, counts, BINS, [*FAMILIES], zones)
 
 

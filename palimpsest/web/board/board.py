@@ -183,7 +183,7 @@ class ReviewBoard:
         return shown_pair
 
     async def _looked_again(self, person: Person) -> bool:
-        """Whether the queue was read again since nothing was left: once, even if much is written."""
+        """Whether the queue was read again since nothing was left: once, whatever is written."""
         if person.nothing_since is None:
             person.nothing_since = self._begun
         since = person.nothing_since

@@ -1,1 +1,1 @@
-"""The read side: LanceDB and DuckDB, made from the log alone (docs/design.md, Projections)."""
+"""The read side: projections into LanceDB and DuckDB, from the log alone (docs/design.md)."""

@@ -1,4 +1,4 @@
-"""What a commit writes, as Arrow: the rows of both projections, made once."""
+"""The rows of a commit as Arrow, for both projections."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ State = TypeVar("State")
 class Batch:
     """The `count` rows of some events, up to and including position `upto`.
 
-    `tables` are those of DuckDB that have rows. `writes` is what happens to those of LanceDB, whose
-    vectors are among `vectors`.
+    `tables` are DuckDB's tables that have rows. `writes` are the changes of LanceDB's tables, whose
+    vectors are in `vectors`.
     """
 
     upto: int
@@ -46,7 +46,7 @@ class Batch:
 
     @classmethod
     def of(cls, rows: Rows) -> Batch:
-        """These rows as Arrow."""
+        """Convert rows to Arrow."""
         tables = arrow_tables(rows)
         memories, distincts = _living(rows.memories), _living(rows.distincts)
         found = [*(one.vector for one in memories), *(one.vector for one in distincts)]
@@ -70,9 +70,9 @@ def _living(states: Mapping[str, State | Gone]) -> list[State]:
 
 
 def _windows(rows: Rows) -> tuple[list[WindowState], list[str]]:
-    """The windows of the texts that changed, and the ids of texts whose earlier windows leave.
+    """The windows of the changed texts, and the ids of texts whose former windows are deleted.
 
-    A face that was not composed is a candidate's text, which has its windows already.
+    A face that is not composed is a candidate's text, which already has its windows.
     """
     texts: list[tuple[str, MemoryState | DistinctState | Gone]] = [*rows.distincts.items()]
     texts += [(f"face:{key}", state) for key, state in rows.memories.items()]
@@ -88,7 +88,7 @@ def _windows(rows: Rows) -> tuple[list[WindowState], list[str]]:
 
 
 def _shown(tables: Mapping[str, pa.Table], living: Sequence[MemoryState]) -> pa.Table:
-    """What both projections say of living memories."""
+    """The columns of living memories that both projections have."""
     if not living:
         return MEMORIES.rows(living)
     rows = tables["memories"].select([column.name for column in MEMORIES.columns])
@@ -98,7 +98,7 @@ def _shown(tables: Mapping[str, pa.Table], living: Sequence[MemoryState]) -> pa.
 def batches(
     source: EventSource, start: int, end: int, progress: Progress = no_progress
 ) -> Generator[Batch, None, None]:
-    """What the events after `start` touched, as it is at `end`."""
+    """The changes of the events after `start`, in their state at `end`."""
     return batches_of(source, touched_owners(source, start, end), start, end, progress)
 
 
@@ -109,6 +109,6 @@ def batches_of(
     end: int,
     progress: Progress = no_progress,
 ) -> Generator[Batch, None, None]:
-    """As `batches`, of some owners."""
+    """Like `batches`, for some owners."""
     with closing(folded_owners(source, owners, start, end, progress)) as found:
         yield from map(Batch.of, found)

@@ -1,6 +1,6 @@
 # Texts of queries are put together of names in this package and of quoted paths, never of input.
 # ruff: noqa: S608
-"""Two versions of a projection side by side, row by row and column by column."""
+"""Compares two versions of a projection, row by row and column by column."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from palimpsest.projections.lancedb.store import read_state
 from palimpsest.projections.lancedb.tables import FOREIGN, LANCE_TABLES, LanceTable
 
 MOST_DETAILS = 1_000
-"""How many differences are listed; all are counted."""
+"""Maximum number of listed differences; all are counted."""
 DIGEST = "vector"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One row that is not as the log says. `columns` where it is there but differs."""
+    """A row that differs from the log; `columns` if it exists but differs."""
 
     projection: str
     table: str
@@ -40,20 +40,20 @@ class Difference:
 
 @dataclass(slots=True)
 class Comparison:
-    """How many rows were compared, and which differ."""
+    """The number of rows compared, and those that differ."""
 
     checked: int = 0
     differences: int = 0
     details: list[Difference] = field(default_factory=list)
 
     def note(self, difference: Difference) -> None:
-        """Count a difference, and list it while there are not too many."""
+        """Count a difference, and list it unless there are too many."""
         self.differences += 1
         if len(self.details) < MOST_DETAILS:
             self.details.append(difference)
 
     def as_dict(self) -> dict[str, Any]:
-        """As it is printed."""
+        """The comparison as it is printed."""
         return {
             "differences": self.differences,
             "checked": self.checked,
@@ -62,7 +62,7 @@ class Comparison:
 
 
 def database(folder: Path) -> duckdb.DuckDBPyConnection:
-    """A private database that spills to disk, with little memory and two threads."""
+    """A private database with little memory and two threads, which spills to disk."""
     return duckdb.connect(
         config={
             "memory_limit": "1GB",
@@ -74,10 +74,10 @@ def database(folder: Path) -> duckdb.DuckDBPyConnection:
 
 
 def compare_segments(built: Path, folder: Path, position: int, comparison: Comparison) -> None:
-    """Compare a folder of Parquet files, one for each table, with what the views read.
+    """Compare a folder of Parquet files, one per table, with what the views read.
 
-    Where bytes are not those that were written, that is the difference: reading them as rows
-    could give other rows, or any error.
+    If a segment's bytes are not those that were written, that is the difference: reading them could
+    give other rows, or any error.
     """
     if _damaged(folder, comparison):
         return
@@ -97,8 +97,8 @@ def compare_segments(built: Path, folder: Path, position: int, comparison: Compa
 
 
 def _damaged(folder: Path, comparison: Comparison) -> bool:
-    """Whether any segment that the views read is damaged; each that is, is a difference."""
-    # How many segments there are follows from which calls shared a commit: they are not counted.
+    """Whether any segment of the views is damaged; each damaged one is a difference."""
+    # The number of segments depends on which calls shared a commit: it is not compared.
     wrong = [(segment, segment.damage(thorough=True)) for segment in listed(folder)]
     for segment, why in wrong:
         if why is not None:
@@ -121,24 +121,24 @@ def compare_lance(built: Path, folder: Path, comparison: Comparison) -> None:
 
 
 def _compare_models(built: Path, live: Path, comparison: Comparison) -> None:
-    """Which dimension the tables have, and would have after the next event, follows from these."""
+    """Compare the models, which determine the tables' dimension now and after the next event."""
     comparison.checked += 1
     try:
         expected, actual = (read_state(folder).get("models") for folder in (built, live))
     except StoreError:
-        return  # the tables, which are looked at next, cannot be read either: that is told there
+        return  # the tables cannot be read either: comparing them reports that
     if actual != expected:
         comparison.note(Difference("lancedb", "models", "", "differs"))
 
 
 def _load(base: duckdb.DuckDBPyConnection, name: str, folder: Path, table: LanceTable) -> None:
-    """A LanceDB table as a table of DuckDB, a digest in the place of each vector."""
+    """Load a LanceDB table into DuckDB, with a digest in place of each vector."""
     fields = [(column.name, column.type) for column in table.columns]
     schema = pa.schema([*fields, (FOREIGN, pa.string()), (DIGEST, pa.int64())])
     batches = _digested(folder, table, schema)
     reader = pa.RecordBatchReader.from_batches(schema, batches)
     base.register("stream", reader)
-    # Whatever position a distinct text was last written at, it says the same.
+    # A distinct text's row is the same, whichever position it was last written at.
     columns = "* EXCLUDE (position)" if table.key == "distinct_id" else "*"
     try:
         base.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT {columns} FROM stream")

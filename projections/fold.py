@@ -1,4 +1,4 @@
-"""Rows out of the log: each owner folded in turn, so that one ledger is in memory at a time."""
+"""Makes rows from the log, folding owner by owner: only one ledger is in memory at a time."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.garbage import collector_at_rest
 
 ROWS_AT_ONCE = 6_000
-"""Arrow takes a quarter longer for 20,000: they have left the processor's caches by then."""
+"""Batch size: Arrow takes a quarter longer for 20,000, which exceed the processor's caches."""
 
 
 def touched_owners(source: EventSource, start: int, end: int) -> list[str]:
-    """Whoever has events after `start`, up to and including `end`; more where `start` is 0."""
+    """The owners with events after `start`, up to and including `end`; perhaps more from 0."""
     if start == 0:
         return [NOBODY, *(owner for owner in source.owners() if owner != NOBODY)]
     return source.owners_since(start, upto=end)
@@ -25,7 +25,7 @@ def touched_owners(source: EventSource, start: int, end: int) -> list[str]:
 def folded(
     source: EventSource, start: int, end: int, progress: Progress = no_progress
 ) -> Generator[Rows, None, None]:
-    """What the events after `start` touched, as it is at `end`; many owners in one batch."""
+    """The changes of the events after `start`, in their state at `end`; many owners per batch."""
     return folded_owners(source, touched_owners(source, start, end), start, end, progress)
 
 
@@ -36,7 +36,7 @@ def folded_owners(
     end: int,
     progress: Progress = no_progress,
 ) -> Generator[Rows, None, None]:
-    """As `folded`, of some owners."""
+    """Like `folded`, for some owners."""
     batch = Rows(end)
     with collector_at_rest():
         for number, owner_id in enumerate(owners):
@@ -54,7 +54,7 @@ def folded_owners(
 
 
 def owner_rows(source: EventSource, owner_id: str, start: int, end: int) -> Rows | None:
-    """What an owner's events after `start` touched, as it is at `end`."""
+    """The changes of an owner's events after `start`, in their state at `end`."""
     ledger, changes = Ledger(owner_id), Changes()
     for recorded in source.of_owner(owner_id, upto=end):
         touched = evolve(ledger, recorded.event)

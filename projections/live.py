@@ -1,4 +1,4 @@
-"""Both projections of a store, kept up to the log by the process that writes it."""
+"""Keeps both projections of a store up to date in the process that writes it."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _log = logging.getLogger(__name__)
 
 
 class Follower(Protocol):
-    """Another process that projects what is committed."""
+    """Another process that projects the committed events."""
 
     @property
     def running(self) -> bool:
-        """Whether it still does."""
+        """Whether it is still running."""
 
     def finish(self) -> None:
-        """Return when it has projected the rest, or cannot, and has ended."""
+        """Return when it has ended, having projected the rest if it could."""
 
 
 class LiveProjections:
-    """What follows a writer's commits. `begin` comes before the first, while the lock is held."""
+    """Follows a writer's commits. Call `begin` before the first one, while holding the lock."""
 
     def __init__(self, folder: Path, source: EventSource, *, effect: Effect = no_effect) -> None:
         self.projector = Projector(folder, source, effect=effect)
@@ -56,7 +56,7 @@ class LiveProjections:
         self._followed = self._seen = head
 
     def follow(self, done: Sequence[tuple[int, AnyEvent, Touched]]) -> None:
-        """Project a commit's events, each with its position and what it touched, on a thread."""
+        """Project a commit's events, with their positions and changes, on a thread."""
         if self._follower is not None:
             if self._follower.running:
                 return
@@ -79,9 +79,9 @@ class LiveProjections:
 
     @contextmanager
     def left_to(self, start: Callable[[], Follower]) -> Iterator[None]:
-        """While the block runs, have another process project what is committed inside it.
+        """While the block runs, let another process project what is committed.
 
-        It ends early if this process needs the projections, and this one continues.
+        If this process needs the projections, it ends early, and this process continues.
         """
         self.show()
         try:
@@ -103,14 +103,14 @@ class LiveProjections:
             follower.finish()
 
     def keep_up(self) -> None:
-        """Project what an interrupt kept from `follow`."""
+        """Project what an interrupt prevented in `follow`."""
         if self._followed is not None and self._followed < self._source.head():
             self.begin()
 
     def show(self) -> None:
-        """Return when everything that was committed is visible.
+        """Return when everything committed is visible.
 
-        StoreError where the projections cannot be written, and not be repaired from the log either.
+        StoreError if the projections can neither be written nor repaired from the log.
         """
         if self._follower is not None:
             self._take_back()
@@ -126,7 +126,7 @@ class LiveProjections:
         self.projector.when_quiet(then)
 
     def end(self) -> bool:
-        """Another may write from now on; False, and nothing is ended, while rows wait."""
+        """Let other processes write from now on; returns False, without effect, while rows wait."""
         if not self.projector.is_quiet():
             return False
         self._followed = None
@@ -143,5 +143,5 @@ class LiveProjections:
         return self.projector.rebuild(which, progress, start_helper)
 
     def close(self) -> None:
-        """Write what waits, and end the projector's thread."""
+        """Write waiting rows, and stop the projector's thread."""
         self.projector.close()

@@ -1,4 +1,4 @@
-"""Making and writing at once: while one batch is written, the next one is made."""
+"""Overlaps producing and writing: while one batch is written, the next one is produced."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Item = TypeVar("Item")
 
 
 def overlapped(items: Generator[Item, None, None], write: Callable[[Item], object]) -> None:
-    """Call `write` for each item, in order, on a thread of its own while the next one is made.
+    """Call `write` for each item, in order, on a thread of its own while the next is produced.
 
-    One item is written and one made at a time. What either raises is raised here, when nothing is
-    being written any more and `items` is closed.
+    At most one item is being written and one produced. Errors of either are raised here, after
+    writing has ended and `items` is closed.
     """
     with ThreadPoolExecutor(1, "writing") as thread, closing(items):
         writing: Future[object] | None = None

@@ -1,4 +1,4 @@
-"""The projector: rows of committed events into both projections, on a thread of its own."""
+"""The projector: writes rows of committed events to both projections, on its own thread."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ from palimpsest.projections.rebuild import rebuild
 from palimpsest.projections.sharing import StartHelper, no_helper
 
 BATCH_ROWS = 6_000
-"""Rows from which on a commit is worth while in any case."""
+"""Number of rows that are committed without waiting for more."""
 MOST_ROWS = 24_000
-"""Rows that may wait; then whoever submits more has to wait too."""
+"""Maximum number of waiting rows; beyond it, `submit` blocks."""
 LONGEST_SECONDS = 1.0
 IDLE_SECONDS = 0.05
-"""Nothing came for so long: what waits is committed. Calls one after the other go together."""
+"""If no rows come for this time, those that wait are committed: consecutive calls share one."""
 _NO_THREADS_AT_EXIT = sys.version_info[:2] == (3, 12)
-"""Python 3.12 starts no thread while the process exits; other versions do in exit functions."""
+"""Python 3.12 cannot start a thread while the process exits; other versions can."""
 
 
 @dataclass(slots=True)
 class Report:
-    """What a start found and did; `done` is empty where all was well."""
+    """The result of a start; `done` is empty if nothing was wrong."""
 
     positions: dict[str, int] = field(default_factory=dict)
     done: list[str] = field(default_factory=list)
 
 
 class Projector:
-    """Keeps both projections up to the log. Only who holds the writer's lock may use it.
+    """Keeps both projections up to date. Use it only while holding the writer's lock.
 
-    `start` before the first `submit`, and again after anybody else may have written.
+    Call `start` before the first `submit`, and again after another process may have written.
     """
 
     def __init__(self, folder: Path, source: EventSource, *, effect: Effect = no_effect) -> None:
@@ -74,9 +74,9 @@ class Projector:
     # -- start ---------------------------------------------------------------------------------
 
     def start(self) -> Report:
-        """Check what is there, repair it from the log and catch up to its head.
+        """Check the projections, repair them from the log and catch up to its head.
 
-        What the thread could not write is repaired, too, and the report says so.
+        Rows that the thread could not write are repaired, too, and reported.
         """
         report = Report()
         try:
@@ -93,7 +93,7 @@ class Projector:
         return report
 
     def catch_up(self) -> None:
-        """As `start`, and tidy up: for a process that does nothing but follow the log."""
+        """Like `start`, then tidy up: for a process that only follows the log."""
         self.start()
         with store_errors():
             self._duck.tidy()
@@ -131,7 +131,7 @@ class Projector:
         return ["a half commit to LanceDB was undone"] if undone else []
 
     def _catch_up(self, head: int) -> None:
-        """Project what no projection or only one has; both in one fold where they are as far."""
+        """Project what is missing; with one fold if both projections are at one position."""
         starts = {self._lance.position, self._duck.position} - {head}
         for start in sorted(starts):
             lance = self._lance.position == start
@@ -140,7 +140,7 @@ class Projector:
                     into = self._lance if lance else None
                     overlapped(batches(self._source, start, head), partial(_write, writer, into))
                     if into is not None:
-                        into.flush()  # a segment counts at once: what can fail comes before it
+                        into.flush()  # a segment counts at once: do first what can fail
                     self._duck.add(writer, start, head)
             else:
                 overlapped(batches(self._source, start, head), self._lance.apply)
@@ -151,7 +151,7 @@ class Projector:
     # -- rows ----------------------------------------------------------------------------------
 
     def submit(self, rows: Rows) -> None:
-        """Have rows written soon. Waits while too many wait; raises what went wrong before."""
+        """Queue rows to be written soon. Blocks if too many wait; raises an earlier failure."""
         with self._changed:
             self._changed.wait_for(self._has_room)
             self._raise_failure()
@@ -173,7 +173,7 @@ class Projector:
     def flush(self, timeout: float | None = None) -> None:
         """Return when everything submitted is visible in both projections.
 
-        TimeoutError where that takes longer than `timeout` seconds.
+        Raises TimeoutError if that takes longer than `timeout` seconds.
         """
         with self._changed:
             self._hurry = True
@@ -185,7 +185,7 @@ class Projector:
             raise TimeoutError("the projections do not exist yet")
 
     def when_quiet(self, then: Callable[[], None]) -> None:
-        """Call `then` once, as soon as nothing waits: at once, or on the projector's thread."""
+        """Call `then` once when nothing waits: now, or later on the projector's thread."""
         with self._changed:
             quiet = self.is_quiet()
             self._then = None if quiet else then
@@ -193,11 +193,11 @@ class Projector:
             then()
 
     def is_quiet(self) -> bool:
-        """Whether nothing waits to be written, or nothing can be."""
+        """Whether nothing waits to be written, or nothing can be written."""
         return bool(self._failure) or (self._pending is None and not self._busy)
 
     def _raise_failure(self) -> None:
-        """What the thread met is raised once; the next `start` repairs what it left."""
+        """Raise the thread's failure, once; the next `start` repairs what is missing."""
         failure, self._failure = self._failure, None
         if failure is not None:
             self._seen, self._pending, self._failed = None, None, True
@@ -206,7 +206,7 @@ class Projector:
             raise not_written(failure) from failure
 
     def close(self) -> None:
-        """Write what waits, and end the thread."""
+        """Write waiting rows, and stop the thread."""
         try:
             self.flush()
         finally:
@@ -265,7 +265,7 @@ class Projector:
         if batch.upto > self._lance.position:
             self._lance.apply(batch)
             self._lance.commit(batch.upto)
-        # A store that is written call by call, each of which hurries, would never be tidied.
+        # A store written call by call, each of which waits, would never be tidied.
         if not self._hurry or self._duck.is_overdue:
             self._duck.tidy()
             self._lance.tidy()
@@ -279,14 +279,14 @@ class Projector:
         progress: Progress | None = None,
         start_helper: StartHelper = no_helper,
     ) -> dict[str, Any]:
-        """Make projections anew beside the live ones, compare, swap; all where none is named.
+        """Rebuild projections beside the live ones, compare and swap; all if none is named.
 
-        Each name gives `rows`, and `differences`, the number of rows that the old one had wrong.
+        Returns for each name `rows`, and `differences`, the number of rows that were wrong.
         """
         self.flush()
         names = list(which) or ["lancedb", "duckdb"]
         self._lance.close()
-        self._seen = None  # also where it fails: the next start opens both again
+        self._seen = None  # even if it fails: the next start opens both again
         with store_errors():
             done = rebuild(
                 self._folder,

@@ -22,12 +22,12 @@ NAMES = ("lancedb", "duckdb")
 
 
 class Build:
-    """Both projections as the log says that they should be, beside the live ones."""
+    """Both projections, built from the log beside the live ones."""
 
     def __init__(self, folder: Path, names: Sequence[str], end: int, effect: Effect) -> None:
         for name in names:
             if name not in NAMES:
-                raise UsageError(f"there is no projection {name}: say {' or '.join(NAMES)}")
+                raise UsageError(f"there is no projection {name}: use {' or '.join(NAMES)}")
         self.end = end
         self.rows = 0
         self.writer = SegmentWriter(folder, 0, effect) if "duckdb" in names else None
@@ -57,7 +57,7 @@ class Build:
             self.lance.apply(batch)
 
     def compare(self, live: Path, progress: Progress) -> dict[str, Comparison]:
-        """Compare with the live ones, each as far as it is."""
+        """Compare with the live ones, each up to its position."""
         found: dict[str, Comparison] = {}
         if self.writer is not None:
             progress("comparing duckdb", 0.0)
@@ -90,7 +90,7 @@ def rebuild(
     progress: Progress,
     start_helper: StartHelper = no_helper,
 ) -> dict[str, Any]:
-    """Build, compare and swap. The live projections must be at rest, and opened again after it."""
+    """Build, compare and swap. The live projections must be idle, and opened again afterwards."""
     build = Build(folder, names, source.head(), effect)
     build.fill(source, progress, start_helper)
     found = build.compare(folder, progress)

@@ -1,9 +1,9 @@
-"""Folding a log in two processes, owner by owner; this one alone writes.
+"""Folds a log in two processes, owner by owner; only this one writes.
 
 LanceDB has one writer, and each table of a segment is one file. So the other process folds owners
-and hands over their rows as Arrow, which takes three quarters of the time; handing over whole
-projections would leave them in two parts. Owners are handed out a few at a time, to whichever
-process is free: how long their histories are does not matter, nor how late the other one starts.
+and returns their rows as Arrow, which takes three quarters of the time; separate projections could
+not be combined. Owners are handed out a few at a time, to whichever process is free: so it does not
+matter how long their histories are, or how late the other process starts.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from palimpsest.projections.batch import Batch, batches_of
 from palimpsest.projections.fold import touched_owners
 
 MANY_EVENTS = 100_000
-"""Events from which on a second process pays; of 50,000 it made nothing faster on busy cores."""
+"""Number of events from which a second process pays; with 50,000 it was no faster."""
 EVENTS_AT_ONCE = 2_000
-"""So many events, on average, are handed out together: they are about a batch."""
+"""Average number of events per part, which is about a batch."""
 
 Part = Sequence[str]
 """Owners that are folded together."""
@@ -32,14 +32,14 @@ class Helper(Protocol):
     """Another process that folds owners of the same log."""
 
     def fold(self, owners: Part) -> list[Batch] | None:
-        """The rows of these owners; None where it has ended."""
+        """The rows of these owners; None if it has ended."""
 
     def end(self) -> None:
-        """Have it end, whatever it is doing."""
+        """Stop it, whatever it is doing."""
 
 
 StartHelper = Callable[[int], Helper | None]
-"""Starts a process that folds a log up to a position; None where it would not pay."""
+"""Starts a process that folds a log up to a position; None if it is not worth it."""
 
 
 def no_helper(_end: int) -> Helper | None:
@@ -50,10 +50,10 @@ def no_helper(_end: int) -> Helper | None:
 def shared_batches(
     source: EventSource, end: int, progress: Progress, helper: Helper
 ) -> Generator[Batch, None, None]:
-    """What all events up to `end` come to, folded by this process and the helper.
+    """The rows of all events up to `end`, folded by this process and the helper.
 
-    A part that the helper did not hand over, because it died or failed, is folded here; so what is
-    wrong with the log is raised here, too.
+    If the helper dies or fails, its part is folded here; so errors in the log are raised here,
+    too.
     """
     parts = _Parts(source, end)
     done: SimpleQueue[list[Batch]] = SimpleQueue()
@@ -77,7 +77,7 @@ def shared_batches(
 
 
 def _handed_over(done: SimpleQueue[list[Batch]], *, wait: bool) -> Iterator[Batch]:
-    """What has been handed over by now, after a moment where nothing else is to be done."""
+    """The batches received so far; with `wait`, waits a moment for one."""
     try:
         while True:
             yield from done.get(timeout=0.01) if wait else done.get_nowait()
@@ -87,7 +87,7 @@ def _handed_over(done: SimpleQueue[list[Batch]], *, wait: bool) -> Iterator[Batc
 
 
 def _keep_busy(helper: Helper, parts: _Parts, done: SimpleQueue[list[Batch]]) -> None:
-    """Have the helper fold parts until none is left, or it has ended; on a thread of its own."""
+    """Let the helper fold parts until none is left or it has ended; on its own thread."""
     while (part := parts.take()) is not None:
         found = None
         try:
@@ -102,7 +102,7 @@ def _keep_busy(helper: Helper, parts: _Parts, done: SimpleQueue[list[Batch]]) ->
 
 
 class _Parts:
-    """The owners of a log, handed out to two threads; `finished` where all of them are folded."""
+    """The owners of a log, handed out to two threads; `finished` when all are folded."""
 
     def __init__(self, source: EventSource, end: int) -> None:
         owners = touched_owners(source, 0, end)
@@ -113,17 +113,17 @@ class _Parts:
         self._folded = 0
 
     def take(self) -> Part | None:
-        """The next part; None where none is left."""
+        """The next part; None if none is left."""
         with self._lock:
             return self._left.popleft() if self._left else None
 
     def put_back(self, part: Part) -> None:
-        """Have a part folded by the other thread."""
+        """Return a part for the other thread."""
         with self._lock:
             self._left.append(part)
 
     def note(self, part: Part) -> None:
-        """A part is folded."""
+        """Count a part as folded."""
         with self._lock:
             self._folded += len(part)
 
@@ -134,5 +134,5 @@ class _Parts:
 
     @property
     def share(self) -> float:
-        """How many of the owners are folded, 0 to 1."""
+        """The share of owners that are folded, 0 to 1."""
         return self._folded / self._owners

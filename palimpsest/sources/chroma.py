@@ -1,7 +1,7 @@
-"""A Chroma collection in a folder, read from its SQLite file without Chroma, which would change it.
+"""A Chroma collection in a folder, read from its SQLite file; Chroma itself would change it.
 
-What was written last may still be in its queue alone: Chroma works that in when it next reads.
-Vectors are there too until Chroma has moved them into its index, which is not read.
+The latest writes may still be only in its queue, which Chroma applies when it next reads. Vectors
+are in the queue, too, until Chroma moves them to its index, which is not read.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from palimpsest.sources.read_only import opened
 FILE = "chroma.sqlite3"
 DOCUMENT = "chroma:document"
 VECTOR = "vector"
-"""What a row's vector is called; float32 as bytes."""
+"""The name of a row's vector; float32 as bytes."""
 ADD, UPDATE, UPSERT, DELETE = range(4)
-"""What the queue says is to be done."""
+"""The operations in the queue."""
 _ROWS = """
 SELECT e.embedding_id, m.key, m.string_value, m.int_value, m.float_value, m.bool_value
 FROM embeddings e LEFT JOIN embedding_metadata m USING (id)
@@ -37,7 +37,7 @@ WHERE topic = ? AND vector IS NOT NULL AND encoding = 'FLOAT32' ORDER BY seq_id
 
 
 def is_chroma(path: Path) -> bool:
-    """Whether a folder is one of Chroma's."""
+    """Whether a folder is a Chroma database."""
     return (path / FILE).is_file()
 
 
@@ -60,11 +60,11 @@ class ChromaSource:
 
     @property
     def share(self) -> float | None:
-        """How many of the entries were read."""
+        """The share of the entries that was read."""
         return self._done / self._total if self._total else None
 
     def rows(self) -> Iterator[Item]:
-        """Each entry, with its vector where that is in the queue."""
+        """Each entry, with its vector if the queue has it."""
         self._done = 0
         with opened(self._file) as connection:
             vectors = dict(connection.execute(_VECTORS, [topic_of(connection, self.collection)]))
@@ -76,7 +76,7 @@ class ChromaSource:
                 yield row | fields | vector | {"id": entry}
 
     def _entries(self, connection: sqlite3.Connection) -> Iterator[tuple[str, Fields]]:
-        """Every entry as it is once the queue has been worked in."""
+        """Every entry in its state after the queue is applied."""
         segment = segment_of(connection, self.collection)
         queued = _Queued(connection, topic_of(connection, self.collection), segment)
         for entry, row in _stored(connection, segment):
@@ -94,14 +94,14 @@ def segment_of(connection: sqlite3.Connection, collection: str) -> str:
 
 
 def topic_of(connection: sqlite3.Connection, collection: str) -> str:
-    """What the queue calls a collection."""
+    """The name of a collection in the queue."""
     text = "SELECT topic FROM embeddings_queue WHERE topic LIKE ? LIMIT 1"
     found = connection.execute(text, [f"%/{collection}"]).fetchone()
     return str(found[0]) if found else f"persistent://default/default/{collection}"
 
 
 def last_queued(connection: sqlite3.Connection) -> int:
-    """The number of the last thing that was ever queued, as far as it is known."""
+    """The number of the last queued operation, as far as it is known."""
     text = (
         "SELECT max(coalesce((SELECT max(seq_id) FROM embeddings_queue), 0),"
         " coalesce((SELECT max(seq_id) FROM max_seq_id), 0))"
@@ -133,7 +133,7 @@ def _value(text: str | None, whole: int | None, number: float | None, yes: int |
 
 
 class _Queued:
-    """What the queue has that the metadata have not."""
+    """The queued operations that are not yet in the metadata."""
 
     def __init__(self, connection: sqlite3.Connection, topic: str, segment: str) -> None:
         text = "SELECT seq_id FROM max_seq_id WHERE segment_id = ?"
@@ -146,7 +146,7 @@ class _Queued:
             self._of.setdefault(entry, []).append(fields)
 
     def over(self, entry: str, row: Fields | None) -> Fields | None:
-        """An entry after all that is queued for it; None where it is deleted, or none."""
+        """An entry after its queued operations; None if it is deleted or does not exist."""
         for operation, fields in self._of.pop(entry, ()):
             if operation == DELETE:
                 row = None
@@ -157,7 +157,7 @@ class _Queued:
         return row
 
     def new(self) -> Iterator[tuple[str, Fields]]:
-        """Entries that are queued alone."""
+        """Entries that are only in the queue."""
         for entry in [*self._of]:
             row = self.over(entry, None)
             if row is not None:

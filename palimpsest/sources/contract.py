@@ -1,4 +1,4 @@
-"""What an existing store gives: rows under its own names for things."""
+"""The interface of an existing store: rows with its own field names."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any, Literal, Protocol
 from palimpsest.contracts.errors import UsageError
 
 Kind = Literal["file", "sqlite", "lancedb", "qdrant", "chroma", "mem0-history"]
-"""What a source is."""
+"""The kinds of sources."""
 Fields = dict[str, Any]
 Item = Fields | bytes
-"""A row's values by their names there; the bytes of a row that is no JSON object."""
+"""A row's values by the source's field names; the bytes of a row that is not a JSON object."""
 Trust = bool | Callable[[str], bool]
-"""Whether a source that could run a program when it is read is trusted; a function gets why."""
+"""Whether to trust a source that could run a program when read; a function gets the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where rows are: the path, and what in it is meant where there are several things.
+    """The path of a source, and which part of it to read if there are several.
 
-    `table` names a table or a collection, `query` is SQL of a SQLite file, and `history` is mem0's
+    `table` names a table or a collection, `query` is SQL for a SQLite file, and `history` is mem0's
     history beside its vectors.
     """
 
@@ -34,30 +34,30 @@ class Place:
 
 
 class Source(Protocol):
-    """An existing store, open for reading; nothing of it is ever written."""
+    """An existing store, open for reading; it is never written to."""
 
     @property
     def kind(self) -> Kind:
-        """What it is."""
+        """The kind of source."""
 
     @property
     def name(self) -> str:
-        """What it is called: the `source` of its candidates, unless another name is given."""
+        """Its name: the `source` of its candidates, unless another name is given."""
 
     @property
     def remarks(self) -> Sequence[str]:
-        """What a person should know before it is imported; complete once the rows are read."""
+        """Remarks for a person before the import; complete when the rows have been read."""
 
     @property
     def share(self) -> float | None:
-        """The share that was read so far (0-1); None if nobody knows."""
+        """The share that was read so far (0-1); None if unknown."""
 
     def rows(self) -> Iterator[Item]:
         """All rows, the same ones in the same order each time."""
 
 
 def one_of(names: Sequence[str], wanted: str | None, what: str) -> str:
-    """The one name, or the one that is wanted; UsageError lists them where that is open."""
+    """The only name, or the wanted one; UsageError lists the names if that is ambiguous."""
     if wanted is None and len(names) == 1:
         return names[0]
     if wanted in names:
@@ -65,4 +65,4 @@ def one_of(names: Sequence[str], wanted: str | None, what: str) -> str:
         return wanted
     listed = ", ".join(names) or "none"
     asked = f"there is no {what} {wanted}" if wanted else f"name the {what} with --table"
-    raise UsageError(f"{asked}: there are {listed}" if names else f"there is no {what} in it")
+    raise UsageError(f"{asked}: there are {listed}" if names else f"it has no {what}")

@@ -1,6 +1,6 @@
 """Copies a source without some rows, in its own format; the original is untouched.
 
-A copy is made under another name, and gets its own when it is whole.
+A copy is written under a temporary name, and renamed when it is complete.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from palimpsest.sources.sqlite import quoted
 
 PART = ".part"
 SAYING: frozenset[Kind] = frozenset({"file", "sqlite", "lancedb", "chroma"})
-"""Sources in which a text may change, and its vector with it; Qdrant's points are pickled."""
+"""Sources whose texts and vectors can be changed; Qdrant's points are pickled."""
 _AT_ONCE = 100
 
 
 class Edit(NamedTuple):
-    """What becomes of a row: it says something else in some of its fields, or (None) is left out.
+    """A change of a row: new values for some of its fields, or None to remove it.
 
     `number` counts the rows of the source, from 1.
     """
@@ -48,9 +48,9 @@ Writing = Callable[[Place, Path, Sequence[Edit], FieldMapping], None]
 
 
 def may_say(kind: Kind, mapping: FieldMapping, *, embeds: bool) -> bool:
-    """Whether rows of a source can say another text: nothing else in them would be wrong then.
+    """Whether a source's texts can change without making other fields wrong.
 
-    `embeds`: whether texts can be embedded by the model of its vectors.
+    `embeds`: whether texts can be embedded with the model of its vectors.
     """
     vectors = kind == "chroma" or bool(mapping.fields.get("vector"))
     plain = bool(mapping.fields.get("text")) and not mapping.left_out
@@ -77,7 +77,7 @@ def write_copy(
 
 
 def refuse_target(place: Place, to: Path) -> None:
-    """RefusedError for a target that is there already; UsageError for one that cannot be."""
+    """RefusedError for a target that exists; UsageError for one that is impossible."""
     if to.exists() or to.is_symlink():
         raise RefusedError("target_exists", f"{to} exists already, and nothing is overwritten")
     if place.path.resolve() in (to.resolve(), *to.resolve().parents):
@@ -95,7 +95,7 @@ def _remove(part: Path) -> None:
         part.unlink(missing_ok=True)
 
 
-# -- each form -----------------------------------------------------------------------------------
+# -- each format ---------------------------------------------------------------------------------
 
 
 def _file(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping) -> None:
@@ -110,7 +110,7 @@ def _sqlite(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping
         source.backup(copy)
         names = [name for (name,) in copy.execute("SELECT name FROM sqlite_master")]
         if place.query and not place.table:
-            raise UsageError("the rows are those of a query: --table names the table to clean")
+            raise UsageError("the rows are from a query: --table names the table to clean")
         table = quoted(one_of(names, place.table, "table") if place.table else _only(copy))
         rows = {} if place.query else _sqlite_rows(copy, table, {edit.number for edit in edits})
         with copy:
@@ -136,17 +136,17 @@ def _sqlite(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping
 def _sqlite_rows(
     copy: sqlite3.Connection, table: str, wanted: Collection[int]
 ) -> dict[int, Fields]:
-    """What identifies the wanted rows of a table, by number; empty if it has no row ids.
+    """The row ids of the wanted rows of a table, by number; empty if it has none.
 
-    An id may be missing, or be that of several rows.
+    An id field may be missing, or the same in several rows.
     """
     columns = {name for _, name, *_ in copy.execute(f"PRAGMA table_info({table})")}
     hidden = next((name for name in ("rowid", "_rowid_", "oid") if name not in columns), None)
     try:
-        # With all columns: of one alone, SQLite may go through an index in another order.
+        # All columns: for a single one, SQLite may read an index in another order.
         found = copy.execute(f"SELECT {hidden}, * FROM {table}")  # noqa: S608 - quoted
     except sqlite3.OperationalError:
-        return {}  # WITHOUT ROWID: its primary key is never null, and has no row twice
+        return {}  # WITHOUT ROWID: its primary key is unique and never null
     numbered = enumerate(found, 1)
     return {number: {str(hidden): row[0]} for number, row in numbered if number in wanted}
 
@@ -161,13 +161,13 @@ def _lancedb(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMappin
 
     del mapping
 
-    of_table = place.path.name.endswith(lance.SUFFIX)  # else the path is the database's
+    of_table = place.path.name.endswith(lance.SUFFIX)  # else it is the database's path
     whole = to.with_name(f"{to.name}{lance.SUFFIX}") if of_table else to
     _copy_folder(place.path, whole)
     try:
         folder, name = lance.located(replace(place, path=whole))
         table = lancedb.connect(folder).open_table(name)
-        # An id may be missing, or be that of several rows.
+        # An id field may be missing, or the same in several rows.
         rows = lance.row_ids(table)
         gone = [str(rows[edit.number - 1]) for edit in edits if edit.said is None]
         for start in range(0, len(gone), _AT_ONCE):
@@ -183,7 +183,7 @@ def _lancedb(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMappin
 
 
 def _identity(edit: Edit, mapping: FieldMapping) -> Fields:
-    """What a row of a query alone has: its id, and its owner where a field says it."""
+    """What identifies a row without a row id: its id, and its owner if a field has it."""
     if not mapping.fields.get("id"):
         raise UsageError("no field is known to be the id: give --map THEIRS=id when you import")
     assert isinstance(edit.item, dict), "rows of databases are objects"
@@ -203,7 +203,7 @@ def _qdrant(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping
 
 
 def _chroma(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping) -> None:
-    """Chroma itself changes its index: its queue says what is to be done, as its client would."""
+    """Queue the changes as Chroma's client does: Chroma itself then updates its index."""
     with _copied_vectors(place, to, edits) as inside:
         collection = chroma.ChromaSource(inside).collection
         with closing(sqlite3.connect(inside.path / chroma.FILE)) as copy, copy:
@@ -224,7 +224,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?)
 
 
 def _queued(edit: Edit, mapping: FieldMapping) -> tuple[Any, ...]:
-    """The id, and what is to be done with it: operation, vector, encoding and metadata."""
+    """A queue entry: id, operation, vector, encoding and metadata."""
     assert isinstance(edit.item, dict), "entries are objects"
     if edit.said is None:
         return edit.item["id"], chroma.DELETE, None, None, None
@@ -236,7 +236,7 @@ def _queued(edit: Edit, mapping: FieldMapping) -> tuple[Any, ...]:
 
 @contextmanager
 def _copied_vectors(place: Place, to: Path, edits: Sequence[Edit]) -> Iterator[Place]:
-    """A copied folder, with its vectors; mem0's history in it records the deletions."""
+    """Copy a folder with its vectors; mem0's history in it gets the deletions."""
     vectors = inside(place)
     _copy_folder(place.path, to, ".lock")
     yield replace(vectors, path=to / vectors.path.relative_to(place.path))
@@ -245,7 +245,7 @@ def _copied_vectors(place: Place, to: Path, edits: Sequence[Edit]) -> Iterator[P
 
 
 def _copy_folder(path: Path, to: Path, *left_out: str) -> None:
-    """Copy a folder; its owner may write to the copy, also if nobody may to the original."""
+    """Copy a folder; the copy is writable for its owner, even if the original is not."""
     shutil.copytree(path, to, ignore=shutil.ignore_patterns(*left_out))
     for one in (to, *to.rglob("*")):
         one.chmod(one.stat().st_mode | stat.S_IWUSR)

@@ -17,7 +17,7 @@ from palimpsest.sources.sqlite import SqliteSource
 
 
 def open_source(place: Place) -> Source:
-    """The source at a place. UsageError where nothing is, or nothing that is known here."""
+    """Open the source at a place. UsageError if there is none, or its kind is unknown."""
     path = place.path
     if not path.exists():
         raise UsageError(f"there is no {path}")
@@ -27,7 +27,7 @@ def open_source(place: Place) -> Source:
         return HistorySource(path)
     source = SqliteSource(place) if is_sqlite(path) else FileSource(path)
     if isinstance(source, FileSource) and (place.table or place.query):
-        raise UsageError(f"{path} is no database: --table and --query say nothing of it")
+        raise UsageError(f"{path} is not a database: --table and --query do not apply")
     return source
 
 
@@ -40,13 +40,13 @@ def _folder(place: Place) -> Source:
     if (source := _vectors(within)) is not None:
         return Mem0Source(source, within.history) if within.history else source
     raise UsageError(
-        f"{place.path} is a folder of nothing that is known here: name a file, or the folder of a"
-        " LanceDB, Qdrant or Chroma database, or of mem0's"
+        f"{place.path} is a folder of an unknown kind: name a file, or the folder of a LanceDB,"
+        " Qdrant or Chroma database, or of mem0's"
     )
 
 
 def inside(place: Place) -> Place:
-    """Where the vectors of mem0's folder are, with its history; any other place as it is."""
+    """The vectors and the history inside mem0's folder; any other place is returned unchanged."""
     history = place.path / HISTORY
     if not history.is_file() or _has_vectors(place.path):
         return place

@@ -1,4 +1,4 @@
-"""A file once more without some of its rows; the others keep their bytes where the form allows."""
+"""Copies a file without some rows; the others keep their bytes if the format allows it."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _BEGINNING = 64
 
 
 NewValues = Mapping[int, Fields]
-"""What rows say instead, by their numbers: values by the names of their fields."""
+"""New values of rows, by row number and field name."""
 
 
 def copy_file(path: Path, to: Path, removed: Collection[int], values: NewValues) -> None:
-    """Write a file's rows without those `removed`, by number from 1, others as they are `said`."""
+    """Write a file's rows without those `removed`, by number from 1, and with new `values`."""
     with path.open("rb") as file:
         start = file.read(len(_PARQUET))
     if start == _PARQUET:
@@ -123,7 +123,7 @@ def _is_packed(path: Path) -> bool:
 
 @contextmanager
 def _opened(path: Path, mode: str, *, packed: bool | None = None) -> Iterator[Any]:
-    """A file's bytes, packed by gzip or not."""
+    """Open a file, with gzip if it is packed."""
     is_packed = _is_packed(path) if packed is None else packed
     with path.open(mode) as file:
         if not is_packed:

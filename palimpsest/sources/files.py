@@ -1,4 +1,4 @@
-"""Files as `ingest` reads them: JSON lines or an array, CSV, packed or not, and Parquet."""
+"""Files as `ingest` reads them: JSON lines or an array, CSV, gzipped or not, and Parquet."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ class FileSource:
     remarks: Sequence[str] = ()
 
     def __init__(self, path: Path) -> None:
-        """UsageError where the file cannot be read, or not twice."""
+        """UsageError if the file cannot be read twice."""
         if path.exists() and not path.is_file():
-            raise UsageError(f"{path} is no file that can be read twice")
+            raise UsageError(f"{path} is not a file that can be read twice")
         self._path = path
         self.name = path.name
         self._reader = RowReader([path])
 
     @property
     def share(self) -> float | None:
-        """How much of the file was read."""
+        """The share of the file that was read."""
         total = self._reader.total
         return self._reader.done / total if total else None
 
     def rows(self) -> Iterator[Item]:
-        """Each row as an object; a CloudEvent, and what is no object, as its bytes."""
+        """Each row as an object; a CloudEvent, or a row that is not an object, as its bytes."""
         self._reader = RowReader([self._path])
         for row in self._reader:
             yield _item(row.raw)

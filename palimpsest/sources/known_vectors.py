@@ -1,4 +1,4 @@
-"""Vectors that a source brings: taken where the same model made them, and that was tried."""
+"""Reuses a source's vectors, if samples show that the same model made them."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from palimpsest.streams.embedder import Embedding, Engine
 from palimpsest.streams.embedder.tokens import Tokens
 
 TRIED = 20
-"""Rows that are embedded again before the vectors of a source are trusted."""
+"""Rows that are embedded again before a source's vectors are trusted."""
 AGREE = 0.999
-"""The least cosine of a vector and its recomputation: the rest is rounding."""
+"""Minimum cosine of a vector and its recomputation: the rest is rounding."""
 WAITING = 16_384
-"""Vectors kept for texts on their way to the writer; a text whose vector has gone is embedded."""
+"""Vectors kept for texts on their way to the writer; texts beyond it are embedded."""
 ORIGIN = "import"
-"""The engine of a vector that a source brought, as it is recorded."""
+"""The recorded engine of a vector that came from a source."""
 
 
 @runtime_checkable
 class Reading(Engine, Protocol):
-    """An engine that can read texts without embedding them."""
+    """An engine that can tokenise texts without embedding them."""
 
     def read(self, texts: Sequence[str]) -> list[Tokens]:
         """The texts as the model reads them."""
 
 
 class KnownVectors:
-    """An engine that embeds only those texts whose vectors were not `expected`."""
+    """An engine that embeds only texts without an `expected` vector."""
 
     def __init__(self, engine: Reading) -> None:
         self._engine = engine
@@ -42,7 +42,7 @@ class KnownVectors:
         self._lock = Lock()
 
     def expect(self, text: str, vector: Array) -> None:
-        """Keep a text's vector until the text is to be embedded; not one of another length."""
+        """Keep a text's vector until the text is embedded, if it has the right length."""
         if len(vector) != self.dimension:
             return
         with self._lock:
@@ -51,12 +51,12 @@ class KnownVectors:
                 self._waiting.popitem(last=False)
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        """Embed all texts, in their order; see `Engine`."""
+        """Embed all texts, in order; see `Engine`."""
         with self._lock:
             known = {text: self._waiting[text] for text in texts if text in self._waiting}
         read = dict(zip(known, self._engine.read([*known]), strict=True))
         for text in [text for text, tokens in read.items() if tokens.truncated]:
-            del known[text], read[text]  # a source has one vector of a text, not its windows
+            del known[text], read[text]  # the source has one vector for it, without windows
         new = [text for text in dict.fromkeys(texts) if text not in known]
         made = dict(zip(new, self._engine.embed(new) if new else (), strict=True))
         for (text, tokens), vector in zip(read.items(), _of_unit_length(known), strict=True):
@@ -65,7 +65,7 @@ class KnownVectors:
 
 
 def _of_unit_length(known: Mapping[str, Array]) -> NDArray[np.float16]:
-    """The vectors of some texts as they are recorded, (texts, dimension)."""
+    """The vectors of some texts as recorded, (texts, dimension)."""
     if not known:
         return np.empty((0, 0), np.float16)
     vectors = np.stack([*known.values()])
@@ -74,9 +74,9 @@ def _of_unit_length(known: Mapping[str, Array]) -> NDArray[np.float16]:
 
 
 def lowest_agreement(engine: Engine, samples: Sequence[tuple[str, Array]]) -> float:
-    """The least cosine of some vectors and those that the engine makes of their texts.
+    """The lowest cosine between some vectors and those that the engine makes of their texts.
 
-    -1 where there are none, or they are of another length.
+    -1 if there are none, or their length differs.
     """
     made = engine.embed([text for text, _ in samples])
     return min(

@@ -14,12 +14,12 @@ BATCH = 1_000
 
 
 def tables_in(path: Path) -> list[str]:
-    """The tables of a folder of LanceDB's."""
+    """The tables of a LanceDB folder."""
     return sorted(one.name.removesuffix(SUFFIX) for one in path.glob(f"*{SUFFIX}") if one.is_dir())
 
 
 def located(place: Place) -> tuple[Path, str]:
-    """The folder of the database and the table; UsageError where that is open."""
+    """The folder of the database and the table; UsageError if the table is ambiguous."""
     if place.path.name.endswith(SUFFIX):
         return place.path.parent, place.path.name.removesuffix(SUFFIX)
     return place.path, one_of(tables_in(place.path), place.table, "table")
@@ -48,11 +48,11 @@ class LanceSource:
 
     @property
     def share(self) -> float | None:
-        """How many of the rows were read."""
+        """The share of the rows that was read."""
         return self._done / self._total if self._total else None
 
     def rows(self) -> Iterator[Item]:
-        """Each row by its columns; vectors as arrays, and those that are null left out."""
+        """Each row by its columns; vectors as arrays, without null values."""
         self._done = 0
         for batch in self._table.search().limit(self._total).to_batches(BATCH):
             for row in _rows(batch):

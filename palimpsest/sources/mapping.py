@@ -1,4 +1,4 @@
-"""Which field of theirs is which of ours: guessed from their names, and applied to each row."""
+"""Maps a source's fields to ours: guesses from names and values, and converts each row."""
 
 from __future__ import annotations
 
@@ -34,35 +34,35 @@ _USUAL = {
     "vector": "vector embedding embeddings dense",
 }
 NAMES = {ours: tuple(names.split()) for ours, names in _USUAL.items()}
-"""What each of our fields is usually called elsewhere, the likeliest first."""
+"""Usual names of each of our fields, the likeliest first."""
 NEEDED = ("text", "owner_id")
 MEM0 = frozenset({"data", "hash"})
-"""What every row of mem0's has."""
+"""Fields of every row of mem0's."""
 OF_MEM0 = {
     "owner_id": ("user_id", "agent_id", "run_id"),
     "occurred_at": ("updated_at", "created_at"),
 }
-"""A row of mem0's belongs to one of these, and says what it says since it was updated."""
+"""For mem0's rows: the fields of the owner, and the time of the last update."""
 _OURS: defaultdict[str, set[str]] = defaultdict(set)
-"""What each usual name of theirs may be."""
+"""Which of our fields each usual name may be."""
 for _ours, _theirs in (*NAMES.items(), *OF_MEM0.items()):
     for _name in _theirs:
         _OURS[_name].add(_ours)
 DERIVED = ("text_lemmatized",)
-"""What mem0 makes of a text for its own search: the text once more."""
+"""Fields that mem0 derives from a text for its own search."""
 _NUMBERS = ("confidence", "importance", "intensity")
 _WORDS = ("owner_id", "id", "session_id", "namespace", "category")
 _SHORTEST_VECTOR = 16
 _MILLISECONDS = 1e11
-"""A larger number of seconds would be in the year 5138."""
+"""A larger number must be milliseconds: as seconds it would be in the year 5138."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldMapping:
-    """For each field of ours the names it has there, the first that says something counts.
+    """For each of our fields, its names in the source; the first with a value counts.
 
-    `owner` is the owner of rows that name none. `left_out` are their fields that are vectors and
-    not mapped, or derived: anything else that is not mapped is kept as metadata.
+    `owner` is the owner of rows without one. `left_out` are the source's unmapped vectors and
+    derived fields; all other unmapped fields are kept as metadata.
     """
 
     fields: dict[str, tuple[str, ...]]
@@ -80,7 +80,7 @@ class FieldMapping:
                 )
 
     def row(self, item: Item, source: str) -> tuple[bytes, Array | None]:
-        """A row as a producer's row of ours, and its vector, if it has one that can be."""
+        """A row in our form, and its vector, if it has a usable one."""
         if isinstance(item, bytes):
             return item, None
         left = {name: value for name, value in item.items() if name not in self.left_out}
@@ -106,11 +106,11 @@ _OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 def guessed(
     rows: Iterable[Item], renames: dict[str, str], owner: str | None = None
 ) -> tuple[FieldMapping, list[str]]:
-    """The mapping that all rows suggest, which are read once, and the names of all their fields.
+    """Guess the mapping from all rows, read once; returns it with the names of all their fields.
 
-    A field is one of ours if its name is usual for that, and most of its values can be; for a time
-    any is enough, because one that cannot be read makes its row invalid. `renames` (theirs to ours)
-    are given, not guessed. UsageError for an unknown field of ours.
+    A field is mapped to one of ours if its name is usual for that, and most of its values fit; for
+    a time, one fitting value is enough, because an unreadable time makes its row invalid. `renames`
+    (theirs to ours) are given, not guessed. UsageError for an unknown field of ours.
     """
     given = _given_names(renames)
     columns: defaultdict[str, _Column] = defaultdict(_Column)
@@ -144,13 +144,13 @@ def _given_names(renames: dict[str, str]) -> dict[str, tuple[str, ...]]:
     given: dict[str, tuple[str, ...]] = {}
     for theirs, ours in renames.items():
         if ours not in NAMES:
-            raise UsageError(f"{ours} is no field of ours: there are {', '.join(NAMES)}")
+            raise UsageError(f"{ours} is not one of our fields: there are {', '.join(NAMES)}")
         given[ours] = (*given.get(ours, ()), theirs)
     return given
 
 
 def _likely(usual: Sequence[str], free: Sequence[str]) -> Iterator[str]:
-    """Their names that are usual for a field, those inside of others last."""
+    """Field names that are usual for one of ours, those inside objects last."""
     for name in usual:
         yield from (one for one in free if one.casefold() == name)
     for name in usual:
@@ -158,7 +158,7 @@ def _likely(usual: Sequence[str], free: Sequence[str]) -> Iterator[str]:
 
 
 def _values(row: Fields) -> Iterator[tuple[str, Any]]:
-    """A row's fields, and those inside its objects, by their names."""
+    """A row's fields and those inside its objects, by name."""
     for name, value in row.items():
         yield name, value
         if isinstance(value := _unpacked(value), dict):
@@ -167,13 +167,13 @@ def _values(row: Fields) -> Iterator[tuple[str, Any]]:
 
 @dataclass(slots=True)
 class _Column:
-    """How many values a field has, and how many of them could be each field of ours."""
+    """The number of a field's values, and how many of them fit each of our fields."""
 
     values: int = 0
     could: Counter[str] = field(default_factory=Counter)
 
     def take(self, name: str, value: Any) -> None:
-        """Count a value of the field of this name."""
+        """Count a value of the field with this name."""
         if value is not None:
             self.values += 1
             usual = _OURS.get(name.rpartition(".")[2].casefold(), ())
@@ -221,7 +221,7 @@ def _is_moment(value: Any) -> bool:
 
 
 def _found(row: Fields, name: str) -> Any:
-    """A field's value, also one inside an object."""
+    """A field's value, which may be inside an object."""
     if name in row:
         return row[name]
     outer, dot, inner = name.partition(".")
@@ -230,7 +230,7 @@ def _found(row: Fields, name: str) -> Any:
 
 
 def _taken(left: Fields, names: Sequence[str]) -> Any:
-    """The value of the first field that has one, which is taken out."""
+    """Remove and return the value of the first field that has one."""
     for name in names:
         value = _found(left, name)
         if value is None:
@@ -245,7 +245,7 @@ def _taken(left: Fields, names: Sequence[str]) -> Any:
 
 
 def with_value(row: Fields, name: str, value: Any) -> Fields:
-    """A row with another value in a field, which may be inside an object."""
+    """A row with a new value in a field, which may be inside an object."""
     if name in row or "." not in name:
         return row | {name: value}
     outer, _, inner = name.partition(".")
@@ -253,12 +253,12 @@ def with_value(row: Fields, name: str, value: Any) -> Fields:
 
 
 def value_of(row: Fields, name: str) -> Any:
-    """A field's value, also one inside an object; None where there is none."""
+    """A field's value, which may be inside an object; None if there is none."""
     return _found(row, name)
 
 
 def vector_like(value: Any, vector: Array) -> Any:
-    """A vector in the way that another one is kept, and as long as it."""
+    """A vector in the same form and length as an existing one."""
     before = as_vector(value)
     assert before is not None, "it was read as one"
     length = np.linalg.norm(before) / np.linalg.norm(vector)
@@ -273,7 +273,7 @@ def vector_like(value: Any, vector: Array) -> Any:
 
 
 def _unpacked(value: Any) -> Any:
-    """An object that is written as JSON text, as databases keep it; all else as it is."""
+    """Parse an object stored as JSON text, as in databases; other values are unchanged."""
     if isinstance(value, str) and value.startswith("{"):
         try:
             return json.loads(value)
@@ -283,7 +283,7 @@ def _unpacked(value: Any) -> Any:
 
 
 def as_vector(value: Any) -> Array | None:
-    """A vector in any of the ways that it is kept: numbers, JSON of them, or bytes of float32."""
+    """A vector from any stored form: numbers, JSON, or bytes of float32."""
     try:
         match value:
             case np.ndarray():
@@ -312,7 +312,7 @@ def _number(value: Any) -> Any:
 
 
 def _word(value: Any) -> Any:
-    """A whole number as a word, also one of a column that has floats for want of a few values."""
+    """An integer as text, even from a column that became float because of missing values."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
@@ -351,7 +351,7 @@ _CASTS = {
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no type for."""
+    """Convert a value that JSON has no type for."""
     match value:
         case bytes():
             return value.hex()
@@ -365,9 +365,9 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class MappedSource:
-    """A source and how its fields are mapped; `name` becomes the `source` of its candidates.
+    """A source and its mapping; `name` becomes the `source` of its candidates.
 
-    `is_named` if the name was given rather than taken from the place.
+    `is_named`: the name was given, and not derived from the path.
     """
 
     place: Place
@@ -379,7 +379,7 @@ class MappedSource:
     is_named: bool
 
     def shown(self) -> dict[str, Any]:
-        """What a person confirms: their fields by ours, and what becomes of all others."""
+        """The mapping for a person to confirm: their fields by ours, and the use of all others."""
         mapped = {name for names in self.mapping.fields.values() for name in names}
         mapped |= set(self.mapping.left_out)
         return {

@@ -1,4 +1,4 @@
-"""A store of mem0's: vectors in Qdrant's or Chroma's folder, and a history beside them."""
+"""A mem0 store: vectors in a Qdrant or Chroma folder, and a history beside them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VALUES (?, ?, ?, NULL, 'DELETE', ?, ?, 1)
 
 
 def is_history(path: Path) -> bool:
-    """Whether a file is a history of mem0's."""
+    """Whether a file is a mem0 history."""
     if not is_sqlite(path):
         return False
     with opened(path) as connection:
@@ -33,9 +33,9 @@ def is_history(path: Path) -> bool:
 
 
 def _lives(path: Path) -> dict[str, dict[str, Any]]:
-    """The last word of the history about each memory, the times of the first one included."""
+    """The last state of each memory in the history, with the times of its first entry."""
     if not is_history(path):
-        raise UsageError(f"{path} is no history of mem0's")
+        raise UsageError(f"{path} is not a mem0 history")
     last: dict[str, dict[str, Any]] = {}
     with opened(path) as connection:
         for memory, event, text, created, updated, deleted, actor, role in connection.execute(
@@ -54,10 +54,10 @@ def _lives(path: Path) -> dict[str, dict[str, Any]]:
 
 
 class Mem0Source:
-    """The memories of mem0's vectors, and what its history says of them."""
+    """The memories of mem0's vectors, with data from its history."""
 
     def __init__(self, vectors: Source, history: Path) -> None:
-        """UsageError where the history is none."""
+        """UsageError if the history is not one of mem0's."""
         self._vectors = vectors
         self._lives = _lives(history)
         self.kind: Kind = vectors.kind
@@ -66,11 +66,11 @@ class Mem0Source:
 
     @property
     def share(self) -> float | None:
-        """How much of the vectors was read."""
+        """The share of the vectors that was read."""
         return self._vectors.share
 
     def rows(self) -> Iterator[Item]:
-        """Each memory; times, actor and role by the history where the vectors lack them."""
+        """Each memory; times, actor and role come from the history if the vectors lack them."""
         left, unknown = dict(self._lives), 0
         for row in self._vectors.rows():
             if isinstance(row, dict):
@@ -79,7 +79,7 @@ class Mem0Source:
                 taken = {name: one for name, one in (life or {}).items() if name in _TAKEN and one}
                 yield taken | row
         gone = sum(one["living"] for one in left.values())
-        counts = ((gone, "in the history alone, and not brought"), (unknown, "not in the history"))
+        counts = ((gone, "only in the history, not imported"), (unknown, "not in the history"))
         self.remarks = [f"{count:,} memories are {what}" for count, what in counts if count]
 
 
@@ -87,7 +87,7 @@ _TAKEN = ("created_at", "updated_at", "actor_id", "role")
 
 
 class HistorySource:
-    """The memories that a history alone says are there; it does not say whose they are."""
+    """The memories of a history without vectors; it does not name their owners."""
 
     kind: Kind = "mem0-history"
     remarks: Sequence[str] = ("a history does not say whose memories they are: --owner does",)
@@ -98,7 +98,7 @@ class HistorySource:
         self.name = path.name
 
     def rows(self) -> Iterator[Item]:
-        """The last wording of each memory that was not deleted."""
+        """The last text of each memory that was not deleted."""
         for memory, life in _lives(self._path).items():
             if life["living"]:
                 taken = {name: life[name] for name in _TAKEN if life[name]}

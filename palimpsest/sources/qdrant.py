@@ -1,7 +1,7 @@
 """A collection that Qdrant's client keeps in a folder, without a server.
 
 Its points are pickled. They are read without the client, which would change the files, and without
-running what a pickle may name: only the client's own models are known here, as plain values.
+running what a pickle may name: only the client's own models are known, as plain values.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from palimpsest.sources.read_only import opened
 META = "meta.json"
 STORAGE = "storage.sqlite"
 WHY_TRUST = (
-    "Qdrant keeps its points pickled, and a pickle can be made to run a program when it is read."
-    " Only Qdrant's own kinds of values are let in here; all the same, read only files that you"
+    "Qdrant pickles its points, and a pickle can be made to run a program when it is read."
+    " Only Qdrant's own kinds of values are accepted here; even so, read only files that you"
     " trust"
 )
 _OF_MEM0 = ("mem0migrations", "_entities")
-"""Collections beside the memories' own."""
+"""Collections that hold no memories."""
 _NUMPY = ("numpy._core.multiarray", "numpy.core.multiarray")
 _PLAIN = frozenset(
     {
@@ -47,12 +47,12 @@ _PLAIN = frozenset(
 
 
 def is_qdrant(path: Path) -> bool:
-    """Whether a folder is one of Qdrant's client."""
+    """Whether a folder belongs to Qdrant's client."""
     return (path / META).is_file() and (path / "collection").is_dir()
 
 
 def located(place: Place) -> Path:
-    """The file of the collection that is meant; UsageError where that is open."""
+    """The file of the requested collection; UsageError if that is ambiguous."""
     try:
         names = sorted(orjson.loads((place.path / META).read_bytes())["collections"])
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
@@ -69,7 +69,7 @@ class QdrantSource:
     remarks: Sequence[str] = ()
 
     def __init__(self, place: Place) -> None:
-        """UsageError where the collection is not told, or nobody trusts it."""
+        """UsageError if the collection is ambiguous, or not trusted."""
         trusted = place.trust if isinstance(place.trust, bool) else place.trust(WHY_TRUST)
         if not trusted:
             raise UsageError(f"{WHY_TRUST}: confirm it with --trust")
@@ -81,11 +81,11 @@ class QdrantSource:
 
     @property
     def share(self) -> float | None:
-        """How many of the points were read."""
+        """The share of the points that was read."""
         return self._done / self._total if self._total else None
 
     def rows(self) -> Iterator[Item]:
-        """Each point; of one that was written twice, as older clients did, what came last."""
+        """Each point; if it was written twice, as older clients did, the latest version."""
         self._done = 0
         with opened(self.file) as connection:
             seen = set()
@@ -105,7 +105,7 @@ def points(connection: Any) -> Iterator[tuple[int, Fields]]:
 def _row(point: Fields) -> Fields:
     row = dict(point.get("payload") or {}) | {"id": str(point["id"])}
     vector = point.get("vector")
-    if isinstance(vector, dict):  # by name: the only one that is no sparse one
+    if isinstance(vector, dict):  # by name: the only dense one
         dense = [one for one in vector.values() if not isinstance(one, _Model)]
         vector = dense[0] if len(dense) == 1 else None
     return row if vector is None else row | {"vector": vector}
@@ -119,14 +119,14 @@ class _Model:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Knows the client's models and plain values, and calls nothing else."""
+    """Knows the client's models and plain values, and refuses everything else."""
 
     def find_class(self, module: str, name: str) -> Any:
         if module.startswith("qdrant_client."):
             return _Model
         if (module, name) in _PLAIN:
             return super().find_class(module, name)
-        raise UsageError(f"a point has something in it that is none of Qdrant's: {module}.{name}")
+        raise UsageError(f"a point has a value that is not one of Qdrant's: {module}.{name}")
 
 
 def _unpickled(raw: bytes) -> Fields:
@@ -138,5 +138,5 @@ def _unpickled(raw: bytes) -> Fields:
         ) from error
     point = vars(found) if isinstance(found, _Model) else {}
     if "id" not in point:
-        raise UsageError("a point cannot be read: it is none")
+        raise UsageError("a point cannot be read: it is not one")
     return point

@@ -1,4 +1,4 @@
-"""SQLite files of others, opened so that no byte of them changes."""
+"""Opens other programs' SQLite files without changing a byte."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WAL = 2
 
 
 def is_sqlite(path: Path) -> bool:
-    """Whether a file begins as SQLite files do."""
+    """Whether a file begins like a SQLite file."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -26,13 +26,13 @@ def is_sqlite(path: Path) -> bool:
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that can only read. UsageError for what is no SQLite, or is damaged.
+    """A read-only connection. UsageError if the file is not SQLite, or is damaged.
 
-    A file with changes beside it that are not in it yet, a write-ahead log or a journal, is copied
-    first: SQLite would work them in.
+    A file with changes beside it, in a write-ahead log or a journal, is copied first: SQLite would
+    apply them.
     """
     if not is_sqlite(path):
-        raise UsageError(f"{path} is no SQLite file")
+        raise UsageError(f"{path} is not a SQLite file")
     try:
         with _settled(path) as (file, how), closing(_connect(file, how)) as connection:
             yield connection
@@ -56,7 +56,7 @@ def _settled(path: Path) -> Iterator[tuple[Path, str]]:
     else:
         with path.open("rb") as whole:
             head = whole.read(_WRITE_VERSION + 1)
-        # Of a file that has a write-ahead log, SQLite would make one to read it.
+        # To read a file in WAL mode, SQLite would create a write-ahead log.
         yield path, "immutable=1" if head[_WRITE_VERSION] == _WAL else "mode=ro"
 
 

@@ -1,7 +1,7 @@
-"""The rows of a source set down beside it, so that they can be counted, compared and ordered.
+"""A temporary copy of a source's rows, so that they can be counted, compared and ordered.
 
-A source is read once, as it is at that time. SQLite's own temporary file takes the rows: it is in
-no folder, and gone when the process is.
+A source is read once, in its state at that time. The rows are in SQLite's own temporary file, which
+is in no folder, and disappears with the process.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from palimpsest.streams.intake import (
 from palimpsest.streams.write.inputs import CONFLICT
 
 PREVIEW = 80
-"""Characters of a text that a listing shows."""
+"""Characters of a text that a list shows."""
 _BATCH = 1_000
 _ROWS = """
 CREATE TABLE rows (
@@ -59,7 +59,7 @@ WINDOW best AS (
     ORDER BY coalesce(confidence, ?) DESC NULLS LAST, moment DESC NULLS LAST, n DESC
 )
 """
-"""Of rows that say the same the one of the highest confidence, and then the newest, comes first."""
+"""Among rows with the same text, the one with the highest confidence, then the newest, is first."""
 _REPEATS = """
 SELECT old.owner, old.id, kept.id, old.text
 FROM ranked JOIN rows old USING (n) JOIN rows kept ON kept.n = ranked.kept
@@ -73,9 +73,9 @@ SELECT n FROM (
     UNION ALL SELECT n, 9e18, n, 0 FROM rows WHERE scope IS NULL
 ) ORDER BY owner_first, at, rank
 """
-"""Owner by owner: a window's newcomers of one scope are searched for at once.
+"""Owner by owner: so a window's new texts of one scope are searched together.
 
-Numbers are sorted, not rows: those have their vectors.
+Numbers are sorted, not rows, which contain the vectors.
 """
 _IN_ORDER = """
 SELECT n, raw, repeat, candidate, vector
@@ -90,11 +90,11 @@ SELECT n FROM (
     WINDOW same_id AS (PARTITION BY candidate ORDER BY ordered.rowid)
 ) WHERE fingerprint <> known ORDER BY n
 """
-"""An id is that of the row that comes in first."""
+"""If rows share an id, it belongs to the one that comes first."""
 
 
 class Repeat(NamedTuple):
-    """A row that says exactly what another one says, which is kept for both."""
+    """A row that repeats another exactly; `kept` is kept for both."""
 
     owner_id: str
     old_id: str
@@ -104,14 +104,14 @@ class Repeat(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Conflicts:
-    """How many rows have the id of another one, and the first of them."""
+    """The number of rows with another row's id, and the first of them."""
 
     count: int
     rows: list[dict[str, object]]
 
 
 class Spooled(NamedTuple):
-    """A row on its way to the writer, and what it means; `vector` where it came with one.
+    """A row on its way to the writer, with its meaning, and its `vector` if it has one.
 
     `number` counts the rows of the source, from 1.
     """
@@ -124,7 +124,7 @@ class Spooled(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a source has: all rows, those that cannot be read, owners, and rows with vectors."""
+    """A source's counts: all rows, unreadable ones, owners, and rows with vectors."""
 
     rows: int
     invalid: int
@@ -133,7 +133,7 @@ class Counts:
 
 
 class Spool:
-    """Rows of one source as a producer of that name would say them."""
+    """The rows of one source, as a producer with that name would send them."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -157,9 +157,9 @@ class Spool:
     def fill(
         self, items: Iterable[Item], mapping: FieldMapping, absent: float | None = None
     ) -> Iterator[int]:
-        """Take all rows up, in batches; yields how many there are after each.
+        """Read all rows, in batches; yields the number of rows after each.
 
-        `absent` is the confidence of rows that name none, by the policy.
+        `absent` is the policy's confidence for rows without one.
         """
         rest = iter(items)
         while batch := [self._values(item, mapping) for item in islice(rest, _BATCH)]:
@@ -196,29 +196,29 @@ class Spool:
         )
 
     def counts(self) -> Counts:
-        """How many there are of what."""
+        """The counts of the rows."""
         text = "SELECT count(*), count(reason), count(DISTINCT owner), count(vector) FROM rows"
         return Counts(*self._rows.execute(text).fetchone())
 
     def invalid(self, most: int) -> list[dict[str, object]]:
-        """The first rows that cannot be read, by number, and why; never what they say."""
+        """The first unreadable rows, by number, and why; never their contents."""
         text = "SELECT n, reason, detail FROM rows WHERE reason IS NOT NULL ORDER BY n LIMIT ?"
         names = ("row", "reason", "detail")
         return [dict(zip(names, found, strict=True)) for found in self._rows.execute(text, [most])]
 
     def conflicts(self, most: int) -> Conflicts:
-        """The rows that come with the id of another one and say something else; the first ones."""
+        """The rows with another row's id but other contents; lists the first ones."""
         found = [n for (n,) in self._rows.execute(_CONFLICTS)]
         told = {"reason": CONFLICT.reason, "detail": CONFLICT.detail}
         return Conflicts(len(found), [{"row": n, **told} for n in found[:most]])
 
     def repeats(self) -> Iterator[Repeat]:
-        """Each row that will join one that says the same, in the order of the source."""
+        """Each row that will join one with the same text, in the order of the source."""
         for owner, old, kept, text in self._rows.execute(_REPEATS):
             yield Repeat(owner, old, kept, text[:PREVIEW])
 
     def samples(self, most: int) -> list[tuple[str, Array]]:
-        """Texts with their vectors, evenly over the whole source."""
+        """Texts with their vectors, sampled evenly from the whole source."""
         numbered = "SELECT n FROM rows WHERE vector IS NOT NULL GROUP BY text ORDER BY n"
         all_of = [n for (n,) in self._rows.execute(numbered)]
         wanted = all_of[:: max(1, len(all_of) // most)][:most]
@@ -229,9 +229,9 @@ class Spool:
         ]
 
     def in_order(self) -> Iterator[Spooled]:
-        """All rows, owner by owner, by time where each row has one, else as they are.
+        """All rows, owner by owner; by time if each row has one, else in their order.
 
-        Of equal ones the kept one is first. Those that cannot be read come last.
+        Among equal rows the kept one is first. Unreadable rows come last.
         """
         for n, raw, repeat, candidate_id, vector in self._rows.execute(_IN_ORDER):
             row = RawRow(raw, self._source, repeat)
@@ -239,6 +239,6 @@ class Spool:
                 yield Spooled(n, row, understand(row), None)
                 continue
             candidate = parse(raw, source=self._source, repeat=repeat)
-            assert isinstance(candidate, Candidate), "it was one when it was set down"
+            assert isinstance(candidate, Candidate), "it was one when it was stored"
             found = np.frombuffer(vector, np.float32) if vector is not None else None
             yield Spooled(n, row, prepare(candidate), found)

@@ -1,4 +1,4 @@
-"""A table of a SQLite file, or what a query gives."""
+"""A table of a SQLite file, or the result of a query."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SqliteSource:
     remarks: Sequence[str] = ()
 
     def __init__(self, place: Place) -> None:
-        """UsageError where the table is not told, or the query is none that only reads."""
+        """UsageError if the table is ambiguous, or the query does more than read."""
         self._place = place
         self._done = self._total = 0
         self.name = place.path.name
@@ -42,11 +42,11 @@ class SqliteSource:
 
     @property
     def share(self) -> float | None:
-        """How many of the rows were read."""
+        """The share of the rows that was read."""
         return self._done / self._total if self._total else None
 
     def rows(self) -> Iterator[Item]:
-        """Each row by its columns; those that are null are left out."""
+        """Each row by its columns, without null values."""
         self._done = 0
         with opened(self._place.path) as connection:
             found = connection.execute(self.query)
@@ -61,6 +61,6 @@ class SqliteSource:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL has it."""
+    """A name quoted for SQL."""
     escaped = name.replace('"', '""')
     return f'"{escaped}"'

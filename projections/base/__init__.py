@@ -1,1 +1,1 @@
-"""What every projection is made of: rows of committed events, and where they come from."""
+"""What all projections share: rows from committed events, and the log that they come from."""

@@ -1,4 +1,4 @@
-"""Which rows some events touched, and their present state: one row per key. Pure."""
+"""Collects the rows that some events changed, in their current state: one row per key. Pure."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from palimpsest.streams.core.ledger import Entry, Memory
 from palimpsest.streams.core.touched import Touched
 
 MANY_MEMBERS = 8
-"""Above it, what a memory's members add up to is kept between commits, not summed anew."""
+"""Above this number of members, a memory's sum is kept between commits, not computed anew."""
 MOST_SUMS = 20_000
 
 
 class Changes:
-    """Collects what events touch. Of one thread: the one that folds the ledgers."""
+    """Collects what events change. Used only on the thread that folds the ledgers."""
 
     def __init__(self) -> None:
         self._sums: dict[str, Total] = {}
@@ -50,9 +50,9 @@ class Changes:
         self._models = Models()
 
     def add(self, position: int, event: AnyEvent, touched: Touched) -> None:
-        """Note what one event changed, as `evolve` told it; events come in order.
+        """Note the changes of one event, as `evolve` reported them; events come in order.
 
-        A redelivered event touched nothing, and leaves no second row.
+        A redelivered event changed nothing, and adds no second row.
         """
         arrived = isinstance(event, Decided)
         self._models.note(position, event)
@@ -73,7 +73,7 @@ class Changes:
                 self._distincts[first.id] = position, first
         for memory_id, memory in touched.memories.items():
             if memory is None and arrived and memory_id == event.subject:
-                continue  # it joined at once, and never was a memory of its own
+                continue  # it joined at once, and was never a memory of its own
             self._memories[memory_id] = position, memory
             if not arrived and not self._only_grew(memory_id, event, touched):
                 self._sums.pop(memory_id, None)
@@ -82,9 +82,9 @@ class Changes:
             self._reviews[decision_id] = ReviewState(position, decision_id, said)
 
     def _only_grew(self, memory_id: str, event: AnyEvent, touched: Touched) -> bool:
-        """Whether a memory's sum still holds of those counted: all that is new comes after them.
+        """Whether a memory's sum is still valid: its new members all come after those counted.
 
-        What arrives always does.
+        That is always so for a new candidate.
         """
         kept = self._sums.get(memory_id)
         return (
@@ -94,7 +94,7 @@ class Changes:
         )
 
     def take(self) -> Rows | None:
-        """The rows as they are now, before the ledgers move on; None where nothing was added."""
+        """The rows in their current state, before the ledgers change; None if nothing was added."""
         if not self._upto:
             return None
         rows = Rows(
@@ -142,7 +142,7 @@ class Changes:
         )
 
     def _sum(self, memory: Memory) -> Total:
-        """Of a large memory that only grew since it was summed, only the newcomers are counted."""
+        """The memory's sum; if a large memory only grew, only its new members are counted."""
         members = memory.members
         if len(members) < MANY_MEMBERS:
             return Total.of(memory)
@@ -156,13 +156,13 @@ class Changes:
 
 
 def _repeats(event: Decided) -> bool:
-    """Whether it brought an exact repeat: the row of its text is most often as it was."""
+    """Whether it brought an exact repeat, which usually leaves the row of its text unchanged."""
     join = event.data.join
     return join is not None and join.face == "repeat"
 
 
 def _about(event: AnyEvent, touched: Touched) -> Entry | None:
-    """The candidate of a later decision: what it says of itself belongs to the decision's row."""
+    """The candidate of a later decision, whose own fields belong to the decision's row."""
     if not isinstance(event, Settled | Joined | Redecided):
         return None
     edge = touched.edges.get(event.id)

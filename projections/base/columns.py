@@ -1,4 +1,4 @@
-"""Tables as data: each column with its Arrow type and where its value comes from."""
+"""Tables as data: each column with its Arrow type and the source of its values."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ WHOLE = pa.int64()
 REAL = pa.float64()
 YES_NO = pa.bool_()
 MOMENT = pa.timestamp("us")
-"""UTC, without a zone: so `date_trunc` and `::DATE` mean the same day for every analyst."""
+"""UTC without a zone: so `date_trunc` and `::DATE` give every analyst the same day."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FEW = 16
-"""So many values are not worth a look at whether they are all the same."""
+"""Below this number, checking whether all values are equal is not worth it."""
 _NEIGHBOUR = pa.struct(
     [
         ("candidate_id", TEXT),
@@ -40,7 +40,7 @@ NEIGHBOURS = pa.list_(_NEIGHBOUR)
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """One value, many times over: what most events leave out becomes a column in no time."""
+    """One value, many times: a field that most events omit becomes a column at once."""
 
     value: Any
     count: int
@@ -51,14 +51,14 @@ Found = Sequence[Any] | Same
 
 
 def mapped(function: Callable[[Any], Any], values: Found) -> Found:
-    """What becomes of each value; of equal ones once."""
+    """Map each value; equal values only once."""
     if isinstance(values, Same):
         return Same(function(values.value), values.count)
     found = list(map(function, values))
     count = len(found)
     if count >= FEW:
         first = found[0]
-        # Most columns differ in one of these already; to count is a third of reading them.
+        # Most columns already differ in one of these; counting takes a third as long as reading.
         alike = first is found[-1] and first is found[count // 2]
         if alike and found.count(first) == count:
             return Same(first, count)
@@ -66,7 +66,7 @@ def mapped(function: Callable[[Any], Any], values: Found) -> Found:
 
 
 class Values:
-    """The values of rows at dotted paths, path by path; what paths have in common is read once."""
+    """The values of rows at dotted paths; common beginnings of paths are read once."""
 
     def __init__(self, rows: Sequence[Any]) -> None:
         self._found: dict[str, Found] = {"": rows}
@@ -82,7 +82,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's name and type, where in a row its value is, and what becomes of it."""
+    """A column's name and type, the path of its value in a row, and a function that converts it."""
 
     name: str
     type: pa.DataType
@@ -113,13 +113,13 @@ def as_array(values: Found, kind: pa.DataType) -> pa.Array:
 
 
 def _moments(values: Sequence[datetime | None]) -> pa.Array:
-    """Moments from their distances: Arrow asks each moment for its zone, in three times as long."""
+    """Times as differences from the epoch: Arrow itself asks each for its zone, 3x slower."""
     since = [moment and moment - EPOCH for moment in values]
     return pa.array(since, pa.duration("us")).view(MOMENT)
 
 
 def _neighbours(values: Sequence[Sequence[Neighbour]]) -> pa.Array:
-    """Lists of neighbours, field by field: five times as fast as through dicts."""
+    """Lists of neighbours, built field by field: five times as fast as from dicts."""
     flat = [neighbour for value in values for neighbour in value]
     fields = [
         pa.array([getattr(neighbour, field.name) for neighbour in flat], field.type)
@@ -132,9 +132,9 @@ def _neighbours(values: Sequence[Sequence[Neighbour]]) -> pa.Array:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of Parquet segments. Of rows with one `key` the one of the highest position counts.
+    """A table of Parquet segments. Among rows with the same `key`, the highest position counts.
 
-    Where it `buries`, a row whose `living` is false says that there is none any more.
+    If `buries` is set, a row whose `living` is false marks the key as deleted.
     """
 
     name: str
@@ -144,7 +144,7 @@ class Table:
 
     @property
     def lasting(self) -> bool:
-        """Whether a row is an event's, found by its position in the log."""
+        """Whether a row is that of an event, and so never changes; its key is the position."""
         return self.key[0] == "position"
 
     @property

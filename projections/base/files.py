@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, also after a power cut."""
+"""Writes files atomically, also across a power cut."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from palimpsest.contracts.errors import StoreError
 
 CHUNK = 1 << 20
 OWNERS_ONLY = 0o600
-"""The mode of every file of a store, whatever the process's umask is."""
+"""The mode of every file of a store, whatever the process's umask."""
 
 
 def sync(path: Path) -> None:
-    """Have a file's content, or a folder's entries, on the disk."""
+    """Flush a file's content, or a folder's entries, to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -32,7 +32,7 @@ def sync(path: Path) -> None:
 
 
 def replace_json(path: Path, value: object) -> None:
-    """Write a JSON file in the place of the one that is there, in one step."""
+    """Replace a JSON file in one step."""
     beside = path.with_name(path.name + ".new")
     beside.write_bytes(orjson.dumps(value))
     beside.chmod(OWNERS_ONLY)
@@ -51,7 +51,7 @@ def checksum(path: Path) -> int:
 
 
 def remove(path: Path) -> None:
-    """Remove a folder or file with all that is in it; nothing where it is gone already."""
+    """Remove a folder or file and everything in it; does nothing if it is gone."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -60,7 +60,7 @@ def remove(path: Path) -> None:
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FULL_WORDS = os.strerror(errno.ENOSPC).lower()
-"""LanceDB and Arrow pass on what the operating system says, and not its number."""
+"""LanceDB and Arrow pass on the operating system's message, and not its number."""
 _LIBRARY_PLACE = re.compile(r",? ?/\S+\.(?:rs|cc|cpp):\d+(?::\d+)?")
 
 
@@ -74,7 +74,7 @@ def store_errors() -> Iterator[None]:
 
 
 def not_written(failure: BaseException) -> StoreError:
-    """What a failure to write projections means and what to do, without places in a library."""
+    """A failure to write projections as an error with advice, without paths inside a library."""
     said = _LIBRARY_PLACE.sub("", str(failure))
     if (isinstance(failure, OSError) and failure.errno in _FULL) or _FULL_WORDS in said.lower():
         return StoreError(

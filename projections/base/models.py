@@ -12,9 +12,9 @@ from palimpsest.contracts.events import AnyEvent, Decided, Embedded, PolicySet, 
 class Models:
     """The model in force, and the latest vector of each model, with their positions in the log.
 
-    Of whatever parts of the log it was put together, in whatever order, it says the same: the
-    later position counts. `in_force` is the model that the latest policy has its thresholds for,
-    `latest` a position and a dimension by the model's name.
+    Parts of the log can be noted in any order, with the same result: the later position counts.
+    `in_force` is the model that the latest policy has thresholds for; `latest` has a position and a
+    dimension by the model's name.
     """
 
     in_force: tuple[int, str | None] = (0, None)
@@ -22,17 +22,17 @@ class Models:
 
     @classmethod
     def of(cls, recorded: dict[str, Any]) -> Models:
-        """What `as_dict` gave, out of JSON."""
+        """Reverse `as_dict`, from JSON."""
         position, model = recorded["in_force"]
         latest = {name: (said, long) for name, (said, long) in recorded["latest"].items()}
         return cls((position, model), latest)
 
     def as_dict(self) -> dict[str, Any]:
-        """As it is recorded."""
+        """The form that is stored."""
         return {"in_force": self.in_force, "latest": self.latest}
 
     def note(self, position: int, event: AnyEvent) -> None:
-        """Take in an event."""
+        """Note an event."""
         match event:
             case Decided():
                 self._embedded(position, event.data.content.vector)
@@ -44,7 +44,7 @@ class Models:
                 pass
 
     def add(self, other: Models) -> None:
-        """Take in what other events said."""
+        """Merge with what other events said."""
         self._in_force(*other.in_force)
         for model, (position, dimension) in other.latest.items():
             self._latest(model, position, dimension)
@@ -64,9 +64,9 @@ class Models:
 
     @property
     def dimension(self) -> int | None:
-        """How long the latest vector of the model in force is; else the latest that there is.
+        """The dimension of the latest vector of the model in force, else of the latest vector.
 
-        None where there is no vector.
+        None if there is no vector.
         """
         said = self.latest.get(self.in_force[1] or "") or max(self.latest.values(), default=None)
         return said[1] if said is not None else None

@@ -1,6 +1,6 @@
-"""What a commit writes: the present state of everything that some events touched, by key.
+"""The rows of a commit: the current state of everything that some events changed, by key.
 
-Rows are light structs: made in a quarter of the time of named tuples, and a twelfth of that of
+Rows are light structs: created in a quarter of the time of named tuples, and a twelfth of that of
 frozen dataclasses.
 """
 
@@ -26,15 +26,14 @@ NOTHING_SAID: Sequence[Stated] = ()
 
 
 class Row(Struct, frozen=True, gc=False):
-    """What becomes a row. Nothing that it holds holds it, so the collector need not track any."""
+    """A row. It is in no reference cycle, so the garbage collector need not track it."""
 
 
 class Fact(Row, frozen=True):
-    """An event that is a row of its own, for ever; `entry` is the candidate that it is about.
+    """An event that is a permanent row of its own; `entry` is the candidate that it is about.
 
-    `spoken` says who spoke for the candidates that it compared, where they did not themselves;
-    `stated` what it says of pairs; `differs` what the texts of its join differ in, if an exact
-    repeat is not verbatim.
+    `spoken` has the faces that were compared in place of candidates' own texts; `stated` is what
+    it says about pairs; `differs` says how an exact repeat that is not verbatim differs.
     """
 
     position: int
@@ -46,7 +45,7 @@ class Fact(Row, frozen=True):
 
 
 class CandidateState(Row, frozen=True):
-    """What can change about a candidate; the rest of its `entry` never does."""
+    """The fields of a candidate that can change; the rest of its `entry` cannot."""
 
     position: int
     entry: Entry
@@ -59,7 +58,7 @@ class CandidateState(Row, frozen=True):
 
 
 class DistinctState(Row, frozen=True):
-    """A distinct text of a scope and who stands for it. `key`: its earliest candidate's id."""
+    """A distinct text of a scope, and its representative. `key`: its earliest candidate's id."""
 
     position: int
     key: str
@@ -97,19 +96,19 @@ class MemoryState(Row, frozen=True):
 
 
 def as_json(value: Mapping[str, Any]) -> str | None:
-    """An object as the text of a column; None for an empty one."""
+    """An object as JSON text for a column; None for an empty one."""
     return orjson.dumps(value).decode() if value else None
 
 
 class Gone(Row, frozen=True):
-    """A memory or distinct text that is not living any more."""
+    """A memory or distinct text that is no longer living."""
 
     position: int
     key: str
 
 
 class ReviewState(Row, frozen=True):
-    """What was last said of a decision; None: nothing that still holds."""
+    """The latest review of a decision; None: no statement still holds."""
 
     position: int
     decision_id: str
@@ -118,10 +117,10 @@ class ReviewState(Row, frozen=True):
 
 @dataclass(slots=True)
 class Rows:
-    """Everything that the events up to and including position `upto` changed.
+    """All changes of the events up to and including position `upto`.
 
     `new` are the candidates that these events admitted: no table can hold their ids yet. `models`
-    is what these events say of models, and nothing of what earlier ones said.
+    covers only these events.
     """
 
     upto: int
@@ -137,7 +136,7 @@ class Rows:
         return len(self.facts) + len(self.candidates) + len(self.memories) + len(self.reviews)
 
     def add(self, later: Rows) -> None:
-        """Take in the rows of later events; one row per key stays."""
+        """Merge with the rows of later events, keeping one row per key."""
         self.upto = later.upto
         self.facts += later.facts
         self.candidates.update(later.candidates)

@@ -1,4 +1,4 @@
-"""What projections need to know of a runtime: its log, and a name for each thing they do."""
+"""The interface of a log that projections need, and the names of their effects for tests."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ Effect = Callable[[str], None]
 """Called with a name before each effect on the disk; tests stop the process there."""
 
 Progress = Callable[[str, float], None]
-"""Called with what is being done and how much of it is, 0 to 1."""
+"""Called with a description of the work, and the share that is done, 0 to 1."""
 
 NOBODY = ""
 """The owner of events about the whole store, and of inputs whose owner could not be read."""
 
 
 def no_effect(name: str) -> None:
-    """Stop nowhere."""
+    """Do nothing."""
 
 
 def no_progress(what: str, share: float) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 class EventSource(Protocol):
@@ -32,17 +32,17 @@ class EventSource(Protocol):
         """The position of the last event; 0 in an empty log."""
 
     def of_owner(self, owner_id: str, *, upto: int | None = None) -> Iterator[Recorded]:
-        """The events of one owner in order, up to and including `upto`; `NOBODY` has some too."""
+        """One owner's events in order, up to and including `upto`; `NOBODY` also has some."""
 
     def owners_since(self, position: int, *, upto: int) -> list[str]:
         """The owners of the events after a position, up to and including `upto`."""
 
     def owners(self) -> Iterator[str]:
-        """Every owner with events, `NOBODY` perhaps apart."""
+        """Every owner with events; may omit `NOBODY`."""
 
 
 class EventFinder(Protocol):
     """A log in which one event can be looked up."""
 
     def find(self, event_id: str) -> Recorded | None:
-        """The event of this id; None where there is none."""
+        """The event with this id; None if there is none."""

@@ -1,4 +1,4 @@
-"""What the members of a memory add up to, the same in every projection and as of any position."""
+"""Totals over the members of a memory, the same in every projection and as of any position."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from palimpsest.streams.core.moment import by_moment
 
 
 class Total(Struct):
-    """What the first `counted` members of a memory, up to `last_place`, add up to.
+    """Totals over the first `counted` members of a memory, up to `last_place`.
 
-    Living members count: `newest` is the one that happened last, whose metadata speak, `topics` are
-    all of theirs, `occurred_at` is the latest; `intensity`, `confidence` and `importance` are the
-    highest that any of them states. Accesses count of every member.
+    Only living members count: `newest` is the one that happened last, whose metadata is used;
+    `topics` are those of all, `occurred_at` is the latest; `intensity`, `confidence` and
+    `importance` are the highest of any. Accesses are counted over all members.
     """
 
     counted: int = 0
@@ -35,7 +35,7 @@ class Total(Struct):
 
     @classmethod
     def of(cls, memory: Memory) -> Total:
-        """What a memory's members add up to; where none of them is living, all count."""
+        """The totals of a memory's members; if none is living, all count."""
         total = cls()
         total.add(memory.members)
         if not total.living:
@@ -57,7 +57,7 @@ class Total(Struct):
                 self.count(entry)
 
     def count(self, entry: Entry) -> None:
-        """Take in what a member says of itself."""
+        """Add a member's own fields."""
         fields = entry.fields
         self.occurred_at = _later(self.occurred_at, fields.occurred_at)
         if self.newest is None or by_moment(entry) > by_moment(self.newest):
@@ -70,7 +70,7 @@ class Total(Struct):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """What is known of the one that happened last."""
+        """The metadata of the member that happened last."""
         return self.newest.fields.metadata if self.newest is not None else {}
 
     @property

@@ -1,4 +1,4 @@
-"""Recorded vectors as numbers, many at once: base64 of little-endian float16 (contracts.events)."""
+"""Decodes recorded vectors in bulk: base64 of little-endian float16 (contracts.events)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from palimpsest.contracts.events import Vector
 
 _BASE64: json.Decoder[bytes] = json.Decoder(bytes)
-"""Decodes a string of JSON in a third of the time that the standard library takes."""
+"""Decodes a JSON string in a third of the standard library's time."""
 NONE = -1
 Places = NDArray[np.intp]
-"""Which vector is in each place, or NONE."""
+"""The index of each place's vector, or NONE."""
 
 
 def decoded(vectors: Iterable[Vector], dimension: int) -> NDArray[np.float16]:
@@ -26,7 +26,7 @@ def decoded(vectors: Iterable[Vector], dimension: int) -> NDArray[np.float16]:
 
 
 def _numbers(texts: Iterable[str]) -> NDArray[np.float16]:
-    """The numbers of recorded vectors, one after the other."""
+    """The numbers of recorded vectors, concatenated."""
     found = list(texts)
     if all(len(text) % 4 == 0 and text[-1:] != "=" for text in found):
         found = ["".join(found)]  # without padding they decode as one, a quarter faster
@@ -34,7 +34,7 @@ def _numbers(texts: Iterable[str]) -> NDArray[np.float16]:
 
 
 def numbers_of(column: pa.FixedSizeListArray) -> NDArray[np.float32]:
-    """A column of vectors as an array (n, dimension); anything where there is none."""
+    """A column of vectors as an array (n, dimension); rows without a vector are undefined."""
     size = column.type.list_size
     numbers = column.values.slice(column.offset * size, len(column) * size)
     rows: NDArray[np.float32] = numbers.to_numpy(zero_copy_only=False).reshape(len(column), size)
@@ -48,16 +48,16 @@ def _column(numbers: NDArray[np.float32], missing: NDArray[np.bool_]) -> pa.Arra
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Vectors of any dimension, each once: their numbers, one after the other, and dimensions."""
+    """Vectors of any dimension, each once: their concatenated numbers, and their dimensions."""
 
     numbers: NDArray[np.float16]
     dimensions: NDArray[np.intp]
 
     @classmethod
     def of(cls, vectors: Sequence[Vector | None]) -> tuple[Packed, Places]:
-        """What is in these places.
+        """Pack the vectors of these places.
 
-        Vectors are told apart by identity: hashing one reads all of its text.
+        Vectors are compared by identity, because hashing one reads all of its text.
         """
         found = {id(vector): vector for vector in vectors if vector is not None}
         row_of = {identity: row for row, identity in enumerate(found)}
@@ -70,9 +70,9 @@ class Packed:
 
 
 class Numbers:
-    """Packed vectors as float32 of one dimension. Those of others are foreign to it.
+    """Packed vectors of one dimension as float32; those of other dimensions are foreign.
 
-    One with something in it that is no number (NaN) is none.
+    A vector that contains NaN counts as no vector.
     """
 
     def __init__(self, packed: Packed, dimension: int) -> None:
@@ -86,11 +86,11 @@ class Numbers:
         self._numbers = halves.reshape(-1, dimension).astype(np.float32)
         wrong = np.isnan(self._numbers).any(axis=1)
         rows = np.where(wrong, NONE, np.arange(len(self._numbers)))
-        self._rows = np.full(len(packed.dimensions) + 1, NONE, np.intp)  # the last is NONE's
+        self._rows = np.full(len(packed.dimensions) + 1, NONE, np.intp)  # the last is for NONE
         self._rows[:-1][self._fits] = rows
 
     def column(self, places: Places) -> pa.Array:
-        """Those in some places as a column of float32 lists; null where there is none."""
+        """The vectors of some places as a column of float32 lists; null if there is none."""
         rows = self._rows[places]
         missing = rows == NONE
         if missing.any():
@@ -101,7 +101,7 @@ class Numbers:
         return _column(numbers, missing)
 
     def foreign(self, places: Places) -> pa.Array:
-        """Those of other dimensions as they were recorded; null where there is none."""
+        """The foreign vectors of some places, as recorded (base64); null if there is none."""
         if self._fits.all():
             return pa.nulls(len(places), pa.string())
         return pa.array(map(self._text, places.tolist()), pa.string())
@@ -118,7 +118,7 @@ class Numbers:
 def of_dimension(
     column: pa.FixedSizeListArray, foreign: pa.StringArray, dimension: int
 ) -> tuple[pa.Array, pa.Array]:
-    """The columns of vectors and of foreign ones, where another dimension is wanted from now on."""
+    """Convert the columns of vectors and of foreign vectors to another dimension."""
     texts = _recorded(column, foreign)
     fitting = {row: t for row, t in enumerate(texts) if t is not None and _length(t) == dimension}
     numbers = np.zeros((len(texts), dimension), np.float32)
@@ -131,7 +131,7 @@ def of_dimension(
 
 
 def _recorded(column: pa.FixedSizeListArray, foreign: pa.StringArray) -> list[str | None]:
-    """Each row's vector as it was recorded: float16 became float32, and comes back the same."""
+    """Each row's vector as recorded: float16 values survive as float32 without change."""
     texts: list[str | None] = foreign.to_pylist()
     there = np.flatnonzero(column.is_valid())
     for row, half in zip(there, numbers_of(column)[there].astype("<f2"), strict=True):
@@ -140,5 +140,5 @@ def _recorded(column: pa.FixedSizeListArray, foreign: pa.StringArray) -> list[st
 
 
 def _length(text: str) -> int:
-    """How many numbers a recorded vector has."""
+    """The dimension of a recorded vector."""
     return (len(text) // 4 * 3 - text.count("=", -2)) // 2

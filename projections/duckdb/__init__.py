@@ -1,1 +1,1 @@
-"""DuckDB's side: segments in Parquet, the analysts' views over them, and queries of both."""
+"""DuckDB: Parquet segments, the analysts' views over them, and queries of both."""

@@ -1,10 +1,10 @@
 # Texts of queries are put together of names in this package and of quoted paths, never of input.
 # ruff: noqa: S608
-"""What days and policies amount to, and who said what last: for the review page.
+"""Totals by day and policy, and the latest statements of each person, for the review page.
 
-Counted in the tables of facts alone: these rows never change and have their position for a key, so
-a row that two segments hold is counted once without the window over whole rows that the views need.
-Of 100,000 decisions the views took 250 to 600 ms, these take 10 to 80 (MEASURED on two cores).
+They are counted in the tables of facts: these rows never change and are keyed by position, so a row
+in two segments is counted once without the window over whole rows that the views need. For 100,000
+decisions the views took 250 to 600 ms, these take 10 to 80 ms (MEASURED on two cores).
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from palimpsest.projections.duckdb.queries import Query, queries
 from palimpsest.projections.duckdb.views import Place, place_of
 
 WHOLE = 10_000
-"""A similarity of 1: scores have four decimals, and are counted as whole numbers of these."""
+"""A similarity of 1: scores have four decimals, and are counted as integers in this unit."""
 WORDS = ("reversed", "reinstated", "separated", "confirmed", "retracted", "restored", "refused")
-"""Events that are no decisions, shown on a day's page."""
+"""Events other than decisions that a day's page shows."""
 
 ANSWERS = ("admit", "settle", "compose")
-"""Commands without a sender: a forgotten text that came again, and what came of questions."""
+"""Commands without a sender: repeats of forgotten texts, and answers to questions."""
 
 Owners = Sequence[str] | None
-"""Whose decisions are counted; None for everybody's."""
+"""The owners whose decisions are counted; None for all."""
 
 
 @dataclass(slots=True)
 class JudgeDay:
-    """What the judge answered on one day, by model: answers, calls, and what these cost.
+    """The judge's answers on one day by a model: answers, calls, and their cost.
 
-    None where the price of any is not known.
+    None if a price is unknown.
     """
 
     model: str
@@ -46,7 +46,7 @@ class JudgeDay:
 
 @dataclass(slots=True)
 class Day:
-    """One day (UTC): decisions by kind, other words by event, and the judge's answers."""
+    """One day (UTC): decisions by kind, other events by name, and the judge's answers."""
 
     day: date
     decisions: dict[str, int] = field(default_factory=dict)
@@ -55,13 +55,13 @@ class Day:
 
     @property
     def cost_usd(self) -> float | None:
-        """What the judge cost; None where a price is not known."""
+        """The judge's cost; None if a price is unknown."""
         costs = [one.cost_usd for one in self.judge]
         return None if None in costs else sum(filter(None, costs))
 
 
 class Merge(NamedTuple):
-    """A join of a day: who joined whom, and by which decision."""
+    """A join of a day: the two candidates and the decision."""
 
     position: int
     decided_at: datetime
@@ -74,7 +74,7 @@ class Merge(NamedTuple):
 
 
 class OtherEvent(NamedTuple):
-    """An event of a day that is no decision.
+    """An event of a day that is not a decision.
 
     A refusal has its `command`, `reason` and `detail`.
     """
@@ -96,7 +96,8 @@ class OtherEvent(NamedTuple):
 class PairStatement(NamedTuple):
     """A person's statement about a pair: `joined`, a reversal, a separation, a confirmation.
 
-    Of a merge `decision_id` is its own; of a separation the two are named, `other_id` the other.
+    For a merge, `decision_id` is its own; a separation names both candidates, the second as
+    `other_id`.
     """
 
     position: int
@@ -111,7 +112,7 @@ class PairStatement(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a policy's decisions of one kind."""
+    """The outcomes of a policy's decisions of one kind."""
 
     decision: str
     n: int
@@ -121,7 +122,7 @@ class Outcome(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """How many decisions of one kind had a nearest neighbour of one score, in ten thousandths."""
+    """The number of decisions of one kind with a nearest score, in ten-thousandths."""
 
     score: int
     decision: str
@@ -129,7 +130,7 @@ class Scored(NamedTuple):
 
 
 def days(folder: Path, since: date, until: date, owners: Owners = None) -> list[Day]:
-    """Every day from `since` up to and with `until`, in order, also those without anything."""
+    """Every day from `since` up to and including `until`, in order, even without events."""
     place = place_of(folder)
     asked = (_query(text, place, owners, since=since, until=until) for text in _COUNTED)
     kinds, words, judged = queries(folder, *asked)
@@ -147,7 +148,7 @@ def days(folder: Path, since: date, until: date, owners: Owners = None) -> list[
 def activity_on(
     folder: Path, day: date, limit: int, owners: Owners = None
 ) -> tuple[list[Merge], list[OtherEvent]]:
-    """The last joins of a day, and its last events that are no decisions, the latest first.
+    """The last joins of a day, and its last events other than decisions, the latest first.
 
     Exact repeats are left out: there are many of them, and both texts are the same.
     """
@@ -160,9 +161,10 @@ def activity_on(
 
 
 def refused_since(folder: Path, since: datetime) -> tuple[int, datetime | None]:
-    """How many commands were refused since a time, and when the last of them was, in UTC.
+    """The number of commands refused since a time, and the time of the last one, in UTC.
 
-    Unknown ids are left out: in a cluster each partition that does not know an id refuses it,
+    Unknown ids are left out: in a cluster, each partition that does not know an id refuses it,
+    although another one executes the command.
     though another one carries the command out.
     """
     moment = since.astimezone(UTC).replace(tzinfo=None)
@@ -172,9 +174,9 @@ def refused_since(folder: Path, since: datetime) -> tuple[int, datetime | None]:
 
 
 def latest_statements(folder: Path, limit: int) -> list[PairStatement]:
-    """The latest statements of each person about pairs, at most `limit` of each, in their order.
+    """Each person's latest statements about pairs, at most `limit` per person, in order.
 
-    A confirmation whose join anybody took out later is left out: it holds no more.
+    A confirmation is left out if the join was reversed later: it no longer holds.
     """
     [rows] = queries(folder, _query(_SPOKEN, place_of(folder), None, limit=limit))
     return [PairStatement(**row) for row in rows]
@@ -183,9 +185,9 @@ def latest_statements(folder: Path, limit: int) -> list[PairStatement]:
 def outcomes(
     folder: Path, policy: str, owners: Owners = None
 ) -> tuple[list[Outcome], list[Scored]]:
-    """What became of a policy's decisions by kind, and how near the nearest neighbours were.
+    """The outcomes of a policy's decisions by kind, and the scores of their nearest neighbours.
 
-    That is a cosine, or a Jaccard where only words were compared.
+    A score is a cosine, or a Jaccard score if only words were compared.
     """
     place = place_of(folder)
     asked = (_query(text, place, owners, policy=policy) for text in (_OUTCOMES, _SCORED))
@@ -198,7 +200,7 @@ def _in_utc(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _query(text: str, place: Place, owners: Owners, **given: object) -> Query:
-    """A query over a store's tables, of some owners if they are named."""
+    """A query over a store's tables, limited to some owners if they are given."""
     tables = {name: place.scan(name) for name in ("decisions", "words", "verdicts", "reviews")}
     if owners is None:
         return text.format(**tables, own=""), given

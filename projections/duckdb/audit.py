@@ -1,9 +1,9 @@
 # Texts of queries are put together of names in this module, never of input.
 # ruff: noqa: S608
-"""Queries of the views that say who said what of whom: `d`, `c`, … are tables of `duckdb.views`.
+"""Queries for the views of statements and pairs; `d`, `c`, … are tables of `duckdb.views`.
 
-What was said of pairs (`s`), for whom a candidate waits and what contradicts a face are as the fold
-of the ledgers has them; the rest follows from the events alone.
+Statements about pairs (`s`), the memories that a candidate waits for and the joins that contradict
+a face come from the fold of the ledgers; the rest comes from the events alone.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from palimpsest.contracts.events import RANKS
 
 _RANK = f"list_position({sorted(RANKS, key=RANKS.__getitem__)}, {{}})"
-"""Who outranks whom, as the core has it."""
+"""The order of ranks, as in the core."""
 
 _QUESTIONS = """
 SELECT candidate_id, position, decision_id,
@@ -39,9 +39,9 @@ HAVING count(DISTINCT c.memory_id) = 1 AND bool_and(
     r.review_status IS DISTINCT FROM 'reversed'
     OR x.again IS NOT NULL AND s.review_status IS DISTINCT FROM 'reversed')
 """
-"""Composed texts that could speak: their join stands, and their sources are one memory.
+"""Composed texts that could be faces: their join stands, and their sources are one memory.
 
-A join that was taken out may have a successor: its candidate was decided on again with that text.
+A reversed join may have a successor: its candidate was decided on again with the same text.
 """
 
 _STATEMENTS = f"""
@@ -55,10 +55,10 @@ FROM s LEFT JOIN (SELECT decision_id, event, withdraws, max(position) AS positio
                              ELSE NOT s.separates AND w.withdraws END
        LEFT JOIN ({_STANDING_TEXTS}) x ON x.event_id = s.text
 """
-"""What was said of pairs, that they are two or (not `separates`) one, and whether it holds.
+"""Statements about pairs: that they are two, or (not `separates`) one, and whether they hold.
 
-A word that was taken back does not, nor one that was said of a composed text which fell apart. So
-is what a reversal says of its pair by the reinstatement, and what that says by the next withdrawal.
+A statement that was taken back does not hold, nor one about a composed text that fell apart. A
+reinstatement takes back a reversal's statement, and the next withdrawal that of a reinstatement.
 """
 
 SEPARATIONS = f"""
@@ -92,7 +92,7 @@ SELECT w.position, w.event_id, w.event, NULL, w.decided_at, w.owner_id,
 FROM w LEFT JOIN c ON c.candidate_id = w.candidate_id
        LEFT JOIN d ON d.decision_id = w.decision_id
 """
-"""Every event; `kind` says what it answers, where that is not the decision that it is about."""
+"""Every event; `kind` is the kind of event that it answers, if not its decision."""
 
 _ANSWERED = """
 SELECT 'question' AS kind, candidate_id AS key, position, decision_id AS event_id
@@ -105,7 +105,7 @@ UNION ALL
 SELECT event, CASE event WHEN 'reversed' THEN decision_id ELSE candidate_id END, position, event_id
 FROM w WHERE event IN ('reversed', 'retracted')
 """
-"""What later events answer, by what these know of it."""
+"""What later events can answer, by the key that these have."""
 
 TIMELINE = f"""
 SELECT e.position, e.event_id, e.event, e.decision, e.decided_at, e.owner_id, e.namespace,
@@ -136,18 +136,18 @@ FROM (SELECT s.position, s.spoke.candidate_id AS candidate_id, s.spoke.speaker A
      LEFT JOIN c ON c.candidate_id = x.speaker
      ASOF LEFT JOIN t ON t.owner_id = x.owner_id AND t.hash = x.hash AND t.position <= x.position
 """
-"""Texts that were compared in the place of a candidate's own: by the event and the candidate."""
+"""Texts that were compared in place of a candidate's own, by event and candidate."""
 
 _ASKED = f"""(
 SELECT a.*, t.text
 FROM (SELECT *, neighbour.candidate_id AS other FROM ({_QUESTIONS})) a
      LEFT JOIN ({_TEXTS}) t ON t.position = a.position AND t.candidate_id = a.other)"""
-"""The same, by the neighbour's id, for a look at what was known of a pair when it was asked about.
+"""The same by the neighbour's id, to find what was known of a pair when it was asked about.
 
-An answer records no evidence but itself: the score, and what the guard saw, are in its question.
+An answer records only its own evidence; the score and the guard's cues are in its question.
 """
 _AS_ASKED = "(q.position IS NULL OR coalesce(tx.text, o.text) = coalesce(q.text, o.text))"
-"""Whether the text that was compared is the one that was scored: a face may have moved on since."""
+"""Whether the compared text is the one that was scored: the face may have changed since."""
 _CUES = f"""
 CASE WHEN len({{0}}.cues) = 0 AND {_AS_ASKED} THEN coalesce(q.neighbour.cues, {{0}}.cues)
      ELSE {{0}}.cues END"""
@@ -156,7 +156,7 @@ CASE WHEN {_AS_ASKED}
      THEN coalesce({{0}}.similarity, q.neighbour.cosine, q.neighbour.jaccard,
                    {{0}}.nearest_similarity)
      WHEN NOT {{0}}.answers THEN coalesce({{0}}.similarity, {{0}}.nearest_similarity) END"""
-"""The score of a pair: of what was recorded on it, or of the question that it answers."""
+"""The score of a pair: its own, or that of the question that it answers."""
 
 _LOGGED = """
 SELECT position, decision_id, decision, owner_id, namespace, candidate_id,
@@ -174,9 +174,9 @@ SELECT w.position, w.event_id, w.event, w.owner_id, NULL, coalesce(w.candidate_i
 FROM w LEFT JOIN d ON d.decision_id = w.decision_id
 WHERE w.event IN ('separated', 'reversed', 'reinstated')
 """
-"""Decisions, and what was later said of pairs, in the same columns.
+"""Decisions, and later statements about pairs, in the same columns.
 
-`at` is the position whose texts were compared: of a join that was taken out, that of the join.
+`at` is the position whose texts were compared; for a reversed join, that of the join.
 """
 
 COMPARED = f"""
@@ -207,7 +207,7 @@ WHERE x.existing_id IS NOT NULL
 _SAID = """
 (FROM c SEMI JOIN (SELECT DISTINCT verbatim, memory_id FROM c WHERE living)
               USING (verbatim, memory_id))"""
-"""Candidates whose text is living in their memory: as themselves, or as a repeat of them."""
+"""Candidates whose text is living in their memory, as their own or as a repeat's."""
 
 REVIEW_QUEUE = f"""
 SELECT 'pending' AS waits_as, n.text AS new_text, o.candidate_id AS existing_id,
@@ -254,9 +254,9 @@ FROM d JOIN c n ON n.candidate_id = d.candidate_id
 WHERE d."check" = 'forgotten' AND r.review_status IS NULL
 ORDER BY waits_as, similarity, position, existing_id
 """
-"""What a person can answer. A join that says otherwise than a chosen face waits whatever it is.
+"""The pairs that a person can answer. A join that contradicts a chosen face always waits.
 
-A join that was put back waits again, as before it was taken out: who takes an answer back has given
-none, and a reversal that was wrong does not make the join right.
-Who waits because of a forgetting is not living until it was let in, with what it is restored.
+A reinstated join waits again, as before its reversal: taking an answer back is not an answer, and
+a wrong reversal does not make the join right. A candidate that waits because of a forgotten text is
+not living until it is let in and restored.
 """

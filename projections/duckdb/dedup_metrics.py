@@ -1,6 +1,6 @@
-"""The figures of duplicates on arrival, counted from the log's projection (designs/namespaced.md).
+"""Metrics of duplicates on arrival, counted from the log's projection (designs/namespaced.md).
 
-In Prometheus' text form, for where no worker tells them: a collector of text files reads it.
+They are in Prometheus' text format, for a collector of text files, if no worker exposes them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SCORE = "palimpsest_dedup_similarity_score"
 
 
 def dedup_metrics(folder: Path, named: Container[str]) -> str:
-    """The figures of a store; namespaces that are not `named` count as `other`."""
+    """The metrics of a store; namespaces that are not in `named` count as `other`."""
     decided, scores = queries(folder, (_DECIDED, ()), (_SCORES, ()))
     checks: Counter[tuple[str, str]] = Counter()
     skipped: Counter[tuple[str, str]] = Counter()

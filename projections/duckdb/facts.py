@@ -1,4 +1,4 @@
-"""What a recorded decision says, as the columns of its row (docs/design.md)."""
+"""The columns of a decision's row (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SomeLight = TypeVar("SomeLight", bound=Light)
 
 
 def _nothing(kind: type[SomeLight], **but: object) -> SomeLight:
-    """A value of which every field is None but these."""
+    """A value whose fields are all None except these."""
     return kind(**dict.fromkeys(kind.__struct_fields__) | but)
 
 
@@ -41,13 +41,13 @@ NO_NEIGHBOUR = _nothing(Neighbour, cues=())
 NO_EVIDENCE = _nothing(Evidence, neighbours=())
 NO_VERDICT = _nothing(Verdict)
 NO_INVALID = _nothing(InvalidData)
-"""Where an event says nothing: columns then need not ask, which took half of their time."""
+"""Stand-ins for missing data, so that columns need not check, which took half of their time."""
 
 
 class DecisionRow(Row, frozen=True):
-    """One decision. `nearest`: the neighbour that it turned on, joined, asked about or closest.
+    """One decision. `nearest` is the neighbour that decided it: joined, asked about or closest.
 
-    `verdict` is the one that settled it; what an event does not say is one of `NO_...`.
+    `verdict` is the one that settled it; missing data is one of `NO_...`.
     """
 
     position: int
@@ -74,7 +74,7 @@ class DecisionRow(Row, frozen=True):
 
 
 def decision_row(fact: Fact) -> DecisionRow | None:
-    """The row of a decision; None for an event that is none."""
+    """The row of a decision; None for any other event."""
     event = fact.event
     match event:
         case Decided():
@@ -172,12 +172,12 @@ def _verdict(evidence: Evidence | None, join: Join | None) -> Verdict:
 
 
 def score(neighbour: Neighbour) -> float | None:
-    """The neighbour's cosine, or its Jaccard where only that was looked at."""
+    """The neighbour's cosine, or its Jaccard score if only that was computed."""
     return neighbour.cosine if neighbour.cosine is not None else neighbour.jaccard
 
 
 class VerdictRow(Row, frozen=True):
-    """One answer of the judge: also one that could not settle anything costs money."""
+    """One answer of the judge; those that settled nothing cost money, too."""
 
     position: int
     ordinal: int
@@ -189,7 +189,7 @@ class VerdictRow(Row, frozen=True):
 
 
 def verdict_rows(fact: Fact) -> list[VerdictRow]:
-    """The judge's answers that came with an event."""
+    """The judge's answers in an event."""
     event = fact.event
     match event:
         case Refused():

@@ -1,4 +1,4 @@
-"""The file that analysts open: `palimpsest.duckdb`, only views, never locked, replaced at once."""
+"""The file that analysts open, `palimpsest.duckdb`: only views, never locked, replaced at once."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from palimpsest.projections.duckdb.user_sql import views_read
 from palimpsest.projections.duckdb.views import FILE, Place, literal_glob, place_of, quoted, views
 
 STORAGE = "v1.2.0"
-"""The oldest DuckDB that opens the file; a file of 2.0's own format is closed to 1.5 (MEASURED)."""
+"""The oldest DuckDB that opens the file; 1.5 cannot open 2.0's own format (MEASURED)."""
 RECORD = "views.json"
-"""What was last written as `palimpsest.duckdb`, for starts to come."""
+"""A record of the `palimpsest.duckdb` last written, for later starts."""
 MEMORY = "1GB"
 THREADS = 2
 LISTINGS = 5
-"""How often the segments are listed again for one query, where some leave meanwhile."""
+"""How often the segments are listed again for a query if some disappear in between."""
 LEFT = "Cannot open file"
-"""What DuckDB says of a file that it has listed and does not find."""
+"""DuckDB's message for a file that it has listed but does not find."""
 KEPT = 2
-"""How many instances of DuckDB wait for the next query: most take less time than making one."""
+"""Number of idle DuckDB instances that are kept: creating one takes longer than most queries."""
 
 Row = dict[str, Any]
 Parameters = Sequence[object] | Mapping[str, object]
-"""Values for a query's `?` in their order, or for its `$name` by name."""
+"""Values for a query's `?`, in order, or for its `$name`, by name."""
 Query = tuple[str, Parameters]
 
 _waiting: list[_Instance] = []
@@ -48,7 +48,7 @@ _waiting: list[_Instance] = []
 
 @atexit.register
 def _close_waiting() -> None:
-    """Close what waits, before the process ends or forks: a child has none of its threads."""
+    """Close idle instances before the process exits or forks: a child has none of their threads."""
     while _waiting:
         _waiting.pop().database.close()
 
@@ -66,15 +66,15 @@ _LIMITS: dict[str, str | bool | int | float | list[str]] = {
 
 
 def views_file(folder: Path) -> Path:
-    """Where the views of these projections are."""
+    """The path of the file of views."""
     return folder / FILE
 
 
 def ensure_views(folder: Path, effect: Effect = no_effect) -> bool:
-    """Write the views, and the empty tables that they stand on, where they are not; tell if so.
+    """Write the views and the empty tables below them if missing; returns whether it did.
 
-    Views written at another place are rewritten, because DuckDB resolves no path against the
-    file that a view is in.
+    Views from another path are rewritten, because DuckDB does not resolve paths against the file of
+    the view.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     first = [s for s in listed(folder) if s.end == 0]
@@ -90,25 +90,25 @@ def ensure_views(folder: Path, effect: Effect = no_effect) -> bool:
 
 
 def _views_in(file: Path, folder: Path) -> dict[str, str]:
-    """The views over a folder's segments that a file has; they tell if it was moved."""
+    """A folder's views as a file has them; they detect whether the file was moved."""
     return views(Place(place_of(folder).segments, file.resolve().as_posix()))
 
 
 def write_views(folder: Path, file: Path) -> None:
-    """Write a file of views over these segments elsewhere, for those who cannot write beside them.
+    """Write views over these segments to another file, for users who cannot write beside them.
 
-    UsageError if a file is there already.
+    UsageError if the file exists.
     """
     if file.exists():
-        raise UsageError(f"{file} is there already: name a file to be made")
+        raise UsageError(f"{file} exists already: name a new file")
     _write(file, _views_in(file, folder), no_effect)
 
 
 def _record(folder: Path, stamp: str) -> None:
-    """Keep the stamp beside the views, with the checksum of the file that has it.
+    """Keep the stamp beside the views, with the checksum of their file.
 
-    If the record is missing, torn or not of this file, such as one that an analyst wrote into, the
-    views are written again.
+    If the record is missing, torn or of another file, such as one that an analyst has written to,
+    the views are written again.
     """
     known = {"stamp": stamp, "crc32": checksum(views_file(folder))}
     (folder / RECORD).write_bytes(orjson.dumps(known))
@@ -116,7 +116,7 @@ def _record(folder: Path, stamp: str) -> None:
 
 
 def _recorded(folder: Path) -> str | None:
-    """The stamp of the views that are there, if it was recorded of just these bytes."""
+    """The stamp of the current views, if the file's bytes are unchanged."""
     try:
         known = orjson.loads((folder / RECORD).read_bytes())
         same = known["crc32"] == checksum(views_file(folder))
@@ -134,7 +134,7 @@ def _write_empty_tables(folder: Path, effect: Effect) -> None:
 
 
 def _stamp(wanted: dict[str, str]) -> str:
-    """What tells these views from those of another place or version."""
+    """A hash that distinguishes these views from those of another path or version."""
     return digest(repr([sorted(wanted.items()), comments.known()]).encode())
 
 
@@ -150,7 +150,7 @@ def _write(file: Path, wanted: dict[str, str], effect: Effect) -> None:
     beside.chmod(OWNERS_ONLY)
     sync(beside)
     effect("views:written")
-    remove(file.with_name(f"{file.name}.wal"))  # of an analyst who wrote into the former file
+    remove(file.with_name(f"{file.name}.wal"))  # left by an analyst who wrote to the former file
     beside.replace(file)
     sync(file.parent)
 
@@ -158,7 +158,7 @@ def _write(file: Path, wanted: dict[str, str], effect: Effect) -> None:
 def _write_views(file: Path, wanted: dict[str, str]) -> None:
     with duckdb.connect(config=_LIMITS) as database:
         options = f"(STORAGE_VERSION {quoted(STORAGE)})"
-        # In one transaction: comments one by one took four times as long.
+        # In one transaction: one comment per transaction took four times as long.
         database.execute(f"ATTACH {quoted(str(file))} AS store {options}; USE store; BEGIN")
         _create_views(database, wanted)
         database.execute("COMMIT; USE memory; CHECKPOINT store; DETACH store")
@@ -186,16 +186,16 @@ def _comment_on_columns(database: duckdb.DuckDBPyConnection) -> None:
 def query(folder: Path, text: str, parameters: Parameters = ()) -> list[Row]:
     """Rows of a read-only query over the views, as objects; a second `name` is `name_1`.
 
-    UsageError where it is wrong, StoreError where the views are not there or unreadable.
+    Raises UsageError if it is wrong, StoreError if the views are missing or unreadable.
     """
     return queries(folder, (text, parameters))[0]
 
 
 def queries(folder: Path, *asked: Query) -> list[list[Row]]:
-    """The rows of several queries with their parameters, through one connection.
+    """The rows of several queries with their parameters, on one connection.
 
-    A segment that was merged into another may leave after a query has listed it and before it is
-    opened: then all of them are run again. Errors as `query` has them.
+    A segment that was merged may disappear after a query has listed it and before it opens it: then
+    all queries are run again. Raises the same errors as `query`.
     """
     if not (folder / FOLDER).is_dir():
         raise StoreError(f"there are no views at {folder}: run `palimpsest rebuild duckdb`")
@@ -227,19 +227,19 @@ def _listed_once(folder: Path, asked: Sequence[Query]) -> list[list[Row]]:
 class _Instance:
     """An in-memory DuckDB that may read one store's segments, and nothing else.
 
-    It has views of its own: an analyst may lock or change the file of views.
+    It has its own views: an analyst may lock or change the file of views.
     """
 
     folder: Path
     database: duckdb.DuckDBPyConnection
     views: dict[str, str]
-    """Those that no query has needed yet: creating all takes longer than most queries."""
+    """The views not created yet: creating all takes longer than most queries."""
 
     @classmethod
     def of(cls, folder: Path) -> Self:
         place = place_of(folder)
         database = duckdb.connect(config=_LIMITS)
-        # A pattern names the folder otherwise if a character of its path stands for others.
+        # If the path has wildcard characters, DuckDB names the folder with them escaped.
         readable = [f"{place.segments}/", f"{literal_glob(place.segments)}/"]
         database.execute(
             f"SET temp_directory = {quoted(f'{folder / FILE}.tmp')};"
@@ -250,7 +250,7 @@ class _Instance:
         return cls(folder, database, views(place))
 
     def create(self, names: Iterable[str] | None) -> None:
-        """Create the views of these names; all, with their comments, if a query may see any."""
+        """Create the views with these names; all, with their comments, if None."""
         if names is None and self.views:
             self.database.execute("BEGIN")
             _create_views(self.database, views(place_of(self.folder)))
@@ -262,7 +262,7 @@ class _Instance:
 
 @contextmanager
 def _instance(folder: Path) -> Iterator[_Instance]:
-    """An instance for one caller. Unless a query fails, it waits for the next one."""
+    """An instance for one caller, kept for the next one unless a query fails."""
     instance = _taken(folder.resolve())
     try:
         yield instance
@@ -294,7 +294,7 @@ def _objects(found: duckdb.DuckDBPyConnection) -> list[Row]:
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
-    """Names of columns, told apart as DuckDB does in subqueries: text, text_1, text_2."""
+    """Unique column names, as in DuckDB's subqueries: text, text_1, text_2."""
     all_names = [*names]
     found: dict[str, None] = {}
     for name in all_names:

@@ -1,9 +1,9 @@
-"""Parquet segments: a folder for each commit, there whole or not at all (docs/design.md).
+"""Parquet segments: one folder per commit, written atomically (docs/design.md).
 
-`segments/<from>-<to>.<generation>/` holds what the events after position `from`, up to and with
-`to`, changed: a file for each table that has rows, and a manifest. Positions are in the name, so
-rows and position are one commit. Compaction and rebuilding write a later generation of a range;
-until the earlier one is removed both hold the same rows, and readers take each key once.
+`segments/<from>-<to>.<generation>/` has the changes of the events after position `from`, up to and
+including `to`: a file for each table that has rows, and a manifest. The positions are in the name,
+so rows and position are one commit. Compaction and rebuilding write a later generation of a range;
+until the earlier one is removed, both have the same rows, and readers use each key once.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ MANIFEST = "manifest.json"
 POSITION = "position"
 POSITION_SCHEMA = pa.schema([("from_position", pa.int64()), ("position", pa.int64())])
 GROUP_ROWS = 10_000
-"""Rows of a table that are written together, as one group of its file."""
+"""Rows of a table that are written as one row group."""
 _NAME = re.compile(r"(\d{12,})-(\d{12,})\.(\d+)")
 _SCHEMAS = {table.name: table.schema for table in TABLES}
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Segment:
-    """A range of positions, `start` exclusive and `end` inclusive, and where its files are."""
+    """A range of positions, `start` exclusive and `end` inclusive, and the folder of its files."""
 
     start: int
     end: int
@@ -48,7 +48,7 @@ class Segment:
 
     @classmethod
     def of(cls, path: Path) -> Segment | None:
-        """The segment of a folder; None for a folder that is none."""
+        """The segment of a folder; None for any other folder."""
         found = _NAME.fullmatch(path.name)
         if found is None:
             return None
@@ -56,15 +56,15 @@ class Segment:
         return cls(start, end, generation, path)
 
     def file(self, table: str) -> Path:
-        """Where a table's rows are, if it has any."""
+        """The path of a table's rows, if it has any."""
         return self.path / f"{table}.parquet"
 
     def rows(self) -> int:
-        """How many rows its manifest counts."""
+        """The number of rows in its manifest."""
         return sum(entry["rows"] for entry in self.manifest()["files"].values())
 
     def manifest(self) -> dict[str, Any]:
-        """What the segment should hold. StoreError where that cannot be read."""
+        """The contents that the segment should have. StoreError if the manifest cannot be read."""
         try:
             manifest: dict[str, Any] = orjson.loads((self.path / MANIFEST).read_bytes())
         except (OSError, orjson.JSONDecodeError) as error:
@@ -72,7 +72,7 @@ class Segment:
         return manifest
 
     def damage(self, *, thorough: bool = False) -> str | None:
-        """What is wrong with its files: sizes and footers, or checksums too where `thorough`."""
+        """The first problem with its files, by size and footer, and by checksum if `thorough`."""
         try:
             manifest = self.manifest()
         except StoreError as error:
@@ -104,7 +104,7 @@ def _wrong(path: Path, entry: Mapping[str, int], *, thorough: bool) -> str | Non
 
 
 class SegmentWriter:
-    """Writes one segment beside the others; `finish` puts it in its place in one step."""
+    """Writes one segment beside the others; `finish` moves it into place in one step."""
 
     def __init__(self, folder: Path, start: int, effect: Effect = no_effect) -> None:
         self._folder = folder
@@ -148,7 +148,7 @@ class SegmentWriter:
         return self._writers[name]
 
     def close(self) -> None:
-        """Write what waits and finish the files; nothing where they are finished."""
+        """Write waiting rows and finish the files; does nothing the second time."""
         try:
             for name in [*self._waiting]:
                 self._flush(name)
@@ -159,7 +159,7 @@ class SegmentWriter:
             self._writers.clear()
 
     def finish(self, end: int, generation: int = 0, *, complete: bool = False) -> Segment:
-        """Put the segment in its place; `complete`: with a file for every table, rows or none."""
+        """Move the segment into place; with `complete`, even tables without rows get a file."""
         if complete:
             for name, schema in _SCHEMAS.items():
                 self._writer(name, schema)
@@ -169,7 +169,7 @@ class SegmentWriter:
         return self.place(end, generation)
 
     def place(self, end: int, generation: int) -> Segment:
-        """Describe the files that are there, and rename their folder into the segments."""
+        """Write the manifest of the files, and rename their folder into the segments."""
         files = {path.name: _described(path) for path in sorted(self._beside.glob("*.parquet"))}
         manifest = {"layout": LAYOUT, "from": self._start, "to": end, "files": files}
         (self._beside / MANIFEST).write_bytes(orjson.dumps(manifest))
@@ -189,7 +189,7 @@ class SegmentWriter:
 
     @property
     def beside(self) -> Path:
-        """The folder that is being written."""
+        """The temporary folder that is being written."""
         return self._beside
 
 
@@ -197,7 +197,7 @@ def _close(writer: pq.ParquetWriter) -> None:
     try:
         writer.close()
     finally:
-        writer.is_open = False  # or it tries again when it is collected, on the same full disk
+        writer.is_open = False  # else garbage collection tries again, on the same full disk
 
 
 def _described(path: Path) -> dict[str, int]:
@@ -206,19 +206,19 @@ def _described(path: Path) -> dict[str, int]:
 
 
 def listed(folder: Path) -> list[Segment]:
-    """Every segment folder, by range and generation, whole or not."""
+    """Every segment folder, by range and generation, complete or not."""
     segments = folder / FOLDER
     paths = segments.iterdir() if segments.is_dir() else ()
     return sorted(found for path in paths if (found := Segment.of(path)) is not None)
 
 
 def reached(folder: Path) -> int:
-    """The highest position of any segment, as the view `log_position` has it."""
+    """The highest position of any segment, as in the view `log_position`."""
     return max((segment.end for segment in listed(folder)), default=0)
 
 
 def chain(segments: Sequence[Segment]) -> tuple[list[Segment], list[tuple[int, int]]]:
-    """The fewest segments that follow each other from 0 on, and the ranges that none covers."""
+    """The smallest chain of consecutive segments from 0 on, and the ranges that none covers."""
     chosen: list[Segment] = []
     gaps: list[tuple[int, int]] = []
     reached = 0
@@ -236,6 +236,6 @@ def chain(segments: Sequence[Segment]) -> tuple[list[Segment], list[tuple[int, i
 
 
 def next_generation(segments: Sequence[Segment], start: int, end: int) -> int:
-    """A generation that no segment of this range has had, of those that are still there."""
+    """A generation that no existing segment of this range has."""
     same = (s.generation for s in segments if (s.start, s.end) == (start, end))
     return max(same, default=-1) + 1

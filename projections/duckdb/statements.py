@@ -26,7 +26,7 @@ from palimpsest.streams.core.ledger import Statement
 
 
 class EventRow(Row, frozen=True):
-    """An event that is no decision: who said what, of whom, when and why.
+    """An event that is not a decision: its actor, subject, time and reason.
 
     `other_id` is the other candidate of a pair, `decision_id` the decision that it is about. A
     refused answer of the judge is about the pair of its first verdict.
@@ -103,7 +103,7 @@ def word_row(fact: Fact) -> EventRow | None:
 
 
 class StatementRow(Row, frozen=True):
-    """A word about a pair: that the two are the same, or not."""
+    """A statement about a pair: that the two are the same, or different."""
 
     position: int
     ordinal: int
@@ -122,7 +122,7 @@ class StatementRow(Row, frozen=True):
 
 
 def statement_rows(fact: Fact) -> list[StatementRow]:
-    """What an event says of pairs, as the fold of its owner's ledger understood it."""
+    """The statements of an event about pairs, as the fold of its owner's ledger has them."""
     event = fact.event
 
     def field(name: str) -> Any:
@@ -152,7 +152,7 @@ def statement_rows(fact: Fact) -> list[StatementRow]:
 
 
 class TextRow(Row, frozen=True):
-    """A composed text: by which event, for which join, of which candidates."""
+    """A composed text: its event, its join, and its sources."""
 
     position: int
     event_id: str
@@ -163,7 +163,7 @@ class TextRow(Row, frozen=True):
 
 
 def text_row(fact: Fact) -> TextRow | None:
-    """The composed text that came with an event, if one did."""
+    """The composed text of an event, if it has one."""
     event = fact.event
     match event:
         case Decided() | Settled() | Joined() | Redecided():

@@ -1,4 +1,4 @@
-"""DuckDB's side: the segments of one store, whole from position 0 to where they reach."""
+"""Writes DuckDB's side: the segments of one store, without gaps from position 0 on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from palimpsest.projections.fold import folded
 
 
 class DuckStore:
-    """Writes segments; one thread of one process does."""
+    """Writes segments; used on one thread of one process."""
 
     def __init__(self, folder: Path, effect: Effect = no_effect) -> None:
         self._folder = folder
@@ -37,18 +37,18 @@ class DuckStore:
         return self._chain[-1].end if self._chain else 0
 
     def names(self) -> tuple[str, ...]:
-        """The segments that are read, by name: what changes when another process writes."""
+        """The names of the segments that are read; they change when another process writes."""
         return tuple(segment.path.name for segment in self._chain)
 
     @property
     def is_overdue(self) -> bool:
-        """Whether there are so many segments that not even who waits for a commit is spared."""
+        """Whether there are so many segments that even a waiting commit must compact them first."""
         return len(self._chain) > compaction.MOST
 
     def open(self, source: EventSource) -> list[str]:
-        """Take up the segments, and make what is missing between them anew; say what was done.
+        """Open the segments, and recreate what is missing between them; returns what was done.
 
-        What is damaged stays until `remove_damaged`, so that a query fails rather than misses rows.
+        Damaged segments stay until `remove_damaged`, so that a query fails rather than misses rows.
         """
         remove(self._folder / BUILDING)
         done = self._remove_strangers()
@@ -65,13 +65,13 @@ class DuckStore:
         return [*done, *wrong.values()]
 
     def remove_damaged(self) -> None:
-        """Remove what `open` found damaged; everything in it has been rewritten."""
+        """Remove the segments that `open` found damaged; their contents have been rewritten."""
         for path in self._damaged:
             remove(path)
         self._damaged.clear()
 
     def _remove_strangers(self) -> list[str]:
-        """Folders that are no segments would be read by the views all the same."""
+        """Remove folders that are not segments: the views would read them, too."""
         folder = self._folder / FOLDER
         strangers = [p for p in folder.iterdir() if Segment.of(p) is None]
         for path in strangers:
@@ -96,9 +96,9 @@ class DuckStore:
             self.write(self.position, batch.upto, [batch])
 
     def replace(self, writer: SegmentWriter, end: int, *, at_once: bool) -> None:
-        """Put a segment of everything in the place of all; `at_once` where what is there is wrong.
+        """Replace all segments by one of everything; `at_once` if the existing ones are wrong.
 
-        Else the old ones stay for the queries that run, until they are retired.
+        Otherwise the old ones stay for running queries until they are retired.
         """
         old = [segment for segment in listed(self._folder) if segment.end > 0]
         generation = max((s.generation for s in old if s.start == 0), default=-1) + 1
@@ -108,7 +108,7 @@ class DuckStore:
             remove(segment.path)
 
     def tidy(self) -> bool:
-        """Merge small segments where there are many, and remove those merged some time ago."""
+        """Merge small segments if there are many, and remove those merged some time ago."""
         few = crowded(self._chain)
         if few:
             merged = compact(self._folder, few, self._effect)

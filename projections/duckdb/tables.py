@@ -1,4 +1,4 @@
-"""The tables that DuckDB's views stand on, and the rows of a commit for each of them."""
+"""The tables below DuckDB's views, and their rows in a commit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from palimpsest.streams.core.compared import Spoke
 from palimpsest.streams.core.text import search_hash
 
 LAYOUT = 11
-"""Raised when a column or its meaning changes: segments of another layout are made from the log."""
+"""Raised when a column or its meaning changes: older segments are recreated from the log."""
 
 
 def _column(
@@ -42,7 +42,7 @@ def _spoken(spoken: Mapping[str, Spoke]) -> Sequence[dict[str, Any]]:
 
 _SPOKE = pa.struct([("candidate_id", TEXT), ("speaker", TEXT), ("hash", TEXT), ("certain", YES_NO)])
 SPOKEN = _column("spoken", pa.list_(_SPOKE), shape=_spoken)
-"""Whose text stood for which of the compared candidates, where it was another's."""
+"""The faces that were compared in place of candidates' own texts."""
 DECISIONS = Table(
     "decisions",
     ("position",),
@@ -111,7 +111,7 @@ WORDS = Table(
         SPOKEN,
     ),
 )
-"""Events that are no decisions."""
+"""Events other than decisions."""
 COMPOSITIONS = Table(
     "compositions",
     ("position",),
@@ -179,7 +179,7 @@ MEMORY_COLUMNS = (
     ("intensity", REAL),
     ("metadata", TEXT),
 )
-"""What both projections say about a memory, beside its id and position."""
+"""Columns of a memory that both projections have, beside its id and position."""
 
 MEMORIES = Table(
     "memories",
@@ -270,7 +270,7 @@ RUNS = Table(
         _column("figures", TEXT, "event.data.figures", as_json),
     ),
 )
-"""Batch runs; `figures` are all that a run counted, the columns before it those of most."""
+"""Batch runs; `figures` has all of a run's figures, the columns before it the common ones."""
 STATEMENTS = Table(
     "statements",
     ("position", "ordinal"),
@@ -293,7 +293,7 @@ STATEMENTS = Table(
         _column("decided_at", MOMENT),
     ),
 )
-"""What was said of pairs; `text` is the composed text that it was said of, by its event."""
+"""Statements about pairs; `text` is the event of the composed text that one is about."""
 TABLES = (
     DECISIONS,
     WORDS,
@@ -312,7 +312,7 @@ _NOTHING: dict[str, Any] = dict.fromkeys(MemoryState.__struct_fields__)
 
 
 def _buried(gone: Gone) -> MemoryState:
-    """A memory that is gone, as a row: nothing is said but its id and position."""
+    """A row for a memory that is gone: only its id and position."""
     return MemoryState(**_NOTHING | {"memory_id": gone.key, "position": gone.position})
 
 

@@ -1,4 +1,4 @@
-"""Checks that SQL of a user is one SELECT, by DuckDB's own parser, and which views it reads."""
+"""Checks with DuckDB's parser that a user's SQL is one SELECT, and finds the views it reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palimpsest.contracts.errors import UsageError
 _QUERIES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 """The parser's nodes that only read. A CTE may also be a COPY, an INSERT, an UPDATE or a DELETE."""
 _CATALOG = ("duckdb_", "pragma_")
-"""How the functions begin that list what a database has."""
+"""Prefixes of the functions that list a database's contents."""
 _DATA = frozenset(
     {
         "generate_series",
@@ -36,14 +36,14 @@ _DATA = frozenset(
         "unnest",
     }
 )
-"""Table functions that return data and see no views. Whatever is in neither list is refused: others
+"""Table functions that return data and read no views. Those in neither list are refused: others
 run SQL that is hidden in a text, read memory at an address, or change the connection."""
 
 
 def views_read(database: duckdb.DuckDBPyConnection, text: str) -> frozenset[str] | None:
     """The names of the tables that a query reads; None if it may read any, such as the catalog.
 
-    UsageError unless the text is exactly one SELECT that reads data, and nothing else.
+    Raises UsageError unless the text is exactly one SELECT that only reads data.
     """
     tables: set[str] = set()
     catalog = False
@@ -57,7 +57,7 @@ def views_read(database: duckdb.DuckDBPyConnection, text: str) -> frozenset[str]
         elif kind == "TABLE_FUNCTION":
             catalog = _lists_catalog(node["function"].get("function_name", "")) or catalog
         elif kind.endswith("_NODE") and kind not in _QUERIES:
-            raise UsageError("only queries are allowed: the views follow from the log alone")
+            raise UsageError("only queries are allowed: the views are derived from the log")
     return None if catalog else frozenset(tables)
 
 
@@ -87,7 +87,7 @@ def _parsed(database: duckdb.DuckDBPyConnection, text: str) -> Any:
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Every part of a parsed statement that has a type. Not recursive: queries nest deeply."""
+    """Every node of a parsed statement that has a type. Not recursive, as queries nest deeply."""
     unread = [tree]
     while unread:
         part = unread.pop()

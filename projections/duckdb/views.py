@@ -2,9 +2,9 @@
 # ruff: noqa: S608
 """The analysts' views as SQL, over the segments of one store (docs/design.md).
 
-Every view that puts tables together reads one position first and every table up to it, so that no
-commit that happens meanwhile shows in one table and not in the other. DuckDB lists the files of a
-table where it meets it in the text: the position stands before the tables for that reason.
+A view over several tables reads the position first, and each table up to that position, so that a
+concurrent commit never shows in one table but not another. DuckDB lists a table's files where the
+table appears in the text: that is why the position comes before the tables.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ def quoted(text: str) -> str:
 
 
 def literal_glob(path: str) -> str:
-    """A path in which no character stands for others."""
+    """A path with its wildcard characters escaped."""
     return "".join(f"[{char}]" if char in "*?[" else char for char in path)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a store's segments are, and the file that the views are in, if they are in one."""
+    """The folder of a store's segments, and the file of the views, if they are in one."""
 
     segments: str
     file: str | None = None
 
     def scan(self, table: str) -> str:
-        """Every row of a table, of whatever segment."""
+        """Every row of a table, from all segments."""
         pattern = f"{literal_glob(self.segments)}/*/{table}.parquet"
         return f"read_parquet({quoted(pattern)})"
 
     def horizon(self) -> str:
-        """The position that all segments together reach; an error at any other place than here."""
+        """The position that all segments reach; an error if the store was moved."""
         position = f"SELECT max(position) AS position FROM {self.scan(POSITION)}"
         if self.file is None:
             return position
@@ -68,14 +68,14 @@ class Place:
 
 
 def place_of(folder: Path) -> Place:
-    """The segments of a folder as DuckDB will see them, links resolved."""
+    """The segments of a folder as DuckDB sees them, with links resolved."""
     return Place((folder.resolve() / FOLDER).as_posix())
 
 
 def current(place: Place, table: Table) -> str:
-    """A table's rows as of the horizon: by key the one of the highest position, of one file.
+    """A table's rows as of the horizon: per key the row with the highest position, from one file.
 
-    Found in the key and position alone, because a window over whole rows took four times as long.
+    They are found by key and position only: a window over whole rows took four times as long.
     """
     own = ", ".join(f"s.{key}" for key in table.key)
     same = " AND ".join(f"t.{key} = latest.{key}" for key in table.key)
@@ -102,7 +102,7 @@ _PARTS = {
     "s": STATEMENTS,
     "m": MEMORIES,
 }
-"""The tables by the letter that the queries below know them by."""
+"""The tables, by the letters that the queries below use."""
 
 _DECISIONS = """
 SELECT d.decision_id, d.candidate_id, d.joined_to, c.memory_id, d.owner_id, d.namespace, d.decision,

@@ -1,1 +1,1 @@
-"""LanceDB's side: vectors for recall."""
+"""LanceDB: vectors for recall."""

@@ -1,4 +1,4 @@
-"""LanceDB's folder on the disk: its files, and how one that was built replaces the live one."""
+"""The files of LanceDB's folder: checking them, and replacing the folder by a new one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STATE = "position.json"
 
 
 def sizes(folder: Path) -> dict[str, int]:
-    """Each file's size by its path; `rglob` takes seven times as long, and this is every commit."""
+    """The size of each file by its path; `rglob` takes seven times as long, too slow per commit."""
     found: dict[str, int] = {}
     for entry in os.scandir(folder) if folder.is_dir() else ():
         if entry.is_dir():
@@ -25,14 +25,14 @@ def sizes(folder: Path) -> dict[str, int]:
 
 
 def check_files(table: str, recorded: dict[str, int], found: dict[str, int]) -> None:
-    """StoreError where a file that was recorded is missing or has another size."""
+    """StoreError if a recorded file is missing or has another size."""
     for name, size in recorded.items():
         if found.get(name) != size:
             raise StoreError(f"LanceDB's {table}.lance/{name} is missing or has another size")
 
 
 def swap(built: Path, live: Path, effect: Effect) -> None:
-    """Put a folder that was built beside in the place of the live one."""
+    """Replace the live folder by one that was built beside it."""
     old = live.with_name(live.name + ".old")
     remove(old)
     effect("swap:aside")
@@ -45,7 +45,7 @@ def swap(built: Path, live: Path, effect: Effect) -> None:
 
 
 def finish_swap(built: Path, live: Path) -> None:
-    """Finish a swap that was stopped between its two steps; remove what one left behind."""
+    """Finish a swap that was interrupted between its two steps, and remove what it left."""
     old = live.with_name(live.name + ".old")
     if not live.exists() and old.exists():
         (built if (built / STATE).exists() else old).rename(live)

@@ -1,8 +1,8 @@
-"""LanceDB: tables whose position is known, and that can be taken back to it (docs/design.md).
+"""LanceDB tables with a known position, to which they can be rolled back (docs/design.md).
 
-LanceDB has no commit over two tables and never syncs. So each commit ends with a small file that
-names the position and, for each table, its version and files. Versions after it are taken back at
-the next start and written again; files that are missing or short mean that the table is made anew.
+LanceDB has no commit across two tables and never syncs. So each commit ends with a small file that
+has the position and the version and files of each table. Later versions are rolled back at the
+next start and written again; if files are missing or too short, the table is recreated.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ if TYPE_CHECKING:
 FOLDER = "lancedb"
 LAYOUT = 5
 READABLE = (1, 2, 3, 4, LAYOUT)
-"""Layouts that can be recalled from. Whoever writes makes an earlier one anew."""
+"""Layouts that recall can read. A writer recreates tables of earlier layouts."""
 DEFAULT_DIMENSION = 384
 INDEXED_FROM = 10_000
-"""Rows from which on scalar indexes pay: without one, each change reads all keys of the table."""
+"""Number of rows from which scalar indexes pay: without one, each change reads all keys."""
 FRAGMENTED = 64
-"""Fragments from which on a table is compacted, once a quarter of its rows is new."""
+"""Number of fragments from which a table is compacted, if a quarter of its rows is new."""
 VERY_FRAGMENTED = 400
 GRACE = timedelta(minutes=2)
-"""How long earlier versions stay for readers."""
+"""How long earlier versions are kept for readers."""
 AT_ONCE = 1_000
 APPENDED_AT_ONCE = 20_000
 PAGE_ROWS = 5_000
 
 
 def read_state(folder: Path) -> dict[str, Any]:
-    """The position with the tables' versions. StoreError where it is missing or unreadable."""
+    """The position and the tables' versions. StoreError if missing or unreadable."""
     try:
         state: dict[str, Any] = orjson.loads((folder / STATE).read_bytes())
     except (OSError, orjson.JSONDecodeError) as error:
@@ -80,13 +80,13 @@ class LanceStore:
         self._added: defaultdict[str, list[pa.Table]] = defaultdict(list)
 
     def open(self, head: int, *, suspect: bool = False) -> bool:
-        """Take up the tables at their recorded position; tell whether a half commit was undone.
+        """Open the tables at their recorded position; returns whether a partial commit was undone.
 
-        `head` is the log's: beyond it nothing can be right. Where every file is as recorded and
-        there is nothing to catch up on, the tables are opened when they are first used, because
-        importing LanceDB takes seconds; what is `suspect` is opened now.
+        `head` is the log's: tables ahead of it are wrong. If every file is as recorded and there is
+        nothing to catch up on, tables are opened on first use, because importing LanceDB takes
+        seconds; `suspect` tables are opened now.
 
-        StoreError says what is damaged; nothing was changed then.
+        Raises StoreError if something is damaged; nothing is changed then.
         """
         state = read_state(self.folder)
         if state["layout"] != LAYOUT:
@@ -98,7 +98,7 @@ class LanceStore:
         for name, table in recorded.items():
             check_files(name, table["files"], found[name])
         self._added.clear()
-        self._tables.clear()  # one of a commit that failed would stay with its rows
+        self._tables.clear()  # a table of a failed commit would keep its rows
         self.position, self._dimension = state["position"], state["dimension"]
         self._models = Models.of(state["models"])
         self._recorded = recorded
@@ -108,7 +108,7 @@ class LanceStore:
         return self._open_tables()
 
     def _live(self) -> dict[str, Table]:
-        """The tables, opened by now."""
+        """The tables, opened if necessary."""
         if self._recorded is not None:
             self._open_tables()
         return self._tables
@@ -123,7 +123,7 @@ class LanceStore:
         return ahead
 
     def _take_up(self, name: str, version: int, rows: int) -> bool:
-        """Open a table at its recorded version; whatever LanceDB raises, it is damaged."""
+        """Open a table at its recorded version; any error of LanceDB means that it is damaged."""
         try:
             table = self._database().open_table(name)
             ahead = table.version != version
@@ -149,7 +149,7 @@ class LanceStore:
         self._new_rows[name] = 0
 
     def create(self) -> None:
-        """Begin empty; tables are made when the dimension of the vectors is known."""
+        """Start empty; the tables are created when the dimension of the vectors is known."""
         remove(self.folder)
         self.folder.mkdir(mode=0o700, parents=True)
         self.position, self._dimension, self._models = 0, None, Models()
@@ -157,7 +157,7 @@ class LanceStore:
         self.commit(0)
 
     def apply(self, batch: Batch) -> None:
-        """Write rows, table by table; `commit` makes them count."""
+        """Write rows, table by table; they count only after `commit`."""
         self._models.add(batch.models)
         dimension = self._models.dimension or DEFAULT_DIMENSION
         if self._dimension is None and any(len(what.rows) for what in batch.writes.values()):
@@ -176,14 +176,14 @@ class LanceStore:
             self._make_table(table, dimension)
 
     def _make_table(self, table: LanceTable, dimension: int) -> None:
-        remove(self.folder / f"{table.name}.lance")  # of a commit that was not finished
+        remove(self.folder / f"{table.name}.lance")  # left by an unfinished commit
         made = self._database().create_table(table.name, schema=table.schema(dimension))
         self._hold(table.name, made)
 
     def _make_anew(self, dimension: int) -> None:
-        """Have the tables' vectors in another dimension, by one more version of each.
+        """Convert the tables' vectors to another dimension, in one more version of each table.
 
-        Only the tables are read, some rows at a time: the foreign vectors are in them.
+        Only the tables are read, in pages: they also hold the foreign vectors.
         """
         for table in LANCE_TABLES:
             if table.name not in self._live():
@@ -214,7 +214,7 @@ class LanceStore:
         self._delete(table.name, table.key, what.gone)
 
     def _write_windows(self, what: Writes, vectors: Numbers) -> None:
-        """Windows leave with their text and come with it; no text of most stores has any."""
+        """Write the windows of changed texts; in most stores no text has any."""
         if len(what.rows) and WINDOWS.name not in self._live():
             self._make_table(WINDOWS, vectors.dimension)
         if WINDOWS.name in self._live():
@@ -228,14 +228,14 @@ class LanceStore:
             self._live()[name].delete(f"{column} IN ({', '.join(map(_literal, some))})")
 
     def _add(self, name: str, rows: pa.Table) -> None:
-        """Have rows appended, many together: each time takes as long as some thousand rows."""
+        """Queue rows to append together: each append takes as long as some thousand rows."""
         if len(rows):
             self._added[name].append(rows)
             if sum(map(len, self._added[name])) >= APPENDED_AT_ONCE:
                 self._flush(name)
 
     def flush(self) -> None:
-        """Write what waits to be appended; still nothing counts before `commit`."""
+        """Append the queued rows; they still count only after `commit`."""
         for name in [*self._added]:
             self._flush(name)
 
@@ -258,7 +258,7 @@ class LanceStore:
         self._note(table.name, len(rows))
 
     def commit(self, position: int, *, files: bool = True) -> None:
-        """Record what the tables are as of a position; `files` false while some are removed."""
+        """Record the tables' state as of a position; `files` false while some are being removed."""
         self.flush()
         self._effect("lancedb:position")
         self.position = position
@@ -280,13 +280,13 @@ class LanceStore:
         replace_json(self.folder / STATE, state)
 
     def index(self) -> bool:
-        """Make the scalar indexes where many rows are in none; `commit` comes after it if so."""
+        """Create scalar indexes if many rows have none; if it returns True, `commit` next."""
         self.flush()
         done = [self._index(name) for name in self._live()]
         return any(done)
 
     def tidy(self) -> bool:
-        """Index and compact what needs it, and remove versions that nobody reads any more."""
+        """Index and compact what needs it, and remove versions that nobody reads."""
         indexed = self.index()
         crowded = [name for name in self._live() if self._is_crowded(name)]
         if indexed:
@@ -311,9 +311,9 @@ class LanceStore:
         return fragments >= VERY_FRAGMENTED or self._new_rows[name] * 4 >= rows
 
     def _index(self, name: str) -> bool:
-        """Make a table's indexes, anew if a quarter of its rows came after them; tell if so.
+        """Create a table's indexes, or renew them if a quarter of its rows is newer; tell if so.
 
-        Compacting would index the rows, too, but it writes all of the table again.
+        Compacting would also index the rows, but it rewrites the whole table.
         """
         from lancedb.index import Bitmap, BTree
 
@@ -331,14 +331,14 @@ class LanceStore:
         return True
 
     def close(self) -> None:
-        """Let the tables go, and what was not committed."""
+        """Release the tables; uncommitted rows are dropped."""
         self._added.clear()
         self._tables.clear()
         self._recorded = None
 
 
 def _pages(table: Table) -> Iterator[pa.RecordBatch]:
-    """All rows, some at a time: of one stream LanceDB reads hundreds of megabytes ahead."""
+    """All rows in pages: from a single stream LanceDB reads hundreds of megabytes ahead."""
     for start in range(0, table.count_rows(), PAGE_ROWS):
         yield from table.search().offset(start).limit(PAGE_ROWS).to_arrow().to_batches()
 

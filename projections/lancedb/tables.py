@@ -1,4 +1,4 @@
-"""The tables of LanceDB for recall: living memories, distinct texts, windows (docs/design.md)."""
+"""LanceDB's tables for recall: living memories, distinct texts, windows (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ FOREIGN = "foreign_vector"
 
 @dataclass(frozen=True, slots=True)
 class LanceTable:
-    """A table of LanceDB: its key, and its columns but the vector with where they come from."""
+    """A table of LanceDB: its key, and its columns without the vector."""
 
     name: str
     key: str
     columns: tuple[Column, ...]
 
     def schema(self, dimension: int) -> pa.Schema:
-        """The columns, then the vector, as a list of float32 of fixed size.
+        """The columns, then the vector as a list of float32 of fixed size.
 
-        A vector of another dimension is kept as it was recorded, for when that one is wanted.
+        A vector of another dimension is kept as recorded, in case that dimension is needed.
         """
         fields = [pa.field(column.name, column.type) for column in self.columns]
         vector = pa.field("vector", pa.list_(pa.float32(), dimension))
@@ -62,7 +62,7 @@ class LanceTable:
     def of_dimension(
         self, batches: Iterable[pa.RecordBatch], dimension: int
     ) -> Iterator[pa.RecordBatch]:
-        """Rows of this table as they are where another dimension is wanted."""
+        """Convert rows of this table to another dimension."""
         schema = self.schema(dimension)
         for batch in batches:
             arrays = [batch.column(column.name) for column in self.columns]
@@ -104,7 +104,7 @@ WINDOWS = LanceTable(
         Column("namespace", TEXT, "namespace"),
     ),
 )
-"""It is there once a text has windows."""
+"""The table exists once a text has windows."""
 LANCE_TABLES = (CANDIDATES, MEMORIES, WINDOWS)
 
 
@@ -128,10 +128,10 @@ def windows_of(text_id: str, state: MemoryState | DistinctState) -> list[WindowS
 
 @dataclass(frozen=True, slots=True)
 class Writes:
-    """What a commit does to one table: living rows, each with the place of its vector, and leavers.
+    """A commit's changes to one table: living rows with the places of their vectors, and deletions.
 
-    No table can hold a `new` row yet: appending costs a third of merging. `gone` are keys, of
-    windows those of their texts: what there is of one leaves before its rows are appended.
+    No table can hold a `new` row yet: appending costs a third of merging. `gone` are keys; for
+    windows, they are the keys of their texts, whose windows are deleted before rows are appended.
     """
 
     rows: pa.Table
@@ -143,7 +143,7 @@ class Writes:
 def writes(
     states: Mapping[str, State | Gone], new: Set[str], rows: pa.Table, places: Places
 ) -> Writes:
-    """Sort a commit's states by how they are written; `rows` and `places` are of the living."""
+    """Sort a commit's states by how they are written; `rows` and `places` are of living ones."""
     is_new = [key in new for key, state in states.items() if not isinstance(state, Gone)]
     gone = [key for key, state in states.items() if isinstance(state, Gone) and key not in new]
     return Writes(rows, places, np.array(is_new, np.bool_), gone)

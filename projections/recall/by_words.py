@@ -1,4 +1,4 @@
-"""Recall by words: for texts without a vector, and for questions while the model is down."""
+"""Recall by words: for texts without a vector, and for queries while the model is down."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def ranked_by_words(ledger: Ledger, question: str, *, unembedded: bool = False) 
     """The living memories with a word of a question, those with most of them in one text first.
 
     The score is the share of the question's content words, each counted once; ties go to the older
-    memory. `unembedded`: only by texts that have no vector.
+    memory. `unembedded`: match only texts without a vector.
     """
     wanted = frozenset(one for one in tokens(question) if any(map(str.isalnum, one)))
     scored = [

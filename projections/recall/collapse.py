@@ -1,9 +1,9 @@
-"""Hits that nothing tells apart, shown once: a view, the log gets nothing (docs/python.md).
+"""Shows indistinguishable hits once: only in the answer, never in the log (docs/python.md).
 
 Two memories are folded if a zone of the policy would join their faces without a judge: in one
-namespace, at or over its threshold, near-identical in order, without a cue, and nobody said that
-they differ. `near_identical` does not count: that far below the zones, all memories would be read.
-Pairwise: whoever is folded passes with everyone in the fold.
+namespace, at or over its threshold, near-identical in order, without a cue, and nobody has
+separated them. `near_identical` does not count: so far below the zones, all memories would have to
+be read. All memories of a fold must pass with each other.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from palimpsest.streams.core.separations import separated_pair
 from palimpsest.streams.guard import passes
 
 DECIMALS = 4
-"""Of scores, everywhere."""
+"""Decimals of scores, everywhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Folding:
-    """What a policy joins without a judge."""
+    """The part of a policy that joins without a judge."""
 
     policy: Policy
 
     def at_least(self, namespace: str) -> float | None:
-        """The lowest cosine that joins by itself; None where none does."""
+        """The lowest cosine that joins without a judge; None if none does."""
         for check in self.policy.active:
             if isinstance(check, CosineCheck):
                 zones = check.zones_of(namespace)
@@ -40,7 +40,7 @@ class Folding:
         return None
 
     def folds(self, ledger: Ledger, one: Memory, other: Memory) -> bool:
-        """Whether nothing tells two memories apart."""
+        """Whether two memories are indistinguishable."""
         floor = self.at_least(one.namespace)
         if floor is None or one.namespace != other.namespace:
             return False
@@ -65,7 +65,7 @@ def alike(one: str, its: Vector | None, other: str, others: Vector | None) -> bo
 
 
 def _covers(one: Vector | None, other: Vector | None, floor: float) -> bool:
-    """Whether each window of two texts has its counterpart in the other."""
+    """Whether each window of two texts has a counterpart in the other."""
     if one is None or other is None or not (one.truncated or other.truncated):
         return True
     a, b = (_units(vector) for vector in (one, other))
@@ -80,7 +80,7 @@ def _units(vector: Vector) -> NDArray[np.float64]:
 
 
 def cosine(one: Vector | None, other: Vector | None) -> float | None:
-    """Of two texts; None where one has no vector, or they are of two models."""
+    """The cosine of two texts; None if one has no vector, or their models differ."""
     if one is None or other is None or one.dimension != other.dimension:
         return None
     a, b = decoded((one, other), one.dimension).astype(np.float32)

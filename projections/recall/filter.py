@@ -1,4 +1,4 @@
-"""Which of an owner's memories are wanted: by namespace, category, metadata and time."""
+"""Filters an owner's memories by namespace, category, metadata and time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from palimpsest.streams.core.moment import moment
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A memory passes where one living member has all that is asked for.
+    """A memory passes if one living member meets all conditions.
 
-    `metadata` are keys with the values that they must have; the member happened at `since` or
-    later, and before `until`, both with a time zone.
+    `metadata` maps keys to required values; the member happened at `since` or later, and before
+    `until`, both with a time zone.
     """
 
     namespace: str | None = None
@@ -27,11 +27,11 @@ class Filter:
 
     @property
     def looks_at_members(self) -> bool:
-        """Whether anything but the namespace is asked for."""
+        """Whether there is any condition other than the namespace."""
         return bool(self.metadata) or any((self.category, self.since, self.until))
 
     def keeps(self, memory: Memory) -> bool:
-        """Whether a memory passes; one that is not living never does."""
+        """Whether a memory passes; only living ones can."""
         if self.namespace not in (None, memory.namespace):
             return False
         if not self.looks_at_members:
@@ -46,11 +46,11 @@ class Filter:
         )
 
     def within(self, at: datetime) -> bool:
-        """Whether a moment is within the time that is asked for."""
+        """Whether a time is within `since` and `until`."""
         return (self.since is None or at >= self.since) and (self.until is None or at < self.until)
 
     def says(self, metadata: Mapping[str, Any]) -> bool:
-        """Whether metadata have all the values that are asked for."""
+        """Whether metadata has all required values."""
         return all(
             name in metadata and same_json(metadata[name], value)
             for name, value in self.metadata.items()
@@ -58,7 +58,7 @@ class Filter:
 
 
 def same_json(one: object, other: object) -> bool:
-    """Whether two values are the same as JSON: 1 is 1.0, and neither is true."""
+    """Whether two values are equal as JSON: 1 equals 1.0, and neither equals true."""
     match one, other:
         case (bool(), _) | (_, bool()):
             return one is other

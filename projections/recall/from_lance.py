@@ -1,7 +1,7 @@
-"""Memories by meaning, from LanceDB, for owners whose ledger is not in memory.
+"""Recall by meaning from LanceDB, for owners whose ledger is not in memory.
 
-Where a hit came from and what waits is in DuckDB's tables. Only the ledger knows
-whether two texts are indistinguishable: if they might be, the answer is None.
+The origins of hits, and pending questions, come from DuckDB's tables. Only the ledger knows whether
+two texts are indistinguishable: if they might be, the answer is None.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ TRIES = 20
 PAUSE_SECONDS = 0.05
 FEWEST = 32
 MOST_NAMED = 5_000
-"""Memories that a search names one by one; of more, the ledger is asked."""
+"""Maximum number of memories that a search lists by id; beyond it, the ledger is used."""
 AUTOMATIC = ("rule", "judge")
-"""Ranks that never choose a face for good."""
+"""Ranks whose choice of a face is never final."""
 ADDED_UP = ("intensity", "metadata", "created_at", "updated_at", "occurred_at")
 FACE_COLUMNS = ("memory_id", "owner_id", "face", "face_of", "namespace", *ADDED_UP)
 
 Tables = tuple["Table", ...]
-"""Candidates, memories, and the windows of long texts, if there are any."""
+"""Candidates, memories, and the windows of long texts, if any."""
 
 
 def recall(
@@ -58,9 +58,9 @@ def recall(
 ) -> list[Recalled] | None:
     """The nearest living memories of an owner, best first; ties go to the older memory.
 
-    None where the ledger has to be asked. `vector` has the model's dimension; memories `without`
-    are left out. Both tables are read at one position. TransientError where the projection is being
-    replaced for longer than a second, StoreError where it is damaged or has vectors of another
+    None if the ledger is needed. `vector` has the model's dimension; memories `without` are left
+    out. Both tables are read at one position. Raises TransientError if the projection is being
+    replaced for longer than a second, StoreError if it is damaged or its vectors have another
     dimension.
     """
     if not wanted.former and query(folder, _MAY_BE_FORMER, {"owner": owner_id}):
@@ -88,9 +88,9 @@ SELECT owner_id FROM joins WHERE owner_id = $owner
 GROUP BY owner_id
 HAVING bool_or(NOT standing) AND bool_or(standing AND rank IN ('agent', 'person'))
 """
-"""An owner who may have a memory that is former on its own: an update stands, and a join went out.
+"""Owners who may have a memory that is former on its own: an update stands, a join was reversed.
 
-What the update displaced is not in the tables, so the ledger says whether there is one.
+What the update displaced is not in the tables: the ledger knows whether there is such a memory.
 """
 _MEMBERS = """
 SELECT memory_id, metadata FROM candidates
@@ -116,7 +116,7 @@ def _passing(folder: Path, owner_id: str, wanted: Filter) -> list[str]:
 
 
 def _tables(folder: Path) -> Tables | None:
-    """The tables at the recorded position; () where there are none yet.
+    """The tables at the recorded position; () if there are none yet.
 
     None if the recorded versions are missing: another process has just replaced them.
     """
@@ -162,7 +162,7 @@ def _recalled(
 
 
 def _reached(table: Table, vector: Query, k: int, where: str) -> dict[str, float]:
-    """The score of every memory that a table has among its `k` best, all that tie included."""
+    """The score of every memory among a table's best `k`, including ties."""
     wanted = max(4 * k, FEWEST)
     while True:
         rows = _search(table, vector, wanted, where)
@@ -178,7 +178,7 @@ def _reached(table: Table, vector: Query, k: int, where: str) -> dict[str, float
 def _search(
     table: Table, vectors: Query | list[list[float]], limit: int, where: str, *columns: str
 ) -> list[dict[str, Any]]:
-    """The nearest rows, up to `limit` of each vector; of several, `query_index` tells which."""
+    """The nearest rows, up to `limit` per vector; with several, `query_index` says which."""
     from lancedb.query import LanceVectorQueryBuilder
 
     search = table.search(vectors, vector_column_name="vector")
@@ -207,12 +207,12 @@ def _score(row: dict[str, Any]) -> float:
 
 
 def _faces(memories: Table, best: Mapping[str, float], k: int) -> list[dict[str, Any]]:
-    """The rows of the best `k`, in their order."""
+    """The rows of the best `k`, in order."""
     near = sorted(best.values(), reverse=True)[:k]
     ids = [i for i, score in best.items() if near and score >= near[-1]]
     if not ids:
         return []
-    # Tables of an earlier layout are read until somebody rewrites them.
+    # Tables of an earlier layout are read until a writer recreates them.
     there = [name for name in (*FACE_COLUMNS, "vector") if name in memories.schema.names]
     where = f"memory_id IN ({_literals(ids)})"
     asked = memories.search().where(where).limit(len(ids)).select(there)
@@ -224,9 +224,9 @@ def _faces(memories: Table, best: Mapping[str, float], k: int) -> list[dict[str,
 def _may_fold(
     memories: Table, faces: Sequence[dict[str, Any]], where: str, folding: Folding
 ) -> bool:
-    """Whether another memory says the same as one of these, by the texts of the two faces.
+    """Whether another memory might be indistinguishable from one of these, by the faces' texts.
 
-    What the model could not read is not in the tables: only the ledger says for sure.
+    What the model could not read is not in the tables: only the ledger is certain.
     """
     by_namespace: dict[str, list[dict[str, Any]]] = {}
     for face in faces:
@@ -242,9 +242,9 @@ def _may_fold(
 def _is_said_twice(
     memories: Table, faces: Sequence[dict[str, Any]], where: str, floor: float
 ) -> bool:
-    """Whether one of these faces has another at `floor` or nearer that says the same.
+    """Whether one of these faces has an indistinguishable one at `floor` or nearer.
 
-    They share one search: each by itself reads all of the owner's vectors again.
+    They share one search: each separate search reads all of the owner's vectors.
     """
     vectors = [face["vector"] for face in faces]
     limit = FEWEST
@@ -271,7 +271,7 @@ FROM joins j JOIN candidates c ON c.candidate_id = j.candidate_id
      JOIN decisions d ON d.decision_id = c.decision_id
 WHERE j.standing AND list_contains($memories, j.memory_id) ORDER BY place, j.position
 """
-"""In the order of their place (docs/design.md, Faces)."""
+"""In the order of members (docs/design.md, Faces)."""
 _TEXTS = """
 SELECT t.decision_id, t.sources FROM compositions t JOIN joins j USING (decision_id)
 WHERE j.standing AND list_contains($memories, j.memory_id)
@@ -287,7 +287,7 @@ FROM waiting JOIN candidates c USING (candidate_id) WHERE waiting.memory_id <> c
 
 
 class _StoredMemories:
-    """Some memories as DuckDB's tables have them."""
+    """Some memories, from DuckDB's tables."""
 
     def __init__(self, folder: Path, log: EventFinder, faces: Sequence[dict[str, Any]]) -> None:
         self._log = log
@@ -317,7 +317,7 @@ class _StoredMemories:
         return version_of_parts(memory_id, face, living)
 
     def former(self, memory_id: str, speaks: str) -> set[str]:
-        """The members that say what the face has displaced."""
+        """The members whose texts the face has displaced."""
         members, joins = self._members.get(memory_id, [speaks]), self._joins.get(memory_id, [])
         ends = ((row["joined_to"], row["candidate_id"], self._agrees(row)) for row in joins)
         return displaced(members, ends, speaks)
@@ -342,7 +342,7 @@ class _StoredMemories:
         )
 
     def unsettled(self, memory_id: str) -> list[str]:
-        """The other memories that the judge may yet join it with."""
+        """The other memories that the judge may still join with it."""
         pairs = ((row["one"], row["other"]) for row in self._waiting)
         others = ((a, b) if a == memory_id else (b, a) for a, b in pairs)
         return sorted({other for one, other in others if one == memory_id})
@@ -370,7 +370,7 @@ def _with_members(
     about: _StoredMemories,
     wanted: RecallOptions,
 ) -> list[Recalled] | None:
-    """The hits; None where DuckDB's tables do not tell all of them."""
+    """The hits; None if DuckDB's tables do not have all of their data."""
     where = f"memory_id IN ({_literals([face['memory_id'] for face in faces])})"
     columns = ["memory_id", "candidate_id", "text"]
     texts = candidates.search().where(where).limit(candidates.count_rows()).select(columns)

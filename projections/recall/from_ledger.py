@@ -1,4 +1,4 @@
-"""Memories by meaning, from the owner's ledger as it is now or was (docs/design.md).
+"""Recall by meaning from the owner's ledger, current or as of a position (docs/design.md).
 
 A memory is found by any of its wordings, and returns its face.
 """
@@ -21,20 +21,20 @@ from palimpsest.projections.recall.hits import LOOKED_AT, Ranked, RecallOptions,
 from palimpsest.streams.core.ledger import Ledger, Memory
 
 Query = NDArray[np.float32]
-"""What is looked for, (dimension,); of a text beyond the model's input (windows, dimension)."""
+"""A query's vector (dimension,); for a text longer than the model's input (windows, dimension)."""
 Scores = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 DECIMALS = 4
 NEARLY = 1e-3
-"""More than rounding makes of a cosine."""
+"""A tolerance for rounding errors of a cosine."""
 MOST_RECOLLECTED = 64
-"""Owners whose texts are kept as numbers for the next question."""
+"""Number of owners whose decoded vectors are kept for the next question."""
 MOST_IN_MEMORY = 20_000
-"""Candidates of an owner up to which looking at all of them is quicker than asking LanceDB."""
+"""Candidates of an owner up to which scanning all is faster than asking LanceDB."""
 
 
 class _Known(NamedTuple):
-    """A memory as it was looked at: it is looked at again once an event has touched it."""
+    """The last look at a memory; it is renewed after an event has changed the memory."""
 
     memory: Memory
     seen: int
@@ -43,9 +43,9 @@ class _Known(NamedTuple):
 
 
 class Recollection:
-    """The living memories of a ledger with the vectors of their texts, as numbers.
+    """The living memories of a ledger, with the decoded vectors of their texts.
 
-    It follows the ledger: what it has decoded is kept for the next question.
+    It follows the ledger, and keeps decoded vectors for the next question.
     """
 
     def __init__(self, ledger: Ledger, dimension: int) -> None:
@@ -65,7 +65,7 @@ class Recollection:
     def recall(
         self, query: Query, wanted: RecallOptions, others: Sequence[Ranked] = ()
     ) -> list[Recalled]:
-        """The hits among these memories, and among `others` that are ranked elsewhere."""
+        """The hits among these memories and `others`, which were ranked elsewhere."""
         scores = self._scores(query)
         order = np.argsort(-scores, kind="stable")
 
@@ -79,7 +79,7 @@ class Recollection:
         return hits(self.ledger, ranked, wanted, near)
 
     def _ranked(self, scores: Scores, order: Numbers) -> Iterator[Ranked]:
-        """All of them, the best first; found as they are asked for."""
+        """All memories, the best first, computed lazily."""
         tied: list[Ranked] = []
         for number in order:
             one = Ranked(self._memories[number], float(scores[number]))
@@ -90,23 +90,23 @@ class Recollection:
         yield from sorted(tied, key=in_order)
 
     def _near(self, heads: Sequence[Memory], numbers: Numbers, floor: float) -> Numbers:
-        """Those of the numbered memories whose face is at least so near to one of the heads."""
+        """The numbered memories whose face has a cosine of `floor` or more to one of the heads."""
         rows = [row for one in heads if (row := self._known[one.id].face) is not None]
         numbers = numbers[self._faces[numbers] >= 0]
         if not rows or not len(numbers):
             return numbers[:0]
         theirs = self._units[self._faces[numbers]]
-        # Not by a product of matrices: that waits for threads, 8 ms where the cores are busy.
+        # Not a matrix product: that waits for threads, 8 ms if the cores are busy.
         cosines = np.einsum("ij,kj->ik", theirs, self._units[rows]).max(axis=1)
         found: Numbers = numbers[cosines >= floor - NEARLY]
         return found
 
     def _scores(self, query: Query) -> Scores:
-        """For every living memory that has a vector, the cosine of its nearest text."""
+        """For every living memory with a vector, the cosine of its nearest text."""
         if self._seen != self.ledger.seen:
             self._follow()
             self._seen = self.ledger.seen
-        # Not by `@`: it shares the work with threads that it has to wait for.
+        # Not `@`: it distributes the work to threads, and waits for them.
         asked = [one / (np.linalg.norm(one) or 1.0) for one in np.atleast_2d(query)]
         cosines = np.max([np.vecdot(self._units, one) for one in asked], axis=0)
         best = np.full(len(self._memories), -1.0)
@@ -132,7 +132,7 @@ class Recollection:
         self._decode()
 
     def _looked_at(self, memory: Memory) -> _Known:
-        """Where the vectors of its face and of its texts are; none of one that is not recalled."""
+        """The rows of the vectors of its face and texts; none if it is not recalled."""
         if not memory.living:
             return _Known(memory, memory.seen, [], None)
         vectors = [e.distinct.vector for e in memory.members if e.distinct.representative is e]
@@ -146,9 +146,9 @@ class Recollection:
         return vector is not None and vector.dimension == self.dimension
 
     def _rows_of(self, vector: Vector) -> range:
-        """Where a vector's numbers are, and those of its windows after them.
+        """The rows of a vector, followed by those of its windows.
 
-        Vectors are distinguished by identity, as in `Packed`, so each is kept.
+        Vectors are compared by identity, as in `Packed`, so each is kept.
         """
         rows = self._rows.get(id(vector))
         if rows is None:
@@ -169,7 +169,7 @@ class Recollection:
 
 
 class Recollections:
-    """Recollections of the owners that were asked about last."""
+    """Recollections of the owners that were asked about most recently."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Recollection] = OrderedDict()
@@ -177,9 +177,9 @@ class Recollections:
     def of(
         self, ledger: Ledger, query: Query, *, however_large: bool = False
     ) -> Recollection | None:
-        """That of a ledger; None where the vectors are another model's.
+        """The recollection of a ledger; None if its vectors are another model's.
 
-        None, too, where LanceDB is quicker, unless `however_large`.
+        Also None if LanceDB is faster, unless `however_large`.
         """
         vectors = (row.vector for scope in ledger.scopes.values() for row in scope.rows[:1])
         fits = all(one is None or one.dimension == query.shape[-1] for one in vectors)

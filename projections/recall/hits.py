@@ -1,4 +1,4 @@
-"""From ranked memories to hits: filtered, folded, then cut to as many as are wanted."""
+"""Turns ranked memories into hits: filters, folds, then takes the best `k`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Ranked(NamedTuple):
 
 
 Near = Callable[[Sequence[Memory], float, float], Iterable[Ranked]]
-"""Of the memories that come next after a score, those whose face is at least so near to one of
-some, in order; more of them will do."""
+"""Given heads, a score and a floor: from the memories after that score, in order, at least those
+whose face is that near to one of the heads."""
 
 LOOKED_AT = 256
-"""Among this many nearest to a question, those indistinguishable from a hit are shown with it.
+"""Among this many nearest memories, those indistinguishable from a hit are shown with it.
 
 Comparing a hit with all of 10,000 memories took 3 ms more, and twenty times that on busy cores.
 """
@@ -38,8 +38,8 @@ class RecallOptions:
     """How many memories to return, and which.
 
     Memories that only the asking session has stated are left out, and those in `without`, by id.
-    `former` wordings, and memories that are former on their own, are optional; `folding` selects
-    what is shown once, if anything.
+    `former` includes former wordings, and memories that are former on their own; `folding`
+    determines which are shown once, if any.
     """
 
     k: int
@@ -52,16 +52,16 @@ class RecallOptions:
 
 
 def in_order(ranked: Ranked) -> tuple[float, object, str]:
-    """The key of the best first; ties go to the older memory."""
+    """A sort key: the best first; ties go to the older memory."""
     return -ranked.score, ranked.memory.members[0].decided_at, ranked.memory.id
 
 
 def hits(
     ledger: Ledger, ranked: Iterable[Ranked], wanted: RecallOptions, near: Near | None = None
 ) -> list[Recalled]:
-    """The best `k` that are wanted, of memories in their order; each counts once.
+    """The best `k` that pass, from memories in order; each counts once.
 
-    `near` picks out quickly which of those that come after them are compared with the hits.
+    `near` quickly selects which of the following memories are compared with the hits.
     """
     left, gate = iter(ranked), _Gate(ledger, wanted)
     folds: list[list[Ranked]] = []
@@ -81,7 +81,7 @@ def hits(
 
 
 class _Gate:
-    """Lets those through that are wanted, each once."""
+    """Passes each memory that meets the options, once."""
 
     def __init__(self, ledger: Ledger, wanted: RecallOptions) -> None:
         self._wanted = wanted
@@ -106,7 +106,7 @@ def _the_rest(
     folding: Folding | None,
     near: Near | None,
 ) -> Iterable[Ranked]:
-    """What came too late to be a hit of its own, and may be folded into one."""
+    """Memories too far down to be hits of their own, which may be folded into one."""
     if folding is None or not folds:
         return ()
     heads = [fold[0].memory for fold in folds]
@@ -146,9 +146,9 @@ def _shown(ledger: Ledger, fold: list[Ranked], wanted: RecallOptions) -> Recalle
 
 
 def unsettled(ledger: Ledger, memory: Memory) -> set[str]:
-    """The other memories that it may yet be joined with, by the judge's answers that are awaited.
+    """The other memories that pending questions to the judge may join it with.
 
-    Its own members' questions, and those of others about its members.
+    Both its own members' questions count, and those of others about its members.
     """
     found: set[str] = set()
     for entry in memory.members:

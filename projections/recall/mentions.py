@@ -1,4 +1,4 @@
-"""Memories that mention a name or an identifier, by any of their wordings."""
+"""Finds memories that mention a name or an identifier, in any of their wordings."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from palimpsest.streams.core.ledger import Entry, Ledger, Memory, Scope
 from palimpsest.streams.core.mentions import canonical, mentions, words_of
 
 MOST_KEPT = 64
-"""Owners whose texts are kept in canonical form."""
+"""Number of owners whose texts are kept in canonical form."""
 _NO_DIGITS = re.compile(r"\D")
 
 Why = Literal["word", "alias"]
 
 
 class Mentioned(NamedTuple):
-    """A memory, whether its face mentions the query or another wording (`alias`), and that text.
+    """A memory, whether its face or another wording (`alias`) mentions the query, and that text.
 
-    `candidate_id` has the text; None where it is a composed one.
+    `candidate_id` has the text; None for a composed one.
     """
 
     memory: Memory
@@ -30,14 +30,14 @@ class Mentioned(NamedTuple):
 
 
 class MentionIndex:
-    """The texts of a ledger in canonical form; it reads on from where it stopped."""
+    """The texts of a ledger in canonical form; it indexes new ones at the next query."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self._texts: dict[str, tuple[list[str], list[str]]] = {}
 
     def find(self, query: str, namespace: str | None = None) -> list[Mentioned]:
-        """The living memories that mention a query: those whose face does first, by arrival."""
+        """The living memories that mention a query, by arrival; matches in the face come first."""
         found: dict[str, Mentioned] = {}
         for memory in self._composed():
             text = memory.face.text
@@ -52,7 +52,7 @@ class MentionIndex:
         )
 
     def _composed(self) -> Iterator[Memory]:
-        """The living memories that show a composed text."""
+        """The living memories with a composed face."""
         for edge in dict.fromkeys(self.ledger.composed_by.values()):
             memory = edge.newer.memory
             if memory.living and memory.face.composition is not None:
@@ -71,7 +71,7 @@ class MentionIndex:
                     yield entry
 
     def _with_all(self, scope: Scope, letters: list[str], digits: list[str]) -> list[int]:
-        """The rows of a scope whose text has all of these in it."""
+        """The rows of a scope whose text contains all of these."""
         plain, numbers = self._texts.setdefault(scope.namespace, ([], []))
         for row in scope.rows[len(plain) :]:
             plain.append(canonical(row.members[0].text))
@@ -84,9 +84,9 @@ class MentionIndex:
 
 
 def _needles(query: str) -> tuple[list[str], list[str]]:
-    """What a text that mentions the query has in it: letters, and digits without what parts them.
+    """What any text that mentions the query must contain: letters, and digits without separators.
 
-    Of an address or a link, only what no canonical form changes.
+    For an address or a link, only the part that canonical forms leave unchanged.
     """
     parts = words_of(query).parts
     digits = [_NO_DIGITS.sub("", part) for part in parts if part[-1:].isdigit()]
@@ -104,13 +104,13 @@ def _mentioned(memory: Memory, entry: Entry, query: str) -> Mentioned:
 
 
 class MentionIndexes:
-    """Those of the owners that were asked about last."""
+    """The indexes of the owners that were asked about most recently."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, MentionIndex] = OrderedDict()
 
     def of(self, ledger: Ledger) -> MentionIndex:
-        """That of a ledger."""
+        """The index of a ledger."""
         found = self._kept.pop(ledger.owner_id, None)
         if found is None or found.ledger is not ledger:
             found = MentionIndex(ledger)

@@ -1,8 +1,8 @@
-"""Which memories a session would only hear back: its own, until its conversation is compacted.
+"""Finds memories that a session would only hear back: its own, until it is compacted.
 
-What an agent has just stored must not come back to it as if it had been known (the design
-`store-time`). After a compaction the conversation has forgotten, and the memories from before it
-may appear again.
+What an agent has just stored must not be recalled as if it had been known before (the design
+`store-time`). After a compaction, the conversation has forgotten it, and earlier memories may
+appear again.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ ORDER BY c.memory_id
 
 
 def own_memories(folder: Path, owner_id: str, session_id: str, compacted: int) -> list[str]:
-    """The ids of memories that only this session said, since it was last compacted.
+    """The ids of memories that only this session has stated since it was last compacted.
 
-    A memory that anybody said in another session, or nobody's, is older news: it stays.
-    `compacted` is the log position of the compaction, 0 for none.
+    A memory that was also stated in another session, or in none, is not new: it stays. `compacted`
+    is the log position of the compaction, 0 for none.
     """
     rows = query(folder, _OWN, [owner_id, session_id, compacted])
     return [row["memory_id"] for row in rows]
 
 
 def own_of(ledger: Ledger, session_id: str) -> set[str]:
-    """The same, of a ledger."""
+    """The same, from a ledger."""
     since = ledger.compacted.get(session_id, 0)
     return {
         memory.id

@@ -1,1 +1,1 @@
-"""Memories and their histories as people read them. Pure."""
+"""Memories and their histories in the form that people read. Pure."""

@@ -1,4 +1,4 @@
-"""A memory as reads show it: its face, its wordings, and where each came from. Pure."""
+"""A memory as reads return it: its face, its wordings, and their origins. Pure."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from palimpsest.streams.core.worth import worth
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """How memories are weighed as they are read: by which policy, when, and from what on.
+    """Computes confidence and importance at a time, by a policy, with an optional minimum.
 
-    `unrecorded` are the latest uses that are not in the log yet, by memory id.
+    `unrecorded` has the latest uses that are not in the log yet, by memory id.
     """
 
     policy: Policy
@@ -34,7 +34,7 @@ class Weighing:
         return worth(memory, name, self.policy, self.at, self.unrecorded)
 
     def keeps(self, memory: Memory) -> bool:
-        """Whether it is confident enough; a memory without a confidence always is."""
+        """Whether its confidence reaches the minimum; a memory without one always passes."""
         if self.min_confidence is None:
             return True
         confidence = self.worth(memory, "confidence")
@@ -44,7 +44,7 @@ class Weighing:
 def shown_memory(
     memory: Memory, weighing: Weighing | None = None, *, former: bool = False
 ) -> Shown:
-    """A memory as reads show it; including former wordings if `former`."""
+    """A memory as reads return it, with former wordings if `former`."""
     total, owner_id = Total.of(memory), memory.members[0].fields.owner_id
     shown = Shown(
         memory_id=memory.id,
@@ -66,7 +66,7 @@ def shown_memory(
 
 
 def state_of(memory: Memory) -> State:
-    """Whether it is living, and if so, whether all of it waits for the judge."""
+    """`retracted`, `pending` if all living members wait for the judge, or `living`."""
     return Total.of(memory).status if memory.living else "retracted"
 
 
@@ -76,7 +76,7 @@ def iso_time(time: datetime) -> str:
 
 
 def wordings(memory: Memory, *, former: bool) -> list[Wording]:
-    """Its distinct texts by the id of who stands for them; of a retracted memory all of them."""
+    """Its distinct texts, by the id of their representatives; all texts of a retracted memory."""
     displaced = displaced_of(memory)
     found = [
         wording(entry, former=entry in displaced)
@@ -87,7 +87,7 @@ def wordings(memory: Memory, *, former: bool) -> list[Wording]:
 
 
 def _speakers(memory: Memory) -> list[Entry]:
-    """The earliest living candidate of each text; the earliest where no member lives."""
+    """The earliest living candidate of each text; the earliest of all if no member is living."""
     if memory.living:
         return [entry for entry in memory.members if entry.distinct.representative is entry]
     earliest: dict[str, Entry] = {}
@@ -97,7 +97,7 @@ def _speakers(memory: Memory) -> list[Entry]:
 
 
 def wording(entry: Entry, *, former: bool) -> Wording:
-    """A candidate's text with where it came from."""
+    """A candidate's text with its origin."""
     edge, fields = brought_by(entry), entry.fields
     return Wording(
         candidate_id=entry.id,
@@ -112,15 +112,15 @@ def wording(entry: Entry, *, former: bool) -> Wording:
 
 
 def brought_by(entry: Entry) -> Edge | None:
-    """The standing join that brought a candidate to an older one; None for who came alone."""
+    """The standing join that joined a candidate to an older one; None if it came alone."""
     return next((e for e in entry.edges if e.standing and e.newer is entry), None)
 
 
 def displaced_of(memory: Memory) -> Collection[Entry]:
-    """The members that say what the face has displaced: from it, a *take* is on every way to them.
+    """The members whose texts the face has displaced: a *take* is on every path from it to them.
 
-    So is what a person's choice of the face displaced. Whoever brings a former face back by a
-    repeat brings back all that says the same.
+    A person's choice of the face displaces texts in the same way. If a repeat brings a former face
+    back, all members with the same statement return with it.
     """
     edges = list(memory.edges())
     by_id = {entry.id: entry for entry in memory.members} if memory.texted else {}
@@ -132,7 +132,7 @@ def displaced_of(memory: Memory) -> Collection[Entry]:
 
 
 def _agrees(edge: Edge, by_id: dict[str, Entry]) -> bool:
-    """Whether both parts go on saying what the joined memory says."""
+    """Whether both parts still agree with the joined memory's text."""
     if edge.former or edge.face == "take":
         return False
     return edge.face != "text" or standing_text(edge, by_id) is not None
@@ -144,9 +144,9 @@ Member = TypeVar("Member", bound=Hashable)
 def displaced(
     members: Iterable[Member], joins: Iterable[tuple[Member, Member, bool]], speaks: Member
 ) -> set[Member]:
-    """The members to whom no way leads from who speaks but over a join that does not agree.
+    """The members that can be reached from the face only over a join that does not agree.
 
-    A join of two that are together already, in their order, is a support: it counts for nothing.
+    In order, a join of two members that are already connected is a support and does not count.
     """
     together = {one: one for one in members}
     same = dict(together)
@@ -157,7 +157,7 @@ def displaced(
 
 
 def _unite(parent: dict[Member, Member], one: Member, other: Member) -> bool:
-    """Unite the sets of two; whether they were apart."""
+    """Unite two sets; returns whether they were separate."""
     a, b = _root(parent, one), _root(parent, other)
     parent[b] = a
     return a != b

@@ -1,4 +1,4 @@
-"""What an event did, in plain words; texts of memories are not among them. Pure."""
+"""Describes the effect of an event in plain words, without memories' texts. Pure."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _SPEAKS: dict[FaceRule, str] = {
 
 
 def did(event: AnyEvent, back: TakenBack | None = None) -> str:
-    """What an event did to the candidate that it is about; the other one of a pair is `it`.
+    """The effect of an event on its candidate; the other one of a pair is called `it`.
 
     `back`: what a reversal takes back, if that is not an ordinary join.
     """

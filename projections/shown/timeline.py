@@ -1,4 +1,4 @@
-"""What happened to some candidates, as one timeline. Pure; from the log alone."""
+"""The events about some candidates as a timeline, from the log alone. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from palimpsest.projections.duckdb.statements import kind_of
 from palimpsest.projections.shown.sentences import TakenBack, did
 
 Pair = tuple[str | None, str | None]
-"""The candidate that an event is about, and the other one where it is about two."""
+"""The candidate of an event, and the other one if it is about a pair."""
 SHOWN = (
     "decision",
     "rank",
@@ -39,13 +39,13 @@ SHOWN = (
     "reason",
     "detail",
 )
-"""What an event says of itself, beside whom it is about and when it was."""
+"""Fields of an event that are shown, beside its candidates and its time."""
 HIDDEN = frozenset({"decided", "accessed", "embedded"})
 """Events omitted from timelines."""
 
 
 class TimelineEntry(NamedTuple):
-    """An event as it is shown, and all candidates that it is about."""
+    """An event for display, and all candidates that it is about."""
 
     event: Happened
     about: frozenset[str]
@@ -64,16 +64,16 @@ class Timeline:
         self._back: dict[str, TakenBack] = {}
 
     def note(self, recorded: Recorded) -> TimelineEntry:
-        """Take in the next event, and tell it."""
+        """Add the next event; returns its entry."""
         entry = self._entry(recorded.position, recorded.event)
         self._entries.append(entry)
         self._remember(recorded.event)
         return entry
 
     def of(self, candidates: Collection[str]) -> list[Happened]:
-        """What was said of any of these candidates, or of a pair with one, in order.
+        """The events about any of these candidates, or a pair with one, in order.
 
-        Admissions and uses are no words on anything.
+        Admissions and uses are left out.
         """
         return [
             event
@@ -104,7 +104,7 @@ class Timeline:
         )
 
     def _about(self, event: AnyEvent) -> Pair:
-        """The candidate that an event is about and, of a pair, the older one."""
+        """The candidate of an event; for a pair, also the older one."""
         data = event.data
         match event:
             case Decided() | Settled() | Joined() | Redecided():

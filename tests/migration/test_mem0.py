@@ -69,14 +69,14 @@ def test_what_vectors_lack_is_from_the_history(tmp_path: Path) -> None:
         {"id": "new", "role": "user"},
     ]
     assert source.remarks == [
-        "1 memories are in the history alone, and not brought",
+        "1 memories are only in the history, not imported",
         "1 memories are not in the history",
     ]
 
 
 def test_a_database_that_is_no_history_is_not_taken_for_one(tmp_path: Path) -> None:
     path = history_of(tmp_path, "memory_id, event")
-    with pytest.raises(UsageError, match="is no history of mem0's"):
+    with pytest.raises(UsageError, match="is not a mem0 history"):
         Mem0Source(FileSource(path), path)
 
 

@@ -51,7 +51,7 @@ def test_a_pickle_runs_nothing(palimpsest: CommandLine, tmp_path: Path) -> None:
     folder = collection(tmp_path / "theirs", point)
     ran = palimpsest("import", str(folder), "--trust", "--yes")
     assert ran.status == 2
-    assert f"none of Qdrant's: {os.mkdir.__module__}.mkdir" in ran.err
+    assert f"not one of Qdrant's: {os.mkdir.__module__}.mkdir" in ran.err
     assert not made.exists()
     pickle.loads(point)
     assert made.exists(), "it would have"

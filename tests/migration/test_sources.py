@@ -176,8 +176,8 @@ def test_a_folder_of_lancedb_has_its_only_table(
     ("make", "words", "told"),
     [
         (lambda path: None, (), "there is no "),
-        (lambda path: path.mkdir(), (), "a folder of nothing that is known"),
-        (lambda path: path.write_text("{}"), ("--table", "x"), "is no database"),
+        (lambda path: path.mkdir(), (), "a folder of an unknown kind"),
+        (lambda path: path.write_text("{}"), ("--table", "x"), "is not a database"),
         (lambda path: path.mkdir(), ("--query", "SELECT 1"), "--query is for a SQLite file"),
     ],
 )
@@ -298,7 +298,7 @@ def test_a_database_is_read_alone(tmp_path: Path) -> None:
         connection.execute("SELECT * FROM notes")
     (other := tmp_path / "c.db").write_bytes(b"SQLite format 2")
     assert [is_sqlite(one) for one in (path, other, tmp_path)] == [True, False, False]
-    with pytest.raises(UsageError, match="is no SQLite file"), opened(other):
+    with pytest.raises(UsageError, match="is not a SQLite file"), opened(other):
         pass
 
 
@@ -332,7 +332,7 @@ def test_vectors_beside_a_history_are_the_folders_own(tmp_path: Path) -> None:
 
 def test_a_file_that_can_be_read_once_is_refused(tmp_path: Path) -> None:
     os.mkfifo(path := tmp_path / "pipe")
-    with pytest.raises(UsageError, match="is no file that can be read twice"):
+    with pytest.raises(UsageError, match="is not a file that can be read twice"):
         open_source(Place(path))
 
 

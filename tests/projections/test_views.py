@@ -304,7 +304,7 @@ def test_a_moved_store_works_after_any_command(tmp_path: Path) -> None:
     for file in (views_file(moved), elsewhere):
         with duckdb.connect(str(file), read_only=True) as database:
             assert database.execute("SELECT count(*) FROM memories").fetchone() == (1,)
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="exists already"):
         write_views(moved, elsewhere)
 
 

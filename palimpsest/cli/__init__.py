@@ -1,1 +1,1 @@
-"""The command line: what all commands share."""
+"""The command line, and what its commands share."""

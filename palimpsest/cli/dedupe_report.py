@@ -1,4 +1,4 @@
-"""A batch run as one HTML page, to look at before it is done: nothing in it is fetched or run."""
+"""A batch run as one HTML page, to review it before it is done; it fetches and runs nothing."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ BINS = 50
 MOST_CLUSTERS = 10
 MOST_EXAMPLES = 20
 LONGEST = 2_000
-"""Characters of a text that are shown."""
+"""Maximum number of shown characters of a text."""
 
 
 def page_of(gateway: LocalGateway, answer: Mapping[str, Any], just_this: str) -> str:
-    """The page of a batch run's answer, with what its policy found as the memories came in.
+    """The page of a batch run's answer, with the policy's decisions on arrival.
 
-    `just_this` is the command that does what a dry run showed.
+    `just_this` is the command that does exactly what a dry run showed.
     """
     gateway.refresh()
     policy = gateway.policy_in_force()
@@ -41,7 +41,7 @@ def page_of(gateway: LocalGateway, answer: Mapping[str, Any], just_this: str) ->
 def drawn(
     answer: Mapping[str, Any], policy: Policy, scored: Sequence[Scored], just_this: str
 ) -> str:
-    """The page as text; `scored` counts the nearest neighbours of what came in."""
+    """The page as text; `scored` counts the nearest neighbours on arrival."""
     joined: list[Pairing] = answer["joined"]
     return "\n".join(
         (
@@ -75,7 +75,7 @@ def _summary(answer: Mapping[str, Any], policy: Policy, just_this: str) -> Itera
     yield f"<dl>{listed}</dl>"
     if answer["dry_run"]:
         yield f"<p>Nothing is written yet. To do just this: <code>{_text(just_this)}</code></p>"
-    yield "<p>Every join can be taken back: <code>palimpsest unmerge --decision ID</code></p>"
+    yield "<p>Every join can be undone: <code>palimpsest unmerge --decision ID</code></p>"
     sentences = "".join(f"<li>{_text(one)}</li>" for one in explain(policy))
     yield f"<details><summary>The policy {_text(policy.name)}</summary><ul>{sentences}</ul>"
     yield "</details>"
@@ -97,9 +97,9 @@ def _similarities(
     title = "Similarity of the pairs of this run"
     yield from _svg(histogram("pairs", title, pairs, BINS, [*FAMILIES], zones_of_run(policy)))
     if not came:
-        yield "<p>As they came in, no text was compared with a neighbour.</p>"
+        yield "<p>On arrival, no text was compared with a neighbour.</p>"
         return
-    title = "Similarity of the nearest neighbour as each text came in"
+    title = "Similarity of the nearest neighbour of each text on arrival"
     zones = [zone for zone, _ in zones_of(policy)]
     yield from _svg(histogram("came", title, came, BINS, [*FAMILIES], zones))
 
@@ -133,7 +133,7 @@ def _svg(chart: Chart) -> Iterator[str]:
 
 
 def _clusters(joined: Sequence[Pairing]) -> Iterator[str]:
-    """The largest memories that come of it, each with all its texts."""
+    """The largest resulting memories, each with all its texts."""
     found = sorted(clusters(joined), key=len, reverse=True)[:MOST_CLUSTERS]
     if found:
         yield "<h2>Largest clusters</h2>"
@@ -144,7 +144,7 @@ def _clusters(joined: Sequence[Pairing]) -> Iterator[str]:
 
 
 def clusters(joined: Iterable[Pairing]) -> list[list[str]]:
-    """The texts of what the joins connect, cluster by cluster, in the order of the joins."""
+    """The texts connected by the joins, cluster by cluster, in the order of the joins."""
     of: dict[str, dict[str, str]] = {}
     for one in joined:
         older = of.get(one["older"], {one["older"]: one["older_text"]})
@@ -155,7 +155,7 @@ def clusters(joined: Iterable[Pairing]) -> list[list[str]]:
 
 
 def _examples(joined: Sequence[Pairing]) -> Iterator[str]:
-    """The pairs that are least alike: what is wrong is wrong there first."""
+    """The least similar pairs: mistakes are most likely there."""
     if not joined:
         return
     yield "<h2>Examples to judge</h2><p>The least similar pairs first.</p><ol>"
@@ -176,7 +176,7 @@ def _examples(joined: Sequence[Pairing]) -> Iterator[str]:
 
 
 def _compared(older: str, newer: str) -> tuple[str, str]:
-    """Two texts with the words marked that the other one has not."""
+    """Two texts; the words that the other lacks are marked."""
     a, b = older[:LONGEST].split(), newer[:LONGEST].split()
     left, right = [], []
     for what, a1, a2, b1, b2 in SequenceMatcher(a=a, b=b, autojunk=False).get_opcodes():
@@ -187,7 +187,7 @@ def _compared(older: str, newer: str) -> tuple[str, str]:
 
 
 def _text(text: str) -> str:
-    """A text as nothing but text: no markup, and control characters as what they are."""
+    """A text without markup, and with control characters escaped."""
     return escape(visible(text[:LONGEST]))
 
 

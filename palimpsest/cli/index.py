@@ -1,7 +1,6 @@
-"""All commands by name: where each is, and the line that `palimpsest --help` has about it.
+"""All commands by name: their modules, and their lines in `palimpsest --help`.
 
-A command is imported and built when it is looked up: the help needs none of them, and a call needs
-one.
+A command is imported and built when it is looked up: the help needs none, and a call only one.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typer.core import TyperCommand
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A command or a group of them, in `module` of `commands` as a part of its typer `app`."""
+    """A command or a group, in `module` of `commands`, as a part of its typer `app`."""
 
     module: str
     line: str
@@ -25,7 +24,7 @@ class Listed:
     group: bool = False
 
     def outline(self, name: str) -> TyperCommand:
-        """The command as the help of all commands shows it: its name and line."""
+        """The command's name and line for the help of all commands."""
         return TyperCommand(name=name, help=self.line)
 
     def built(self, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What all commands share: the settings, the open store, the output, and common options."""
+"""What all commands share: settings, the open store, output, and common options."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ OneOwner = Annotated[str | None, typer.Option("--owner", metavar="OWNER", help="
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")]
 
 A_LITTLE = 100
-"""Records that a store may be behind its cluster: what a projector takes over in a moment."""
+"""How far a store may normally lag: a projector catches up in a moment."""
 
 
 @dataclass
 class Invocation:
-    """One call of the command line; the settings are read when they are first needed."""
+    """One call of the command line; settings are read on first use."""
 
     store_option: Path | None
     output: Output = field(default_factory=lambda: Output(as_json=False))
@@ -41,7 +41,7 @@ class Invocation:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings, `--store`, `--bootstrap` and `--prefix` before all."""
+        """The settings, overridden by `--store`, `--bootstrap` and `--prefix`."""
         from palimpsest.settings.settings import read_settings
 
         options = {"bootstrap": self.bootstrap, "prefix": self.prefix}
@@ -54,7 +54,7 @@ class Invocation:
     ) -> Iterator[Palimpsest]:
         """Open the store; StoreError if there is none, unless `create`.
 
-        `accept_loss` opens one that lacks acknowledged events, too; `opening` wins over settings.
+        `accept_loss` also opens one that lacks acknowledged events; `opening` overrides settings.
         """
         from palimpsest.api.store import Palimpsest
 
@@ -90,14 +90,14 @@ class Invocation:
 
 
 def invocation(context: typer.Context) -> Invocation:
-    """The call that a command belongs to."""
+    """The invocation of a command."""
     found = context.find_object(Invocation)
     assert found is not None
     return found
 
 
 def moment(text: str) -> datetime:
-    """An ISO 8601 time as a person types it; without an offset it is UTC."""
+    """Parse an ISO 8601 time; without an offset it is UTC."""
     try:
         parsed = datetime.fromisoformat(text)
     except ValueError:
@@ -106,7 +106,7 @@ def moment(text: str) -> datetime:
 
 
 def position_or_time(text: str) -> int | datetime:
-    """A position of the log, or else a time as `moment` reads it."""
+    """A position of the log, or else a time parsed by `moment`."""
     return int(text) if text.isdecimal() else moment(text)
 
 
@@ -122,7 +122,7 @@ AsOfOption = Annotated[
 
 
 def named_values(option: str, given: list[str] | None) -> dict[str, str]:
-    """Values by name, all of them texts; the reader knows the type of each."""
+    """Values by name, as texts; the caller converts them."""
     values: dict[str, str] = {}
     for one in given or []:
         name, sign, value = one.partition("=")
@@ -155,7 +155,7 @@ Former = Annotated[bool, typer.Option("--former", help="Include displaced wordin
 
 
 def metadata_of(given: list[str] | None) -> dict[str, Any]:
-    """Values of metadata by key: what is JSON as JSON, so 2 is a number; all else is text."""
+    """Metadata by key: valid JSON is parsed, so 2 is a number; anything else is text."""
     return {name: _json_or_text(one) for name, one in named_values("--metadata", given).items()}
 
 
@@ -194,7 +194,7 @@ def complete_kinds(incomplete: str) -> list[str]:
 
 
 def complete_columns(context: typer.Context, incomplete: str) -> list[str]:
-    """A query with its last word completed to a view or a column of the store's."""
+    """A query, with its last word completed to a view or a column of the store."""
     from palimpsest.process.paths import PROJECTIONS_FOLDER
     from palimpsest.projections.duckdb.queries import query, views_file
     from palimpsest.settings.settings import read_settings

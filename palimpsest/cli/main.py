@@ -76,7 +76,7 @@ def options(
 def main() -> None:
     """Run the command line and end the process with its exit status.
 
-    SIGTERM ends it as an interrupt does (interrupts.py).
+    SIGTERM ends it as an interrupt does (process/signals.py).
     """
     end_on_signals()
     rest_collector()

@@ -1,4 +1,4 @@
-"""How answers look on a terminal. Every text from a store passes through `shown`."""
+"""Draws answers on a terminal. Every text from a store passes through `shown`."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
 
 SHOWN_BYTES = 4096
-"""Of a dead letter; `--raw` gives all."""
+"""Maximum shown bytes of a dead letter; `--raw` shows all."""
 
 SHOWN_MANY = 20
-"""Of what a bulk request means; `--json` gives all."""
+"""Maximum shown entries of a bulk request; `--json` shows all."""
 
 COLUMNS = 8
-"""Beyond these no terminal is wide enough for a table with ids in it."""
+"""With more columns, a table with ids is too wide for any terminal."""
 
 
 def shown(value: object, style: str = "") -> Text:
-    """A value as text that cannot be anything but text; a figure without what adding up left."""
+    """A value as plain text, without markup; numbers without floating-point noise."""
     if isinstance(value, float):
         value = float(f"{value:.12g}")
     return Text("" if value is None else visible(str(value)), style=style, overflow="fold")
 
 
 def fields(answer: Mapping[str, Any]) -> RenderableType:
-    """Names and values, one a line."""
+    """Names and values, one per line."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column()
     grid.add_column(max_width=WIDE)
@@ -57,7 +57,7 @@ def listed(title: str, names: Iterable[str]) -> RenderableType:
 
 
 def paragraphs(sentences: Iterable[str]) -> RenderableType:
-    """Sentences, each with an empty line before the next."""
+    """Sentences, separated by empty lines."""
     return Group(*(line for one in sentences for line in (shown(one), shown(""))))
 
 
@@ -75,7 +75,7 @@ def _counts(rows: Iterable[tuple[str, int]]) -> Table:
 
 
 def summary_table(summary: Mapping[str, Any]) -> RenderableType:
-    """What became of the rows of an ingest."""
+    """The outcomes of an ingest's rows."""
     also = ("known", "heard", "invalid", "published")
     counts = [
         ("rows", summary["rows"]),
@@ -98,7 +98,7 @@ _ALSO = {
 
 
 def mapping_table(brought: Mapping[str, Any]) -> RenderableType:
-    """The mapping of a source: our fields with theirs, and what becomes of the others."""
+    """The mapping of a source: our fields with theirs, and the use of the others."""
     grid = Table.grid(padding=(0, 2))
     for ours, theirs in brought["mapping"].items():
         grid.add_row(shown(ours, "dim"), shown(", else ".join(theirs)))
@@ -113,7 +113,7 @@ def mapping_table(brought: Mapping[str, Any]) -> RenderableType:
 
 
 def foreseen_table(foreseen: Mapping[str, Any]) -> RenderableType:
-    """What an import would bring: the mapping, counts, and which rows repeat which."""
+    """What an import would add: the mapping, counts, and which rows repeat which."""
     repeats = foreseen["repeats"]
     names = ("rows", "owners", "invalid", "with_vectors")
     counts = [(name.replace("_", " "), foreseen[name]) for name in names]
@@ -178,7 +178,7 @@ _WHY_LEFT = (
 
 
 def vectors_sentence(vectors: Mapping[str, Any]) -> str:
-    """What became of the vectors of a source."""
+    """Whether and why a source's vectors were used."""
     if vectors["taken"]:
         return (
             f"its vectors were used: {vectors['tried']} of {vectors['there']:,} texts were embedded"
@@ -195,7 +195,7 @@ EXACT_UNSET = (
 
 
 def status_table(status: Mapping[str, Any]) -> RenderableType:
-    """Counts, then the decisions by kind, then where the log and the projections are."""
+    """Counts, the decisions by kind, and the positions of the log and the projections."""
     shown_apart = ("behind", "decisions", "judge", "lag", "policy", "position", "verified")
     rare = ("folded", "unembedded")
     counts = [
@@ -219,7 +219,7 @@ def status_table(status: Mapping[str, Any]) -> RenderableType:
 
 
 def _last_verification(verified: Mapping[str, Any] | None) -> tuple[str, str]:
-    """What `verify` last found and when, with a style."""
+    """The last result of `verify` and its time, with a style."""
     if verified is None:
         return "never verified", "dim"
     when = f"verified {verified['at']} at position {verified['position']:,}"
@@ -235,7 +235,7 @@ def _judged(judge: Mapping[str, Any]) -> str:
 
 
 MARKS: Sequence[Literal["folded", "unsettled"]] = ("folded", "unsettled")
-"""What a hit says of other memories."""
+"""Fields of a hit that name other memories."""
 
 
 def recalled(found: Sequence[Recalled]) -> RenderableType:
@@ -260,7 +260,7 @@ def recalled(found: Sequence[Recalled]) -> RenderableType:
 
 
 def page(found: Page) -> RenderableType:
-    """Memories as a table, and how the next page is asked for."""
+    """Memories as a table, with the option that gives the next page."""
     if not found["memories"]:
         return shown("no memories", "dim")
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
@@ -275,7 +275,7 @@ def page(found: Page) -> RenderableType:
 
 
 def found_memory(memory: Found) -> RenderableType:
-    """Today's memory of an id: its face, and each wording with where it came from."""
+    """The current memory of an id: its face, and each wording with its origin."""
     tree = Tree(Group(shown(memory["face"], "bold"), shown(_about(memory), "dim")))
     for one in memory["members"]:
         origin = [
@@ -311,7 +311,7 @@ def history(found: History) -> RenderableType:
 
 
 def plan(found: Mapping[str, Any]) -> RenderableType:
-    """The memories that may be meant, each with why."""
+    """The memories found, each with the reason."""
     if not found["hits"]:
         return shown("nothing found", "dim")
     lines: list[RenderableType] = []
@@ -326,7 +326,7 @@ def plan(found: Mapping[str, Any]) -> RenderableType:
 
 
 def decision_lines(row: Mapping[str, Any]) -> RenderableType:
-    """One decision, in lines that no terminal breaks."""
+    """One decision, on lines that no terminal breaks."""
     similarity = row.get("similarity")
     score = "" if similarity is None else f"  {similarity:.4f}"
     head = Text.assemble(
@@ -340,7 +340,7 @@ def decision_lines(row: Mapping[str, Any]) -> RenderableType:
 
 
 def query_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """The rows of a query as a table, or one by one where their columns are too many for one."""
+    """The rows of a query as a table, or one by one if there are too many columns."""
     if not rows:
         return shown("no rows", "dim")
     if len(rows[0]) > COLUMNS:
@@ -355,7 +355,7 @@ def query_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
 
 
 def ways_to_open(file: Path) -> dict[str, str]:
-    """How the file of views is opened with what analysts have."""
+    """How to open the file of views with common tools."""
     return {
         "CLI": f"duckdb -readonly '{file}'",
         "Python": f"duckdb.connect({str(file)!r}, read_only=True)",
@@ -364,12 +364,12 @@ def ways_to_open(file: Path) -> dict[str, str]:
 
 
 def views(file: Path, ways: Mapping[str, str]) -> RenderableType:
-    """Where the views are, and how to open them."""
+    """The path of the views, and how to open them."""
     return Group(shown(file, "bold"), fields(ways))
 
 
 def verified(found: Mapping[str, Any]) -> RenderableType:
-    """The count of differences, and each of them."""
+    """The number of differences, and each of them."""
     details = [shown(f"  {detail}") for detail in found.get("details", [])]
     count = found["differences"]
     differences = "1 difference" if count == 1 else f"{count} differences"
@@ -377,7 +377,7 @@ def verified(found: Mapping[str, Any]) -> RenderableType:
 
 
 def bulk_count(verb: str, done: str, answer: Mapping[str, Any]) -> str:
-    """How many a bulk request concerns."""
+    """How many joins or candidates a bulk request concerns."""
     what = "join" if done in ("reversed", "reinstated") else "candidate"
     others = _count("refused", answer)
     refused = f"; {others} refused" if others else ""
@@ -388,7 +388,7 @@ def bulk_count(verb: str, done: str, answer: Mapping[str, Any]) -> str:
 
 
 def selected(done: str, answer: Mapping[str, Any]) -> int:
-    """How many joins or candidates a selection means, those that are refused too."""
+    """The number of joins or candidates in a selection, including refused ones."""
     return _count(done, answer) + _count("refused", answer)
 
 
@@ -404,7 +404,7 @@ def _many(count: int, what: str) -> str:
 
 
 def bulk(verb: str, done: str, answer: Mapping[str, Any]) -> RenderableType:
-    """What a bulk request did or would do, and what was refused; of a dry run, to what."""
+    """The result of a bulk request, with refusals; a dry run shows the texts."""
     items = [*answer.get("joins", ()), *answer.get("candidates", ())]
     more = len(items) - SHOWN_MANY
     rest = [shown(f"  … and {more:,} more; --json has all", "dim")] if more > 0 else []
@@ -414,9 +414,9 @@ def bulk(verb: str, done: str, answer: Mapping[str, Any]) -> RenderableType:
 
 
 def _way_back(answer: Mapping[str, Any]) -> list[Text]:
-    """The command that takes back several reversals, or retractions, of one request.
+    """The command that undoes several reversals or retractions of one request.
 
-    One of them is named by its own id.
+    A single one has an id of its own for that.
     """
     command, done = ("restore", "retracted") if "retracted" in answer else ("reinstate", "reversed")
     if "cause" not in answer or len(answer[done]) < 2:
@@ -458,7 +458,7 @@ def dead_letters(found: Sequence[Mapping[str, Any]]) -> RenderableType:
 
 
 def dead_letter(about: Mapping[str, Any], original: bytes) -> RenderableType:
-    """A dead letter with the beginning of its bytes; what is no UTF-8 as escapes."""
+    """A dead letter with the beginning of its bytes, escaped if they are not UTF-8."""
     text = original[:SHOWN_BYTES].decode(errors="backslashreplace")
     more = len(original) - SHOWN_BYTES
     rest = [shown(f"… {more} bytes more; --raw gives all", "dim")] if more > 0 else []
@@ -536,7 +536,7 @@ def _support(support: Member) -> Text:
 
 
 def candidate_tree(candidate: Mapping[str, Any]) -> RenderableType:
-    """A candidate: its decision, what was looked at, its joins and its memory."""
+    """A candidate: its decision, the neighbours considered, its joins and its memory."""
     tree = Tree(Group(shown(candidate["text"], "bold"), shown(_place(candidate), "dim")))
     tree.add(_label(candidate))
     looked_at = _looked_at(candidate.get("evidence") or {})
@@ -556,7 +556,7 @@ def candidate_tree(candidate: Mapping[str, Any]) -> RenderableType:
 
 
 def _timeline(record: Mapping[str, Any]) -> list[RenderableType]:
-    """The later statements, one event after the other; nothing if there are none."""
+    """The later statements, in order; empty if there are none."""
     entries = record.get("timeline", [])
     return [shown("timeline", "bold"), *map(_event, entries)] if entries else []
 
@@ -615,7 +615,7 @@ def alike(pairs: Sequence[Mapping[str, Any]]) -> RenderableType:
 
 
 def checked(answer: Mapping[str, Any]) -> RenderableType:
-    """What would become of a candidate: the decision, why, and what was looked at."""
+    """The decision on a checked candidate: what, why, and the neighbours considered."""
     similarity = answer["similarity"]
     score = "" if similarity is None else f"  {similarity:.4f}"
     neighbour = answer["neighbour"] or {}
@@ -670,7 +670,7 @@ def changed(verb: str, answer: Mapping[str, Any]) -> RenderableType:
 
 
 def reinstated(answer: Mapping[str, Any], *, dry_run: bool) -> RenderableType:
-    """What taking a reversal back did or would do: joins that are back, and those that go out."""
+    """The result of taking a reversal back: joins that return, and joins that are removed."""
     mood = "would be " if dry_run else ""
     back = [shown(f"{mood}reinstated: {one}") for one in answer["reinstated"]]
     made = dict.fromkeys(answer["taken_back"], "made because of the reversal")
@@ -687,7 +687,7 @@ def _refused(answer: Mapping[str, Any]) -> list[Text]:
 
 
 def _consequence(one: Mapping[str, Any]) -> Tree:
-    """A later decision that would have been another."""
+    """A later decision that would have been different."""
     was, then = one["was"], one["would_be"]
     asks = f", never asked about {', '.join(one['asks'])}" if one["asks"] else ""
     line = f"{_outcome(was)} would be {_outcome(then)}{asks}"

@@ -1,4 +1,4 @@
-"""From an error to an exit status and a sentence (docs/commands.md)."""
+"""Turns errors into exit statuses and messages (docs/commands.md)."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ WRONG_USAGE = 2
 REFUSED = 3
 NO_STORE = 4
 OUR_FAULT = 70
-"""A bug, distinct from a difference that `verify` finds: EX_SOFTWARE of sysexits.h."""
+"""The status of a bug (EX_SOFTWARE in sysexits.h), distinct from a difference found by `verify`."""
 WITH_VALUE = ("--store", "--bootstrap", "--prefix")
-"""Common options that are often typed after the command, as `--json` is."""
+"""Common options with a value that may follow the command, like `--json`."""
 HELP = frozenset({"--help", "-h"})
 NEAR = {
     "add": "ingest",
@@ -56,12 +56,12 @@ NEAR = {
     "info": "status",
     "stats": "status",
 }
-"""Words of other tools, and the command here that does it."""
+"""Words of other tools, with the commands here that do the same."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """An error; with `--json` it is the document, as `{"error": …}`."""
+    """An error; with `--json` it is printed as `{"error": …}`."""
 
     kind: str
     detail: str
@@ -69,7 +69,7 @@ class Problem:
 
 
 class Shell(TyperGroup):
-    """All commands: accepts common options anywhere, and reports every error in one way."""
+    """All commands: accepts common options anywhere, and reports all errors in the same way."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -82,7 +82,7 @@ class Shell(TyperGroup):
         super(Shell, outlined).format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse common options, also after the command; without a command print the help."""
+        """Parse common options, even after the command; without a command, print the help."""
         first, rest = _common_first(args)
         if "--store=" in first or ("--store", "") in pairwise(first):  # a variable without a value
             ctx.fail("--store is blank: `.` is this folder")
@@ -91,14 +91,14 @@ class Shell(TyperGroup):
         return super().parse_args(ctx, [*first, *rest] if rest or ctx.resilient_parsing else rest)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command; for a word of another tool suggest the command here."""
+        """Find the command; for another tool's word, suggest the command here."""
         near = None if args[0] in self.commands else NEAR.get(args[0])
         if near is not None:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near}?")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; end with its exit status."""
+        """Run a command; exit with its status."""
         try:
             return super().invoke(ctx)
         except (typer.Exit, typer.Abort, BrokenPipeError):
@@ -114,7 +114,7 @@ class Shell(TyperGroup):
 
 
 def _common_first(args: list[str]) -> tuple[list[str], list[str]]:
-    """Split the words into common options, wherever they stand, and the rest."""
+    """Split the words into common options, wherever they are, and the rest."""
     end = args.index("--") if "--" in args else len(args)
     words = iter(args[:end])
     first: list[str] = []
@@ -163,7 +163,7 @@ def _meaning(error: Exception) -> tuple[Problem, int]:
 
 
 def _where(error: Exception) -> str:
-    """Print a bug's traceback without the error's message, which may quote a memory."""
+    """Print a bug's traceback without its message, which may quote a memory."""
     if os.environ.get("PALIMPSEST_DEBUG"):
         traceback.print_exception(error, file=sys.stderr)
     else:

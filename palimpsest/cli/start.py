@@ -1,6 +1,6 @@
-"""Where the process `palimpsest` begins and ends.
+"""The entry point of the process `palimpsest`.
 
-It can be stopped before all else is imported, and ends without taking the interpreter apart.
+It can be interrupted before everything else is imported, and exits without freeing every object.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from palimpsest.process.signals import end_on_signals
 
 
 class _QuickEnd:
-    """Ends the process at its exit, once the handlers of all that a command imported have run.
+    """Ends the process at its exit, after all exit handlers of the imported modules have run.
 
     The interpreter would free a hundred thousand objects first, one by one, for .2 s.
     """
@@ -28,7 +28,7 @@ class _QuickEnd:
             for stream in filter(None, (sys.stdout, sys.stderr)):  # None if it was closed
                 stream.flush()
         except (OSError, ValueError):
-            return  # the interpreter tries it once more, and reports it
+            return  # the interpreter tries once more, and reports the error
         os._exit(self.status)
 
 
@@ -36,7 +36,7 @@ def main() -> None:
     """Run the command line and end the process with its exit status."""
     end_on_signals()
     end = _QuickEnd()
-    atexit.register(end)  # before a command's own handlers, so it is called after them
+    atexit.register(end)  # before a command's own handlers, so that it is called after them
     from palimpsest.cli import main as cli
 
     try:

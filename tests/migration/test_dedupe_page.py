@@ -87,7 +87,7 @@ def test_the_page_has_everything_in_it(full: CommandLine, tmp_path: Path) -> Non
     assert "3 pairs of memories would be joined" in read.said
     assert f"palimpsest dedupe --force --plan {answer['plan']}" in read.said
     assert names["svg"] == 1, "no text was compared as it came in"
-    assert "As they came in, no text was compared with a neighbour." in read.said
+    assert "On arrival, no text was compared with a neighbour." in read.said
     assert read.count("rect", "bar") >= 1
     assert read.count("rect", "zone") == 2
     assert "from 0.75: joined" in read.said, "the threshold of the run, not of arrivals"

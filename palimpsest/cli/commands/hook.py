@@ -1,4 +1,4 @@
-"""`hook`: what agents call by themselves. It never stands in an agent's way."""
+"""`hook`: commands that agents call by themselves. They never block an agent."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ CAPTURING = "capturing"
 
 
 class _FailsOpen(TyperCommand):
-    """Reports wrong options, and ends as if the store had failed: the agent continues."""
+    """Reports wrong options, but exits as if the store had failed: the agent continues."""
 
     def make_context(self, *args: Any, **more: Any) -> Any:
-        """As the base class."""
+        """Parse the options like the base class, but without ending in an error."""
         try:
             return super().make_context(*args, **more)
         except typer.TyperException as error:

@@ -1,4 +1,4 @@
-"""What producers send: `ingest`, `extract` and `prompt`, `session`."""
+"""Commands for producers: `ingest`, `extract` and `prompt`, `session`."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def ingest(
     from palimpsest.jobs.ingest import check_files, decide_on
 
     call = invocation(context)
-    checked_files = check_files(  # before there is a store: a wrong file leaves none behind
+    checked_files = check_files(  # before the store is created: a wrong file leaves none
         files,
         source=source,
         mapping=parse_renames(renames),
@@ -98,7 +98,7 @@ def ingest(
 
 
 def _file_confirmation(output: Output) -> KeepGoing:
-    """Ask a person about a file that is probably the wrong one; without one the command ends."""
+    """Ask a person about a file that is probably wrong; without a terminal, the command ends."""
 
     def confirm(remark: str) -> bool:
         """Ask; `no` ends the command."""
@@ -110,7 +110,7 @@ def _file_confirmation(output: Output) -> KeepGoing:
 
 
 def print_summary(output: Output, document: dict[str, Any]) -> None:
-    """Print a summary; the exit status says whether rows were invalid or it was interrupted."""
+    """Print a summary; the exit status shows invalid rows or an interrupt."""
     output.answer(document, lambda: summary_table(document))
     for remark in document["remarks"]:
         output.remark(remark)

@@ -1,4 +1,4 @@
-"""What an owner's agent wants, as a person types it: `update`, `undo` and `forget`."""
+"""The requests of an owner's agent, for a person: `update`, `undo` and `forget`."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ async def _run_worker(
 
 
 def _default_rules() -> Any:
-    """Placeholder rules: each question brings its policy's own."""
+    """Placeholder rules: each question brings its own policy's rules."""
     from palimpsest.contracts.policy import Judge
 
     return Judge()
@@ -247,7 +247,7 @@ def demo_judge(
         ) from None
     exports = f"export ANTHROPIC_BASE_URL={server.url} ANTHROPIC_API_KEY=demo"
     with suppress(KeyboardInterrupt):
-        # Whoever reads the address may tell it to end before all of it is printed.
+        # A reader of the address may stop this process before all of it is printed.
         call.output.answer({"url": server.url}, lambda: Text(exports))
         threading.Event().wait()
     server.stop()
@@ -496,7 +496,7 @@ def open_page(
 
 
 def _pair(store: Palimpsest, decision: str, existing: str) -> tuple[str, str]:
-    """The pair's ids, whole."""
+    """The pair's full ids."""
     from palimpsest.queries.ids import full_id
 
     gateway = store.gateway

@@ -143,14 +143,14 @@ EXTRAS = {
     "serve": "mcp",
     "sentence-transformers": "sentence-transformers",
 }
-"""The package by which each extra is known to be there."""
+"""The package whose presence shows that an extra is installed."""
 
 ENOUGH_BYTES = 100 * 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at: `needed` says whether the embedded runtime works without it."""
+    """One check; `needed` says whether the embedded runtime needs it."""
 
     name: str
     found: bool
@@ -194,7 +194,7 @@ def _packages() -> Iterator[Finding]:
 
 
 def _version(package: str) -> str | None:
-    """The installed version, from what was installed: to import it would be slow."""
+    """The installed version, from the metadata: importing the package would be slow."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -222,7 +222,7 @@ def _model(settings: Settings) -> Iterator[Finding]:
 
 
 def _embedding(model: str, engine: str, folder: Path) -> Finding:
-    """Whether the model's files do what they are for; each of them is read."""
+    """Whether the model's files work; each of them is read."""
     from palimpsest.streams import embedder
     from palimpsest.streams.embedder.notes import Notes
     from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir
@@ -270,7 +270,7 @@ def _store_findings(settings: Settings, report: Progress) -> Iterator[Finding]:
 
 
 def _log_findings(settings: Settings, report: Progress) -> Iterator[Finding]:
-    """The log, every event of it; and how far the projections are."""
+    """Every event of the log, and the positions of the projections."""
     from palimpsest.api.store import Palimpsest
     from palimpsest.streams.log.checking import check_log
     from palimpsest.streams.log.log import Log
@@ -293,7 +293,7 @@ def _log_findings(settings: Settings, report: Progress) -> Iterator[Finding]:
 
 
 def _policy(policy: PolicySet, settings: Settings) -> Finding:
-    """Whether the model in use is the one that the policy in force has thresholds for."""
+    """Whether the model in use is the one that the policy's thresholds are for."""
     from palimpsest.streams.embedder.contract import DEFAULT_MODEL
     from palimpsest.streams.embedder.resolve import locate
 
@@ -322,7 +322,7 @@ def _writer(folder: Path) -> Finding:
 
 
 def _judge(settings: Settings) -> Finding:
-    """Whether the judge's service can be used, as far as that shows without a request."""
+    """Whether the judge's service looks usable, without sending a request."""
     keys = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
     found = any(os.environ.get(key) for key in keys)
     address = settings.judge.base_url or os.environ.get("ANTHROPIC_BASE_URL")

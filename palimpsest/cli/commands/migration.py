@@ -170,7 +170,7 @@ def export(
 
 
 def _confirm(output: Output, mapped: MappedSource, *, yes: bool) -> None:
-    """Show the mapping; a person confirms it, a script says `--yes`."""
+    """Show the mapping and ask a person to confirm it; a script gives `--yes`."""
     if not output.as_json:
         output.show(rendering.mapping_table(mapped.shown()))
     if yes:
@@ -184,7 +184,7 @@ def _confirm(output: Output, mapped: MappedSource, *, yes: bool) -> None:
 
 
 def _trust(output: Output) -> Trust:
-    """Ask a person whether a source is trusted; without one it is not."""
+    """Ask a person whether to trust a source; without a terminal it is not trusted."""
 
     def confirm(why: str) -> bool:
         """Ask; `no` ends the command."""
@@ -196,7 +196,7 @@ def _trust(output: Output) -> Trust:
 
 
 def _absent(call: Invocation) -> float | None:
-    """The confidence of rows without one: by the policy in force, or that of a new store."""
+    """The confidence of rows without one, by the policy in force or that of a new store."""
     from palimpsest.contracts.policy import Policy
     from palimpsest.streams.policies import load_policy
 

@@ -1,4 +1,4 @@
-"""Queries: of a store (`status`, `decisions`, `sql`) and of memories (`recall`, `show`, …)."""
+"""Queries of a store (`status`, `decisions`, `sql`) and of memories (`recall`, `show`, …)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 MOST = 2**63 - 1
-"""The largest number that DuckDB can limit a query by."""
+"""The largest limit that DuckDB accepts."""
 
 SomeId = Annotated[
     str, typer.Argument(metavar="ID", help="Any id that a memory or candidate ever had.")
@@ -131,7 +131,7 @@ def recall(
             until=until,
         )
         call.warn_if_behind(store)
-        # Before the store is closed: that may leave what was used with a cluster.
+        # Before the store is closed: closing may wait for a cluster to record the uses.
         call.output.answer(found, lambda: rendering.recalled(found))
 
 

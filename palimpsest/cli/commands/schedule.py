@@ -49,7 +49,7 @@ def schedule(
 
 
 def _carried_out(call: Invocation, *, once: bool) -> bool:
-    """Look once, or until a signal; whether the last look succeeded."""
+    """Check once, or until a signal; returns whether the last check succeeded."""
     from palimpsest.settings.schedule import Scheduler
 
     def dedupe(due: datetime) -> Mapping[str, Any]:
@@ -76,7 +76,7 @@ def _carried_out(call: Invocation, *, once: bool) -> bool:
 
 
 def describe_step(done: StepDone) -> str:
-    """What became of a step, in a line; what an earlier run did is not counted again."""
+    """The outcome of a step, in one line; what an earlier run did is not counted again."""
     step: BatchStep = done["step"]
     answer = done["answer"]
     when = f"{step}, due at {done['due']}: "

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 SILENT = ("mcp", "sse_starlette")
-"""Libraries whose lines quote what was sent."""
+"""Libraries whose log lines quote requests."""
 
 
 @app.command(epilog="Example: palimpsest --store memories serve")
@@ -72,7 +72,7 @@ def serve(
 
 
 def _named(owner: str) -> str:
-    """A valid owner; a wrong one is reported before a server is started."""
+    """Check the owner, before a server is started."""
     from pydantic import TypeAdapter, ValidationError
 
     from palimpsest.contracts.candidate import Name
@@ -115,7 +115,7 @@ def server_of(call: Invocation) -> Callable[[], Endpoint]:
 
 
 def require_serve() -> None:
-    """UsageError where the extra `serve` is not installed."""
+    """UsageError if the extra `serve` is not installed."""
     if not all(map(find_spec, ("jinja2", "mcp", "starlette", "uvicorn"))):
         raise UsageError("a server needs: pip install 'palimpsest-memory[serve]'")
 

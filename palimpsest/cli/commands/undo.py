@@ -1,4 +1,4 @@
-"""Taking back: `unmerge`, `reverse`, `reinstate`, `retract`, `restore` (docs/unmerge.md)."""
+"""Undoing: `unmerge`, `reverse`, `reinstate`, `retract`, `restore` (docs/unmerge.md)."""
 
 from __future__ import annotations
 
@@ -119,11 +119,11 @@ def unmerge_one(
 
 
 def _confirm_memory(call: Invocation, store: Palimpsest, memory_id: str) -> None:
-    """Ask before a whole memory is taken apart: its id is also the id of one candidate."""
+    """Ask before all joins of a memory are removed: its id is also that of one candidate."""
     from palimpsest.queries.ids import members
 
     count = members(store.gateway, memory_id)
-    if count == 2:  # one join, which is meant either way
+    if count == 2:  # both meanings are the same single join
         return
     what = f"{memory_id} names a memory of {count:,} candidates"
     if not call.output.asks:
@@ -393,7 +393,7 @@ def _selection(kind: type[Chosen], **given: Any) -> Chosen:
 
 
 def _with_full_id(store: Palimpsest, selection: Chosen) -> Chosen:
-    """The selection with the full id of its candidate, if only its beginning was typed."""
+    """The selection with the full id of its candidate, if it was abbreviated."""
     from palimpsest.queries.ids import full_id
 
     if selection.candidate_id is None:

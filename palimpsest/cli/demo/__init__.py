@@ -1,1 +1,1 @@
-"""A judge for demonstrations and tests: a local server with rules on words in place of a model."""
+"""A judge for demonstrations and tests: a local server with rules on words instead of a model."""

@@ -1,7 +1,7 @@
 """A local server that speaks the service's API, for documentation, demonstrations and tests.
 
-It answers by rules on words, where the service has a model, and can be told to fail in every way in
-which the service may. The real SDK is in front of it: only the base URL differs.
+It answers by rules on words instead of a model, and can be told to fail in every way in which the
+service may. The real SDK is used; only the base URL differs.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from palimpsest.cli.demo.rules import answer
 HOST = "127.0.0.1"
 MESSAGES = "/v1/messages"
 BYTES_A_TOKEN = 4
-"""Roughly, so that what an answer costs looks like what it would."""
+"""A rough number, so that the costs of answers look realistic."""
 
 Change = Callable[[dict[str, Any]], object]
 
 
 @dataclass(frozen=True)
 class Fault:
-    """How one request goes wrong.
+    """A failure of one request.
 
-    `status` other than 200 is an error of the service with these headers; `change` makes another
-    message of the right one, `body` sends these bytes instead of any. `delay` comes before the
-    answer, in seconds; with `dribble` it comes a byte each time, for ever. `hang_up` ends the
-    connection without a word.
+    `status` other than 200 is an error of the service with these headers; `change` turns the right
+    message into another, `body` sends these bytes instead. `delay` comes before the answer, in
+    seconds; with `dribble` it comes before each byte, for ever. `hang_up` closes the connection
+    without an answer.
     """
 
     status: int = 200
@@ -50,12 +50,12 @@ class Fault:
 
 
 class JudgeServer:
-    """The server, running from entering to leaving it; on any free port, unless one is named.
+    """The server; runs while the context is open, on any free port unless one is given.
 
-    `delay` seconds pass before each answer. Faults of `fail` are used up one a request; that of
-    `always` stays until it is None again, and `rule` says of each request which it has, if any.
-    `calls` counts requests, `most_at_once` those under
-    way together, and `requests` keeps what they said.
+    `delay` seconds pass before each answer. Each fault of `fail` is used for one request; `always`
+    is used for all until it is None again, and `rule` chooses the fault of each request, if any.
+    `calls` counts requests, `most_at_once` is their highest concurrency, and `requests` keeps
+    their contents.
     """
 
     def __init__(self, port: int = 0, delay: float = 0.0, *, keep: bool = True) -> None:
@@ -73,22 +73,22 @@ class JudgeServer:
 
     @property
     def url(self) -> str:
-        """The base URL, as ANTHROPIC_BASE_URL wants it."""
+        """The base URL, for ANTHROPIC_BASE_URL."""
         return f"http://{HOST}:{self._port}"
 
     def fail(self, *faults: Fault) -> None:
-        """Have the next requests go wrong, one a fault."""
+        """Make the next requests fail, one per fault."""
         self._next.extend(faults)
 
     def start(self) -> None:
-        """Answer from now on; after `stop`, on the same port."""
+        """Accept requests; after `stop`, on the same port."""
         self._http = _Server((HOST, self._port), _Handler)
         self._http.judge = self
         self._port = self._http.server_address[1]
         threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
 
     def stop(self) -> None:
-        """Refuse connections from now on, and end those that there are."""
+        """Refuse new connections, and close the open ones."""
         if self._http is not None:
             self._http.shutdown()
             self._http.server_close()
@@ -109,7 +109,7 @@ class JudgeServer:
 
     @contextmanager
     def took(self, request: dict[str, Any]) -> Iterator[Fault]:
-        """Note a request while it is answered; gives what goes wrong: an empty fault is nothing."""
+        """Record a request while it is answered; yields its fault, or an empty one."""
         with self._lock:
             self.calls += 1
             self._under_way += 1
@@ -125,7 +125,7 @@ class JudgeServer:
 
 
 class _Server(ThreadingHTTPServer):
-    """Keeps its connections, so that they can be ended with it."""
+    """Keeps its connections, so that they can be closed with it."""
 
     judge: JudgeServer
     daemon_threads = True
@@ -148,11 +148,11 @@ class _Server(ThreadingHTTPServer):
             self.shutdown_request(connection)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is nothing to speak of."""
+        """Ignore a client that hangs up."""
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection, kept for further requests."""
+    """One connection, reused for further requests."""
 
     server: _Server
     protocol_version = "HTTP/1.1"
@@ -189,7 +189,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _dribble(self, seconds: float) -> None:
-        """Send blanks until whoever waits has enough: to a parser of JSON they are nothing yet."""
+        """Send blanks until the client gives up: a JSON parser ignores them."""
         self.send_response(200)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", "1000000")
@@ -200,7 +200,7 @@ class _Handler(BaseHTTPRequestHandler):
             time.sleep(seconds)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's own name
-        """Nothing is logged: requests hold memories."""
+        """Log nothing: requests contain memories."""
 
 
 def _message(request: dict[str, Any], change: Change | None) -> object:

@@ -1,4 +1,4 @@
-"""What the demonstration's judge answers: rules on words in place of a model. Deterministic."""
+"""The answers of the demonstration's judge: rules on words instead of a model. Deterministic."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _WORD = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"(?<=[.!?。])\s+")
 _SMALL = frozenset("a an and are at has have in is it its of on the to was with".split())
 NEARLY = 0.75
-"""Share of common words from which two texts are taken for the same."""
+"""Share of common words from which two texts count as the same."""
 RELATED = 0.4
-"""Share of common words from which two texts are taken to speak of one fact."""
+"""Share of common words from which two texts count as statements about one fact."""
 
 _NEGATIONS = frozenset("not no never nobody nothing without cannot t neither nor".split())
-"""`t` is what is left of *don't*."""
+"""`t` is the remainder of *don't*."""
 _AUXILIARIES = frozenset("do does did don doesn didn".split())
 _CONTRARY = frozenset({Cue.NUMBER, Cue.DATE, Cue.UNIT, Cue.VERSION, Cue.NEGATION, Cue.ANTONYM})
 
@@ -29,20 +29,20 @@ _OF_MANY = frozenset(
     "has have had owns own likes like loves love enjoys enjoy plays play speaks speak knows know"
     " visited read reads eats eat bought can wants want needs need".split()
 )
-"""Verbs of which somebody may have more than one thing: another is no contradiction."""
+"""Verbs that can have several objects: another one is no contradiction."""
 _BEGINNINGS = frozenset("in on at every since during after before with under over near".split())
-"""What a phrase begins with that may stand at either end of a sentence."""
+"""Words that begin a phrase that may stand at either end of a sentence."""
 _LIST = re.compile(r"\b(\w+) (and|or) (\w+)\b")
 
 FEWEST_WORDS = 3
-"""A sentence of fewer words says nothing that is worth remembering."""
+"""Sentences with fewer words are not worth remembering."""
 
 
 def relation(older: str, newer: str) -> str:
     """`same`, `update`, `compose` or `different`, by the words that two texts share.
 
-    Shared words in another order are other roles; a newer text that contradicts is an update, and
-    so is another value in one place, unless both can be so: somebody may have a cat and a dog.
+    Shared words in another order are other roles. A newer text that contradicts the older one is an
+    update; so is a new value in one place, unless both can hold: one can have a cat and a dog.
     """
     if normalise(older) == normalise(newer) or compare(read(older), read(newer)).near_identical:
         return "same"
@@ -64,7 +64,7 @@ def relation(older: str, newer: str) -> str:
 
 
 def contradicts(older: str, newer: str) -> bool:
-    """Whether two texts about one thing cannot both hold: a negation, a number, a value differs."""
+    """Whether two texts about one thing contradict each other: by a negation, number or value."""
     before, after = _words(older), _words(newer)
     if _shared(_topic(before), _topic(after)) < RELATED:
         return False
@@ -79,7 +79,7 @@ def contradicts(older: str, newer: str) -> bool:
 
 
 def _topic(words: set[str]) -> set[str]:
-    """What words are about, whatever is said of it: *does not like* and *likes* are one."""
+    """The topic of some words, without negations: *does not like* and *likes* have the same."""
     return {word.removesuffix("s") for word in words - _NEGATIONS - _AUXILIARIES}
 
 
@@ -93,18 +93,18 @@ def _sorted(items: re.Match[str]) -> str:
 
 
 def _negated(text: str) -> bool:
-    """Whether a text denies something; the *no* of an answer, before a comma, denies nothing."""
+    """Whether a text negates something; the *no* of an answer, before a comma, does not count."""
     return bool(_words(_ANSWER.sub("", text)) & _NEGATIONS)
 
 
 def _one_place_differs(older: str, newer: str) -> bool:
-    """Whether two texts are the same but for one word."""
+    """Whether two texts differ in exactly one word."""
     first, second = (_WORD.findall(text.casefold()) for text in (older, newer))
     return len(first) == len(second) and sum(map(str.__ne__, first, second)) == 1
 
 
 def _roles_differ(older: str, newer: str) -> bool:
-    """Whether the words that two texts share stand in an order that says something else.
+    """Whether the order of the shared words gives them another meaning.
 
     Items of a list, and a phrase of place or time at either end, may change places.
     """
@@ -117,12 +117,12 @@ def _roles_differ(older: str, newer: str) -> bool:
 
 
 def same(older: str, newer: str) -> str:
-    """`same` or `different`: only what adds and changes nothing is the same."""
+    """`same` or `different`: a text is the same only if it adds and changes nothing."""
     return "same" if relation(older, newer) == "same" else "different"
 
 
 def compose(texts: Sequence[str]) -> str:
-    """The sentences of all texts, oldest first, each once; none that a newer text contradicts."""
+    """The sentences of all texts, oldest first, each once, without those contradicted later."""
     sentences: dict[str, str] = {}
     for text in texts:
         new = _SENTENCE.split(text.strip())
@@ -136,7 +136,7 @@ def compose(texts: Sequence[str]) -> str:
 
 
 def answer(tool: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The input of the tool that a request offers, for the payload that it holds."""
+    """The input of the tool that a request offers, computed from its payload."""
     if tool["name"] == "remember":
         return {"memories": [*_remembered(asked["messages"])]}
     if tool["name"] == "compose":
@@ -147,7 +147,7 @@ def answer(tool: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _remembered(messages: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """What users stated in whole sentences; questions and greetings are no memories."""
+    """The statements of users in whole sentences, without questions and greetings."""
     for message in messages:
         if message["role"] == "user":
             for sentence in _SENTENCE.split(message["content"].strip()):

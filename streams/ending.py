@@ -9,13 +9,13 @@ import threading
 _log = logging.getLogger(__name__)
 
 ENDING_SECONDS = 8.0
-"""How long ending may take; what is not published by then is not decided."""
+"""Maximum time for shutting down; what is not published by then is not decided."""
 
 
 def end_in_time(status: int) -> None:
-    """Have this process end in eight seconds with an exit status, if it still runs then.
+    """Exit this process after eight seconds with this status, if it is still running.
 
-    Clients wait for brokers, and threads for disks, much longer than may be waited.
+    Clients wait for brokers, and threads for disks, much longer than is acceptable.
     """
     limit = threading.Timer(ENDING_SECONDS, _give_up, [status])
     limit.daemon = True
@@ -23,6 +23,6 @@ def end_in_time(status: int) -> None:
 
 
 def _give_up(status: int) -> None:
-    _log.error("something did not answer in %.0f s: ended without it", ENDING_SECONDS)
+    _log.error("something did not respond within %.0f s: exiting without it", ENDING_SECONDS)
     logging.shutdown()
     os._exit(status)

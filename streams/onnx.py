@@ -1,4 +1,4 @@
-"""ONNX Runtime, imported the one way that sends no telemetry."""
+"""Imports ONNX Runtime without telemetry."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from types import ModuleType
 
 
 def runtime() -> ModuleType:
-    """The `onnxruntime` module, imported when first asked for.
+    """The `onnxruntime` module, imported on first use.
 
-    It sends telemetry by default, and reads the variable that says no once, when it is imported.
+    It sends telemetry by default; the variable that disables it is read only at import.
     """
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime

@@ -1,1 +1,1 @@
-"""The embedded runtime: one process decides, an SQLite file is the log (docs/design.md)."""
+"""The embedded runtime: one process decides, and a SQLite file is the log (docs/design.md)."""

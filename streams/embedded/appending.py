@@ -1,4 +1,4 @@
-"""How the embedded runtime commits: everything in one transaction of the store's file."""
+"""Commits in the embedded runtime: everything in one transaction of the store's file."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from palimpsest.streams.write.commit import Commit
 
 
 def append(log: Log, commit: Commit) -> list[int]:
-    """Append a commit's events, questions, dead letters and answers; return the events' positions.
+    """Append a commit's events, questions, dead letters and answers; returns the positions.
 
     Uses that came too soon wait in the inbox.
 
-    All of it is on the disk when this returns, or none of it where it raises.
+    When this returns, all of it is on the disk; if it raises, none of it is.
     """
     inbox, dead_letters = Inbox(log), DeadLetters(log)
     with log.transaction():

@@ -1,4 +1,4 @@
-"""The inbox: candidates and requests that other processes leave for the writer (docs/design.md)."""
+"""The inbox: candidates and requests from other processes for the writer (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from palimpsest.streams.write.inputs import Input, Outcome, Submission
 from palimpsest.streams.write.uses import APART
 
 ItemKind = Literal["candidates", "request", "uses"]
-"""`uses` are accesses that were gathered: they wait until the owner's last are a minute old."""
+"""`uses` are gathered accesses: they wait until the owner's last ones are a minute old."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something put into the inbox: `body` is the sender's bytes, `origin` its source's name."""
+    """An item of the inbox: `body` has the sender's bytes, `origin` its source's name."""
 
     id: int
     kind: ItemKind
@@ -33,13 +33,13 @@ class Item:
 
 
 class Inbox:
-    """Items in the order in which they came, each answered once; the sender fetches the answer."""
+    """Items in order of arrival, each answered once; the sender fetches the answer."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def put(self, kind: ItemKind, origin: str, body: bytes) -> int:
-        """Leave an item, on the disk when this returns, and return its id."""
+        """Add an item durably; returns its id."""
         return self.put_each(kind, origin, [body])[0]
 
     def keep_uses(self, inputs: Iterable[Input]) -> None:
@@ -50,7 +50,7 @@ class Inbox:
             self._put("uses", one.meaning.owner_id, one.row.raw)
 
     def put_each(self, kind: ItemKind, origin: str, bodies: Iterable[bytes]) -> list[int]:
-        """Leave items, all on the disk when this returns, and return their ids."""
+        """Add items, all of them durably; returns their ids."""
         with self._database.transaction():
             return [self._put(kind, origin, body) for body in bodies]
 
@@ -63,9 +63,9 @@ class Inbox:
         return cursor.lastrowid
 
     def waiting(self, limit: int, after: int = 0) -> list[Item]:
-        """Up to `limit` items without an answer whose id is over `after`, the oldest first.
+        """Up to `limit` unanswered items with an id above `after`, the oldest first.
 
-        Gathered uses are not among them: they get no answer.
+        Gathered uses are left out: they get no answer.
         """
         rows = self._database.rows(
             "SELECT id, kind, origin, body FROM inbox"
@@ -75,7 +75,7 @@ class Inbox:
         return [Item(*row) for row in rows]
 
     def uses(self, owner_id: str | None = None) -> list[Item]:
-        """The gathered uses that are not recorded yet, of all or one owner, the oldest first."""
+        """The gathered uses that are not recorded yet, of all owners or one, the oldest first."""
         rows = self._database.rows(
             "SELECT id, kind, origin, body FROM inbox"
             " WHERE answered_at IS NULL AND kind = 'uses' AND origin = coalesce(?, origin)"
@@ -85,13 +85,13 @@ class Inbox:
         return [Item(*row) for row in rows]
 
     def uses_are_overdue(self) -> bool:
-        """Whether gathered uses have waited for a minute to be recorded."""
+        """Whether gathered uses have waited longer than a minute to be recorded."""
         a_minute_ago = ((datetime.now(UTC) - APART).timestamp(),)
         sql = "SELECT 1 FROM inbox WHERE answered_at IS NULL AND kind = 'uses' AND put_at <= ?"
         return self._database.row(f"{sql} LIMIT 1", a_minute_ago) is not None
 
     def take_uses(self) -> dict[str, list[bytes]]:
-        """Take out, by owner, the gathered uses of owners whose last were taken a minute ago.
+        """Remove gathered uses, of owners whose last were taken at least a minute ago, by owner.
 
         For a store whose writer is elsewhere. What is taken counts as recorded; a caller that
         cannot forward it puts it back.
@@ -113,7 +113,7 @@ class Inbox:
         return taken
 
     def count_waiting(self) -> int:
-        """How many candidates and requests have no answer yet."""
+        """The number of candidates and requests without an answer."""
         row = self._database.row(
             "SELECT count(*) FROM inbox WHERE answered_at IS NULL AND kind <> 'uses'"
         )
@@ -128,11 +128,11 @@ class Inbox:
         )
 
     def take_answer(self, item_id: int) -> bytes | None:
-        """The answer to an item, which leaves the inbox with it; None while it waits."""
+        """Remove and return the answer to an item; None while it waits."""
         return self.take_answers([item_id]).get(item_id)
 
     def take_answers(self, item_ids: Sequence[int]) -> dict[int, bytes]:
-        """The answers to those of some items that have one; they leave the inbox with them."""
+        """Remove and return the answers to those of the items that have one."""
         marks = ", ".join("?" * len(item_ids))
         sql = f"SELECT id, answer FROM inbox WHERE answered_at IS NOT NULL AND id IN ({marks})"  # noqa: S608 - question marks alone
         found: dict[int, bytes] = dict(self._database.rows(sql, tuple(item_ids)))
@@ -143,7 +143,7 @@ class Inbox:
         return found
 
     def forget(self, older_than: datetime) -> int:
-        """Drop answers that are older and were not fetched; return how many."""
+        """Drop older answers that were not fetched; returns their number."""
         old = (older_than.timestamp(),)
         if self._database.row("SELECT 1 FROM inbox WHERE answered_at < ? LIMIT 1", old) is None:
             return 0
@@ -152,7 +152,7 @@ class Inbox:
 
 
 def pack(inputs: Sequence[Input], renames: Mapping[str, str]) -> bytes:
-    """Inputs as one item's body; `renames` are those that they were read with."""
+    """Inputs as one item's body; `renames` are the field names that they were read with."""
     rows = [
         (base64.b64encode(row.raw).decode(), row.source, row.repeat, row.reading)
         for row in (one.row for one in inputs)
@@ -163,7 +163,7 @@ def pack(inputs: Sequence[Input], renames: Mapping[str, str]) -> bytes:
 
 
 def unpack(body: bytes) -> list[Input]:
-    """The inputs of an item's body, parsed again here: the sender's parsing is not trusted."""
+    """The inputs of an item's body, parsed again: the sender's parsing is not trusted."""
     packed = orjson.loads(body)
     rows = (RawRow(base64.b64decode(raw), *where) for raw, *where in packed["rows"])
     submissions = packed.get("submissions") or [None] * len(packed["rows"])
@@ -180,7 +180,7 @@ def gathered_uses(bodies: Iterable[bytes]) -> Iterator[Access]:
 
 
 def outcomes_of(answer: Any) -> list[Outcome]:
-    """What the writer answered about an item's inputs; RuntimeError if it hit a bug."""
+    """The writer's outcomes for an item's inputs; raises its error if it hit a bug."""
     if isinstance(answer, list):
         return [Outcome(**one) for one in answer]
     result(from_json(answer))

@@ -16,8 +16,8 @@ LOCK_FILE = "writer.lock"
 class WriterLock:
     """An advisory lock on `writer.lock` in the store's folder, or on another `file`.
 
-    The operating system releases it when its process ends, however that happens, so a file that was
-    left behind means nothing. A forked child shares it: start other processes by `spawn`.
+    The operating system releases it when its process ends, in whatever way, so a leftover file
+    means nothing. A forked child shares it: start other processes by `spawn`.
     """
 
     def __init__(self, store: Path, file: str = LOCK_FILE) -> None:
@@ -30,12 +30,12 @@ class WriterLock:
         return self._file is not None
 
     def fileno(self) -> int:
-        """The open file that holds the lock: a process that it is passed to holds it, too."""
+        """The open file that holds the lock: a process that inherits it holds the lock, too."""
         assert self._file is not None, "the lock is held"
         return self._file
 
     def try_acquire(self) -> bool:
-        """Take the lock unless another has it; whether this object holds it now."""
+        """Take the lock unless another has it; returns whether this object holds it."""
         if self._file is not None:
             return True
         try:
@@ -54,9 +54,9 @@ class WriterLock:
         return True
 
     def release(self) -> None:
-        """Let the lock go, if it is held. The file stays: removing it would let two in."""
+        """Release the lock, if held. The file stays: removing it would let two processes in."""
         if self._file is not None:
-            # A child that was forked meanwhile has the file, too: closing it would not be enough.
+            # A forked child has the file open, too: closing it here would not release the lock.
             fcntl.flock(self._file, fcntl.LOCK_UN)
             os.close(self._file)
             self._file = None

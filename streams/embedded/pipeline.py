@@ -12,22 +12,22 @@ from palimpsest.streams.write.windows import Window
 from palimpsest.streams.write.writer import Writer
 
 WINDOW = 512
-"""Inputs decided on together: enough to sort texts by length, few enough to lose little."""
+"""Inputs per window: enough to sort texts by length, few enough to lose little."""
 AHEAD = 2
-"""Windows that are being embedded while one is decided on."""
+"""Windows that are embedded ahead, while one is decided on."""
 PATIENCE = 0.05
 """Seconds that a window waits for more rows before it continues with what it has."""
 
 
 class _End:
-    """The reader is done, or failed with an error."""
+    """The end of the input, with the reader's error, if it failed."""
 
     def __init__(self, error: BaseException | None) -> None:
         self.error = error
 
 
 class Rows:
-    """Inputs read on a thread of their own, so that a slow producer never holds up decisions."""
+    """Inputs read on a thread of their own, so that a slow producer never blocks decisions."""
 
     def __init__(self, inputs: Iterable[Input]) -> None:
         self._read_ahead: deque[Input | _End] = deque()
@@ -60,7 +60,7 @@ class Rows:
             self._arrived.set()
 
     def next_window(self) -> list[Input]:
-        """The inputs that are there, up to a window; fewer, or none, when the reader pauses."""
+        """The available inputs, up to a window; fewer, or none, if the reader pauses."""
         window: list[Input] = []
         while len(window) < WINDOW and self._end is None:
             if self._read_ahead:
@@ -80,7 +80,7 @@ class Rows:
 
     @property
     def ended(self) -> bool:
-        """Whether everything was handed out; raises what the reader raised, if it failed."""
+        """Whether everything was returned; raises the reader's error, if it failed."""
         if self._end is not None and self._end.error is not None:
             raise self._end.error
         return self._end is not None
@@ -97,7 +97,7 @@ class Rows:
 
 
 def run(writer: Writer, rows: Rows, between: Callable[[], object]) -> Iterator[Sequence[Outcome]]:
-    """Outcomes window by window, in the order of the rows; `between` serves others meanwhile.
+    """Outcomes window by window, in the order of the rows; `between` serves others in between.
 
     While a window is decided on, the next ones are embedded.
     """
@@ -120,7 +120,7 @@ def run(writer: Writer, rows: Rows, between: Callable[[], object]) -> Iterator[S
 
 
 def decide_all(writer: Writer, inputs: Sequence[Input]) -> list[Outcome]:
-    """The outcomes of a few inputs at once, without a reader's thread."""
+    """The outcomes of a few inputs, without a reader's thread."""
     outcomes: list[Outcome] = []
     for start in range(0, len(inputs), WINDOW):
         window = writer.open_window(inputs[start : start + WINDOW])

@@ -23,17 +23,17 @@ from palimpsest.streams.write.serve import PendingRequest, serve_all, understood
 from palimpsest.streams.write.writer import Effect, Writer, no_effect
 
 KEPT = timedelta(days=1)
-"""How long an answer waits for the caller, which may have died."""
+"""How long an answer is kept for its caller, which may have died."""
 SERVED_AT_ONCE = 64
-"""How many items of the inbox are served before the writer continues with its own work."""
+"""Number of inbox items served before the writer continues with its own work."""
 
 
 class Projections(Protocol):
-    """What follows a session's commits: a store's projections."""
+    """Follows a session's commits: a store's projections."""
 
     @property
     def begun(self) -> bool:
-        """Whether they follow this session, and no other process can have written meanwhile."""
+        """Whether they follow this session, and no other process can have written since."""
 
     def begin(self) -> None:
         """Catch up with the log, and follow from there."""
@@ -43,9 +43,9 @@ class Projections(Protocol):
 
 
 class Session:
-    """A writer for as long as the lock is held.
+    """A writer while the lock is held.
 
-    It can be held again later: then it first folds what others wrote.
+    If the lock is taken again later, it first folds what others wrote.
     """
 
     def __init__(
@@ -80,12 +80,12 @@ class Session:
         self._projections.begin()
 
     def serve_all(self) -> None:
-        """Serve everything that waits in the inbox."""
+        """Serve everything in the inbox."""
         while self.serve():
             pass
 
     def serve(self) -> bool:
-        """Serve some of what waits in the inbox, the oldest first; whether anything waited."""
+        """Serve some items of the inbox, the oldest first; returns whether there were any."""
         self._record_uses()
         items = self._inbox.waiting(SERVED_AT_ONCE)
         for kind, some in groupby(items, key=lambda item: item.kind):
@@ -99,7 +99,7 @@ class Session:
     def _record_uses(self) -> None:
         """Record gathered uses of owners whose last ones are a minute old.
 
-        Uses that several processes gathered are one event.
+        Uses from several processes become one event.
         """
         gathered: dict[str, list[Item]] = {}
         for item in self._inbox.uses():
@@ -112,7 +112,7 @@ class Session:
                     self.writer.commit()
 
     def _understood(self, item: Item) -> PendingRequest | None:
-        """The request of an item; None for an unreadable one, which is answered as such."""
+        """The request of an item; None for an unreadable one, which gets that as its answer."""
         try:
             return PendingRequest(understood(item.body), item.id)
         except InvalidInputError as error:
@@ -120,7 +120,7 @@ class Session:
             return None
 
     def _serve_candidates(self, item: Item) -> None:
-        """Decide on an item's candidates; a bug is its answer, so that later items are served."""
+        """Decide on an item's candidates; a bug becomes its answer, and later items are served."""
         try:
             self.writer.close_window(self.writer.open_window(unpack(item.body)), item.id)
         except (PalimpsestError, OSError):

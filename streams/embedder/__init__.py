@@ -1,4 +1,4 @@
-"""Texts to vectors: models found, engines that run them, and the thread that they run on."""
+"""Embedding: finding models, engines that run them, and the thread that they run on."""
 
 from palimpsest.contracts.errors import ModelError
 from palimpsest.streams.embedder.background import Embedder

@@ -1,4 +1,4 @@
-"""The embedder: an engine on its own thread, so that embedding overlaps with everything else."""
+"""The embedder: an engine on its own thread, so that embedding overlaps with other work."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from palimpsest.streams.embedder.contract import Embedding, Engine
 
 REMEMBERED = 4096
-"""How many recent texts are remembered: about 2 kB each."""
+"""Number of recent texts that are cached, about 2 kB each."""
 
 
 class Embedder:
-    """Embeds submissions one after another, in their order, beside the caller's thread.
+    """Embeds submissions one after another, in order, on its own thread.
 
-    No text is embedded twice: not inside a submission, and not while it is among the most recent
-    `remembered` texts.
+    No text is embedded twice within a submission, or while it is among the `remembered` most recent
+    texts.
     """
 
     def __init__(self, engine: Engine, *, remembered: int = REMEMBERED) -> None:
@@ -26,19 +26,19 @@ class Embedder:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="embedding")
 
     def submit(self, texts: Sequence[str]) -> Future[list[Embedding]]:
-        """Embed `texts` later; the future gives one embedding for each, in their order.
+        """Embed `texts` later; the future's result is one embedding per text, in order.
 
-        An exception of the engine is the future's, and later submissions go on. Raises
+        An exception of the engine is raised by the future, and later submissions continue. Raises
         RuntimeError after `close`.
         """
         return self._thread.submit(self._embed, tuple(texts))
 
     def embed_now(self, text: str) -> Embedding:
-        """Embed a text on the caller's thread; nothing that was submitted is waited for."""
+        """Embed a text on the caller's thread, without waiting for submissions."""
         return self.engine.embed([text])[0]
 
     def close(self) -> None:
-        """Finish the submission at work, cancel those that wait, and end the thread."""
+        """Finish the running submission, cancel those that wait, and stop the thread."""
         self._thread.shutdown(wait=True, cancel_futures=True)
 
     def _embed(self, texts: tuple[str, ...]) -> list[Embedding]:

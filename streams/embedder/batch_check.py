@@ -1,7 +1,7 @@
 """The check that an engine's vectors do not depend on the batch (docs/design.md, Embedding).
 
-Dynamic quantisation scales by what is in the batch: a text's vector, and with it a decision, would
-depend on timing. Such an engine is refused before it embeds anything.
+Dynamic quantisation scales by the contents of the batch: a text's vector, and with it a decision,
+would depend on timing. Such an engine is refused before it embeds anything.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from palimpsest.streams.embedder.contract import Engine, ModelUnusable
 
 TOLERANCE = 1e-4
-"""The largest difference of a component, before rounding, between a text alone and in a batch."""
+"""Maximum difference of a component, before rounding, between a text alone and in a batch."""
 
 _SENTENCES = (
     "She lives in Berlin.",
@@ -31,14 +31,14 @@ _SENTENCES = (
 
 
 class Measurable(Engine, Protocol):
-    """An engine that also gives its vectors as they are before rounding."""
+    """An engine that also returns its vectors before rounding."""
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Float32 vectors of shape (texts, dimension), in the order of the texts."""
 
 
 def refuse_if_batch_dependent(engine: Measurable) -> None:
-    """Embed a few sentences alone and in one batch; raise ModelUnusable where they differ."""
+    """Embed a few sentences alone and in a batch; raise ModelUnusable if they differ."""
     together = engine.vectors(_SENTENCES)
     alone = np.concatenate([engine.vectors([sentence]) for sentence in _SENTENCES])
     difference = float(np.abs(together - alone).max())

@@ -1,4 +1,4 @@
-"""What an engine is and what it gives, as the rest of the pipeline knows it (docs/design.md)."""
+"""The interface of an engine and its embeddings (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ DEFAULT_MODEL = "all-MiniLM-L6-v2"
 """The model that the policy `standard` is calibrated for."""
 
 Progress = Callable[[str, float | None], None]
-"""Told what is being done, and which share of it is done (0-1; None where that is not known)."""
+"""Receives a description of the work, and the share done (0-1; None if unknown)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """What a model makes of one text, as it is recorded in the log.
+    """The embedding of one text, as recorded in the log.
 
-    `vector` is L2-normalised, then rounded to float16, of shape (dimension,). `truncated` says
-    that in it the model saw only the first tokens of the text (256 of all-MiniLM-L6-v2); `windows`,
-    of shape (windows, dimension), are then the vectors of the rest. `unknown` holds
-    the distinct words that the model cannot tell apart, casefolded, in order of appearance: to the
-    model all of them are one token, so texts that differ only there get the same vector. `origin`
-    is recorded as the engine's name where the vector is of another one.
+    `vector` is L2-normalised, then rounded to float16, of shape (dimension,). `truncated` says that
+    it covers only the first tokens of the text (256 for all-MiniLM-L6-v2); `windows`, of shape
+    (windows, dimension), are then the vectors of the rest. `unknown` has the distinct words that
+    the model cannot tell apart, casefolded, in order of appearance: all of them are the same token
+    for the model, so texts that differ only there get the same vector. `origin` is recorded as the
+    engine's name if the vector came from elsewhere.
     """
 
     vector: NDArray[np.float16]
@@ -45,26 +45,26 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """The engine's name as it is recorded: `onnx` or `sentence-transformers`."""
+        """The recorded name of the engine: `onnx` or `sentence-transformers`."""
 
     @property
     def model(self) -> str:
-        """The model's name as it is recorded; vectors of two models are never compared."""
+        """The recorded name of the model; vectors of different models are never compared."""
 
     @property
     def dimension(self) -> int:
         """The number of components of a vector."""
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        """Embed all texts; the result is in their order, whatever batches are made inside."""
+        """Embed all texts; the result is in their order, independent of the internal batches."""
 
 
 class ModelNotFound(ModelError):
-    """The model's files are not on this machine and cannot be fetched."""
+    """The model's files are not on this machine and cannot be downloaded."""
 
 
 class ModelUnusable(ModelError):
-    """The model's files are there, but this engine would not give the model's own vectors."""
+    """The model's files exist, but this engine would not compute the model's own vectors."""
 
 
 class EngineMissing(ModelError):

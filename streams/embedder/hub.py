@@ -22,8 +22,8 @@ _WEIGHTS = "model.safetensors"
 def fetch(name: str, progress: Progress) -> Path:
     """The folder of the model `name`: its settings, and its ONNX graph or else its weights.
 
-    Only what is missing is fetched; nothing is where the environment says HF_HUB_OFFLINE. A name
-    without an owner is one of sentence-transformers'. Raises ModelNotFound.
+    Only missing files are downloaded, and none if HF_HUB_OFFLINE is set. A name without an owner
+    belongs to sentence-transformers. Raises ModelNotFound.
     """
     repository = name if "/" in name else f"sentence-transformers/{name}"
     progress(f"looking for {repository} on the hub", None)
@@ -48,7 +48,7 @@ def _snapshot(repository: str, main: str, progress: Progress) -> Path:
 
 
 def _bar(repository: str, progress: Progress) -> type[Any]:
-    """A progress bar that draws nothing and tells `progress` the share of the bytes."""
+    """A progress bar that draws nothing and reports the share of the bytes to `progress`."""
     from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
 
     class Bar(tqdm):

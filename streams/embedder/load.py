@@ -1,4 +1,4 @@
-"""Loading an engine by name: from the model's files to something that embeds."""
+"""Loads an engine by name."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def load_engine(
 ) -> Engine:
     """Load `model` (a folder, a model's name, or a hub name) into `engine`.
 
-    `threads` is how many batches `onnx` runs beside each other, by default one on each usable core.
-    `cache_dir` keeps the graphs that it built, by default $XDG_CACHE_HOME/palimpsest. Raises
-    ModelNotFound, ModelUnusable or EngineMissing, each with what to do, and ValueError for an
-    unknown engine. The engine `none` is always missing: where the policy continues without a model,
+    `threads` is the number of batches that `onnx` runs in parallel, by default one per usable core.
+    `cache_dir` has the graphs that it built, by default $XDG_CACHE_HOME/palimpsest. Raises
+    ModelNotFound, ModelUnusable or EngineMissing, each with advice, and ValueError for an unknown
+    engine. The engine `none` always raises EngineMissing: if the policy continues without a model,
     only exact repeats are found.
     """
     tell = progress or _silent
@@ -39,7 +39,7 @@ def load_engine(
 
 
 def usable_cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -70,7 +70,7 @@ def _load(model: str, engine: str, cache_dir: Path, threads: int, tell: Progress
 
 
 def _check_once(engine: Measurable, graph: Path | bytes, notes: Notes) -> None:
-    """Check what batches do to vectors, unless this graph on this runtime and machine passed."""
+    """Check that vectors do not depend on the batch, unless this graph has passed here before."""
     if isinstance(graph, bytes):
         refuse_if_batch_dependent(engine)
         return

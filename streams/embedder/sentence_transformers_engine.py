@@ -1,4 +1,4 @@
-"""The engine `sentence-transformers`: any of its models, on torch and a GPU where one is."""
+"""The engine `sentence-transformers`: any of its models, on torch, with a GPU if available."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SentenceTransformersEngine:
         """Load `model`. Raises EngineMissing, ModelNotFound or ModelUnusable."""
         self.model, folder = locate(model)
         progress("starting sentence-transformers", None)
-        # Weights kept in half precision are widened: every engine computes in the same one.
+        # Half-precision weights are widened: every engine computes in the same precision.
         self._model = _load(str(folder or self.model)).float()
         self.dimension = int(self._model.get_embedding_dimension())
         self._reader = _reader(self.model, self._model)
@@ -42,14 +42,14 @@ class SentenceTransformersEngine:
         return embeddings(read, self.vectors([*texts, *windows]).astype(np.float16))
 
     def read(self, texts: Sequence[str]) -> list[Tokens]:
-        """The texts as the model reads them; nothing is embedded."""
+        """Tokenise the texts without embedding them."""
         return self._reader.read(texts)
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors before they are rounded, of shape (texts, dimension): to compare engines."""
+        """The vectors before rounding, of shape (texts, dimension), to compare engines."""
         if not texts:
             return np.empty((0, self.dimension), np.float32)
-        # It sorts by length itself.
+        # The library sorts by length itself.
         rows: NDArray[np.float32] = self._model.encode(
             list(texts), normalize_embeddings=True, show_progress_bar=False
         )
@@ -77,6 +77,6 @@ def _reader(name: str, model: Any) -> Reader:
     fast = getattr(model.tokenizer, "backend_tokenizer", None)
     if fast is None:
         raise ModelUnusable(f"{name}: has no fast tokenizer, which finds the words it cannot tell")
-    # A copy: the reader's settings must not be those that the model runs with.
+    # A copy: the reader's settings must not affect the model.
     copy = Tokenizer.from_str(fast.to_str())
     return Reader(copy, int(model.max_seq_length), str(model.tokenizer.unk_token))

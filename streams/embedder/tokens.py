@@ -1,4 +1,4 @@
-"""Texts as the model reads them: tokens, windows of long texts, and words it cannot tell apart."""
+"""Tokenises texts: tokens, windows of long texts, and words that the model cannot tell apart."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from tokenizers import Encoding, Tokenizer
 from palimpsest.streams.embedder.contract import Embedding
 
 MAX_UNKNOWN = 16
-"""So many unknown words of a text are kept at most; the last of them then stands for the rest."""
+"""Maximum number of unknown words of a text; the last of them represents the rest."""
 
 MAX_WORD = 48
-"""Letters of an unknown word that is kept as it is."""
+"""Maximum letters of an unknown word that is kept unchanged."""
 
 
 WINDOW_SHARES = (4, 2)
-"""A window after the first is a quarter of the model's input: in more, one sentence drowns.
+"""A window after the first is a quarter of the model's input: in a larger one, a sentence drowns.
 
-Measured on 84 texts, each with a fact at its end that is asked for among 50 memories: windows of 64
-tokens have it in the first three of 79 %, of 128 in those of 57 %, of 256 tokens in about 43 %
-(a separate run of 120 texts).
+Measured on 84 texts with a fact at the end, each queried among 50 memories: with windows of 64
+tokens the text is in the first three for 79 %, of 128 for 57 %, of 256 tokens for about 43 % (a
+separate run with 120 texts).
 """
 
 MOST_WINDOWS = 192
-"""Where a text would have more, its windows are larger: half of the input, or all of it."""
+"""If a text would have more, its windows are larger: half of the input, or all of it."""
 
 OVERLAP_SHARE = 4
-"""Two windows share a quarter of one, so that what the end of one cuts is whole in the next."""
+"""Windows overlap by a quarter, so that what the end of one cuts is complete in the next."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """One text as the model reads it; `ids` are not more than the reader's `max_length`.
+    """One text as the model reads it; `ids` has at most the reader's `max_length` tokens.
 
-    `windows` are parts of the text that the model reads as texts of their own: they begin a little
-    before the end of `ids`, overlap, and reach to the end of the text. None of one that fits.
+    `windows` are parts of the text that the model reads as separate texts: they begin a little
+    before the end of `ids`, overlap, and reach to the end of the text. Empty for a text that fits.
     """
 
     ids: list[int]
@@ -50,7 +50,7 @@ class Tokens:
 
 
 class Reader:
-    """Turns texts into tokens with the model's own tokenizer, which it sets for itself."""
+    """Turns texts into tokens with the model's own tokenizer, which it configures."""
 
     def __init__(self, tokenizer: Tokenizer, max_length: int, unknown: str = "[UNK]") -> None:
         # The file's own settings are those of the training: texts cut and padded to 128 tokens.
@@ -61,7 +61,7 @@ class Reader:
         self._unknown = tokenizer.token_to_id(unknown)
 
     def read(self, texts: Sequence[str]) -> list[Tokens]:
-        """Read all texts, on all cores, with the interpreter free for other threads."""
+        """Tokenise all texts, on all cores, without holding the interpreter lock."""
         encodings = self._tokenizer.encode_batch_fast(list(texts))
         return [self._tokens(text, one) for text, one in zip(texts, encodings, strict=True)]
 
@@ -70,7 +70,7 @@ class Reader:
         truncated = len(ids) == self._max_length and bool(encoding.overflowing)
         if not truncated and self._unknown not in ids:
             return Tokens(ids, truncated, ())
-        # Read once more, because the fast way does not say where in the text a token stands.
+        # Tokenised again, because the fast way does not give the positions of tokens in the text.
         encoding = self._tokenizer.encode(text)
         windows = self._windows(text, encoding) if truncated else ()
         return Tokens(ids, truncated, self._words(text, encoding), windows)
@@ -90,7 +90,7 @@ class Reader:
             (*span, word)
             for part in (encoding, *encoding.overflowing)
             for span, word in zip(part.offsets, part.word_ids, strict=True)
-            if word is not None  # one that only marks the beginning or the end
+            if word is not None  # excludes markers of the beginning and the end
         ]
         words = [at for at, one in enumerate(tokens) if at == 0 or one[2] != tokens[at - 1][2]]
         words.append(len(tokens))
@@ -100,7 +100,7 @@ class Reader:
         windows: list[str] = []
         while end < len(tokens):
             begin = _last(words, end - size // OVERLAP_SHARE)
-            if begin + room <= end:  # within one very long word
+            if begin + room <= end:  # inside a very long word
                 begin = end
             before, end = end, _last(words, begin + room)
             if end <= before:
@@ -109,7 +109,7 @@ class Reader:
         return tuple(windows)
 
     def _window_of(self, tokens: int, marks: int) -> tuple[int, int]:
-        """The size of the windows of a text, and how many of its own tokens each has room for."""
+        """The size of a text's windows, and how many of its own tokens each has space for."""
         for share in WINDOW_SHARES:
             size = self._max_length // share
             if tokens <= MOST_WINDOWS * (size - marks - size // OVERLAP_SHARE):
@@ -118,7 +118,7 @@ class Reader:
 
 
 def embeddings(read: Sequence[Tokens], rows: NDArray[np.float16]) -> list[Embedding]:
-    """What was made of some texts; `rows` are their vectors, then those of all their windows."""
+    """The embeddings of some texts; `rows` are their vectors, then those of all their windows."""
     found: list[Embedding] = []
     after = len(read)
     for row, tokens in zip(rows, read, strict=False):
@@ -135,7 +135,7 @@ def _last(words: Sequence[int], at: int) -> int:
 
 
 def _bounded(words: list[str]) -> tuple[str, ...]:
-    """Keep few and short words, so that two texts still differ here where their words do."""
+    """Keep few and short words, so that two texts with different words still differ here."""
     short = [word if len(word) <= MAX_WORD else _abridged(word) for word in words]
     if len(short) <= MAX_UNKNOWN:
         return tuple(short)

@@ -1,4 +1,5 @@
-"""The SQLite log: events in order, dead letters, and what waits for the judge.
+"""The SQLite log: events in order, dead letters, and questions to the judge.
 
-A store's truth, and a worker's copy of its partition's decisions. Nothing here decides.
+It is the source of truth of a store, and a worker's copy of its partition's decisions. It makes no
+decisions.
 """

@@ -1,8 +1,8 @@
-"""What a store has acknowledged, in a small file beside its log.
+"""Records what a store has acknowledged, in a small file beside its log.
 
-SQLite opens a log whose write-ahead log was cut or deleted, or that was replaced by an older copy,
-as if nothing were missing. This file records how far callers were told that their data is durable,
-so that such a loss is noticed (docs/reliability.md).
+If a log's write-ahead log was cut or deleted, or the log was replaced by an older copy, SQLite
+opens it as if nothing were missing. This file records up to where callers were told that their data
+is durable, so that such a loss is noticed (docs/reliability.md).
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from palimpsest.streams.log.database import Database
 
 ACKNOWLEDGED_FILE = "log.acknowledged"
 SYNC_SECONDS = 1.0
-"""The file is synced to the disk at most this often: a power cut may take its last moments."""
+"""The file is synced to disk at most this often: a power cut may lose its last moments."""
 RECORD_BYTES = 128
-"""Every record has this length: it is written at once, over the one before."""
+"""Every record has this length, and overwrites the previous one in a single write."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The last event and the last number of the inbox that a log holds; empty logs have neither."""
+    """The last event and the last inbox number of a log; 0 and "" in an empty one."""
 
     position: int
     event: str
@@ -38,7 +38,7 @@ class Mark:
 
     @classmethod
     def of(cls, log: Database) -> Mark:
-        """How far a log is now, as committed."""
+        """The mark of a log in its committed state."""
         last = log.row("SELECT position, id FROM events ORDER BY position DESC LIMIT 1")
         inbox = log.row("SELECT seq FROM sqlite_sequence WHERE name = 'inbox'")
         position, event = (last[0], str(UUID(bytes=last[1]))) if last else (0, "")
@@ -59,7 +59,7 @@ class Mark:
 
 
 class Acknowledged:
-    """The file beside one log, for one process; several processes may record in it."""
+    """The file beside one log, for one process; several processes may write to it."""
 
     def __init__(self, log: Database) -> None:
         self._log = log
@@ -71,8 +71,8 @@ class Acknowledged:
         """Check that the log has everything acknowledged, and record from now on.
 
         Raises StoreError if something is missing, unless `accept_loss`. A log without a readable
-        file is taken as it is, with a warning: it was made before the file was, or copied alone.
-        One that follows a cluster is not checked: it reads again from the topics what it lost.
+        file is accepted with a warning: it is older than the file, or was copied alone. A log that
+        follows a cluster is not checked: it reads what it lost from the topics again.
         """
         if self._log.row("SELECT 1 FROM followed LIMIT 1") is not None:
             return
@@ -81,7 +81,7 @@ class Acknowledged:
         if missing and not accept_loss:
             raise StoreError(
                 f"{self._log.path} lacks events that were acknowledged: {missing}. Its write-ahead"
-                " log was lost, or an older copy was put in its place. Restore the newest copy, or"
+                " log was lost, or it was replaced by an older copy. Restore the newest copy, or"
                 " go on without what is missing: palimpsest rebuild --accept-loss"
             )
         if mark is None and Mark.of(self._log) != Mark(0, "", 0):
@@ -93,7 +93,7 @@ class Acknowledged:
             self.record()
 
     def record(self) -> None:
-        """Record how far the log is; after each commit, before it is acknowledged."""
+        """Record the log's position; called after each commit, before it is acknowledged."""
         try:
             self._write()
         except OSError as error:
@@ -106,7 +106,7 @@ class Acknowledged:
         if self._file is None:
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
             self._file = os.open(self._path, flags, 0o600)
-        fcntl.flock(self._file, fcntl.LOCK_EX)  # or an older record could overwrite a newer one
+        fcntl.flock(self._file, fcntl.LOCK_EX)  # else an older record could overwrite a newer one
         try:
             line = orjson.dumps(asdict(Mark.of(self._log)))
             os.pwrite(self._file, line.ljust(RECORD_BYTES - 1) + b"\n", 0)

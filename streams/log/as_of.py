@@ -1,4 +1,4 @@
-"""Which position of the log "as of" means, where somebody names a position or a time."""
+"""Converts "as of" a position or a time to a position of the log."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ AsOf = int | datetime
 
 
 def position_as_of(log: Log, when: AsOf, owner_id: str | None = None) -> int:
-    """A position as it is, or that of the last event recorded at or before a time; 0 for none.
+    """A position unchanged, or for a time the position of the last event at or before it, else 0.
 
     With an owner, only that owner's events count, and the answer is exact: within an owner, times
-    never go back. Over all owners, writers whose clocks disagree may have recorded times out of
-    order; then it is a position at which the times pass `when`.
-    Raises UsageError for what lies in the future, and for what is neither a position nor a time.
+    never go back. Over all owners, writers whose clocks differ may have recorded times out of
+    order; then it is a position at which the times pass `when`. Raises UsageError if it is in the
+    future, or neither a position nor a time.
     """
     if isinstance(when, datetime):
         return _position_at(log, in_utc(when), owner_id)
@@ -36,13 +36,13 @@ def position_as_of(log: Log, when: AsOf, owner_id: str | None = None) -> int:
 
 
 def time_at(log: Log, position: int) -> datetime:
-    """When the event at a position was recorded; before the first one, the beginning of time."""
+    """The time of the event at a position; before the first one, the earliest possible time."""
     found = next(iter(log.after(position - 1, 1)), None) if position else None
     return found.event.time if found is not None else datetime.min.replace(tzinfo=UTC)
 
 
 def in_utc(when: datetime) -> datetime:
-    """A time in UTC, where one without a zone is; UsageError for one beyond all years."""
+    """A time in UTC; without a zone it already is. UsageError if it is out of range."""
     try:
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError:
@@ -65,7 +65,7 @@ def _position_at(log: Log, when: datetime, owner_id: str | None) -> int:
 
 
 def _first_after(log: Log, position: int, owner_id: str | None = None) -> Recorded | None:
-    """The first event after a position, of all or of one owner; None where there is none."""
+    """The first event after a position, of all owners or one; None if there is none."""
     if owner_id is not None:
         [first] = log.row(_OF_OWNER, (owner_id, position)) or (None,)
         if first is None:

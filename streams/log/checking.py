@@ -1,4 +1,4 @@
-"""The whole log read and checked, with nothing of what projections are made by (docs/design.md)."""
+"""Checks a whole log, sharing no code with the projections (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _FILED_AT = "SELECT position FROM events WHERE id = ?"
 
 
 def check_log(log: Log, progress: Callable[[str, float], None] | None = None) -> int:
-    """Check all that can be seen without folding; return how many events there are.
+    """Check everything that does not need a fold; returns the number of events.
 
-    Positions without gaps, checksums, each event's owner and id against the columns that it is
-    found by, what it names against the events before it, its texts and ids against their hashes,
-    and the file's structure. StoreError at the first that is wrong, with its position. What is
-    appended meanwhile is left out.
+    Checks that positions have no gaps, checksums, each event's owner and id against the indexed
+    columns, its references to earlier events, its texts and ids against their hashes, and the
+    file's structure. Raises StoreError for the first fault, with its position. Events appended
+    during the check are left out.
     """
     head = log.head()
     _check_positions(log)
@@ -51,7 +51,7 @@ def check_log(log: Log, progress: Callable[[str, float], None] | None = None) ->
 
 
 def _check_owner(log: Log, owner_id: str, head: int) -> list[int]:
-    """Check the events of one owner; return where policies are set."""
+    """Check the events of one owner; returns the positions that set policies."""
     policies = []
     for recorded in log.of_owner(owner_id, upto=head):
         _check_event(log, recorded)
@@ -80,7 +80,7 @@ def _check_event(log: Log, recorded: Recorded) -> None:
 
 
 def _check_policies(log: Log, found: list[int], head: int) -> None:
-    """The table that the policy in force is found by."""
+    """Check the table that is used to find the policy in force."""
     rows = log.rows("SELECT position FROM policies WHERE position <= ?", (head,))
     filed = {position for (position,) in rows}
     for position in sorted(filed ^ set(found)):
@@ -90,7 +90,7 @@ def _check_policies(log: Log, found: list[int], head: int) -> None:
 
 
 def _check_file(log: Log) -> None:
-    """Indexes against tables, and every page: what is read in order may never touch some."""
+    """Check indexes against tables, and every page: reading in order may never touch some."""
     found = log.row("PRAGMA integrity_check(1)")
     if found != ("ok",):
         what = found[0] if found else "nothing"

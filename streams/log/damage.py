@@ -1,8 +1,8 @@
-"""What can be seen to be wrong with an event without folding it: what it names, and its content.
+"""Finds faults of an event without folding it: in its references and its contents.
 
-An event names only candidates and decisions that the log holds before it, of the same owner, and
-it takes out only joins that stand. A chain of hashes could prove more: docs/reliability.md says
-what stays unnoticed.
+An event may name only earlier candidates and decisions of the same owner, and may reverse only
+standing joins. A chain of hashes could prove more: docs/reliability.md says what remains
+unnoticed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from palimpsest.streams.core.text import NORMALISER, VERBATIM, text_hash, verbat
 
 
 class DamagedEventError(StoreError):
-    """An event that is not as it was written, or not where; `what` follows its place."""
+    """An event that was changed or moved; `what` is the fault, and follows its position."""
 
     def __init__(self, position: int, what: str) -> None:
         super().__init__(position, what)
@@ -53,9 +53,9 @@ class DamagedEventError(StoreError):
 
 
 class References:
-    """The candidates and decisions of one owner so far, and which words on pairs stand.
+    """The candidates and decisions of one owner so far, and the standing statements about pairs.
 
-    A word is a join or a separation: both can be taken back, and name the pair that they are about.
+    A statement is a join or a separation: both can be taken back, and both name their pair.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class References:
         self._standing: set[str] = set()
 
     def fault(self, event: AnyEvent) -> str | None:
-        """What an event names that is not there; None takes it in as the next one."""
+        """An invalid reference in an event; None if there is none, and the event is then added."""
         found = next(self._faults(event), None)
         if found is None:
             self._take(event)
@@ -137,7 +137,7 @@ class References:
 
 
 def _candidates_named(event: AnyEvent) -> Sequence[str]:
-    """Whom the fold of an event looks up. What was refused may name anything."""
+    """The candidates that the fold of an event looks up. A refused event may name anything."""
     match event:
         case Decided():
             data = event.data
@@ -181,7 +181,7 @@ def _in_decision(
 
 
 def in_order(events: Iterable[Recorded], owner_id: str) -> Iterator[Recorded]:
-    """An owner's events from the first on; DamagedEventError at one that cannot be folded."""
+    """An owner's events from the first on; DamagedEventError for one that cannot be folded."""
     references = References()
     for recorded in events:
         event = recorded.event
@@ -193,7 +193,7 @@ def in_order(events: Iterable[Recorded], owner_id: str) -> Iterator[Recorded]:
 
 
 def content_fault(event: AnyEvent) -> str | None:
-    """What of an event's own ids and texts is not as its hashes say; never a word of a text."""
+    """How an event's ids and texts contradict its hashes, if at all; never quotes a text."""
     for content in _contents(event):
         if content.normaliser != NORMALISER:
             return f"has a hash by the normaliser {content.normaliser}, unknown to this version"
@@ -228,13 +228,13 @@ def _contents(event: AnyEvent) -> Iterator[Content]:
 
 
 class Checker:
-    """Events of all owners in the order of the log, one after the other."""
+    """Checks events of all owners in the order of the log."""
 
     def __init__(self) -> None:
         self._owners: dict[str, References] = {}
 
     def check(self, position: int, event: AnyEvent) -> None:
-        """Take the next event in; DamagedEventError where something is wrong with it."""
+        """Check the next event; DamagedEventError if it has a fault."""
         references = self._owners.get(event.owner_id)
         if references is None:
             references = self._owners[event.owner_id] = References()

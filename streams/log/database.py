@@ -1,8 +1,8 @@
-"""One SQLite file that several processes read and write at once (docs/design.md, Two runtimes).
+"""A SQLite file that several processes read and write concurrently (docs/design.md, Two runtimes).
 
-Write-ahead logging lets readers go on while one process writes; `synchronous=FULL` means that what
-was committed is on the disk. Memory-mapped reading stays off: a file that was cut short would end
-the process instead of raising an error.
+Write-ahead logging lets readers continue while one process writes; `synchronous=FULL` makes commits
+durable. Memory-mapped reading stays off: a truncated file would kill the process instead of raising
+an error.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from uuid import uuid4
 from palimpsest.contracts.errors import PalimpsestError, StoreError, TransientError
 
 APPLICATION_ID = 0x50414C4D
-"""Marks a file as ours in SQLite's header: PALM."""
+"""Identifies our files in SQLite's header: PALM."""
 SCHEMA_VERSION = 7
 LETTERS_SINCE = 4
 VERIFICATIONS_SINCE = 6
 REQUESTS_SINCE = 7
 BUSY_SECONDS = 30.0
 PAGE_BYTES = 4096
-"""Each event changes a page of the index of ids somewhere: small pages write less."""
+"""Each event changes some page of the index of ids: small pages write less."""
 CACHE_KIB = 64 * 1024
 CHECKPOINT_PAGES = 8192
-"""32 MB are copied into the file at once: a page that many batches changed is written once."""
+"""Checkpoints copy 32 MB at once: a page that many batches changed is written once."""
 
 _LETTERS_SINCE_4 = (
     "ALTER TABLE dead_letters ADD COLUMN size INTEGER NOT NULL DEFAULT 0",
@@ -51,18 +51,18 @@ Row = tuple[Any, ...]
 Inode = tuple[int, int]
 
 _held: dict[Inode, list[int]] = defaultdict(list)
-"""Descriptors of the files that this process has connections to, to be closed after the last one.
+"""Descriptors of files to which this process has connections; closed after the last of them.
 
-Closing any descriptor of a file drops all locks of the process on it (fcntl(2), POSIX), SQLite's as
-well. Another process that closes the file would then take itself for the last one and delete the
-write-ahead log that this process goes on writing.
+Closing any descriptor of a file drops all locks of the process on it (fcntl(2), POSIX), including
+SQLite's. Another process that closes the file would then believe to be the last one, and delete the
+write-ahead log that this process still writes to.
 """
 _connections: Counter[Inode] = Counter()
 _holding = Lock()
 
 
 class DiskFullError(StoreError):
-    """There is no room for what was to be written: everything before it is intact."""
+    """There is no space for this write; everything before it is intact."""
 
 
 class DamagedError(StoreError):
@@ -72,16 +72,16 @@ class DamagedError(StoreError):
 class Database:
     """A connection to the store's file; it belongs to the thread that opened it.
 
-    A `shared` one is used by several threads, which take turns.
+    A `shared` connection is used by several threads, which take turns.
 
-    What goes wrong on the disk is raised as StoreError, and a file that others keep locked for 30 s
-    as TransientError. Breaking a table's rules stays sqlite3.IntegrityError: it is a bug.
+    Disk errors are raised as StoreError, and a lock that others hold for 30 s as TransientError.
+    Violating a table's constraints stays sqlite3.IntegrityError: that is a bug.
 
-    `sealed`: it is on a read-only disk, so it can be read and nothing is ever written beside it.
+    `sealed`: it is on a read-only disk, so it can be read, and nothing is written beside it.
     """
 
     MADE = "rwc"
-    """SQLite's mode of opening a file that may have to be made."""
+    """SQLite's open mode for a file that may have to be created."""
 
     def __init__(
         self, path: Path, *, create: bool = False, read_only: bool = False, shared: bool = False
@@ -92,8 +92,8 @@ class Database:
         mode = self.MADE if create else "ro" if self._read_only else "rw"
         immutable = "&immutable=1" if self.sealed else ""
         if create:
-            # SQLite says what is wrong, and gives its other files this mode. A file that is there
-            # is not opened: closing it would drop the locks of other connections, see `_held`.
+            # SQLite reports errors, and gives its other files this mode. An existing file is not
+            # opened: closing it would drop the locks of other connections, see `_held`.
             with suppress(OSError):
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         with _database_errors(path):
@@ -113,9 +113,9 @@ class Database:
 
     @classmethod
     def create(cls, path: Path, *, shared: bool = False) -> Self:
-        """Open the file at `path`, made first where there is none; the folder must be there.
+        """Open the file at `path`, creating it if necessary; its folder must exist.
 
-        Any number of processes may do so at once; an interrupted making is finished.
+        Any number of processes may do so concurrently; an interrupted creation is completed.
         """
         if cls.MADE == Database.MADE and not path.exists():
             _make_whole(path)
@@ -123,7 +123,7 @@ class Database:
 
     @classmethod
     def open(cls, path: Path, *, read_only: bool = False, shared: bool = False) -> Self:
-        """Open the file at `path`, however long, at once; StoreError where none of ours is."""
+        """Open the existing file at `path`; StoreError if it is missing or not one of ours."""
         if not path.is_file():
             raise StoreError(f"there is no store at {path}")
         return cls(path, read_only=read_only, shared=shared)
@@ -141,7 +141,7 @@ class Database:
 
     @contextmanager
     def raw(self) -> Iterator[BinaryIO]:
-        """The file past SQLite; committed pages may still be in its write-ahead log."""
+        """The raw file, without SQLite; committed pages may still be in its write-ahead log."""
         descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             with open(descriptor, "rb", closefd=False) as file:
@@ -162,23 +162,23 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All of the block's writes, on the disk when it ends; none of them when it raises.
+        """Commit all of the block's writes at its end, durably, or none of them if it raises.
 
-        Others that want to write wait meanwhile, so keep it short.
+        Other writers wait, so keep it short.
         """
         self.execute("BEGIN IMMEDIATE")
         try:
             yield
             self.execute("COMMIT")
         except BaseException:
-            # Where even this fails, the next one to open the file rolls back.
+            # If even this fails, the next process that opens the file rolls back.
             with suppress(sqlite3.Error):
                 self._connection.rollback()
             raise
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a block of `transaction` is running."""
+        """Whether a `transaction` is open."""
         return self._connection.in_transaction
 
     def require_transaction(self) -> None:
@@ -197,7 +197,7 @@ class Database:
             self._connection.executemany(sql, parameters)
 
     def rows(self, sql: str, parameters: Row = ()) -> Iterator[Row]:
-        """Yield the rows of a query; one at a time, so that what comes before damage is read."""
+        """Yield the rows of a query, one at a time, so that rows before damage are read."""
         with _database_errors(self.path):
             yield from self._connection.execute(sql, parameters)
 
@@ -242,7 +242,7 @@ class Database:
             self._bring_up()
 
     def _bring_up(self) -> None:
-        """Make what later versions have; others who open it wait."""
+        """Upgrade an older file; other processes that open it wait."""
         with self.transaction():
             version = (self.row("PRAGMA user_version") or (0,))[0]
             if version < VERIFICATIONS_SINCE:
@@ -255,12 +255,12 @@ class Database:
             self.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
 
     def _make_verifications(self) -> None:
-        """The table of what waits for the judge, as this version fills it."""
+        """Create the table of pending questions and texts, filled as in this version."""
         self._make_table("verifications")
         self._upgrade()
 
     def _make_table(self, name: str) -> None:
-        """A table with its indexes, instead of one of this name that may be there."""
+        """Create a table with its indexes, replacing an existing one."""
         self.execute(f"DROP TABLE IF EXISTS {name}")
         for statement in _statements():
             if name in statement:
@@ -270,7 +270,7 @@ class Database:
         """Fill the table of requests; called inside the transaction."""
 
     def _upgrade(self) -> None:
-        """Fill what was recreated from the log; called inside the transaction."""
+        """Fill the recreated tables from the log; called inside the transaction."""
 
 
 def _inode(found: os.stat_result) -> Inode:
@@ -308,9 +308,9 @@ def _close_last(descriptor: int) -> None:
 
 
 def _make_whole(path: Path) -> None:
-    """Make the file beside its place, then link it there: who opens it never finds half of one.
+    """Create the file under another name, then link it: nobody opens a half-written one.
 
-    Where the disk has no links, or anything else fails, it is left to be made in its place.
+    If the disk has no links, or anything else fails, the file is created in place later.
     """
     beside = path.with_name(f"{path.name}.{uuid4().hex}.new")
     with suppress(OSError, PalimpsestError):
@@ -322,9 +322,9 @@ def _make_whole(path: Path) -> None:
 
 
 def _sealed(path: Path) -> bool:
-    """Whether no process can change the file: a read-only disk, and no journal of a writer on it.
+    """Whether no process can change the file: the disk is read-only, without a writer's journal.
 
-    SQLite reads a log of this kind only with files beside it, unless it knows this.
+    SQLite reads a WAL file only with other files beside it, unless it is told so.
     """
     try:
         read_only = os.statvfs(path).f_flag & os.ST_RDONLY
@@ -341,7 +341,7 @@ def _statements() -> Iterator[str]:
 
 @contextmanager
 def _database_errors(path: Path) -> Iterator[None]:
-    """Raise failures of SQLite with what they mean, and what to do about them."""
+    """Raise SQLite's errors as ours, with their meaning and advice."""
     try:
         yield
     except (sqlite3.IntegrityError, sqlite3.ProgrammingError):

@@ -15,7 +15,7 @@ from palimpsest.streams.log.database import Database, Row
 
 DeadLetterState = Literal["open", "retried"]
 Headers = tuple[tuple[str, bytes | None], ...]
-"""What a record came with beside its bytes, in order; a name may come again."""
+"""The headers of a record, in order; names may repeat."""
 
 CHUNK = 500
 
@@ -27,11 +27,11 @@ _COUNT = "SELECT count(*) FROM dead_letters "
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """What is known about an input that could not be read; `size` is in bytes, as it came.
+    """The metadata of an input that could not be read; `size` is the original size in bytes.
 
     `id` is that of the `invalid` event about the bytes, `reason` one of
     `contracts.events.InvalidReason`, `origin` the source or file that it came from, or its place in
-    a topic. `times` is how many records of a topic had these bytes, where that is followed.
+    a topic. `times` is the number of records with these bytes in a followed topic.
     """
 
     id: str
@@ -47,10 +47,10 @@ class DeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class NewDeadLetter:
-    """A dead letter on its way into a store or a topic.
+    """A dead letter to be stored in a store or a topic.
 
-    Of `size` bytes, `data` has all or the first; `digest` is that of all of them. `headers` and
-    `key` are those of the record that it came in, if it did.
+    `data` has all of the `size` bytes, or the first ones; `digest` covers all of them. `headers`
+    and `key` are those of the record, if there was one.
     """
 
     id: str
@@ -65,20 +65,20 @@ class NewDeadLetter:
 
 
 class DeadLetters:
-    """Dead letters in the order in which they came; the same bytes are kept once."""
+    """Dead letters in order of arrival; the same bytes are stored once."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, letter: NewDeadLetter) -> None:
-        """Keep an input under `contracts.identity.invalid_id`, with the event about it.
+        """Store an input under `contracts.identity.invalid_id`, with the event about it.
 
-        Only inside a transaction. Bytes that are there already change nothing.
+        Needs a transaction. Bytes that are already stored change nothing.
         """
         self._insert(letter, "DO NOTHING")
 
     def follow(self, letter: NewDeadLetter) -> None:
-        """As `add`, for a letter of a topic, where each record has one: equal ones are counted."""
+        """Like `add`, for a topic with a letter per record: equal letters are counted."""
         self._insert(letter, "DO UPDATE SET times = times + 1")
 
     def _insert(self, one: NewDeadLetter, on_conflict: str) -> None:
@@ -94,9 +94,9 @@ class DeadLetters:
     def all(
         self, state: DeadLetterState | None = None, after: str | None = None
     ) -> Iterator[DeadLetter]:
-        """The dead letters, all or those of one state, the oldest first; without their bytes.
+        """The dead letters, all or those of one state, the oldest first, without their bytes.
 
-        Only those that came after the letter with the id `after`, which must be there.
+        With `after`, only those later than the letter with this id, which must exist.
         """
         last = self._number(after) if after else 0
         while chunk := self._after(last, state):
@@ -116,29 +116,29 @@ class DeadLetters:
         return [*self._database.rows(sql, parameters)]
 
     def count(self, state: DeadLetterState | None = None) -> int:
-        """How many letters there are, or are in one state."""
+        """The number of letters, of all or one state."""
         where = "" if state is None else "WHERE state = ?"
         parameters = () if state is None else (state,)
         row = self._database.row(_COUNT + where, parameters)
         return row[0] if row else 0
 
     def get(self, letter_id: str) -> DeadLetter | None:
-        """One letter; None where there is none of this id."""
+        """One letter; None for an unknown id."""
         row = self._database.row(_HEADS + "WHERE id = ?", (letter_id,))
         return None if row is None else _letter(row)
 
     def original(self, letter_id: str) -> bytes | None:
-        """The bytes of a letter as they came; None where there is none of this id."""
+        """The original bytes of a letter; None for an unknown id."""
         row = self._database.row("SELECT bytes FROM dead_letters WHERE id = ?", (letter_id,))
         return None if row is None else row[0]
 
     def headers(self, letter_id: str) -> Headers:
-        """What a letter's record came with, the first of equal ones; nothing of a file's row."""
+        """The headers of a letter's record, the first of equal ones; empty for a row of a file."""
         row = self._database.row("SELECT headers FROM dead_letters WHERE id = ?", (letter_id,))
         return () if row is None else _unpacked(row[0])
 
     def mark(self, letter_id: str, state: DeadLetterState) -> None:
-        """Record what was done with a letter; only inside a transaction."""
+        """Set a letter's state; needs a transaction."""
         self._database.require_transaction()
         sql = "UPDATE dead_letters SET state = ? WHERE id = ?"
         self._database.execute(sql, (state, letter_id))

@@ -1,4 +1,4 @@
-"""An exported log into an empty one, byte for byte: positions, ids and what waits are the same."""
+"""Imports an exported log byte for byte: positions, ids and pending questions stay the same."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from palimpsest.streams.log.verifications import may_ask
 def exported_events(lines: Iterable[bytes]) -> Iterator[tuple[AnyEvent, bytes]]:
     """The events of an export with their lines, each checked against those before it.
 
-    StoreError, with the line's number, for one that is no event, or that was changed since: it
-    names what no line before it made, or its text is not the one that was hashed.
+    Raises StoreError, with the line's number, for a line that is not an event or was changed: it
+    names something that no earlier line created, or its text does not match its hash.
     """
     checker = Checker()
     for number, line in enumerate(lines, start=1):
@@ -37,18 +37,18 @@ def exported_events(lines: Iterable[bytes]) -> Iterator[tuple[AnyEvent, bytes]]:
 def import_lines(
     log: Log, lines: Iterable[bytes], progress: Callable[[int], object] | None = None
 ) -> int:
-    """Fill an empty log with exported lines, byte for byte, and return how many came.
+    """Fill an empty log with exported lines, byte for byte; returns their number.
 
-    All or nothing, in one transaction. UsageError when the log has events already; StoreError, with
-    the line's number, for one that is no event, is damaged, or whose id came before. `progress`
-    receives the number of lines so far.
+    All lines are added in one transaction, or none. Raises UsageError if the log has events;
+    StoreError, with the line's number, for a line that is not an event, is damaged, or repeats an
+    id. `progress` receives the number of lines so far.
     """
     events = exported_events(lines)
     count = 0
     asking: set[str] = set()
     with log.transaction():
         if log.head():
-            raise UsageError("only an empty log can be filled by an import")
+            raise UsageError("an import can only fill an empty log")
         while chunk := list(islice(events, CHUNK)):
             _take_over(log, chunk, count)
             asking |= {event.owner_id for event, _ in chunk if may_ask(event)}

@@ -1,4 +1,4 @@
-"""The log of the embedded runtime: events in order, found by owner and by id, never edited."""
+"""The log of the embedded runtime: append-only events, found by owner, id or position."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from palimpsest.streams.log.database import DamagedError, Database, Row
 from palimpsest.streams.log.verifications import MARKS, Verifications, touched_by
 
 Line = tuple[int, bytes]
-"""A position and the event there, as it was written."""
+"""A position and the event's line, as written."""
 Lines = Sequence[tuple[AnyEvent, bytes]]
-"""Events with their lines as they were written."""
+"""Events with their lines, as written."""
 
 CHUNK = 500
-"""Rows read at once. No query stays open between chunks, so that the writer can tidy its file."""
+"""Rows read at once. No query stays open between chunks, so the writer can checkpoint its file."""
 
 OWNERS_KEPT = 100_000
-"""Owners' numbers in memory, at most."""
+"""Maximum number of owners whose numbers are kept in memory."""
 UUID_BYTES = 16
 POLICY_SET = PolicySet.type
 
@@ -46,14 +46,14 @@ class Log(Database):
         super().__init__(path, create=create, read_only=read_only, shared=shared)
 
     def append(self, events: Sequence[AnyEvent]) -> list[int]:
-        """Add events at the end and return their positions; only inside a transaction.
+        """Append events; returns their positions. Needs a transaction.
 
-        An id that the log holds already raises sqlite3.IntegrityError: `decide` was not idempotent.
+        An id that exists raises sqlite3.IntegrityError: `decide` was not idempotent.
         """
         return self.append_lines([(event, encode(event)) for event in events])
 
     def append_lines(self, events: Sequence[tuple[AnyEvent | Envelope, bytes]]) -> list[int]:
-        """As `append`, of events with their lines as they are written."""
+        """Like `append`, for events with their lines as written."""
         self.require_transaction()
         first = self.head() + 1
         positions = list(range(first, first + len(events)))
@@ -85,9 +85,9 @@ class Log(Database):
         return positions
 
     def take_over(self, lines: Lines) -> list[Recorded]:
-        """Append events that were written elsewhere, byte for byte; only inside a transaction.
+        """Append events that were written elsewhere, byte for byte; needs a transaction.
 
-        Questions to the judge that follow from them must be passed to `follow_touched`.
+        Their questions to the judge must then be passed to `follow_touched`.
         """
         positions = self.append_lines(lines)
         return [
@@ -95,19 +95,19 @@ class Log(Database):
         ]
 
     def follow_touched(self, owner_id: str, touched: Touched, position: int) -> None:
-        """Have questions wait for the judge and texts for vectors, or no more, as the fold says."""
+        """Update the pending questions and texts without vectors, from the changes of a fold."""
         if touched.questions or touched.texts or touched.unembedded:
             self.verifications.follow(touched, self._number_of(owner_id), position)
 
     def find_questions(self, owner_ids: Iterable[str]) -> None:
-        """As `follow_touched`, for all events of owners: they are folded, one after the other."""
+        """Like `follow_touched`, for all events of owners, which are folded one after another."""
         for owner_id in owner_ids:
             for position, touched in touched_by(owner_id, self.of_owner(owner_id)):
                 self.follow_touched(owner_id, touched, position)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """As `Database.transaction`; owners that are new in it are known from then on."""
+        """Like `Database.transaction`; on success, remembers the owners that it added."""
         try:
             with super().transaction():
                 yield
@@ -126,13 +126,13 @@ class Log(Database):
         self._acknowledged.require(accept_loss=accept_loss)
 
     def close(self) -> None:
-        """As `Database.close`."""
+        """Like `Database.close`."""
         if self._acknowledged is not None:
             self._acknowledged.close()
         super().close()
 
     def _number_of(self, owner_id: str) -> int:
-        """The owner's number, given now if it has none."""
+        """The owner's number; assigns one if necessary."""
         number = self._numbers.get(owner_id)
         if number is None:
             number = self._owner_number(owner_id)
@@ -153,12 +153,12 @@ class Log(Database):
         return (row and row[0]) or 0
 
     def count(self) -> int:
-        """How many events there are; reads an index from end to end."""
+        """The number of events; reads an index from end to end."""
         row = self.row("SELECT count(*) FROM events")
         return row[0] if row else 0
 
     def lines_after(self, position: int, limit: int = CHUNK) -> list[Line]:
-        """Up to `limit` lines after `position`; StoreError names the position of a damaged one."""
+        """Up to `limit` lines after `position`; StoreError names the position of a damaged line."""
         return self._read(
             "WHERE position > ? ORDER BY position LIMIT ?", (position, limit), position
         )
@@ -176,10 +176,10 @@ class Log(Database):
     def of_owner(
         self, owner_id: str, *, after: int = 0, upto: int | None = None
     ) -> Iterator[Recorded]:
-        """The events of one owner in order: after `after`, up to and including `upto`.
+        """The events of one owner in order, after `after`, up to and including `upto`.
 
-        The owner `""` has the events about the store and about inputs whose owner is not known.
-        DamagedEventError at the first that cannot be folded on those before it.
+        The owner `""` has the events about the store, and about inputs with an unknown owner.
+        Raises DamagedEventError for the first event that cannot be folded.
         """
         events = self._of_owner(owner_id, after, upto)
         yield from events if after else in_order(events, owner_id)
@@ -191,14 +191,14 @@ class Log(Database):
         last = self.head() if upto is None else upto
         where = "WHERE owner_no = ? AND position > ? AND position <= ? ORDER BY position LIMIT ?"
         count = CHUNK
-        while count == CHUNK:  # fewer are the last
+        while count == CHUNK:  # a shorter chunk is the last
             chunk = self._read(where, (number, after, last, CHUNK), after)
             yield from _decoded(chunk)
             count = len(chunk)
             after = chunk[-1][0] if chunk else after
 
     def compacted_at(self, owner_id: str, session_id: str) -> int:
-        """The position of the last compaction of an owner's session; 0 where there is none."""
+        """The position of the last compaction of an owner's session; 0 if there is none."""
         number = self._owner_number(owner_id)
         where = "WHERE owner_no = ? AND instr(line, ?) ORDER BY position DESC"
         kind = b'"palimpsest.compacted.v1"'
@@ -209,7 +209,7 @@ class Log(Database):
         return 0
 
     def owners(self, after: str = "") -> Iterator[str]:
-        """The ids of owners with events, in the order of their bytes; `""` is not among them."""
+        """The ids of owners with events, in the order of their bytes, without `""`."""
         sql = "SELECT owner_id FROM owners WHERE owner_id > ? ORDER BY owner_id LIMIT ?"
         while chunk := [row[0] for row in self.rows(sql, (after, CHUNK))]:
             yield from chunk
@@ -228,7 +228,7 @@ class Log(Database):
         return [row[0] for row in self.rows(sql, (position, upto))]
 
     def count_of(self, owner_id: str, most: int) -> int:
-        """How many events an owner has, counted up to `most`."""
+        """The number of an owner's events, counted up to `most`."""
         number = self._owner_number(owner_id)
         counted = "SELECT count(*) FROM (SELECT 1 FROM events WHERE owner_no = ? LIMIT ?)"
         row = self.row(counted, (number, most))
@@ -243,18 +243,18 @@ class Log(Database):
         return {row[0]: row[1] for row in rows}
 
     def find(self, event_id: str) -> Recorded | None:
-        """The event of this id; None where there is none, also for what cannot be an id."""
+        """The event with this id; None if it is unknown, or not an id."""
         key = _key_or_none(event_id)
         found = [] if key is None else self._read("WHERE id = ?", (key,), None)
         return _decoded(found)[0] if found else None
 
     def of_request(self, request_id: str) -> list[Recorded]:
-        """The events that have the answer to a request, in order; none where it is not known."""
+        """The events with the answer to a request, in order; empty if it is unknown."""
         where = "WHERE position IN (SELECT position FROM requests WHERE id = ?) ORDER BY position"
         return _decoded(self._read(where, (_key(request_id),), None))
 
     def owner_of(self, event_id: str) -> str | None:
-        """Whose the event of this id is; None where there is none."""
+        """The owner of the event with this id; None if it is unknown."""
         row = self.row(
             "SELECT owner_id FROM events JOIN owners USING (owner_no) WHERE id = ?",
             (_key_or_none(event_id),),
@@ -262,7 +262,7 @@ class Log(Database):
         return None if row is None else row[0]
 
     def last_policy(self, upto: int = sys.maxsize) -> PolicySet | None:
-        """The policy in force, or that at a position, found without reading the log."""
+        """The policy in force, now or at a position, found without reading the log."""
         last = "(SELECT max(position) FROM policies WHERE position <= ?)"
         found = self._read(f"WHERE position = {last}", (upto,), None)
         if not found:
@@ -272,7 +272,7 @@ class Log(Database):
         return event
 
     def policies(self) -> dict[str, Policy]:
-        """Every policy that was ever in force, by the hash that decisions name it by."""
+        """Every policy that was ever in force, by the hash that decisions have."""
         found = self._read("WHERE position IN (SELECT position FROM policies)", (), None)
         events = (one.event for one in _decoded(found))
         return {
@@ -282,14 +282,14 @@ class Log(Database):
         }
 
     def _upgrade(self) -> None:
-        """Fill the table of what waits for the judge: older versions kept it by other rules."""
+        """Fill the table of pending questions: older versions filled it by other rules."""
         conditions = " OR ".join(f"instr(line, CAST('{words}' AS BLOB))" for words in MARKS)
         asking = f"SELECT owner_no FROM events WHERE {conditions}"  # noqa: S608 - our own words alone
         sql = f"SELECT owner_id FROM owners WHERE owner_no IN ({asking}) ORDER BY owner_id"  # noqa: S608
         self.find_questions([row[0] for row in self.rows(sql)])
 
     def _find_requests(self) -> None:
-        """Fill the table of requests, which an older version left out of a cluster's events."""
+        """Fill the table of requests, which an older version omitted for a cluster's events."""
         if self.row("SELECT 1 FROM followed LIMIT 1") is None:
             return
         marked = 'instr(line, CAST(\'"requestid":"\' AS BLOB))'
@@ -301,7 +301,7 @@ class Log(Database):
         )
 
     def _read(self, where: str, parameters: Row, after: int | None) -> list[Line]:
-        """Read lines and check them; `after` says that they come in order, from there on."""
+        """Read lines and check them; with `after`, they are in order from there."""
         found: list[Line] = []
         try:
             for position, checksum, line in self.rows(f"{_LINES} {where}", parameters):
@@ -324,7 +324,7 @@ def _decoded(lines: Iterable[Line]) -> list[Recorded]:
 
 
 def _key(event_id: str) -> bytes:
-    """Sixteen bytes for a uuid, a third of its text; ValueError for anything else."""
+    """The 16 bytes of a UUID, a third of its text; ValueError for anything else."""
     key = bytes.fromhex(event_id.replace("-", ""))
     if len(key) != UUID_BYTES:
         raise ValueError("not a uuid")

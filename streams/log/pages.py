@@ -1,8 +1,8 @@
-"""The roots and inner pages of a log's trees, read from its file.
+"""Checks the roots and inner pages of a log's trees in its file.
 
-SQLite reads only the pages that a query needs, so it goes on writing into a file with a damaged
-page until a query meets it. Inner pages are less than a hundredth of the file; `verify` reads the
-rest.
+SQLite reads only the pages that a query needs, so it continues to write to a file with a damaged
+page until a query reads it. Inner pages are less than a hundredth of the file; `verify` reads the
+others.
 The format: https://www.sqlite.org/fileformat2.html
 """
 
@@ -24,7 +24,7 @@ KINDS = {INNER_INDEX: LEAF_INDEX, INNER_TABLE: LEAF_TABLE}
 WAL_HEADER, WAL_FRAME = 32, 24
 HEADER_LEAF, HEADER_INNER = 8, 12
 ATTEMPTS = 3
-"""Others may tidy the file while it is read; damage stays."""
+"""Other processes may checkpoint the file while it is read; real damage persists."""
 
 
 class _Page(NamedTuple):
@@ -59,7 +59,7 @@ class _DamagedPageError(Exception):
 
 
 class _File:
-    """The pages of a database's file, the newest first from its write-ahead log."""
+    """The pages of a database's file, with the newest versions from its write-ahead log."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self._file = file
@@ -84,7 +84,7 @@ class _File:
             self._wal.close()
 
     def _committed_frames(self) -> Iterator[tuple[int, int]]:
-        """The pages in the write-ahead log and where each stands; uncommitted ones are left out."""
+        """The offsets of the pages in the write-ahead log, without uncommitted ones."""
         assert self._wal is not None
         salts = self._wal.read(WAL_HEADER)[16:24]
         place = WAL_HEADER
@@ -99,7 +99,7 @@ class _File:
             self._wal.seek(place)
 
     def read(self, number: int) -> bytes:
-        """The bytes of a page; its number begins at 1."""
+        """The bytes of a page; page numbers start at 1."""
         newer = self._newer.get(number)
         file, place = (
             (self._file, (number - 1) * self.page_bytes) if newer is None else (self._wal, newer)
@@ -113,7 +113,7 @@ class _File:
 
 
 def _check_tree(file: _File, root: int) -> None:
-    """Check a tree from its root down to the pages above its leaves."""
+    """Check a tree, from its root to the pages above its leaves."""
     seen = {root}
     level = [_page(file, root)]
     while level and level[0].kind in INNER:
@@ -123,7 +123,7 @@ def _check_tree(file: _File, root: int) -> None:
             if child in seen or not 1 < child <= file.pages:
                 raise _DamagedPageError(root, f"its tree leads to page {child}")
             seen.add(child)
-        # All leaves are equally far from the root: one of them tells what this level is.
+        # All leaves are at the same depth: one of them shows what this level is.
         if _page(file, below[0]).kind == KINDS[kind]:
             return
         level = [_page(file, child) for child in below]
@@ -133,7 +133,7 @@ def _check_tree(file: _File, root: int) -> None:
 
 
 def _page(file: _File, number: int) -> _Page:
-    """Read a page's header and cell pointers, and what an inner one leads to."""
+    """Read a page's header and cell pointers, and the children of an inner page."""
     data = file.read(number)
     start = 100 if number == 1 else 0
     kind = data[start]
@@ -162,7 +162,7 @@ def _page(file: _File, number: int) -> _Page:
 
 
 def _varint(data: bytes, place: int) -> int:
-    """SQLite's integer of one to nine bytes; rowids of ours are positive."""
+    """Read SQLite's integer of one to nine bytes; our row ids are positive."""
     value = 0
     for at in range(place, min(place + 8, len(data))):
         value = value << 7 | data[at] & 0x7F

@@ -1,7 +1,7 @@
-"""What waits for a model, the judge or the embedder: a table that follows from the events.
+"""The queue for the judge and the embedder: a table derived from the events.
 
-Who appends events keeps it, in their transaction, by what their fold touched; who asks the judge
-reads it, from any process.
+Whoever appends events updates it in the same transaction, from the changes of their fold; verifiers
+read it from any process.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from palimpsest.streams.log.database import Database
 Kind = Literal["settle", "compose", "embed"]
 
 MARKS = ('"asked":["', '"composition"')
-"""What the line of an event contains that may have the judge asked; others contain it in a text."""
+"""Marks in the lines of events that may have questions; other lines may have them in a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """One thing that waits: a pending candidate, or a join whose text must be recomposed.
+    """An entry: a pending candidate, or a join whose text must be recomposed.
 
     Or a candidate whose text has no vector yet.
     """
@@ -37,13 +37,13 @@ class Waiting:
 
 
 class Verifications:
-    """The table, for every process with the store's file open."""
+    """The table, for any process that has the store's file open."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def follow(self, touched: Touched, owner_no: int, position: int) -> None:
-        """Add and remove what the fold of an event says; only inside its transaction."""
+        """Add and remove entries by an event's changes; needs its transaction."""
         changed: tuple[tuple[Kind, Mapping[str, bool]], ...] = (
             ("settle", touched.questions),
             ("compose", touched.texts),
@@ -57,7 +57,7 @@ class Verifications:
                     self.remove(kind, subject)
 
     def add(self, kind: Kind, subject: str, owner_no: int, position: int) -> None:
-        """Have something wait; it keeps its place if it does already."""
+        """Add an entry; an existing one keeps its place."""
         self._database.require_transaction()
         self._database.execute(
             "INSERT OR IGNORE INTO verifications (kind, subject, owner_no, position)"
@@ -73,7 +73,7 @@ class Verifications:
         )
 
     def waiting(self, limit: int, after: Waiting | None = None) -> list[Waiting]:
-        """What waits for the judge: up to `limit` that stand after another, the oldest first."""
+        """Up to `limit` entries for the judge after another one, the oldest first."""
         last = (0, "", "") if after is None else (after.position, after.kind, after.subject)
         rows = self._database.rows(
             "SELECT kind, subject, owner_id, position FROM verifications JOIN owners"
@@ -84,11 +84,11 @@ class Verifications:
         return [Waiting(*row) for row in rows]
 
     def count(self) -> int:
-        """How many wait for the judge; none in a log of version 1 on a read-only disk."""
+        """The number of entries for the judge; 0 in a log of version 1 on a read-only disk."""
         return self._count("kind != 'embed'")
 
     def unembedded(self, owner_id: str | None = None) -> int:
-        """How many texts, or an owner's, wait for their vector."""
+        """The number of texts, of all or one owner, that wait for their vector."""
         if owner_id is None:
             return self._count("kind = 'embed'")
         return self.owners_unembedded().get(owner_id, 0) if self.unembedded() else 0
@@ -100,7 +100,7 @@ class Verifications:
         return row[0] if row else 0
 
     def owners_unembedded(self) -> dict[str, int]:
-        """How many texts of each owner wait for their vector."""
+        """The number of each owner's texts that wait for their vector."""
         return dict(
             self._database.rows(
                 "SELECT owner_id, count(*) FROM verifications JOIN owners USING (owner_no)"
@@ -110,9 +110,9 @@ class Verifications:
 
 
 def may_ask(event: AnyEvent) -> bool:
-    """Whether something may wait because of an event: an owner without any has no questions.
+    """Whether an event may add entries; an owner without any such event has no questions.
 
-    Nor a text without its vector.
+    Nor does that owner have a text without a vector.
     """
     match event:
         case Decided() | Redecided():
@@ -128,7 +128,7 @@ def may_ask(event: AnyEvent) -> bool:
 
 
 def touched_by(owner_id: str, events: Iterable[Recorded]) -> Iterator[tuple[int, Touched]]:
-    """What the fold of an owner's events touched, with the events' positions."""
+    """The changes of each event in the fold of an owner's events, with their positions."""
     ledger = Ledger(owner_id)
     for position, event in events:
         yield position, evolve(ledger, event)

@@ -1,8 +1,8 @@
-"""A request means one thing, once: the log has what became of it, by its id (docs/design.md).
+"""Makes requests idempotent: the log has each request's answer, by its id (docs/design.md).
 
-The first event that a request causes has its id, a digest of what was asked, and the answer; one
-that causes none leaves a `refused` or an `unchanged`. The memories of an answer are kept by their
-ids alone: the log as of the request's last event has the rest.
+The first event of a request has its id, a digest of its contents, and the answer; a request without
+events gets a `refused` or an `unchanged` event. An answer keeps only the ids of its memories: the
+log as of the request's last event has the rest.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ if TYPE_CHECKING:
     from palimpsest.streams.write.writer import Writer
 
 PART = 100_000
-"""Characters of an answer in one event: a record of Kafka holds a megabyte."""
+"""Characters of an answer per event: a Kafka record holds a megabyte."""
 NOT_ASKED = {"request_id", "actor"}
-"""Fields that do not say what a request asks."""
+"""Fields that do not change what a request asks."""
 TOLD = ("neighbour_id", "answer")
-"""What counts of a model's verdict: what it cost is another each time that it is asked."""
+"""The fields of a verdict that count: its cost differs each time it is asked."""
 CONFLICT = Refused(
     "id_conflict", "a request of this id asked for something else: name a new one by a new id"
 )
 
 
 def digest_of(request: Request) -> str:
-    """32 hex digits that stand for what a request asks."""
+    """A digest, 32 hex digits, of what a request asks."""
     if request.asked is not None:
         return request.asked
     asked = request.model_dump(mode="json", exclude_defaults=True, exclude=NOT_ASKED)
@@ -60,7 +60,7 @@ def digest_of(request: Request) -> str:
 
 
 def _looks(request: Request) -> bool:
-    """Whether a request asks for no more than a look, which is not recorded."""
+    """Whether a request only reads, and so is not recorded."""
     return isinstance(request, CheckRequest) or is_dry_run(request)
 
 
@@ -68,7 +68,7 @@ def _looks(request: Request) -> bool:
 
 
 def earlier_answer(writer: Writer, request: Request) -> Answer | None:
-    """What became of a request that came before; a refusal if its id asked for something else."""
+    """The recorded answer to a request; a refusal if its id was used for another one."""
     if _looks(request):
         return None
     return _earlier(writer, request.request_id, digest_of(request))
@@ -87,7 +87,7 @@ def _earlier(writer: Writer, request_id: str, asked: str) -> Answer | None:
 
 
 def earlier_outcomes(writer: Writer, submission: Submission) -> list[Outcome] | None:
-    """What became of a submission that came before; a conflict if its id asked for another."""
+    """The recorded outcomes of a submission; a conflict if its id was used for another one."""
     match _earlier(writer, submission.request_id, submission.asked):
         case None:
             return None
@@ -98,9 +98,9 @@ def earlier_outcomes(writer: Writer, submission: Submission) -> list[Outcome] | 
 
 
 def answer_of(log: Log, recorded: Sequence[Recorded]) -> Answer:
-    """What became of a request, by what the log has of it.
+    """The answer to a request, from its recorded events.
 
-    That of a store that followed a cluster may have an answer of each partition.
+    A store that followed a cluster may have an answer from each partition.
     """
     return merged([_answer_of(log, one) for one in recorded])
 
@@ -128,7 +128,7 @@ def _answer_of(log: Log, recorded: Recorded) -> Answer:
 
 
 def _parts(log: Log, first: AnyEvent) -> Iterator[str]:
-    """The text of an answer, of which long ones go on in further events."""
+    """The text of an answer; a long one continues in further events."""
     yield first.requestanswer or ""
     for number in count(1):
         part = log.find(_part_id(first, number))
@@ -143,7 +143,7 @@ def _part_id(first: AnyEvent, number: int) -> str:
 
 @contextmanager
 def _as_of(log: Log, first: Recorded, events: int) -> Iterator[Ledger]:
-    """An owner's ledger as it was after the first events of an owner from one on."""
+    """An owner's ledger after the first `events` events of the owner from one on."""
     owner_id = first.event.owner_id
     own = log.of_owner(owner_id, after=first.position - 1)
     *_, last = islice(own, events)
@@ -156,7 +156,7 @@ def _as_of(log: Log, first: Recorded, events: int) -> Iterator[Ledger]:
 
 
 def record_answer(writer: Writer, request: Request, answer: Answer, start: int) -> None:
-    """Record what became of a request with the first of its pending events, those from `start`."""
+    """Record a request's answer in the first of its pending events, those from `start` on."""
     if _looks(request) or _is_told_by_its_run(answer):
         return
     events = writer.pending.events
@@ -174,7 +174,7 @@ def record_outcomes(
     outcomes: Sequence[Outcome],
     start: int,
 ) -> None:
-    """Record what became of a submission with the first of its owner's pending events.
+    """Record a submission's outcomes in the first of its owner's pending events.
 
     The texts of similar facts are left out: the log has them.
     """
@@ -204,7 +204,7 @@ def _without_nothing(fields: JsonObject) -> JsonObject:
 
 
 class _Asked(NamedTuple):
-    """A request as its events name it; `data` is that of the parts of a long answer."""
+    """A request as its events name it; `data` is for the parts of a long answer."""
 
     request_id: str
     digest: str
@@ -212,7 +212,7 @@ class _Asked(NamedTuple):
 
 
 def _record(writer: Writer, asked: _Asked, answer: Answer, kept: JsonObject, at: int) -> None:
-    """Put what is kept of an answer into a pending event, the first of a request."""
+    """Put the recorded form of an answer into a pending event, the first of a request."""
     events = writer.pending.events
     first, touched = events[at]
     own = sum(event.owner_id == first.owner_id for event, _ in events[at:])
@@ -232,12 +232,12 @@ def _record(writer: Writer, asked: _Asked, answer: Answer, kept: JsonObject, at:
 
 
 def _is_told_by_its_run(answer: Answer) -> bool:
-    """Whether a run had been done before, by another request: schedulers ask again and again."""
+    """Whether another request has already done the run: schedulers repeat their requests."""
     return isinstance(answer, Done) and "done_before" in answer.result
 
 
 def _kept(request: Request, answer: Answer, first: AnyEvent) -> JsonObject:
-    """An answer without what its first event says, and with its memories by their ids."""
+    """An answer without the data of its first event, and with only the ids of its memories."""
     match answer:
         case Refused(reason, detail) if isinstance(first, RefusedEvent):
             same = (first.data.reason, first.data.detail) == (reason, detail)
@@ -252,7 +252,7 @@ def _kept(request: Request, answer: Answer, first: AnyEvent) -> JsonObject:
 
 
 def _note(writer: Writer, request: Request, answer: Answer) -> RefusedEvent | Unchanged:
-    """The event of a request that caused none."""
+    """An event for a request that caused none."""
     owner_id = _owner_of(writer.log, request)
     if not isinstance(answer, Refused):
         own_id = event_id(request.request_id, f"unchanged:{owner_id}")
@@ -282,7 +282,7 @@ def _unchanged(
 
 
 def _append(writer: Writer, event: AnyEvent) -> None:
-    """Have an event of no command committed; one of no owner is not folded."""
+    """Add an event without a command to the commit; one without an owner is not folded."""
     if not event.owner_id:
         writer.pending.events.append((event, Touched()))
         return
@@ -293,7 +293,7 @@ def _append(writer: Writer, event: AnyEvent) -> None:
 
 
 def _owner_of(log: Log, request: Request) -> str:
-    """Whose memories a request names, if the log has them; else it is nobody's."""
+    """The owner of what a request names, if the log has it; else no owner."""
     names = [getattr(request, name, None) for name in ("a", "candidate_id", "memory_id")]
     names += getattr(request, "memory_ids", ())
     candidate_id = next(filter(None, names), None)

@@ -1,4 +1,4 @@
-"""One commit as a value: what was decided, and everything that is committed with it."""
+"""A commit as a value: the decisions, and everything that is committed with them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Reply(NamedTuple):
     answer: Answer | SoFar | list[Outcome]
 
     def to_json(self) -> object:
-        """The answer as it travels."""
+        """The answer in its serialised form."""
         return self.answer if isinstance(self.answer, list) else self.answer.to_json()
 
 
 class Answered(NamedTuple):
-    """The digest of what a request asked, and what became of it."""
+    """The digest of a request, and its answer."""
 
     digest: str
     answer: Answer
@@ -36,9 +36,9 @@ class Answered(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InputOffset:
-    """The last offset of an input topic that a commit finishes.
+    """The last offset of an input topic that a commit completes.
 
-    With the topic's id, because a topic that is deleted and created again starts over.
+    It has the topic's id, because a topic that is deleted and created again starts over.
     """
 
     topic: str
@@ -48,10 +48,10 @@ class InputOffset:
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestions:
-    """What the judge has to be asked because of a commit, by owner.
+    """The questions to the judge that a commit opens, by owner.
 
-    `candidates` are those whose question opened, `texts` the joins whose text has to be composed
-    anew; each names its owner. What opened and closed again within the commit is not among them.
+    `candidates` are those whose question opened, `texts` the joins whose text must be recomposed;
+    each maps to its owner. Questions that opened and closed within the commit are left out.
     """
 
     candidates: dict[str, str]
@@ -60,13 +60,13 @@ class OpenQuestions:
 
 @dataclass(slots=True)
 class Commit:
-    """What was decided and is not in the log yet: deciding fills it, a runtime appends it.
+    """The decisions that are not in the log yet: deciding fills it, a runtime appends it.
 
-    `events` come in order, each with what it touched. `offsets` are the inputs that the commit
-    finishes. Undoing needs the `owners` whose ledgers have the events already, and `policy_before`,
-    which was in force before the first of them, if one sets another. `rejected` are the ids of
-    invalid inputs. `uses` are notices of gathered uses that came too soon: a runtime keeps them
-    until the owner's last are a minute old. `answered` are its requests, by their ids.
+    `events` are in order, each with its changes. `offsets` are the inputs that the commit
+    completes. To undo it, `owners` has those whose ledgers already have the events, and
+    `policy_before` the policy to restore if one of the events sets another. `rejected` are the ids
+    of invalid inputs. `uses` are notices of gathered uses that came too soon: a runtime keeps them
+    until the owner's last uses are a minute old. `answered` has its requests, by id.
     """
 
     events: list[tuple[AnyEvent, Touched]] = field(default_factory=list)
@@ -81,7 +81,7 @@ class Commit:
 
     @property
     def questions(self) -> OpenQuestions:
-        """What the judge has to be asked once this is committed, by what the events touched."""
+        """The questions for the judge after this commit, from the events' changes."""
         open_questions = OpenQuestions({}, {})
         for event, touched in self.events:
             _note(open_questions.candidates, touched.questions, event.owner_id)

@@ -1,4 +1,4 @@
-"""What is logged of decisions: texts by their fingerprints alone (designs/replace-or-merge)."""
+"""Logs decisions, with fingerprints in place of texts (designs/replace-or-merge)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _log = logging.getLogger(__name__)
 
 
 def fingerprint(text_hash: str) -> str:
-    """The first 12 digits of a text's hash: `WHERE hash LIKE '…%'` finds it, nobody reads it."""
+    """The first 12 digits of a text's hash: `WHERE hash LIKE '…%'` finds it; it reveals no text."""
     return text_hash[:12]
 
 
 def log_decision(event: AnyEvent, judge: Judge) -> None:
-    """Log a decision: what was looked at (debug), what was composed (info), what failed (warning).
+    """Log a decision: checks (debug), composed texts (info), failures (warning).
 
-    What failed is a call that left two texts apart, or replaced one where a text was asked for;
-    nothing did where the policy's judge is switched off, for nobody was called.
+    A failure is a call that left two texts apart, or replaced one instead of composing. If the
+    policy's judge is switched off, nothing failed, because nobody was called.
     """
     match event:
         case Decided():

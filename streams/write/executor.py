@@ -1,4 +1,4 @@
-"""Where a request's commands run: on the writer, or on private ledgers for a dry run."""
+"""Executes a request's commands: on the writer, or on private ledgers for a dry run."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from palimpsest.streams.write.recompose import recompose
 
 
 class Executor(Protocol):
-    """Where the commands of a request run: a `Writer`, a `DryRun`, or a partition's writer."""
+    """Executes the commands of a request: a `Writer`, a `DryRun`, or a partition's writer."""
 
     @property
     def log(self) -> Log:
-        """The log, without what is not committed."""
+        """The committed log."""
 
     @property
     def policy(self) -> Policy:
@@ -39,43 +39,43 @@ class Executor(Protocol):
         """The clock of the process that executes the request."""
 
     def ledger(self, owner_id: str) -> Ledger:
-        """The owner's ledger as it is now."""
+        """The owner's current ledger."""
 
     def recorded(self, owner_id: str) -> list[AnyEvent]:
         """The owner's events in the log."""
 
     def run(self, command: Operation) -> list[AnyEvent]:
-        """Decide and fold; returns the events, as `carried_out` says."""
+        """Decide and fold; returns the events of `carried_out`."""
 
     def refuse(self, command: Operation, refusal: RefusedError) -> None:
         """Record the refusal of a command by a dry run."""
 
     def commit(self) -> None:
-        """Commit what was done so far of a request."""
+        """Commit what a request has done so far."""
 
     def content(self, text: str) -> Content:
         """A composed text with its hash and vector."""
 
     def new_text(self, text: str) -> Content:
-        """A newcomer's text with its hash, and with its vector unless the model is down."""
+        """A new text with its hash, and with its vector unless the model is down."""
 
     def compared(self, update: Update) -> Update:
-        """An agent's update with its near texts, in a scope where forgotten ones are guarded."""
+        """An agent's update with its near texts, in a scope with guarded forgotten texts."""
 
     def embed_late(self, owner_id: str, *, long: bool) -> tuple[int, int]:
-        """Embed some texts that lack a vector or windows: how many, and how many are left."""
+        """Embed some texts that lack a vector or windows; returns both counts: done and left."""
 
     def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
-        """The events by which a candidate would be decided on, or its outcome without any."""
+        """The events that would decide on a candidate, or its outcome if there are none."""
 
     def set_policy(self, request: PolicyRequest) -> None:
         """Put another policy in force."""
 
 
 class DryRun:
-    """Runs commands on private ledgers that are thrown away: nothing is written.
+    """Runs commands on private ledgers that are discarded: nothing is written.
 
-    The ledgers are those of the log as it is, or as it was up to a position.
+    The ledgers are folded from the log, now or up to a position.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class DryRun:
         self._ledgers: dict[str, Ledger] = {}
 
     def ledger(self, owner_id: str) -> Ledger:
-        """The owner as the log has it, plus what was tried."""
+        """The owner's ledger from the log, with the changes of this dry run."""
         if owner_id not in self._ledgers:
             self._ledgers[owner_id] = fold_owner(self.log, owner_id, self._upto)
         return self._ledgers[owner_id]
@@ -98,52 +98,52 @@ class DryRun:
         return [one.event for one in self.log.of_owner(owner_id, upto=self._upto)]
 
     def run(self, command: Operation) -> list[AnyEvent]:
-        """Decide and fold, here only."""
+        """Decide and fold, only on the private ledger."""
         ledger, now = self.ledger(command.owner_id), self.clock()
         done = execute(command, ledger, self.policy, now)
         done += recompose(command, ledger, self.policy, now, self.content)
         return carried_out(self.log, command, [event for event, _ in done])
 
     def refuse(self, command: Operation, refusal: RefusedError) -> None:
-        """Nothing is recorded here."""
+        """Do nothing: a dry run records nothing."""
 
     def commit(self) -> None:
-        """Drop the ledgers that are done with: all but the last, of whose owner more may come."""
+        """Drop all ledgers but the last, whose owner may have more commands."""
         for owner_id in [*self._ledgers][:-1]:
             self._ledgers.pop(owner_id).dissolve()
 
     def content(self, text: str) -> Content:
-        """No model is asked in a dry run."""
+        """A text without a vector: a dry run asks no model."""
         return content_of(text)
 
     def new_text(self, text: str) -> Content:
-        """No model is asked in a dry run."""
+        """A text without a vector: a dry run asks no model."""
         return self.content(text)
 
     def compared(self, update: Update) -> Update:
-        """No model is asked in a dry run, so rewordings are not found."""
+        """The update unchanged: a dry run asks no model, so it finds no rewordings."""
         return update
 
     def embed_late(self, owner_id: str, *, long: bool) -> tuple[int, int]:  # noqa: ARG002
-        """No model is asked in a dry run."""
+        """Raise UsageError: a dry run asks no model."""
         raise UsageError(f"embed requests have no dry run (owner {owner_id})")
 
     def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
-        """No model is asked in a dry run, and a check changes nothing anyway."""
+        """Raise UsageError: a dry run asks no model, and a check changes nothing anyway."""
         raise UsageError(f"check requests have no dry run ({request.request_id})")
 
     def set_policy(self, request: PolicyRequest) -> None:
-        """There is nothing to try."""
+        """Raise UsageError: there is nothing to try."""
         raise UsageError(f"policy requests have no dry run ({request.request_id})")
 
 
-# -- what requests need of any of them -----------------------------------------------------------
+# -- helpers for requests on any executor --------------------------------------------------------
 
 
 def owner_of_candidate(executor: Executor, candidate_id: str) -> str:
-    """The owner of a candidate; RefusedError for an unknown one.
+    """The owner of a candidate; RefusedError if it is unknown.
 
-    The id of a candidate's first decision follows from its own, if that is an id.
+    The id of a candidate's first decision is derived from the candidate's, if that is a UUID.
     """
     try:
         owner_id = executor.log.owner_of(decision_id_of(candidate_id))
@@ -155,7 +155,7 @@ def owner_of_candidate(executor: Executor, candidate_id: str) -> str:
 
 
 def owner_of_decision(executor: Executor, decision_id: str) -> str:
-    """The owner of a decision; RefusedError for an unknown one."""
+    """The owner of a decision; RefusedError if it is unknown."""
     owner_id = executor.log.owner_of(decision_id)
     if not owner_id:
         raise RefusedError("unknown_decision", f"there is no decision {decision_id}")
@@ -163,16 +163,16 @@ def owner_of_decision(executor: Executor, decision_id: str) -> str:
 
 
 def require_owner(owner_id: str, wanted: str | None, what: str) -> None:
-    """RefusedError, as for an unknown candidate, if it is not of the wanted owner."""
+    """RefusedError, as for an unknown candidate, if this is not the wanted owner."""
     if wanted not in (None, owner_id):
         raise RefusedError("unknown_candidate", f"there is no candidate {what}")
 
 
 def carried_out(log: Log, command: Operation, events: list[AnyEvent]) -> list[AnyEvent]:
-    """The events of a command; of one that was carried out before, with its first event of then.
+    """The events of a command; if it was carried out before, with its first event of that time.
 
-    So a request that comes again is answered as it was. RefusedError for a refusal, whose event is
-    committed all the same.
+    So a repeated request gets the same answer. Raises RefusedError if the command was refused; the
+    refusal's event is committed all the same.
     """
     first = event_id(command.command_id, "0")
     before = None if any(event.id == first for event in events) else log.find(first)
@@ -186,7 +186,7 @@ def carried_out(log: Log, command: Operation, events: list[AnyEvent]) -> list[An
 def run_one(
     executor: Executor, command: Operation, target: str
 ) -> tuple[list[AnyEvent], list[NotDone]]:
-    """Run one command of several; its events, and why it could not be: the others still run."""
+    """Run one command of several; returns its events, and any refusal, so that others still run."""
     try:
         return executor.run(command), []
     except RefusedError as error:
@@ -194,11 +194,11 @@ def run_one(
 
 
 def not_done(target: str, error: RefusedError) -> NotDone:
-    """Why a command about a decision or candidate could not be, as answers have it."""
+    """The refusal of a command about a decision or candidate, in the form of answers."""
     return {"decision_id": target, "reason": error.reason, "detail": error.detail}
 
 
 def memories(entries: list[Entry]) -> list[MemoryPicture]:
-    """The memories of some candidates, each once, as a person sees them."""
+    """The memories of some candidates, each once, in the form for people."""
     seen: dict[str, Memory] = {entry.memory.id: entry.memory for entry in entries}
     return [picture(memory) for memory in seen.values()]

@@ -1,4 +1,4 @@
-"""What goes into the writer and what comes out of it, input by input."""
+"""The inputs and outcomes of the writer."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from palimpsest.streams.intake import Meaning, Notice, RawRow
 
 
 class Submission(NamedTuple):
-    """A request to submit rows: its id, a digest of what was asked, and how many rows it has.
+    """A request to submit rows: its id, a digest of its contents, and the number of its rows.
 
-    Asked again, it is answered as it was; its id for anything else is `OTHER_REQUEST` for each row.
+    A repeat gets the same outcomes; other contents with its id get `OTHER_REQUEST` for each row.
     """
 
     request_id: str
@@ -29,9 +29,9 @@ class Submission(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One row of a producer, and what it means or why it means nothing.
+    """One row of a producer, and its meaning, or why it is invalid.
 
-    All rows of a `submission` follow each other.
+    All rows of a `submission` are consecutive.
     """
 
     row: RawRow
@@ -42,7 +42,7 @@ class Input:
 def by_submission(
     inputs: Sequence[Input],
 ) -> Iterator[tuple[Submission | None, Sequence[Input]]]:
-    """Inputs in order: the rows of each submission together, and those of none between them."""
+    """Inputs in order, grouped by submission; those without one are grouped in between."""
     start = 0
     while start < len(inputs):
         submission, end = inputs[start].submission, start + 1
@@ -62,15 +62,15 @@ Result = Literal["decided", "known", "invalid", "heard", "published"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one input.
+    """The outcome of one input.
 
-    `decision` is the recorded one, also where the candidate was `known` from before; of a new one
-    that was settled at once, because no judge is asked, it is the settlement. Of an invalid input
-    `reason` and `detail` say why. `published` ones are decided on by a cluster, later.
-    `similar_facts` are memories that a newcomer resembles and did not join, where the policy asks.
-    One that was admitted and is not recalled because of a forgetting has the reason `forgotten`.
-    `windows`, of a text longer than the model's input, are the parts that it is embedded in: 1 if
-    that is only its beginning.
+    `decision` is the recorded one, even if the candidate was `known` before; for a new candidate
+    that was settled at once, because no judge is asked, it is the settlement. `reason` and `detail`
+    explain an invalid input. `published` ones are decided on by a cluster later. `similar_facts`
+    are memories that a new candidate resembles and did not join, if the policy wants them. A
+    candidate that was stored but is not recalled, because its text was forgotten, has the reason
+    `forgotten`. `windows` is the number of parts in which a text longer than the model's input is
+    embedded: 1 if only its beginning is.
     """
 
     result: Result
@@ -88,11 +88,11 @@ class Outcome:
 OTHER_REQUEST = Outcome(
     "invalid", reason="id_conflict", detail="the key is known with another request"
 )
-"""The outcome of each row of a submission whose id asked for something else."""
+"""The outcome of each row of a submission whose id was used for another request."""
 
 
 def similar_facts(evidence: Evidence, entries: Mapping[str, Entry]) -> list[SimilarFact] | None:
-    """What a candidate resembles by its evidence, each memory as it is now; None for nothing."""
+    """The memories that a candidate resembles by its evidence, as they are now; None if none."""
     scores = {neighbour.candidate_id: similarity(neighbour) for neighbour in evidence.neighbours}
     found = [(entries[one].memory, scores[one]) for one in evidence.similar or ()]
     return [
@@ -102,13 +102,13 @@ def similar_facts(evidence: Evidence, entries: Mapping[str, Entry]) -> list[Simi
 
 
 def window_count(entry: Entry) -> int | None:
-    """The parts that a candidate's text is embedded in; None if the model sees it whole."""
+    """The number of parts in which a candidate's text is embedded; None if it fits the model."""
     vector = entry.distinct.vector
     return len(vector.each()) if vector is not None and vector.truncated else None
 
 
 def withheld(entry: Entry) -> dict[str, Any]:
-    """Why a candidate is not recalled, as fields of its outcome; nothing if it is recalled."""
+    """Why a candidate is not recalled, as fields of its outcome; empty if it is recalled."""
     if entry.living or entry.forgotten is None:
         return {}
     return {
@@ -140,7 +140,7 @@ def rejected(one: Input, error: InvalidInputError) -> Outcome:
 
 
 def why_invalid(meaning: Notice | InvalidInputError) -> InvalidInputError:
-    """Why an input is no candidate."""
+    """Why an input is not a candidate."""
     if isinstance(meaning, InvalidInputError):
         return meaning
     return InvalidInputError("unknown_type", "it is no candidate, and only those can be checked")

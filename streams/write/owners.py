@@ -1,4 +1,4 @@
-"""Ledgers in memory: loaded on demand, bounded, the least recently used leave (docs/design.md)."""
+"""Ledgers in memory: loaded on demand, and evicted least recently used (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from palimpsest.streams.log.log import Log
 from palimpsest.streams.search.scope_index import ScopeIndex
 
 MOST_CANDIDATES = 250_000
-"""How many candidates the loaded ledgers may hold together; one owner may be larger than that."""
+"""Maximum number of candidates in all loaded ledgers; a single owner may exceed it."""
 
 MANY_EVENTS = 2_000
-"""Events of an owner from which on the collector rests until all are folded: it would walk them
-again and again, which takes longer than folding them."""
+"""From this number of an owner's events on, garbage collection pauses while they are folded: it
+would scan them again and again, which takes longer than the folding."""
 
 
 @dataclass(slots=True)
 class Loaded:
     """An owner's ledger and the search indexes that follow it.
 
-    `broken` are the scopes that could not be searched: they are not tried again.
-    `size` is how many candidates it had when that was last counted.
+    `broken` are scopes that could not be searched: they are not tried again. `size` is the number
+    of candidates when they were last counted.
     """
 
     ledger: Ledger
@@ -37,7 +37,7 @@ class Loaded:
     size: int = 0
 
     def index(self, namespace: str, policy: Policy) -> ScopeIndex:
-        """The index of a scope, built when first asked for; SearchError for a broken one."""
+        """The index of a scope, built on first use; SearchError if it is broken."""
         if namespace in self.broken:
             raise self.broken[namespace]
         found = self.indexes.get(namespace)
@@ -47,13 +47,13 @@ class Loaded:
         return found
 
     def give_up(self, namespace: str, error: SearchError) -> None:
-        """Search a scope no more, as long as this owner is in memory."""
+        """Stop searching a scope while this owner is in memory."""
         self.indexes.pop(namespace, None)
         self.broken[namespace] = error
 
 
 class Owners:
-    """The loaded owners of one writer. Its ledgers are as of `position`."""
+    """The loaded owners of one writer. Their ledgers are as of `position`."""
 
     def __init__(self, log: Log, most_candidates: int = MOST_CANDIDATES) -> None:
         self._log = log
@@ -64,11 +64,11 @@ class Owners:
         self.position = log.head()
 
     def __len__(self) -> int:
-        """How many owners are in memory."""
+        """The number of owners in memory."""
         return len(self._loaded)
 
     def get(self, owner_id: str) -> Loaded:
-        """The owner, folded from the log if it is not in memory."""
+        """The owner, folded from the log unless it is in memory."""
         found = self._loaded.get(owner_id)
         self._asked.add(owner_id)
         if found is None:
@@ -85,8 +85,8 @@ class Owners:
     def catch_up(self) -> None:
         """Fold what another writer appended while this one did not hold the lock.
 
-        Only events of loaded owners are read: decoding one takes as long as folding it several
-        times.
+        Only events of loaded owners are read: decoding an event takes several times as long as
+        folding it.
         """
         head = self._log.head()
         for owner_id in self._log.owners_since(self.position, upto=head):
@@ -102,25 +102,25 @@ class Owners:
                 evolve(ledger, one.event)
         except KeyError:
             self.forget({ledger.owner_id})
-            fold_owner(self._log, ledger.owner_id, head)  # says which event is damaged
+            fold_owner(self._log, ledger.owner_id, head)  # finds which event is damaged
             raise
 
     def forget(self, owner_ids: set[str]) -> None:
-        """Drop owners whose ledgers hold events that the log could not take."""
+        """Drop owners whose ledgers have events that the log could not take."""
         for owner_id in owner_ids:
             left = self._loaded.pop(owner_id, None)
             self._total -= left.size if left is not None else 0
 
     def forget_indexes(self) -> None:
-        """Drop the indexes: another policy searches otherwise."""
+        """Drop the indexes, because another policy searches differently."""
         for owner in self._loaded.values():
             owner.indexes.clear()
             owner.broken.clear()
 
     def trim(self) -> None:
-        """Let the least recently used leave until the rest is within the bound.
+        """Evict the least recently used owners until the rest is within the limit.
 
-        Only the owners that were asked for since can have grown: the others are not counted again.
+        Only owners that were used since then can have grown: the others are not counted again.
         """
         for owner in filter(None, map(self._loaded.get, self._asked)):
             self._total += len(owner.ledger.entries) - owner.size
@@ -129,12 +129,12 @@ class Owners:
         while self._total > self.most and len(self._loaded) > 1:
             _, left = self._loaded.popitem(last=False)
             self._total -= left.size
-            # What holds each other would stay until the collector walks all that is in memory.
+            # Reference cycles would stay until the collector scans all of memory.
             left.ledger.dissolve()
 
 
 def fold_owner(log: Log, owner_id: str, upto: int | None = None) -> Ledger:
-    """A ledger of one's own, as of a position: for loading, dry runs and as-of answers."""
+    """A private ledger as of a position: for loading, dry runs and as-of answers."""
     ledger = Ledger(owner_id)
     events = log.of_owner(owner_id, upto=upto)
     for recorded in islice(events, MANY_EVENTS):

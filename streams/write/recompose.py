@@ -1,4 +1,4 @@
-"""Concatenated texts that lost a source are recomposed at once, in the same commit."""
+"""Recomposes concatenated texts that lost a source, in the same commit."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def recompose(
     now: datetime,
     content: Callable[[str], Content],
 ) -> Done:
-    """Recompose the texts of a rule that lost a source by a command that was just executed.
+    """Recompose the texts of a rule that lost a source by the command that was just executed.
 
-    `content` gives a text its hash, and its vector where one may be made. Of a request with many
+    `content` gives a text its hash, and its vector if one may be made. In a request with many
     commands, the last one does it for all.
     """
     done: Done = []

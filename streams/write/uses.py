@@ -1,8 +1,8 @@
-"""Gathered uses: an owner's are recorded once a minute at most; those that come sooner wait.
+"""Gathered uses: an owner's uses are recorded at most once a minute; later ones wait.
 
 Several processes report what they recalled, each at its own intervals. The owner's writer adds up
-the reports that come within a minute of the last that it recorded, so nothing is lost and the log
-does not grow with the number of readers (docs/decisions/0017).
+the reports of each minute, so that nothing is lost and the log does not grow with the number of
+readers (docs/decisions/0017).
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from palimpsest.contracts.identity import event_id
 from palimpsest.streams.core.ledger import Ledger
 
 APART: Final = timedelta(minutes=1)
-"""How far apart an owner's gathered uses are recorded."""
+"""Minimum interval between recorded uses of an owner."""
 
 
 def is_due(ledger: Ledger, now: datetime) -> bool:
-    """Whether the owner's last gathered uses are a minute old; True where there are none."""
+    """Whether the owner's last gathered uses are a minute old, or there are none."""
     recorded = ledger.uses_recorded
     return recorded is None or now - recorded >= APART
 
 
 def comes_too_soon(notice: object, ledger: Ledger, now: datetime) -> bool:
-    """Whether a notice has gathered uses that must wait; one that is recorded already does not."""
+    """Whether a notice has gathered uses that must wait; one already recorded need not."""
     if not isinstance(notice, Access) or notice.uses is None:
         return False
     return not is_due(ledger, now) and not _is_recorded(notice, ledger)
 
 
 def added_up(notices: Iterable[Access], ledger: Ledger) -> Access | None:
-    """Several notices of one owner's uses as one; each counts once, however often it came.
+    """Combine several notices of one owner's uses; each counts once, even if repeated.
 
     None if all of them are recorded.
     """
@@ -49,7 +49,7 @@ def added_up(notices: Iterable[Access], ledger: Ledger) -> Access | None:
 
 
 def summed(notices: Iterable[Access]) -> tuple[Use, ...]:
-    """The uses of several notices: for each candidate how often, and when last."""
+    """The uses of several notices: how often each candidate was used, and when last."""
     uses: dict[str, Use] = {}
     for use in (use for notice in notices for use in notice.uses or ()):
         before = uses.get(use.candidate_id)

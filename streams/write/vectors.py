@@ -1,4 +1,4 @@
-"""The vectors of texts that a writer decides on, and what it does while the model is down."""
+"""Embeds the texts that a writer decides on, and handles a model that is down."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from palimpsest.streams.write.windows import Window
 _log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 30.0
-"""Pause before a model that is down is tried again: to load it may take seconds."""
+"""Pause before a model that is down is tried again: loading it may take seconds."""
 
 
 class Vectors:
-    """Embeds texts. If the model is down, the policy says whether that stops the writer.
+    """Embeds texts. If the model is down, the policy determines whether the writer stops.
 
     With `store`, there are no vectors for a while, and one warning is logged.
     """
@@ -39,7 +39,7 @@ class Vectors:
         return self._down_until is not None and time.monotonic() < self._down_until
 
     def try_again(self) -> None:
-        """Ask the model next time, even if it was down a moment ago."""
+        """Try the model next time, even if it was down a moment ago."""
         self._down_until = None
 
     def submit(self, texts: Sequence[str], policy: Policy) -> Future[list[Embedding]] | None:
@@ -77,7 +77,7 @@ class Vectors:
         return self.vector(self._embedder().embed_now(text), policy)
 
     def vector(self, embedding: Embedding, policy: Policy) -> Vector:
-        """An embedding as it is recorded; UsageError for one of another model than the policy's."""
+        """An embedding in its recorded form; UsageError if its model is not the policy's."""
         engine = self._embedder().engine
         if engine.model != policy.model:
             raise UsageError(

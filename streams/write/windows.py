@@ -1,4 +1,4 @@
-"""Windows of inputs, and the texts that are being embedded: several windows may need one text."""
+"""Windows of inputs, and the texts being embedded, which several windows may need."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from palimpsest.streams.write.owners import Owners
 
 @dataclass(slots=True)
 class Window:
-    """Inputs that are decided on and committed together; `texts` are being embedded meanwhile."""
+    """Inputs that are decided on and committed together; `texts` are being embedded."""
 
     inputs: Sequence[Input]
     texts: Sequence[str]
     embeddings: Future[list[Embedding]] | None
 
     def embedded(self) -> dict[str, Embedding]:
-        """The texts with their embeddings; waits for them, and raises what went wrong."""
+        """The texts with their embeddings; waits for them, and raises any error."""
         found = self.embeddings.result() if self.embeddings else []
         return dict(zip(self.texts, found, strict=True))
 
@@ -38,7 +38,7 @@ class PendingTexts:
         return len(self._waiting)
 
     def new_texts(self, inputs: Sequence[Input], owners: Owners) -> Iterator[str]:
-        """The texts that are neither known nor being embedded; all candidates wait from now on."""
+        """The texts that are neither known nor being embedded; counts all candidates as waiting."""
         for one in inputs:
             if isinstance(one.meaning, Prepared) and self._is_first(one.meaning):
                 candidate, found = one.meaning.candidate, one.meaning
@@ -55,7 +55,7 @@ class PendingTexts:
         return not waiting
 
     def arrived(self, inputs: Sequence[Input]) -> None:
-        """Count a window's candidates out: they were decided on, or never will be."""
+        """Remove a window's candidates: they were decided on, or never will be."""
         for one in inputs:
             if isinstance(one.meaning, Prepared):
                 key = _key(one.meaning)

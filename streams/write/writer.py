@@ -1,8 +1,8 @@
 """The writer of both runtimes: inputs and commands in, commits out (docs/design.md, Two runtimes).
 
 A window is looked up, embedded on the embedder's thread, and decided on candidate by candidate.
-Deciding fills a `Commit`; a runtime adds its answers, dead letters and offsets to that value, and
-its `Append` makes all of it durable, or nothing.
+Deciding fills a `Commit`; a runtime adds its answers, dead letters and offsets, and its `Append`
+makes all of it durable, or nothing.
 """
 
 from __future__ import annotations
@@ -96,23 +96,23 @@ Append = Callable[[Commit], list[int]]
 """Makes a commit durable and returns its events' positions; if it raises, nothing happened."""
 Effect = Callable[[str], None]
 MANY = 64
-"""Inputs of a window from which on the collector rests, so that it does not walk all ledgers."""
+"""For windows with at least this many inputs, garbage collection pauses: it would scan ledgers."""
 LATE = 64
-"""Late texts that are embedded after a newcomer, once the model is back: about half a second."""
+"""Texts without vectors embedded after a new candidate, once the model is back: about 0.5 s."""
 LATE_LONG = 4
-"""Long texts that are embedded at once: a worker decides on nothing meanwhile."""
+"""Long texts that are embedded at once; meanwhile a worker decides on nothing."""
 
 CheckType = Literal["exact", "semantic", "total"]
 CheckTimer = Callable[[CheckType, float], None]
-"""Receives how many milliseconds a check took, without embedding."""
+"""Receives the duration of a check in milliseconds, without embedding."""
 
 
 def no_effect(_name: str) -> None:
-    """Called before each effect; tests stop the process there."""
+    """Do nothing. Called before each effect; tests stop the process there."""
 
 
 def ignore_timing(_check: CheckType, _milliseconds: float) -> None:
-    """Drop the time that a check took."""
+    """Ignore the duration of a check."""
 
 
 def _since(begun: float) -> float:
@@ -122,8 +122,8 @@ def _since(begun: float) -> float:
 class Writer:
     """Decides on inputs and commands, appends the events, and passes them to `committed`.
 
-    It decides by `policy`, on the ledgers in memory. They are ahead of the log until `pending` is
-    committed: what was decided so far, and what a runtime adds to that. It is the `Executor` of
+    It decides by `policy`, on the ledgers in memory. These are ahead of the log until `pending` is
+    committed: the decisions so far, and what a runtime adds to them. It is the `Executor` of
     requests.
     """
 
@@ -152,13 +152,13 @@ class Writer:
         self._policy_is_recorded = False
 
     def time_checks(self, timer: CheckTimer) -> None:
-        """Report the time of each check to `timer` from now on."""
+        """Report the duration of each check to `timer` from now on."""
         self._timed = timer
 
     # -- windows of inputs ---------------------------------------------------------------------
 
     def open_window(self, inputs: Sequence[Input]) -> Window:
-        """Look the inputs up and submit the new texts to the embedder; nothing is decided yet."""
+        """Look the inputs up and submit new texts to the embedder; nothing is decided yet."""
         texts = list(dict.fromkeys(self._pending_texts.new_texts(inputs, self.owners)))
         future = self._vectors.submit(texts, self.policy)
         return Window(inputs, texts if future else (), future)
@@ -202,7 +202,7 @@ class Writer:
     # -- inputs --------------------------------------------------------------------------------
 
     def _prefetch(self, inputs: Sequence[Input], vectors: dict[str, Vector]) -> None:
-        """Search each scope once for all of the window's newcomers."""
+        """Search each scope once for all new candidates of the window."""
         prepare(vectors.values())
         scopes: dict[tuple[str, str], dict[str, Vector]] = {}
         for one in inputs:
@@ -211,7 +211,7 @@ class Writer:
                 vector = vectors.get(c.text)
                 if vector is not None:
                     newcomers = scopes.setdefault((c.owner_id, c.namespace), {})
-                    # An id that comes again with another text is refused: the first one counts.
+                    # A repeated id with another text is refused: the first one counts.
                     newcomers.setdefault(one.meaning.candidate_id, vector)
         for (owner_id, namespace), newcomers in scopes.items():
             owner = self.owners.get(owner_id)
@@ -248,7 +248,7 @@ class Writer:
         self.pending.dead_letters.append(letter)
 
     def _is_rejected(self, event_id: str) -> bool:
-        """Whether these bytes are recorded as invalid, for whatever reason: that is done once."""
+        """Whether these bytes are already recorded as invalid, for any reason."""
         return event_id in self.pending.rejected or self.log.find(event_id) is not None
 
     def _run_notice(self, one: Input, notice: Notice) -> Outcome:
@@ -289,7 +289,7 @@ class Writer:
         return self._outcome(one, ledger, events)
 
     def embed_late(self, owner_id: str, *, long: bool) -> tuple[int, int]:
-        """Embed some of an owner's texts that lack a vector, also if the model was just down.
+        """Embed some of an owner's texts that lack a vector, even if the model was just down.
 
         Or those that lack windows. Returns how many, and how many are left.
         """
@@ -349,7 +349,7 @@ class Writer:
         return admit
 
     def _vector_for(self, text: str, vectors: dict[str, Vector]) -> Vector | None:
-        """The window's vector, or a new one, if the candidate that had this text was refused.
+        """The window's vector, or a new one if the candidate that had this text was refused.
 
         None if the model is down and the policy allows that.
         """
@@ -371,7 +371,7 @@ class Writer:
         return admit
 
     def compared(self, update: Update) -> Update:
-        """An agent's update with its near texts, in a scope where forgotten ones are guarded."""
+        """An agent's update with its near texts, in a scope with guarded forgotten texts."""
         owner = self.owners.get(update.owner_id)
         scope = owner.ledger.scope(update.candidate.namespace)
         distinct = scope.by_hash.get(identity_of(update.content))
@@ -409,7 +409,7 @@ class Writer:
             owner.give_up(namespace, error)
 
     def _outcome(self, one: Input, ledger: Ledger, events: Sequence[AnyEvent]) -> Outcome:
-        """What an admission led to: its settlement, if it was settled at once, not `pending`."""
+        """The outcome of an admission: its settlement if it was settled at once, not `pending`."""
         last = events[-1] if events else None
         if isinstance(last, Decided | Settled):
             data = last.data
@@ -435,9 +435,9 @@ class Writer:
         return rejected(one, CONFLICT)
 
     def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
-        """The events by which a candidate would be decided on, or its outcome without any.
+        """The events that would decide on a candidate, or its outcome if there are none.
 
-        Nothing is changed; it is compared with what is committed.
+        Nothing is changed; the candidate is compared with the committed state.
         """
         row = RawRow(request.row.encode(), request.source, 1, request.request_id)
         one = Input(row, understand(row))
@@ -460,7 +460,7 @@ class Writer:
         asks = isinstance(event, Decided) and event.data.evidence.asked
         if self.policy.judge.enabled or not asks:
             return [event]
-        # Without a judge a question is settled at once, which needs a ledger to fold it.
+        # Without a judge, a question is settled at once, which needs a ledger for the fold.
         trial = fold_owner(self.log, ledger.owner_id)
         done = execute(admit, trial, self.policy, self.clock())
         trial.dissolve()
@@ -469,7 +469,7 @@ class Writer:
     # -- commands ------------------------------------------------------------------------------
 
     def ledger(self, owner_id: str) -> Ledger:
-        """The owner's ledger, with what is not committed yet."""
+        """The owner's ledger, including uncommitted changes."""
         return self.owners.get(owner_id).ledger
 
     def recorded(self, owner_id: str) -> list[AnyEvent]:
@@ -477,13 +477,13 @@ class Writer:
         return [one.event for one in self.log.of_owner(owner_id)]
 
     def run(self, command: Operation) -> list[AnyEvent]:
-        """Decide on a request's command and fold its events, as `Executor.run`."""
+        """Decide on a request's command and fold its events, like `Executor.run`."""
         return carried_out(self.log, command, self.apply(command))
 
     def apply(self, command: Admit | Operation) -> list[AnyEvent]:
         """Decide on a command and fold its events; `commit` makes them durable.
 
-        The joins that the end of a session leads to are among them.
+        They include the joins that the end of a session causes.
         """
         owner_id = command.candidate.owner_id if isinstance(command, Admit) else command.owner_id
         ledger, now = self.owners.get(owner_id).ledger, self.clock()
@@ -505,12 +505,12 @@ class Writer:
         self.pending.events.append((event, evolve(ledger, event)))
 
     def content(self, text: str) -> Content:
-        """A composed text with its hash and vector; raises what the model fails with."""
+        """A composed text with its hash and vector; raises the model's errors."""
         vector = self._vectors.required(text, self.policy)
         return content_of(text, vector=vector)
 
     def new_text(self, text: str) -> Content:
-        """A text as a newcomer's: without a vector if the model is down."""
+        """A new candidate's text: without a vector if the model is down."""
         vector = self._vectors.now(text, self.policy)
         return content_of(text, vector=vector)
 
@@ -531,15 +531,15 @@ class Writer:
         self.use_policy(policy)
 
     def use_policy(self, policy: Policy) -> None:
-        """Decide by a policy that the log holds already."""
+        """Decide by a policy that is already in the log."""
         self.policy = policy
         self.owners.forget_indexes()
 
-    # -- what was decided ----------------------------------------------------------------------
+    # -- decisions and commits ---------------------------------------------------------------------
 
     @contextmanager
     def undone_on_failure(self) -> Iterator[None]:
-        """If the block raises, undo what it decided and did not commit."""
+        """If the block raises, undo its uncommitted decisions."""
         try:
             yield
         except BaseException:
@@ -547,11 +547,11 @@ class Writer:
             raise
 
     def abandon(self) -> None:
-        """Undo what was decided but not committed: its owners are folded again from the log."""
+        """Undo uncommitted decisions: their owners are folded again from the log."""
         self._undo(self._take())
 
     def commit(self) -> None:
-        """Append what was decided, then drop owners that memory has no room for.
+        """Append the decisions, then evict owners that memory has no space for.
 
         If it raises, nothing happened.
         """
@@ -584,14 +584,14 @@ class Writer:
         return taken
 
     def _undo(self, commit: Commit) -> None:
-        """Drop the owners of a commit that did not happen: they are folded again from the log."""
+        """Drop the owners of a failed commit: they are folded again from the log."""
         self.owners.forget(commit.owners)
         if commit.policy_before is not None:
             self.use_policy(commit.policy_before)
 
 
 def _is_known(one: Input, prepared: Prepared, known: Entry) -> bool:
-    """Whether a candidate of this id said the same; else the id is in conflict."""
+    """Whether the known candidate with this id has the same contents; else the id conflicts."""
     same = known.fingerprint == prepared.fingerprint
     return same or matches_former_fingerprint(one.row.raw, prepared, known.fingerprint)
 

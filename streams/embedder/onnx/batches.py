@@ -1,7 +1,7 @@
-"""Batches of texts of about the same length, so that next to nothing is computed for padding.
+"""Batches of texts of similar length, so that little is computed for padding.
 
-Measured with all-MiniLM-L6-v2 (docs/embedder.md): from 96 tokens in a batch on, a token costs the
-same; from 1024 on, it costs more, because what is computed leaves the processor's cache.
+Measured with all-MiniLM-L6-v2 (docs/embedder.md): from 96 tokens per batch on, the cost per token
+is constant; from 1024 on, it rises, because the computation exceeds the processor's cache.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 FULL = 512
-"""Tokens of a batch, padding included; only a single text may have more."""
+"""Maximum tokens of a batch, with padding; only a single text may exceed it."""
 
 ENOUGH = 128
-"""From so many tokens on, a batch takes only texts of the same length."""
+"""From this number of tokens on, a batch takes only texts of the same length."""
 
 
 def batches_by_length(lengths: Sequence[int]) -> list[list[int]]:
     """Group texts, given by their numbers of tokens, into batches of indices, the longest first.
 
-    Longest first, so that threads that share the batches end at about the same time.
+    With the longest first, threads that share the batches finish at about the same time.
     """
     batches: list[list[int]] = []
     longest = 0
@@ -34,14 +34,14 @@ def batches_by_length(lengths: Sequence[int]) -> list[list[int]]:
 
 
 def _takes(texts: int, longest: int, length: int) -> bool:
-    """Whether a batch of so many `texts` takes one more, which is not longer than the longest."""
+    """Whether a batch of `texts` texts takes another one of this length, at most `longest`."""
     if texts * longest >= ENOUGH and length < longest:
         return False
     return (texts + 1) * longest <= FULL
 
 
 def padded(texts: Sequence[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Token ids, padded with 0 on the right, and the mask: 1 where there is a token."""
+    """Token ids, padded with 0 on the right, and the mask: 1 for each token."""
     shape = len(texts), max(len(ids) for ids in texts)
     ids, mask = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     for row, text in enumerate(texts):

@@ -1,9 +1,9 @@
 """A BERT sentence encoder as an ONNX graph, built from its weights without torch.
 
-Input: `ids` and `mask`, int32 of shape (texts, tokens), the mask being 1 where there is a token.
+Input: `ids` and `mask`, int32 of shape (texts, tokens); the mask is 1 for each token.
 Output: `vectors`, float32 of shape (texts, dimension), the mean over the tokens, L2-normalised.
 Operators of the domain com.microsoft are those that ONNX Runtime itself would fuse the graph to;
-they are emitted directly, so speed does not depend on the optimizer recognising a pattern.
+they are used directly, so that speed does not depend on the optimizer's pattern matching.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class BertShape:
 
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> BertShape:
-        """Read them; raise ModelUnusable where the model is no plain BERT with exact GELU."""
+        """Read them; ModelUnusable if the model is not a plain BERT with exact GELU."""
         kind = config.get("model_type"), config.get("hidden_act")
         positions = config.get("position_embedding_type", "absolute")
         if kind != ("bert", "gelu") or positions != "absolute":
@@ -53,7 +53,7 @@ class BertShape:
 
 
 def build_bert_graph(weights: Weights, shape: BertShape) -> onnx.ModelProto:
-    """Build the graph; raise ModelUnusable where a weight is missing."""
+    """Build the graph; ModelUnusable if a weight is missing."""
     graph = _Graph(weights, shape)
     hidden = graph.embeddings()
     for layer in range(shape.layers):
@@ -65,7 +65,7 @@ def build_bert_graph(weights: Weights, shape: BertShape) -> onnx.ModelProto:
 class _Graph:
     """The nodes and constants so far; every method adds some and returns its output's name.
 
-    All but the attention runs on rows, one a token, of shape (texts * tokens, dimension).
+    Everything but the attention works on rows, one per token, of shape (texts * tokens, dimension).
     """
 
     def __init__(self, weights: Weights, shape: BertShape) -> None:
@@ -77,7 +77,7 @@ class _Graph:
 
     def embeddings(self) -> str:
         word = self._constant("word", self._weight("embeddings.word_embeddings.weight"))
-        # Every text is of segment 0, so the segment's vector can be added to each position's.
+        # Every text has segment 0, so the segment's vector can be added to each position's.
         segment = self._weight("embeddings.token_type_embeddings.weight")[0]
         positions = self._weight("embeddings.position_embeddings.weight") + segment
         inputs = ["ids", "", word, self._constant("positions", positions), ""]
@@ -112,7 +112,7 @@ class _Graph:
         weight = self._add("Cast", ["mask"], to=TensorProto.FLOAT)
         weight = self._add("Unsqueeze", [weight, axis])
         total = self._add("Squeeze", [self._add("MatMul", [weight, self._texts(rows)]), axis])
-        # The mean's divisor cancels out in the norm that follows, so the sum is as good.
+        # The mean's divisor cancels out in the norm that follows, so the sum suffices.
         self._add("LpNormalization", [total], outputs=["vectors"], axis=1, p=2)
 
     def model(self) -> onnx.ModelProto:
@@ -136,7 +136,7 @@ class _Graph:
         return [self._constant(f"{at}.weight", weight), self._constant(f"{at}.bias", bias)]
 
     def _project_and_add(self, at: str, inner: str, skip: str) -> str:
-        # Gemm adds what is skipped to for free; SkipLayerNormalization takes five times as long.
+        # Gemm adds the skip connection for free; SkipLayerNormalization takes five times as long.
         weight = self._transposed(f"{at}.dense.weight")
         skip = self._add("Add", [skip, self._constant_of(f"{at}.dense.bias")])
         total = self._add("Gemm", [inner, weight, skip])

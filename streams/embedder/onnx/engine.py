@@ -1,7 +1,7 @@
 """The engine `onnx`: ONNX Runtime on the processor, in full precision.
 
-Every batch runs on one thread of its own, several beside each other: that is faster than all
-threads on one batch, and leaves no thread spinning while other Python threads want the processor.
+Every batch runs on one thread, several in parallel: that is faster than all threads on one batch,
+and leaves no thread spinning while other Python threads need the processor.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ class OnnxEngine:
         return embeddings(read, self._run([*read, *windows]).astype(np.float16))
 
     def read(self, texts: Sequence[str]) -> list[Tokens]:
-        """The texts as the model reads them; nothing is embedded."""
+        """Tokenise the texts without embedding them."""
         return self._reader.read(texts)
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """The vectors before they are rounded, of shape (texts, dimension): to compare engines."""
+        """The vectors before rounding, of shape (texts, dimension), to compare engines."""
         return self._run(self._reader.read(texts))
 
     def _run(self, read: Sequence[Tokens]) -> Vectors:
         batches = batches_by_length([len(tokens.ids) for tokens in read])
         inputs = [padded([read[text].ids for text in batch]) for batch in batches]
         rows = np.empty((len(read), self.dimension), dtype=np.float32)
-        if len(inputs) == 1:  # who wants one batch does not wait for others' many
+        if len(inputs) == 1:  # a single batch does not wait for others' batches
             return self._graph.run(*inputs[0])[np.argsort(batches[0])]
         results = self._threads.map(lambda both: self._graph.run(*both), inputs)
         for batch, result in zip(batches, results, strict=True):
@@ -63,5 +63,5 @@ class OnnxEngine:
 def _tokenizer(folder: ModelFolder) -> Tokenizer:
     try:
         return Tokenizer.from_file(str(folder.tokenizer))
-    except Exception as error:  # what the library raises has no type of its own
+    except Exception as error:  # the library raises plain exceptions
         raise ModelUnusable(f"{folder.tokenizer} cannot be read: {error}") from error

@@ -1,11 +1,11 @@
-"""The ONNX graph of a model's folder: the exported one, or one built from the weights and kept.
+"""The ONNX graph of a model's folder: the exported one, or one built from the weights and cached.
 
-A kept graph is two files. The weights are named by the hash of the model's weights, of how the
+A cached graph is two files. The weights are named by the hash of the model's weights, of how the
 graph is built, and of their own bytes: `<model>.<version>.<content>.weights`. The graph that refers
 to them, `<model>.<version>.<weights>.<content>.onnx`, appears last, by one rename. So it is found
-without a third file, and whatever is damaged does not carry its own name any more and is built
-again. ONNX Runtime maps the weights into memory, where it would copy those inside a graph, and the
-processes of a machine share them.
+without a third file, and a damaged file no longer matches its own name and is built again. ONNX
+Runtime maps the weights into memory, while it would copy those inside a graph, and the processes of
+a machine share them.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     import onnx
 
 GRAPH_VERSION = 3
-"""Part of a kept graph's name: to be raised whenever the same weights give another graph."""
+"""Part of a cached graph's name: raise it whenever the same weights give another graph."""
 
 APART = 1024
-"""Bytes from which on a constant is one of the weights, outside the graph."""
+"""Constants from this number of bytes on are stored with the weights, outside the graph."""
 
 
 def default_cache_dir() -> Path:
-    """Where built graphs are kept: $XDG_CACHE_HOME/palimpsest, by default ~/.cache/palimpsest."""
+    """The folder of built graphs: $XDG_CACHE_HOME/palimpsest, by default ~/.cache/palimpsest."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "palimpsest"
 
 
 def graph_of(folder: ModelFolder, cache_dir: Path, progress: Progress) -> Path | bytes:
-    """The graph's file, or its bytes where the cache cannot be written.
+    """The graph's file, or its bytes if the cache cannot be written.
 
-    Raises ModelUnusable where the folder has neither a graph nor weights that one is built from.
+    Raises ModelUnusable if the folder has neither a graph nor usable weights.
     """
     if folder.exported.is_file():
         return folder.exported
@@ -73,7 +73,7 @@ def _build(folder: ModelFolder, cache_dir: Path, key: str, progress: Progress) -
 
 
 def _graph(folder: ModelFolder) -> onnx.ModelProto:
-    # Only whoever builds a graph needs these: a kept one is opened without them.
+    # Needed only to build a graph: a cached one is opened without them.
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 

@@ -1,4 +1,4 @@
-"""Running an ONNX graph on the processor: token ids and mask in, normalised vectors out."""
+"""Runs an ONNX graph on the processor: token ids and mask in, normalised vectors out."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _HIDDEN_STATES = ("last_hidden_state", "token_embeddings")
 
 
 class Graph(Protocol):
-    """A graph that is ready to run, by several threads at the same time."""
+    """An opened graph, which several threads can run at the same time."""
 
     def run(self, ids: Ids, mask: Ids) -> Vectors:
         """Normalised vectors (texts, dimension) for `ids` and `mask`, both (texts, tokens)."""
 
 
 def open_graph(name: str, source: Path | bytes) -> Graph:
-    """Open a graph built by `bert_graph`, or one of the hub's exports, whose pooling is missing.
+    """Open a graph of `bert_graph`, or one of the hub's exports, which have no pooling.
 
-    Raises ModelUnusable, naming the model, where ONNX Runtime does not take it.
+    Raises ModelUnusable, with the model's name, if ONNX Runtime cannot load it.
     """
     session = _session(name, source)
     outputs = [output.name for output in session.get_outputs()]
@@ -40,7 +40,7 @@ def open_graph(name: str, source: Path | bytes) -> Graph:
 
 
 class _Built:
-    """A graph with pooling and norm inside."""
+    """A graph that includes pooling and norm."""
 
     def __init__(self, session: Any) -> None:
         self._session = session
@@ -51,7 +51,7 @@ class _Built:
 
 
 class _Exported:
-    """A graph that gives every token's state, as the hub's exports do: pooled out here."""
+    """A graph that outputs every token's state, like the hub's exports: it is pooled here."""
 
     def __init__(self, session: Any, output: str) -> None:
         self._session = session
@@ -80,5 +80,5 @@ def _session(name: str, source: Path | bytes) -> Any:
             # The fused operator takes five times as long as its parts (docs/embedder.md).
             disabled_optimizers=["SkipLayerNormFusion", "BiasSkipLayerNormFusion"],
         )
-    except Exception as error:  # its exceptions have no base of their own
+    except Exception as error:  # its exceptions have no common base class
         raise ModelUnusable(f"{name}: ONNX Runtime does not load its graph: {error}") from error

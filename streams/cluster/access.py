@@ -1,6 +1,6 @@
-"""What brokers must permit a process: looked up before it is needed, and named if it is missing.
+"""Checks permissions at the brokers before they are needed, and names the missing ones.
 
-Without it, a consumer that may not read as its group waits for ever and says nothing.
+Without this check, a consumer without permission to read as its group waits for ever, silently.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from palimpsest.streams.cluster.topics import Kind, Topics
 Operation = Literal["Read", "Write"]
 AGAIN_SECONDS = 0.2
 GROUPS_SECONDS = 5.0
-"""How long a new cluster may take to create its topic of groups."""
+"""How long a new cluster may take to create the topic of consumer groups."""
 CODES: Mapping[Operation, int] = {"Read": 3, "Write": 4}
-"""Kafka's numbers: bit n of what we may do stands for operation n."""
+"""Kafka's operation codes: bit n of our permissions stands for operation n."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ VERIFIER = Needs({"verifications": ("Read",), "commands": ("Write",)}, "palimpse
 
 
 async def require_access(connection: Connection, topics: Topics, needs: Needs) -> None:
-    """Raise NotPermittedError with everything that is missing; BrokersAwayError."""
+    """Raise NotPermittedError with all missing permissions, or BrokersAwayError."""
     found = (await read_metadata(connection, [topics.name(kind) for kind in needs.topics])).topics
     missing = [
         f"{operation} on the topic {topics.name(kind)}"
@@ -84,7 +84,7 @@ async def _missing_of_group(connection: Connection, group: str) -> list[str]:
             answer: Any = await client.send(coordinator, _AskGroup(group))
         except GroupAuthorizationFailedError:
             return missing
-        except TimeoutError:  # not known yet: a worker finds out when it joins
+        except TimeoutError:  # unknown yet: a worker finds out when it joins
             return []
         finally:
             await client.close()
@@ -93,7 +93,7 @@ async def _missing_of_group(connection: Connection, group: str) -> list[str]:
 
 
 def may_read(error: int, operations: int) -> bool:
-    """Whether a coordinator's answer permits it; one that is loading its groups does not know."""
+    """Whether a coordinator permits reading; one that is loading its groups cannot tell."""
     if error:
         return bool(error != GroupAuthorizationFailedError.errno)
     return _has(operations, "Read")
@@ -111,7 +111,7 @@ async def _coordinator(client: AIOKafkaClient, group: str) -> int:
 
 
 class _DescribeGroup(DescribeGroupsRequest_v3):  # type: ignore[misc]
-    """aiokafka's own reads the answer without its last field, the operations."""
+    """aiokafka's own version ignores the last field of the answer, the operations."""
 
     RESPONSE_TYPE = DescribeGroupsResponse_v3
 

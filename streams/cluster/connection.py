@@ -1,6 +1,6 @@
-"""What reaches a Kafka cluster: addresses, SASL and TLS, and the prefix of our topics there.
+"""How to connect to a Kafka cluster: addresses, SASL and TLS, and the prefix of our topics.
 
-TLS comes from PEM files: the trusted CAs and our own certificate. A wrong file is reported by name.
+TLS uses PEM files: the trusted CAs and our own certificate. Errors name the wrong file.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from palimpsest.contracts.errors import UsageError
 
 
 class PartingObject(ssl.SSLObject):
-    """Says that it goes, and waits for no answer: a broker gives none for as long as it likes.
+    """Closes TLS without waiting for the broker's close notification, which may never come.
 
-    It does not see a goodbye that comes in one piece with a request. Event loops wait 30 s for it,
-    and did so in every second start of a worker. Requests bring their own answers: none is lost.
+    It does not see a notification that arrives together with a request. Event loops wait 30 s for
+    it, and did so in every second start of a worker. Requests have their own answers: none is lost.
     """
 
     def unwrap(self) -> None:
-        """Send what ends the connection."""
+        """Send the close notification."""
         with suppress(ssl.SSLWantReadError):
             super().unwrap()
 
@@ -32,10 +32,10 @@ class PartingObject(ssl.SSLObject):
 def tls_context(
     cafile: Path | None, certfile: Path | None, keyfile: Path | None, password: SecretStr | None
 ) -> ssl.SSLContext:
-    """What checks a broker's certificate and its name, and shows our own where there is one.
+    """A TLS context that verifies brokers; with our own certificate, if any.
 
-    Without `cafile` the system's authorities count; without `keyfile` the key is in `certfile`.
-    UsageError names the setting whose file cannot be used, and never asks at a terminal.
+    Without `cafile` the system's CAs are trusted; without `keyfile` the key is in `certfile`.
+    UsageError names the setting of an unusable file; it never prompts on the terminal.
     """
     context = _verifying(cafile)
     context.sslobject_class = PartingObject
@@ -104,9 +104,9 @@ def _prefix(text: str) -> str:
 
 
 class Connection(BaseModel):
-    """How to reach a cluster. `bootstrap` is `host:port`, several with commas between.
+    """How to reach a cluster. `bootstrap` is `host:port`, several separated by commas.
 
-    The prefix stands before the name of every topic, group and transactional id, so that several
+    The prefix precedes the name of every topic, group and transactional id, so that several
     installations can share a cluster. `ssl_…` are PEM files; the password is that of the key.
     """
 
@@ -146,9 +146,9 @@ class Connection(BaseModel):
         return self.security_protocol.endswith("SSL")
 
     def arguments(self) -> dict[str, Any]:
-        """The keyword arguments that each of aiokafka's clients takes.
+        """Keyword arguments for aiokafka's clients.
 
-        UsageError when a TLS file cannot be used.
+        UsageError if a TLS file cannot be used.
         """
         arguments: dict[str, Any] = {
             "bootstrap_servers": self.bootstrap.split(","),
@@ -163,7 +163,7 @@ class Connection(BaseModel):
         return arguments
 
     def faust_arguments(self) -> dict[str, Any]:
-        """The same as keyword arguments of a Faust app."""
+        """The same as keyword arguments for a Faust app."""
         import faust
 
         arguments: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""The pages /metrics, /healthz and /readyz, of a worker and of the projector.
+"""The endpoints /metrics, /healthz and /readyz of a worker and of the projector.
 
 The projector serves its own on the loopback; a worker's are on Faust's web server.
 """
@@ -29,18 +29,18 @@ class Watched(Protocol):
     """A process that can report its health."""
 
     def stuck(self) -> bool:
-        """Whether something waits for it, and nothing happens."""
+        """Whether work waits, and nothing happens."""
 
     def ready(self) -> bool:
-        """Whether it has got to where its work begins."""
+        """Whether it is ready to work."""
 
     def figures(self) -> bytes:
-        """All figures as they are now."""
+        """All current metrics."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page's text, and its status of HTTP."""
+    """A page's text and HTTP status."""
 
     body: bytes
     status: int = 200
@@ -72,10 +72,10 @@ PAGES: Mapping[str, Callable[[Watched], Page]] = {
 _log = logging.getLogger(__name__)
 
 STUCK_SECONDS = 60.0
-"""Records wait and none was taken for so long: /healthz reports the projector as stuck."""
+"""If records wait and none was taken for this time, /healthz reports the projector as stuck."""
 LOOK_SECONDS = 1.0
-"""How often the brokers are asked where the topics end: by a client that only asks, because one
-that reads tells what it knew when it last could."""
+"""How often the brokers are asked for the ends of the topics; by a client that only asks, because
+one that reads may report stale ends."""
 LOOPBACK = "127.0.0.1"
 
 FOLLOWED = (
@@ -102,7 +102,7 @@ FOLLOWED = (
 
 
 class FollowerWatch:
-    """How far a store is, and where what it follows ends."""
+    """How far a store is, and the ends of the topics that it follows."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -113,18 +113,18 @@ class FollowerWatch:
         self._caught_up = False
 
     def took(self, records: int, at: Offsets) -> None:
-        """The store took over so many records, and continues at these offsets."""
+        """Count records that the store took over, and note its new offsets."""
         self._board.count("palimpsest_followed", records)
         self._at |= at
         self._progress = time.time()
 
     def saw(self, ends: Offsets) -> None:
-        """The topics ended there a moment ago."""
+        """Note the current ends of the topics."""
         self._ends = dict(ends)
         self._caught_up |= not any(self.lag().values())
 
     def lag(self) -> dict[TopicPartition, int]:
-        """How many records of each partition wait, as far as the brokers have reported."""
+        """The number of waiting records per partition, as far as the brokers have reported."""
         return {at: max(end - self._at[at], 0) for at, end in self._ends.items()}
 
     def ready(self) -> bool:
@@ -132,12 +132,12 @@ class FollowerWatch:
         return self._caught_up
 
     def stuck(self) -> bool:
-        """Whether records wait, and none is taken; before it follows, it mends its projections."""
+        """Whether records wait and none is taken, which includes repairs before it follows."""
         waits = any(self.lag().values())
         return waits and time.time() - self._progress > STUCK_SECONDS
 
     async def look_loop(self) -> None:
-        """Ask where the topics end, for ever; while no broker answers, the last answer counts."""
+        """Ask for the ends of the topics, for ever; between answers, the last one counts."""
         is_told = False
         while True:
             try:
@@ -154,7 +154,7 @@ class FollowerWatch:
                 await asyncio.sleep(LOOK_SECONDS)
 
     def figures(self) -> bytes:
-        """All figures as they are now."""
+        """All current metrics."""
         self._board.set("palimpsest_progress_timestamp_seconds", self._progress)
         for at, waiting in self.lag().items():
             self._board.set("palimpsest_lag", waiting, at.topic, str(at.partition))
@@ -163,7 +163,7 @@ class FollowerWatch:
 
 @asynccontextmanager
 async def watching(watch: FollowerWatch, port: int | None) -> AsyncIterator[None]:
-    """Have the pages on the loopback meanwhile, if there is a port; OSError where it is taken."""
+    """Serve the pages on the loopback meanwhile, if there is a port; OSError if it is taken."""
     if port is None:
         yield
         return

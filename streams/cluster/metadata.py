@@ -1,10 +1,10 @@
-"""What the brokers say of topics: their ids and partitions, and how many brokers there are.
+"""Reads metadata of topics from the brokers: ids, partitions, and the number of brokers.
 
-And why brokers that are there do not let us in: aiokafka's clients only log that, and raise that
+It also finds out why brokers refuse us: aiokafka's clients only log that, and raise an error that
 there is no connection.
 
-aiokafka 0.14 speaks the Metadata request up to version 5; ids came with version 10. Its own
-description of a topic also makes one that is missing, where brokers allow that: this one never.
+aiokafka 0.14 uses Metadata requests up to version 5; ids came with version 10. Its own description
+of a topic also creates a missing one, if brokers allow that: this one never does.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ from palimpsest.streams.cluster.connection import Connection
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What a broker holds against our settings; not `certain` where it may also be on its way out.
+    """Why a broker refuses our settings; not `certain` if the broker may just be shutting down.
 
-    `reason` names the settings to check, and has no password.
+    `reason` names the settings to check, without any password.
     """
 
     reason: str
@@ -59,9 +59,9 @@ class Refusal:
 
 
 async def refusal(connection: Connection) -> Refusal | None:
-    """Connect to each address once, and say why none let us in; None where that was not it.
+    """Connect to each address once, and find out why all refuse us; None for any other reason.
 
-    Waits as long as brokers take; the caller must bound it.
+    Waits as long as the brokers take; the caller must limit that.
     """
     arguments = connection.arguments()
     addresses = arguments.pop("bootstrap_servers")
@@ -77,7 +77,7 @@ async def _asked(connection: Connection, address: str, arguments: dict[str, Any]
     try:
         connected = await create_conn(host, int(port), **arguments)
         try:
-            await connected.send(MetadataRequest([]))  # asked by no one who is not let in
+            await connected.send(MetadataRequest([]))  # fails if we are not admitted
         finally:
             connected.close()
     except (KafkaError, OSError) as error:
@@ -86,7 +86,7 @@ async def _asked(connection: Connection, address: str, arguments: dict[str, Any]
 
 
 def meaning(error: BaseException | None, connection: Connection) -> Refusal | None:
-    """What an error says of our settings; None where it says nothing of them."""
+    """What an error says about our settings; None if nothing."""
     protocol = connection.security_protocol
     match error:
         case KafkaConnectionError():
@@ -115,7 +115,7 @@ def meaning(error: BaseException | None, connection: Connection) -> Refusal | No
 
 
 PATIENCE_SECONDS = 10.0
-"""How long brokers may take to answer."""
+"""Maximum time for brokers to answer."""
 UNKNOWN_TOPIC = 3
 NO_TOPIC_PERMISSION = 29
 ALL_OPERATIONS = 0xFFFF
@@ -123,11 +123,11 @@ NO_ID = UUID(int=0)
 
 
 class BrokersAwayError(TransientError):
-    """No broker answers: it is not there yet, or not any more."""
+    """No broker answers: none has started yet, or all have stopped."""
 
 
 class NotPermittedError(TransientError):
-    """The brokers' access control denies us something; it says what to grant."""
+    """The brokers' access control denies us something; the message says what to grant."""
 
     def __init__(self, *missing: str) -> None:
         super().__init__(
@@ -138,9 +138,9 @@ class NotPermittedError(TransientError):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A topic that is there; `topic_id` is another one when it was deleted and recreated.
+    """An existing topic; `topic_id` changes when it is deleted and recreated.
 
-    `operations` are those that we may perform, a bit for each of Kafka's codes (access.py).
+    `operations` are our permissions, with a bit for each of Kafka's codes (access.py).
     """
 
     topic_id: str
@@ -151,18 +151,18 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """The topics that were asked for and are there, by name; how many brokers answer."""
+    """The existing topics among those asked for, by name; and the number of brokers."""
 
     topics: dict[str, Found]
     brokers: int
 
 
 async def read_metadata(connection: Connection, names: Sequence[str]) -> Metadata:
-    """Ask a broker for topics. TransientError where none answers within ten seconds.
+    """Ask a broker about topics. Raises TransientError if none answers within ten seconds.
 
-    That is a BrokersAwayError where waiting may help; else it names the settings to check.
-    NotPermittedError or StoreError where one may not or cannot tell of a topic; one that is not
-    there is left out.
+    It is a BrokersAwayError if waiting may help; else it names the settings to check. Raises
+    NotPermittedError or StoreError if the broker cannot describe a topic; a missing topic is left
+    out.
     """
     async with answering(connection):
         client = AIOKafkaClient(**connection.arguments())
@@ -190,10 +190,10 @@ async def _connect(client: AIOKafkaClient, connection: Connection) -> None:
 
 
 def retry_without_brokers(client: AIOKafkaClient) -> None:
-    """Have a client retry the lookup of a coordinator while it knows of no broker.
+    """Make a client retry the lookup of a coordinator while it knows no broker.
 
-    A cluster whose brokers have all been fenced lists none. A client that starts then would fail by
-    an assertion of aiokafka, and the worker with it.
+    A cluster whose brokers are all fenced lists none. A client that starts then would fail with an
+    assertion error of aiokafka, and the worker with it.
     """
     look_up = client.coordinator_lookup
 
@@ -208,7 +208,7 @@ def retry_without_brokers(client: AIOKafkaClient) -> None:
 
 @asynccontextmanager
 async def answering(connection: Connection) -> AsyncIterator[None]:
-    """A span in which brokers have to answer, within ten seconds. BrokersAwayError."""
+    """While the block runs, brokers must answer within ten seconds: else BrokersAwayError."""
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             yield

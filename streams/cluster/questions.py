@@ -31,19 +31,19 @@ from palimpsest.streams.judge.worker import AnsweredQuestion, PendingQuestion
 _log = logging.getLogger(__name__)
 
 MOST_BYTES = LARGEST // 2
-"""Of one question; what a broker counts besides has room."""
+"""Maximum size of a question; the rest is for the broker's overhead."""
 POLL_SECONDS = 0.1
 IDLE_SECONDS = 24 * 60 * 60
-"""A verifier that waits for the judge reads nothing meanwhile, and keeps its partitions."""
+"""While a verifier waits for the judge, it reads nothing, and must keep its partitions."""
 SESSION_SECONDS = 6
-"""After which another has the partitions of a verifier that was killed."""
+"""After this time, another verifier gets the partitions of one that was killed."""
 FETCH_BYTES = LARGEST
 NEWER = frozenset({"union_tag_invalid", "extra_forbidden", "literal_error"})
-"""What pydantic calls the errors of a question that a newer version may have asked."""
+"""pydantic's error types for a question that a newer version may have asked."""
 
 
 def question_record(topic: str, question: AnyQuestion) -> Outgoing | None:
-    """A question as a record under its owner's key; None where not even its first part has room."""
+    """A question as a record under its owner's key; None if even its first part is too large."""
     value = _written(question)
     while len(value) > MOST_BYTES:
         if not isinstance(question, SettleQuestion) or len(question.asked) == 1:
@@ -55,13 +55,13 @@ def question_record(topic: str, question: AnyQuestion) -> Outgoing | None:
 
 
 def _written(question: AnyQuestion) -> bytes:
-    """A question's bytes: settings that an older verifier need not know are left out."""
+    """A question's bytes, without settings that older verifiers do not know."""
     return question.model_dump_json(exclude={"rules": unhashed(question.rules)}).encode()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """Where a question came from, in one assignment of its partition."""
+    """The origin of a question, in one assignment of its partition."""
 
     at: TopicPartition
     offset: int
@@ -69,13 +69,13 @@ class _Place:
 
 @dataclass(slots=True)
 class _Progress:
-    """The questions of a partition that are in hand, in order, and those of them that are done."""
+    """The questions in progress of a partition, in order, and those of them that are done."""
 
     places: deque[_Place] = field(default_factory=deque)
     done: set[_Place] = field(default_factory=set)
 
     def committable(self) -> int | None:
-        """The offset after the last one up to which all are done; None where it has not moved."""
+        """The offset after the last question before which all are done; None if unchanged."""
         last: int | None = None
         while self.places and self.places[0] in self.done:
             place = self.places.popleft()
@@ -87,8 +87,9 @@ class _Progress:
 class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
     """A member of the verifiers' group, and a producer of commands.
 
-    An offset is committed only once the brokers have the requests of all questions up to it: what
-    was under way in a crash is asked again, and carried out once, for its request has the same id.
+    An offset is committed only when the brokers have the requests of all questions before it: after
+    a crash, questions in progress are asked again, but carried out once, as their requests have the
+    same ids.
     """
 
     def __init__(self, connection: Connection, topics: Topics) -> None:
@@ -126,27 +127,27 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
     async def __aexit__(self, *_: object) -> None:
         ending = (self._consumer.stop(), self._producer.stop())
         for ended in await asyncio.gather(*ending, return_exceptions=True):
-            if isinstance(ended, Exception):  # the cancellation of a task of aiokafka's is none
+            if isinstance(ended, Exception):  # the cancellation of aiokafka's own task is not one
                 raise ended
 
-    # -- what aiokafka calls in a rebalance --------------------------------------------------------
+    # -- callbacks of aiokafka in a rebalance ------------------------------------------------------
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """What is in hand of these is another's from now on; it is harmless to answer it here."""
+        """Forget the questions of these partitions, which another member has now."""
         for at in revoked:
             self._progress.pop(at, None)
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
-        """Their questions come from the offset that was committed last."""
+        """Continue at the offset that was committed last."""
         for at in assigned:
             self._progress[at] = _Progress()
 
-    # -- questions, and what they lead to ----------------------------------------------------------
+    # -- questions and answers ---------------------------------------------------------------------
 
     async def take(self, most: int) -> list[PendingQuestion]:
-        """Up to `most` questions that came. TransientError where the brokers are away.
+        """Up to `most` questions. TransientError if the brokers are away.
 
-        NewerError at one that this version cannot ask: it stays for one that can.
+        NewerError for a question that this version cannot ask: it stays for one that can.
         """
         if not most:
             return []
@@ -185,7 +186,7 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
             return None
 
     async def at_end(self) -> bool:
-        """Whether all was taken that is in the partitions of this member; it may wait for some."""
+        """Whether this member has taken all questions of its partitions; may wait for more."""
         at = list(self._consumer.assignment())
         try:
             ends = await self._consumer.end_offsets(at)
@@ -195,7 +196,7 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
         return bool(at) and all(positions[one] >= ends[one] for one in at)
 
     async def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
-        """Publish the requests, then commit how far all is answered."""
+        """Publish the requests, then commit up to where all questions are answered."""
         try:
             await self._publish(answered)
         except KafkaError as error:
@@ -227,7 +228,7 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
         try:
             await self._consumer.commit(offsets)
         except KafkaError as error:
-            # They come again, here or to the partition's next worker: nothing is done twice.
+            # They are delivered again, here or to another member: nothing is done twice.
             _log.warning("how far questions are answered was not noted: %s", type(error).__name__)
 
 

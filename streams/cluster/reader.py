@@ -1,4 +1,4 @@
-"""Reading what is committed in topics, from an offset to where they end now, or for ever."""
+"""Reads committed records of topics, from an offset to the current end, or for ever."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from palimpsest.streams.cluster.tasks import is_cancelled, unless
 _log = logging.getLogger(__name__)
 
 AT_ONCE = 2_000
-"""Records read together."""
+"""Maximum number of records read together."""
 POLL_SECONDS = 0.2
 STALLED_SECONDS = 60.0
-"""Nothing came for so long although the topic continues: the brokers are away."""
+"""If no records come for this time, although there are more, the brokers are away."""
 FETCH_BYTES = 16 * 1024 * 1024
 WAIT_MILLISECONDS = 100
-"""How long a broker may keep a fetch that has nothing to bring: it does not always notice at once
-that a transaction was committed (one in ten waited for aiokafka's default of 500)."""
+"""How long a broker may delay a fetch without records: it does not always notice at once that a
+transaction was committed (one in ten waited for aiokafka's default of 500)."""
 
 Record: TypeAlias = ConsumerRecord[bytes, bytes]
 Records = list[Record]
 Offsets: TypeAlias = Mapping[TopicPartition, int]
-"""The first offset of each partition that is not read yet."""
+"""The first unread offset of each partition."""
 __all__ = [
     "DecisionsDeletedError",
     "Offsets",
@@ -54,7 +54,7 @@ class DecisionsDeletedError(StoreError):
 
 
 def require_kept(starts: Offsets, begins: Offsets) -> None:
-    """Raise DecisionsDeletedError if a partition begins after where it is to be read from."""
+    """Raise DecisionsDeletedError if a partition begins after the offset to read from."""
     gaps = [(at, start) for at, start in sorted(starts.items()) if begins[at] > start]
     if not gaps:
         return
@@ -72,10 +72,10 @@ def require_kept(starts: Offsets, begins: Offsets) -> None:
 async def reader(
     connection: Connection, isolation_level: str = "read_committed", *, skips_deleted: bool = False
 ) -> AsyncIterator[AIOKafkaConsumer]:
-    """A consumer outside any group; by default it sees committed records only.
+    """A consumer outside any group; by default it sees only committed records.
 
-    It raises OffsetOutOfRangeError at records that were deleted, unless it `skips_deleted`, and
-    KafkaConnectionError where aiokafka cancels what waits for a connection that breaks.
+    It raises OffsetOutOfRangeError at deleted records, unless it `skips_deleted`, and
+    KafkaConnectionError if aiokafka cancels a task because its connection breaks.
     """
     consumer = AIOKafkaConsumer(
         **connection.arguments(),
@@ -99,10 +99,10 @@ async def reader(
 
 @asynccontextmanager
 async def stopping(consumer: AIOKafkaConsumer) -> AsyncIterator[None]:
-    """A span in which a consumer is stopped, wholly: aiokafka gives up in the middle of it.
+    """Stop a consumer completely when the block ends: aiokafka gives up halfway.
 
-    A fetch that is cancelled before it ran, or in its pause after a failure, raises CancelledError
-    there. While brokers are away each fetch is in that pause.
+    A fetch that is cancelled before it runs, or in its pause after a failure, raises CancelledError
+    there. While brokers are away, each fetch is in that pause.
     """
     await asyncio.sleep(0)
     try:
@@ -116,7 +116,7 @@ async def stopping(consumer: AIOKafkaConsumer) -> AsyncIterator[None]:
 def begin_at(consumer: AIOKafkaConsumer, offsets: Offsets) -> None:
     """Read these partitions from these offsets on.
 
-    By `seek`: after `assign` alone, a full topic was once read as an empty one.
+    It uses `seek`: after `assign` alone, a full topic was once read as empty.
     """
     consumer.assign(list(offsets))
     for partition, offset in offsets.items():
@@ -124,9 +124,9 @@ def begin_at(consumer: AIOKafkaConsumer, offsets: Offsets) -> None:
 
 
 async def ends_of(connection: Connection, partitions: Iterable[TopicPartition]) -> Offsets:
-    """Where partitions end, uncommitted records included: a reader up to there has all of it.
+    """The ends of partitions, including uncommitted records: a reader up to there has everything.
 
-    A reader of committed records sees no more than what precedes an open transaction.
+    A reader of committed records sees only what precedes an open transaction.
     """
     async with reader(connection, "read_uncommitted") as consumer:
         ends: Offsets = await consumer.end_offsets(list(partitions))
@@ -138,8 +138,8 @@ async def read_to_end(
 ) -> AsyncIterator[tuple[Records, int, int]]:
     """Yield records from the offsets on up to the ends.
 
-    With each batch, how many offsets are read and how many there are to read. Raises TransientError
-    where the brokers stop answering, or a transaction stays open.
+    Each batch comes with the number of offsets read, and the total. Raises TransientError if the
+    brokers stop answering, or a transaction stays open.
     """
     todo = sum(max(ends[p] - offset, 0) for p, offset in offsets.items())
     begin_at(consumer, offsets)
@@ -157,9 +157,9 @@ async def read_to_end(
 async def read_range(
     connection: Connection, at: TopicPartition, start: int, end: int
 ) -> AsyncIterator[Records]:
-    """Yield the records of a partition from one offset to before another, which must be there.
+    """Yield the records of a partition from one offset to before another, which must exist.
 
-    Records that were deleted are skipped. TransientError where the brokers stop answering.
+    Deleted records are skipped. TransientError if the brokers stop answering.
     """
     async with reader(connection, skips_deleted=True) as consumer:
         begin_at(consumer, {at: start})
@@ -176,12 +176,12 @@ async def follow(
     take: Callable[[Records, Offsets], Awaitable[object]],
     stop: asyncio.Event,
 ) -> None:
-    """Hand over what comes, from these offsets on, until `stop` is set.
+    """Pass records on as they come, from these offsets on, until `stop` is set.
 
-    With it come the offsets of partitions that have moved: past what no reader gets,
-    too, such as the markers of transactions. Raises StoppedError while it connects, StoreError
-    where a partition goes back or lost records that were not read, handing over nothing of it, and
-    TransientError where the client gives up; nothing of that once `stop` is set.
+    They come with the new offsets of their partitions, also past what no reader gets, such as
+    transaction markers. Raises StoppedError while it connects; StoreError, without passing on the
+    batch, if a partition goes back or lost unread records; and TransientError if the client gives
+    up. Once `stop` is set, these are not raised.
     """
     try:
         await _follow(connection, starts, take, stop)
@@ -221,13 +221,13 @@ async def _follow(
 
 
 def _is_at_end(consumer: AIOKafkaConsumer, at: Offsets) -> bool:
-    """Whether everything committed is read, by the last fetches of all partitions."""
+    """Whether everything committed has been read, by the last fetches of all partitions."""
     ends = {partition: consumer.last_stable_offset(partition) for partition in at}
     return all(end is not None and end <= at[partition] for partition, end in ends.items())
 
 
 def recreated_error(topic: str) -> str:
-    """The message about a topic with another history than the store's."""
+    """The message if a topic has another history than the store."""
     return (
         f"this store follows another {topic} than the cluster's current one (was it deleted and"
         " recreated?): follow it with a new store"
@@ -245,7 +245,7 @@ async def _read(consumer: AIOKafkaConsumer) -> Records:
 
 
 class _Patience:
-    """Raises TransientError once what is left has been the same for too long."""
+    """Raises TransientError if the remaining number stays the same for too long."""
 
     def __init__(self) -> None:
         self._left = -1

@@ -1,4 +1,4 @@
-"""Records of the topics as the writer takes them, and what the writer publishes as records."""
+"""Converts records of the topics to inputs of the writer, and the writer's output to records."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ from palimpsest.streams.write.commit import InputOffset
 from palimpsest.streams.write.inputs import Input, Outcome
 
 OURS = "palimpsest-"
-"""What the names of our headers begin with."""
+"""The prefix of our headers."""
 DONE = f"{OURS}input"
-"""The header on the last event of a batch: the input topic, its id, and the offset there that it is
-done with. The id, because a topic that is deleted and recreated starts over."""
+"""The header on the last event of a batch: an input topic, its id, and the completed offset. The
+id is needed because a topic that is deleted and recreated starts over."""
 LETTER = f"{OURS}id"
-"""The first header of ours on a dead letter, after those that its record came with."""
+"""Our first header on a dead letter, after those of its record."""
 ROOM = LARGEST - 16 * 1024
-"""Bytes of a letter's value, key and headers; what clients and brokers count besides has room."""
+"""Maximum bytes of a letter's value, key and headers; the rest is for overhead."""
 POLICY_KEY = b"policy"
-"""Of all records of the policies: the last one is left when the topic is compacted."""
+"""The key of all policies: compaction keeps the last one."""
 PER_HEADER = 12
-"""Bytes that a header takes besides its name and value, at most."""
+"""Maximum overhead of a header, beside its name and value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record of an input topic, whichever client read it; a tombstone has no bytes."""
+    """A record of an input topic, from any client; a tombstone has no bytes."""
 
     topic: str
     partition: int
@@ -57,7 +57,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A record on its way to a topic; without a partition into that of the writer that sends it."""
+    """A record to be sent; without a partition, it goes to that of the sending writer."""
 
     topic: str
     value: bytes
@@ -67,10 +67,9 @@ class Outgoing:
 
 
 def read(record: Record, source: str, partitions: int) -> Input:
-    """What a record means. One whose owner belongs to another partition is invalid.
+    """The meaning of a record. It is invalid if its owner belongs to another partition.
 
-    The offset is part of the id of a row that names none, so that the same record always has the
-    same id.
+    If a row has no id, the offset is part of it, so that the same record always has the same id.
     """
     row = RawRow(record.value, source, reading=str(record.offset))
     return Input(row, _in_its_place(_meaning(record, row), record, partitions))
@@ -114,23 +113,23 @@ def decision_record(topic: str, event: AnyEvent, line: bytes, headers: Headers =
 
 
 def policy_record(topic: str, line: bytes) -> Outgoing:
-    """The event that puts a policy in force, for processes that read no log."""
+    """The event that sets a policy, for processes that read no log."""
     return Outgoing(topic, line, POLICY_KEY, partition=0)
 
 
 def done_with(inputs: Iterable[InputOffset]) -> Headers:
-    """The headers with the decided offsets of inputs; they hold once the record can be read."""
+    """Headers with the completed offsets of inputs; valid once the record can be read."""
     return tuple((DONE, f"{one.topic}:{one.topic_id}:{one.offset}".encode()) for one in inputs)
 
 
 def inputs_done(headers: Headers) -> list[InputOffset]:
-    """How far inputs are decided on, as a decision's headers name it."""
+    """The completed offsets of inputs in a decision's headers."""
     parsed = [value.decode().split(":") for name, value in headers if name == DONE and value]
     return [InputOffset(topic, topic_id, int(offset)) for topic, topic_id, offset in parsed]
 
 
 def dead_letter(record: Record, outcome: Outcome, at: datetime) -> NewDeadLetter:
-    """The dead letter of a record that is invalid."""
+    """The dead letter of an invalid record."""
     assert outcome.decision_id is not None
     return NewDeadLetter(
         outcome.decision_id,
@@ -146,10 +145,10 @@ def dead_letter(record: Record, outcome: Outcome, at: datetime) -> NewDeadLetter
 
 
 def dead_letter_record(topic: str, letter: NewDeadLetter) -> Outgoing:
-    """An input that could not be read: its bytes and headers, what was wrong, and where it was.
+    """An unreadable input: its bytes and headers, what was wrong, and its place.
 
-    Of what is too large to be sent the beginning is; small compressed, it may have been larger than
-    anything that brokers take.
+    If it is too large to be sent, only its beginning is; compressed, it may have been smaller than
+    the brokers' limit.
     """
     sent = _with_room(letter)
     parsed = {
@@ -166,7 +165,7 @@ def dead_letter_record(topic: str, letter: NewDeadLetter) -> Outgoing:
 
 
 def _with_room(letter: NewDeadLetter) -> NewDeadLetter:
-    """As much of a letter as can be sent: its bytes have what key and headers leave, or half."""
+    """As much of a letter as fits: its bytes get what key and headers leave, or half."""
     key = letter.key if len(letter.key or b"") < ROOM // 4 else None
     left = ROOM // 2 - len(key or b"")
     kept: list[tuple[str, bytes | None]] = []
@@ -181,13 +180,13 @@ def _with_room(letter: NewDeadLetter) -> NewDeadLetter:
 
 
 def rejected_for(one: Outgoing) -> str | None:
-    """The reason of a dead letter that `dead_letter_record` made; None of any other record."""
+    """The reason of a dead letter that `dead_letter_record` made; None for any other record."""
     reason = dict(one.headers).get(f"{OURS}reason")  # the last one is ours
     return None if reason is None else reason.decode()
 
 
 def dead_letter_of(headers: Headers, value: bytes) -> NewDeadLetter:
-    """What `dead_letter_record` sent; earlier versions sent all bytes, and no digest."""
+    """Reverse `dead_letter_record`; earlier versions sent all bytes, and no digest."""
     begin = max(number for number, (name, _) in enumerate(headers) if name == LETTER)
     parsed = {name.removeprefix(OURS): (v or b"").decode() for name, v in headers[begin:]}
     return NewDeadLetter(
@@ -203,16 +202,16 @@ def dead_letter_of(headers: Headers, value: bytes) -> NewDeadLetter:
 
 
 MOST_BYTES = LARGEST - 64 * 1024
-"""Of an answer; the rest of what a record may have is for its key and its frame."""
+"""Maximum size of an answer; the rest of a record is for its key and overhead."""
 SO_FAR = "/so-far"
-"""Behind the request's id in the key of a record that says how far a long request is."""
+"""Suffix of the request's id in the key of a record that reports progress."""
 
 
 def answer_record(topic: str, request_id: str, answer: Answer | SoFar) -> Outgoing:
-    """What became of a request, or how far it is.
+    """The answer to a request, or its progress.
 
-    Of what it did the longest lists are cut until a record can hold it, their ends are kept, and
-    `left_out` says how many entries of each are missing.
+    If it is too large for a record, its longest lists are cut; their ends are kept, and `left_out`
+    has the number of missing entries of each.
     """
     body = orjson.dumps(answer.to_json())
     while (
@@ -225,7 +224,7 @@ def answer_record(topic: str, request_id: str, answer: Answer | SoFar) -> Outgoi
 
 
 def _shorter(done: JsonObject) -> JsonObject | None:
-    """The first half of what takes most room cut off; None where there is no list to cut."""
+    """Cut the first half of the largest list; None if there is no list to cut."""
     lists = [name for name, value in done.items() if isinstance(value, list) and value]
     if not lists:
         return None

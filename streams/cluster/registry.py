@@ -1,4 +1,4 @@
-"""Figures in Prometheus' form: what each is, and a board that shows them as they are now."""
+"""Prometheus metrics: their definitions, and a board with their current values."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ SECONDS = (0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0)
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure: its name (counters get `_total`), what it says, and what to do about it.
+    """A metric: its name (counters get `_total`), its description, and advice for operators.
 
-    `buckets` are those of a histogram, upper ends.
+    `buckets` are the upper bounds of a histogram.
     """
 
     name: Name
@@ -55,7 +55,7 @@ class Figure:
 
 
 class Board:
-    """The figures of one process."""
+    """The metrics of one process."""
 
     def __init__(self, figures: Iterable[Figure]) -> None:
         self.registry = CollectorRegistry()
@@ -77,7 +77,7 @@ class Board:
                 self._histograms[figure.name] = made
 
     def count(self, name: Name, more: float = 1.0, *labels: str) -> None:
-        """Count so many more of something."""
+        """Increase a counter."""
         counter = self._counters[name]
         (counter.labels(*labels) if labels else counter).inc(more)
 
@@ -100,5 +100,5 @@ class Board:
         self._gauges["palimpsest_lag"].clear()
 
     def text(self) -> bytes:
-        """All figures in Prometheus' text form."""
+        """All metrics in Prometheus' text format."""
         return generate_latest(self.registry)

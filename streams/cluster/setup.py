@@ -1,4 +1,4 @@
-"""Makes the topics that are missing, and says what is wrong with those that are there."""
+"""Creates missing topics, and reports what is wrong with existing ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from palimpsest.streams.cluster.topics import (
 )
 
 REPLICATION = 3
-"""Copies of each partition, as far as there are brokers."""
+"""Copies of each partition, if there are enough brokers."""
 INSYNC = "min.insync.replicas"
 ALTER = (
     "kafka-configs.sh --alter --entity-type topics --entity-name {name}"
@@ -48,7 +48,7 @@ State = Literal["made", "there", "missing", "differs"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found of a topic, or done; where something is wrong, what to do about it."""
+    """A topic's state, or what was done; if something is wrong, with advice."""
 
     topic: str
     state: State
@@ -57,17 +57,17 @@ class Finding:
 
     @property
     def fine(self) -> bool:
-        """Whether the topic is as it has to be."""
+        """Whether the topic is as required."""
         return self.state in {"made", "there"}
 
 
 async def create(
     connection: Connection, partitions: int | None = None, replication: int | None = None
 ) -> list[Finding]:
-    """Make the topics that are missing; of the others say what they are, and change nothing.
+    """Create the missing topics; report on the others, without changing them.
 
-    `partitions` is what those that are there have, or 12; `replication` 3, or as many as there are
-    brokers. TransientError where none answers.
+    `partitions` defaults to the number of the existing topics, or 12; `replication` to 3, or the
+    number of brokers if lower. TransientError if none answers.
     """
     before = await read_metadata(connection, list(Topics(connection.prefix).names))
     wanted = partitions or count_there(connection, before) or PARTITIONS
@@ -89,9 +89,9 @@ async def create_one(connection: Connection, topics: Topics, name: str, replicat
 
 
 async def check(connection: Connection, partitions: int | None = None) -> list[Finding]:
-    """Compare the topics with what they have to be; at least one finding for each.
+    """Compare the topics with the requirements; returns at least one finding per topic.
 
-    Without a number, the others must have as many partitions as the decisions.
+    Without a number, the other topics must have as many partitions as the decisions.
     """
     names = list(Topics(connection.prefix).names)
     found = await read_metadata(connection, names)
@@ -128,7 +128,7 @@ async def _deleted(connection: Connection, topics: Topics, metadata: Metadata) -
 
 
 async def expiring(connection: Connection, topics: Topics) -> list[str]:
-    """The settings by which brokers delete decisions. TransientError if they do not tell them."""
+    """The settings that let brokers delete decisions. TransientError if they cannot be read."""
     name = topics.name("decisions")
     settings = (await _settings(connection, [name]))[name]
     return [detail for detail, _ in _wrong_settings(name, topics.names[name], settings)]
@@ -137,7 +137,7 @@ async def expiring(connection: Connection, topics: Topics) -> list[str]:
 def compare(
     name: str, topics: Topics, metadata: Metadata, settings: Mapping[str, str]
 ) -> list[Finding]:
-    """Compare one topic, as the brokers tell of it, with what it has to be."""
+    """Compare one topic, as described by the brokers, with the requirements."""
     spec, found = topics.names[name], metadata.topics.get(name)
     if found is None:
         advice = "palimpsest topics create makes it"
@@ -174,7 +174,7 @@ def _wrong_settings(
 def _wrong_copies(
     name: str, found: Found, brokers: int, settings: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """What loses acknowledged records with one broker, or takes none at all."""
+    """Settings that lose acknowledged records with one broker, or accept no records at all."""
     if found.replication == 1 < brokers:
         yield f"1 copy, and there are {brokers} brokers", MORE_COPIES
     insync, wanted = int(settings[INSYNC]), _insync(found.replication)
@@ -186,12 +186,12 @@ def _wrong_copies(
 
 
 def _insync(replication: int) -> int:
-    """How many must have what is acknowledged: of three copies two, so one broker may be away."""
+    """Copies that must have a record before it is acknowledged: all but one broker's."""
     return max(1, replication - 1)
 
 
 def _good_enough(setting: str, is_now: str, wanted: str) -> bool:
-    """Whether it is so; or records stay longer than they have to."""
+    """Whether a setting is as wanted, or keeps records longer."""
     if setting == "retention.ms" and is_now != wanted:
         return int(is_now) == FOR_EVER or FOR_EVER < int(wanted) < int(is_now)
     return is_now == wanted
@@ -215,15 +215,15 @@ async def _make(connection: Connection, new: Sequence[NewTopic]) -> None:
 
 
 async def _appeared(connection: Connection, names: Sequence[str]) -> None:
-    """Wait until a broker tells of topics that the controller has made."""
+    """Wait until a broker shows topics that the controller has created."""
     async with answering(connection):
-        # Brokers give no word of it.
+        # Brokers do not notify.
         while len((await read_metadata(connection, names)).topics) < len(names):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
 
 async def _settings(connection: Connection, names: Sequence[str]) -> dict[str, dict[str, str]]:
-    """The settings that count of each topic, by name."""
+    """The effective settings of each topic, by name."""
     wanted = {INSYNC: None} | {setting: None for spec in TOPICS for setting in spec.settings}
     asked = [ConfigResource(ConfigResourceType.TOPIC, name, wanted) for name in names]
     if not asked:
@@ -239,7 +239,7 @@ async def _settings(connection: Connection, names: Sequence[str]) -> dict[str, d
 
 @asynccontextmanager
 async def admin(connection: Connection) -> AsyncIterator[AIOKafkaAdminClient]:
-    """A client of the brokers' administration. TransientError where none answers."""
+    """An admin client. TransientError if no broker answers."""
     async with answering(connection):
         client = AIOKafkaAdminClient(**connection.arguments())
         try:

@@ -12,40 +12,40 @@ Result = TypeVar("Result")
 
 
 class OneThread:
-    """Runs functions one after another on one thread: an SQLite file is used on only one.
+    """Runs functions one after another on one thread: a SQLite file is used on only one.
 
-    A function that has begun is not interrupted when its waiter is cancelled.
+    A function that has started is not interrupted when its caller is cancelled.
     """
 
     def __init__(self, name: str) -> None:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
 
     async def run(self, function: Callable[..., Result], *arguments: object) -> Result:
-        """Wait until the function has run there; what it raises is raised here."""
+        """Run a function there and wait; its exception is raised here."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, partial(function, *arguments))
 
     def end(self) -> None:
-        """Run nothing new. What runs is not waited for."""
+        """Start nothing new, without waiting for what is running."""
         self._executor.shutdown(wait=False)
 
 
 def is_cancelled() -> bool:
-    """Whether the task that runs was cancelled itself.
+    """Whether the current task itself was cancelled.
 
-    A CancelledError alone does not say so: clients also cancel what waits for a connection that
-    breaks.
+    A CancelledError alone does not prove it: clients also cancel tasks that wait for a connection
+    when it breaks.
     """
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0
 
 
 class StoppedError(Exception):
-    """The operation is given up, because its process was stopped."""
+    """The operation was abandoned because its process was stopped."""
 
 
 async def unless(stop: asyncio.Event, doing: Coroutine[Any, Any, Result]) -> Result:
-    """Do something, but give it up when `stop` is set before it is done: StoppedError then."""
+    """Run a coroutine; if `stop` is set before it ends, cancel it and raise StoppedError."""
     task, stopped = asyncio.ensure_future(doing), asyncio.ensure_future(stop.wait())
     try:
         await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""The topics as data: what each is for, how it is kept, what it is called (docs/design.md)."""
+"""The topics as data: purpose, retention and name of each (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Key = Literal["owner", "request", "policy"]
 PARTITIONS = 12
 FOR_EVER = -1
 DAY = 24 * 60 * 60 * 1000
-"""In milliseconds, as brokers count."""
+"""A day in milliseconds, the unit of brokers."""
 LARGEST = 8 * 1024 * 1024
-"""Bytes of a record that we write: a candidate of the usual limit (1 MiB) with what is said of it,
+"""Maximum size of a record that we write: a candidate at the usual limit (1 MiB) with its decision,
 or the answer to a request that did a hundred thousand things."""
 OTHER_PARTITIONS = (
     "with another number owners would change their partition: export the log, make topics with"
@@ -32,7 +32,7 @@ OTHER_PARTITIONS = (
 
 @dataclass(frozen=True, slots=True)
 class TopicSpec:
-    """What a topic is for and how it is kept; `retention` in milliseconds is the least."""
+    """A topic's purpose and retention; `retention` is the minimum in milliseconds."""
 
     kind: Kind
     purpose: str
@@ -41,14 +41,14 @@ class TopicSpec:
     compacted: bool = False
     one_partition: bool = False
     ours: bool = False
-    """Whether workers write it: what they have to say must have room."""
+    """Whether workers write it, with records up to `LARGEST`."""
 
     @property
     def settings(self) -> dict[str, str]:
-        """The topic's settings as brokers name them.
+        """The topic's settings in the brokers' terms.
 
-        Where records end after a time, that is counted from when they came: a producer of old
-        conversations may date its records in the past, and brokers would delete them unread.
+        If records expire, that is counted from their arrival: a producer of old conversations may
+        set timestamps in the past, and brokers would delete these records unread.
         """
         settings = {"cleanup.policy": "compact" if self.compacted else "delete"}
         settings |= {"retention.ms": str(self.retention), "retention.bytes": "-1"}
@@ -60,11 +60,11 @@ class TopicSpec:
 
 
 TOPICS = (
-    TopicSpec("candidates", "All that producers say.", "owner", 7 * DAY),
-    TopicSpec("commands", "What operators ask for, and verdicts.", "owner", 7 * DAY),
+    TopicSpec("candidates", "All input of producers.", "owner", 7 * DAY),
+    TopicSpec("commands", "Requests of operators, and verdicts.", "owner", 7 * DAY),
     TopicSpec("decisions", "The log: what everything else is made from.", "owner", ours=True),
-    TopicSpec("answers", "What became of operators' requests.", "request", DAY, ours=True),
-    TopicSpec("dead_letters", "What could not be read, byte for byte.", "owner", ours=True),
+    TopicSpec("answers", "Answers to requests.", "request", DAY, ours=True),
+    TopicSpec("dead_letters", "Unreadable input, byte for byte.", "owner", ours=True),
     TopicSpec("verifications", "Questions to the judge.", "owner", 7 * DAY, ours=True),
     TopicSpec("policies", "The policy in force.", "policy", compacted=True, one_partition=True),
 )
@@ -72,13 +72,13 @@ TOPICS = (
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """The topics of one installation: their names, and how many partitions they have."""
+    """The topics of one installation: their names and number of partitions."""
 
     prefix: str = ""
     partitions: int = PARTITIONS
 
     def name(self, kind: Kind) -> str:
-        """What a topic is called."""
+        """The name of a topic."""
         return f"{self.prefix}memory.{kind.replace('_', '-')}"
 
     @property
@@ -92,9 +92,9 @@ class Topics:
 
 
 async def topic_id(connection: Connection, name: str) -> str:
-    """The uuid that brokers gave a topic when it was made; another one if it was made again.
+    """The id that brokers gave a topic at its creation; a recreated topic has another one.
 
-    StoreError where there is no such topic, TransientError where no broker answers.
+    StoreError if there is no such topic, TransientError if no broker answers.
     """
     found = (await read_metadata(connection, [name])).topics.get(name)
     if found is None:
@@ -103,9 +103,9 @@ async def topic_id(connection: Connection, name: str) -> str:
 
 
 async def read_topics(connection: Connection) -> Topics:
-    """The topics of an installation, with the number of partitions that its decisions have.
+    """The topics of an installation, with the number of partitions of its decisions.
 
-    StoreError where there are none, TransientError where no broker answers.
+    StoreError if there are none, TransientError if no broker answers.
     """
     name = Topics(connection.prefix).name("decisions")
     partitions = count_there(connection, await read_metadata(connection, [name]))
@@ -117,10 +117,10 @@ async def read_topics(connection: Connection) -> Topics:
 async def compare_counts(
     connection: Connection, topics: Topics, kinds: Collection[Kind] | None = None
 ) -> None:
-    """Compare how many partitions topics have, by default all, with how many `topics` has.
+    """Check that topics, by default all, have the number of partitions that `topics` has.
 
-    Where these differ, an owner's records are in different partitions. StoreError where one does or
-    is not there, TransientError where no broker answers.
+    Otherwise an owner's records would be in different partitions. StoreError if a topic differs or
+    is missing, TransientError if no broker answers.
     """
     names = {n: spec for n, spec in topics.names.items() if kinds is None or spec.kind in kinds}
     found = (await read_metadata(connection, list(names))).topics
@@ -132,7 +132,7 @@ async def compare_counts(
 
 
 def wrong_count(spec: TopicSpec, partitions: int, found: Found) -> str | None:
-    """What is wrong with how many partitions a topic has, where the decisions have so many."""
+    """What is wrong with a topic's number of partitions, given that of the decisions."""
     wanted = 1 if spec.one_partition else partitions
     if found.partitions == wanted:
         return None
@@ -140,7 +140,7 @@ def wrong_count(spec: TopicSpec, partitions: int, found: Found) -> str | None:
 
 
 def count_there(connection: Connection, metadata: Metadata) -> int | None:
-    """How many partitions the decisions have, else others that go by owner; None without any."""
+    """The number of partitions of the decisions, or of another topic keyed by owner; else None."""
     names = Topics(connection.prefix).names
     counts = {
         spec.kind: found.partitions
@@ -155,7 +155,7 @@ def _missing(name: str) -> StoreError:
 
 
 def partition_of(owner_id: str, partitions: int) -> int:
-    """The partition of an owner, of so many: murmur2 of the key in UTF-8, its sign bit cleared.
+    """The partition of an owner: murmur2 of the key in UTF-8, with its sign bit cleared, modulo.
 
     Source: `BuiltInPartitioner.partitionForKey` of Kafka's clients. Producers on librdkafka do the
     same with `partitioner=murmur2_random`, but not by default.

@@ -1,7 +1,7 @@
-"""Compressed batches of records, unpacked within bounds: a small one may unpack to gigabytes.
+"""Unpacks compressed batches of records within limits: a small one may unpack to gigabytes.
 
-Clients unpack a batch whole. One that is larger than any that producers send we unpack record by
-record, and keep what a writer may read and a dead letter has room for.
+Clients unpack a batch at once. Batches larger than any that producers send are unpacked record by
+record, keeping what a writer may read and a dead letter can hold.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from aiokafka.record.default_records import DefaultRecordBatch
 from palimpsest.streams.intake import MAX_KEPT_BYTES
 
 UNPACKED_BYTES = 32 * 1024 * 1024
-"""What a batch may unpack to; producers send 1 MiB unless they are configured otherwise."""
+"""Maximum unpacked size of a batch; producers send 1 MiB unless configured otherwise."""
 CUT = "palimpsest-cut"
-"""The header of a record that was cut, with the bytes that its value had; it has no others."""
+"""The header of a cut record, with the original size of its value; it has no others."""
 KEY_BYTES = 4096
-"""A longer key of a record that is cut is not kept."""
+"""Maximum size of a key that is kept in a cut record."""
 AT_ONCE = 1024 * 1024
-"""Bytes that are read from a stream at a time."""
+"""Bytes read from a stream at a time."""
 USUAL = 10
-"""Times its size that a batch of texts unpacks to."""
+"""The usual compression ratio of a batch of texts."""
 
 Unpack = Callable[[Any], bytes]
 
 
 def bound_unpacking(most: int = UNPACKED_BYTES) -> None:
-    """Have aiokafka's consumers in this process unpack batches within bounds.
+    """Make aiokafka's consumers in this process unpack batches within limits.
 
-    Snappy is left as it is: it unpacks to 21 times its size at most.
+    Snappy is unchanged: it unpacks to at most 21 times its size.
     """
     module = vars(sys.modules[DefaultRecordBatch.__module__])
     module["gzip_decode"] = _bounded("gzip", most, lambda data: _gunzip(data, most))
@@ -66,11 +66,11 @@ def _into(codec: Any, data: Any, most: int) -> bytes | None:
 
 
 def cut(codec: str, data: Any, most: int) -> bytes:
-    """A batch's records, of which all that have room in `most` bytes are whole.
+    """A batch's records; those that fit into `most` bytes are complete.
 
     The others have the beginning of their value, or nothing of it, and the header `CUT`.
     """
-    import pyarrow as pa  # which few workers ever need
+    import pyarrow as pa  # rarely needed in workers
 
     stream = _Stream(pa.CompressedInputStream(pa.BufferReader(data), codec))
     kept = bytearray()
@@ -102,7 +102,7 @@ def _cut_record(stream: _Stream, length: int, room: int) -> Iterator[bytes]:
 
 
 class _Stream:
-    """What a codec unpacks, read in pieces. EOFError where it ends too early."""
+    """The unpacked stream, read in pieces. EOFError if it ends too early."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -153,7 +153,7 @@ class _Stream:
 
 
 def _varint(value: int) -> bytes:
-    """A number as Kafka's records have it: zigzag, seven bits a byte."""
+    """A number as in Kafka's records: zigzag, seven bits per byte."""
     left = (value << 1) if value >= 0 else (-value << 1) - 1
     found = bytearray()
     while left > 0x7F:

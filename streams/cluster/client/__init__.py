@@ -1,1 +1,1 @@
-"""What talks to topics from outside a worker."""
+"""Clients of the topics outside a worker."""

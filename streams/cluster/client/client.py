@@ -1,4 +1,4 @@
-"""Brings what producers and people say to the topics, and the answers back."""
+"""A client that publishes inputs and requests to the topics, and receives the answers."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ CANDIDATE = "palimpsest.candidate.v1"
 POLL_SECONDS = 0.2
 ANSWER_SECONDS = 60.0
 Addressed: TypeAlias = tuple[Request, str | None]
-"""A request, and the owner that it concerns, if the caller knows it."""
+"""A request, and the owner that it concerns, if known."""
 
 
 def as_event(candidate: Candidate) -> bytes:
-    """A candidate as a CloudEvent in structured mode, with the id and source that it has."""
+    """A candidate as a CloudEvent in structured mode, with its own id and source."""
     data = candidate.model_dump(mode="json", exclude_none=True)
     envelope = {
         "specversion": "1.0",
@@ -44,17 +44,17 @@ def as_event(candidate: Candidate) -> bytes:
 
 
 def as_record(one: Input) -> tuple[bytes | None, bytes]:
-    """Key and value for an input: its own bytes where a worker reads the same in them.
+    """Key and value for an input: its own bytes if a worker reads the same from them.
 
-    What cannot be read is sent as it is, under no key. A row that has its source or its id from
-    where it came, or fields under other names, is sent as the event that it means.
+    Unreadable input is sent unchanged, without a key. A row whose source or id comes from its
+    place, or that has renamed fields, is sent as the equivalent event.
     """
     meaning = one.meaning
     if isinstance(meaning, InvalidInputError):
         return None, one.row.raw
     if not isinstance(meaning, Prepared):
         return meaning.owner_id.encode(), one.row.raw
-    # A worker gives a row without an id one of its record's offset, which is not known yet.
+    # A worker derives a missing id from the record's offset, which is not known yet.
     understood = understand(RawRow(one.row.raw, SOURCE, reading="an offset"))
     value = one.row.raw if understood == meaning else as_event(meaning.candidate)
     return meaning.candidate.owner_id.encode(), value
@@ -76,17 +76,18 @@ class Client:
         )
 
     async def start(self) -> None:
-        """Connect. TransientError where no broker answers."""
+        """Connect. TransientError if no broker answers."""
         await self._producer.start()
 
     async def stop(self) -> None:
-        """Send what waits, and disconnect."""
+        """Send waiting records, and disconnect."""
         await self._producer.stop()
 
     async def publish(self, inputs: Iterable[Input]) -> int:
         """Publish inputs to the candidates topic in order; returns once the brokers have them.
 
-        StoreError, with nothing published, where it has not the decisions' count of partitions.
+        Raises StoreError, with nothing published, if that topic has not as many partitions as the
+        decisions.
         """
         await self._require_counts("candidates")
         topic = self._topics.name("candidates")
@@ -105,9 +106,9 @@ class Client:
             self._compared.update(kinds)
 
     async def behind(self, followed: Mapping[tuple[str, int], int]) -> int:
-        """How many records of the decisions there are from these offsets of topics' partitions on.
+        """The number of records of the decisions beyond these offsets, by topic and partition.
 
-        The markers of transactions count, too. TransientError where no broker answers.
+        It includes transaction markers. TransientError if no broker answers.
         """
         at = [self._topics.at("decisions", number) for number in range(self._topics.partitions)]
         async with answering(self._connection), reader(self._connection) as consumer:
@@ -115,12 +116,12 @@ class Client:
         return sum(max(ends[one] - followed.get((one.topic, one.partition), 0), 0) for one in at)
 
     async def ask_each(self, asked: Sequence[Addressed]) -> list[Answer]:
-        """Publish requests to the partitions that they may concern, and join each one's answers.
+        """Publish requests to the partitions that they may concern; returns the merged answers.
 
         All are published before the first answer is awaited. Only an owner's partition knows its
-        candidates, so a request of an unknown owner goes to all. TransientError if those partitions
-        answered nothing for `ANSWER_SECONDS`, not even that a request continues; StoreError as
-        `publish`.
+        candidates, so a request for an unknown owner goes to all. Raises TransientError if the
+        partitions are silent for `ANSWER_SECONDS`, without even a report that a request continues;
+        StoreError like `publish`.
         """
         await self._require_counts("commands", "answers")
         concerned = {one.request_id: self._concerned(one, owner_id) for one, owner_id in asked}
@@ -153,9 +154,9 @@ class Client:
     async def _answers(
         self, consumer: AIOKafkaConsumer, concerned: Mapping[str, Sequence[int]]
     ) -> dict[str, list[Answer]]:
-        """Each request's answers by its id, in the order of the partitions that it concerned.
+        """The answers to each request by its id, in the order of its partitions.
 
-        Any answer of a partition, also to others, shows that it works on its requests.
+        Any answer of a partition, even to others, shows that it is working on its requests.
         """
         waiting = {(one.encode(), p) for one, partitions in concerned.items() for p in partitions}
         found: dict[tuple[bytes, int], Answer] = {}
@@ -181,5 +182,5 @@ class Client:
 def _unanswered(partitions: Iterable[int]) -> TransientError:
     return TransientError(
         f"no answer from the partitions {sorted(partitions)} within {ANSWER_SECONDS:.0f} s: are the"
-        " workers running? What was asked is in the topic, and will be carried out"
+        " workers running? The request is in the topic, and will be carried out"
     )

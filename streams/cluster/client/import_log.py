@@ -1,4 +1,4 @@
-"""An exported log into empty topics, byte for byte: an owner's order stays, and all ids."""
+"""Imports an exported log into empty topics, byte for byte, with the order of each owner."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from palimpsest.streams.cluster.worker.producer import PartitionProducer
 from palimpsest.streams.log.import_log import exported_events
 
 AT_ONCE = 500
-"""Events of one transaction."""
+"""Events per transaction."""
 
 Line = tuple[AnyEvent, bytes]
 
@@ -27,13 +27,13 @@ async def import_lines(
     read: Callable[[], Iterable[bytes]],
     progress: Callable[[int], object],
 ) -> int:
-    """Publish the lines of an export as decisions; return how many there were.
+    """Publish the lines of an export as decisions; returns their number.
 
-    `read` gives the lines from the first on: once to check them, and again to publish them, because
-    nothing can be taken out of a topic. UsageError where the topic has decisions already,
-    StoreError for a line that is no event or is damaged. What is cut short leaves topics that are
-    not empty: recreate them, and begin again. Workers that run are fenced, and read what came when
-    they start again.
+    `read` returns the lines from the start: once to check them, and again to publish them, because
+    nothing can be removed from a topic. Raises UsageError if the topic has decisions, StoreError
+    for a line that is not an event or is damaged. An interrupted import leaves topics that are not
+    empty: recreate them, and start again. Running workers are fenced, and read the imported
+    decisions when they restart.
     """
     await _require_empty(connection, topics)
     for _ in exported_events(read()):
@@ -78,12 +78,12 @@ async def _publish(
 
 
 def _policy_records(events: Iterable[Line], policies: str) -> list[Outgoing]:
-    """The policies of these events for their own topic, as workers tell it of them."""
+    """The policies of these events, for the policies topic."""
     return [policy_record(policies, line) for event, line in events if isinstance(event, PolicySet)]
 
 
 def _belongs(event: AnyEvent, partition: int, partitions: int) -> bool:
-    """An owner's events to its partition, a policy to all, what is nobody's to the first."""
+    """Whether an event goes to a partition: its owner's, all for a policy, else the first."""
     if isinstance(event, PolicySet):
         return True
     if not event.owner_id:

@@ -1,7 +1,7 @@
-"""Fills a new decisions topic: first what brokers deleted, from a copy, then what they still have.
+"""Fills a new decisions topic: with what brokers deleted, from a copy, then with the rest.
 
-A deleted offset cannot be filled again, so the topic is deleted and created anew. Before that, all
-its records are in a file beside the copy: an interrupted restoration continues from there.
+A deleted offset cannot be filled again, so the topic is deleted and recreated. Before that, all its
+records are saved in a file beside the copy: an interrupted restoration continues from there.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from palimpsest.streams.cluster.worker.producer import PartitionProducer
 from palimpsest.streams.log.import_log import exported_events
 
 AT_ONCE = 500
-"""Records of one transaction."""
+"""Records per transaction."""
 Progress = Callable[[str, int, int | None], object]
-"""What is being done, how far, and of how much if that is known."""
+"""Receives a description of the work, the count so far, and the total if known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
     """A store or an export with the deleted decisions.
 
-    `read` gives its lines from the first on. `reached` is where a store that follows this very
-    topic continues in each partition, by the topic's id. `file` is where the restoration keeps the
-    topic's records meanwhile.
+    `read` returns its lines from the start. `reached` has the next offset of each partition in a
+    store that follows this topic, with the topic's id. `file` keeps the topic's records during the
+    restoration.
     """
 
     read: Callable[[], Iterable[bytes]]
@@ -65,11 +65,11 @@ class RestoredPartition:
 async def restore(
     connection: Connection, copy: Copy, progress: Progress, *, dry_run: bool = False
 ) -> list[RestoredPartition]:
-    """Restore the decisions, and return what each partition has; nothing if none were deleted.
+    """Restore the decisions; returns what each partition has, or nothing if none were deleted.
 
-    UsageError while workers run, or if copy and topic do not meet: there would be a gap between
-    them. StoreError for a damaged copy, or if there is no topic. A restoration that was interrupted
-    after the topic was deleted continues with what it had kept.
+    Raises UsageError while workers run, or if there would be a gap between copy and topic;
+    StoreError for a damaged copy, or if there is no topic. A restoration that was interrupted after
+    the topic was deleted continues with the saved records.
     """
     name = Topics(connection.prefix).name("decisions")
     await _require_no_workers(connection)
@@ -105,11 +105,11 @@ async def _require_no_workers(connection: Connection) -> None:
         )
 
 
-# -- what the new topic is made of ---------------------------------------------------------------
+# -- the contents of the new topic --------------------------------------------------------------
 
 
 class _Plan:
-    """Which records of the copy come before those of the topic, in each partition."""
+    """Which records of the copy precede those of the topic, in each partition."""
 
     def __init__(self, connection: Connection, topics: Topics, there: Found, copy: Copy) -> None:
         self._connection = connection
@@ -118,7 +118,7 @@ class _Plan:
         self._copy = copy
         self._left: dict[int, dict[str, str]] = {p: {} for p in range(topics.partitions)}
         self.deleted: dict[int, int] = {}
-        """Where partitions begin that lost records."""
+        """The first remaining offset of each partition that lost records."""
         self._lines: dict[int, int] = {}
 
     @classmethod
@@ -133,7 +133,7 @@ class _Plan:
         return plan
 
     async def _records(self) -> AsyncIterator[tuple[int, Records]]:
-        """What the topic still has, by partition, in order."""
+        """The topic's remaining records, by partition, in order."""
         at = [self._topics.at("decisions", p) for p in range(self._topics.partitions)]
         async with AsyncExitStack() as stack:
             async with answering(self._connection):
@@ -146,7 +146,7 @@ class _Plan:
                     yield partition, [one for one in records if one.partition == partition]
 
     def _compare(self) -> None:
-        """Require that nothing is missing between the copy and what is left of each partition."""
+        """Require that nothing is missing between the copy and the rest of each partition."""
         held: dict[int, dict[str, None]] = {partition: {} for partition in self.deleted}
         for event, _ in exported_events(self._copy.read()):
             if event.owner_id and (partition := self._partition(event.owner_id)) in held:
@@ -181,7 +181,7 @@ class _Plan:
             yield from ((p, event, line) for p in belongs if p in self.deleted)
 
     def partitions(self) -> list[RestoredPartition]:
-        """What each partition that lost records will have."""
+        """The contents of each partition that lost records."""
         return [
             RestoredPartition(p, begin, self._lines[p], len(self._left[p]))
             for p, begin in self.deleted.items()

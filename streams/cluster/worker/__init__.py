@@ -1,1 +1,1 @@
-"""The process that decides on partitions: `palimpsest worker`."""
+"""The worker's process, which decides on partitions: `palimpsest worker`."""

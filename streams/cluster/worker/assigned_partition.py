@@ -1,8 +1,8 @@
-"""A partition that this worker has: its producer, its writer, and the batches that wait.
+"""A partition assigned to this worker: its producer, its writer, and its waiting batches.
 
-Records that the group's consumer passed over are read again, before what came after them. Where
-nothing of a partition was acknowledged yet, Faust does not go back after a rebalance: what it had
-fetched by then comes to nobody, and what comes next would be acknowledged over it.
+Records that the group's consumer skipped are read again, before later ones. If nothing of a
+partition has been acknowledged yet, Faust does not go back after a rebalance: records that it had
+fetched would be lost, because later ones would be acknowledged over them.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ class Missed:
         self._starts = dict(starts)
 
     async def before(self, first: Record) -> AsyncIterator[list[Record]]:
-        """Yield the records between where the topic continues and the first one that came.
+        """Yield the records between the topic's next offset and the first one delivered.
 
-        None is the usual case; offsets that no record has are no records.
+        Usually there are none; offsets without records are skipped.
         """
         start = self._starts.pop(first.topic, first.offset)
         if start >= first.offset:
@@ -89,11 +89,11 @@ def starts(
     inputs: Mapping[str, str],
     done: Mapping[TopicPartition, OffsetAndMetadata],
 ) -> dict[str, int]:
-    """Where each input topic continues: after what is decided on.
+    """The next offset of each input topic: after the last one decided on.
 
-    `inputs` are the topics' ids by their names. An input without an effect is only acknowledged, so
-    `done` counts as well, but only what workers acknowledged of this very topic: an operator's tool
-    may have set offsets beyond inputs that wait, and those of a recreated topic mean other records.
+    `inputs` are the topics' ids by name. An input without an effect is only acknowledged, so `done`
+    counts as well, but only acknowledgements of workers for this very topic: an operator's tool may
+    have set offsets beyond waiting inputs, and those of a recreated topic mean other records.
     """
     found: dict[str, int] = {}
     for topic, identity in inputs.items():
@@ -105,16 +105,16 @@ def starts(
 
 
 AHEAD = 2
-"""Batches whose texts are being embedded while one is decided on."""
+"""Batches whose texts are embedded ahead, while one is decided on."""
 TOGETHER = 512
-"""Records that are decided on together at most: what comes meanwhile waits to be so."""
+"""Maximum number of records decided on together; those that arrive meanwhile wait."""
 USES_SECONDS = 5.0
-"""How often it is looked whether gathered uses that came too soon may be recorded."""
+"""Interval of checks whether waiting uses can be recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A record, and what acknowledges it to the consumer group."""
+    """A record, and the function that acknowledges it to the consumer group."""
 
     record: Record
     acknowledge: Callable[[], object]
@@ -127,11 +127,11 @@ class _Batch:
 
 
 class AssignedPartition:
-    """Decides on batches in the order in which they come, and acknowledges in that order.
+    """Decides on batches in order of arrival, and acknowledges them in that order.
 
-    Candidates are opened when they come, so that texts are embedded while earlier batches are
-    decided on. Those that come while enough batches are open are opened together: each batch costs
-    a transaction. `failed` is called when something goes wrong; nothing is decided after that.
+    Candidates are opened on arrival, so that their texts are embedded while earlier batches are
+    decided on. Those that arrive while enough batches are open are opened together: each batch
+    costs a transaction. `failed` is called on errors; nothing is decided after that.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class AssignedPartition:
         self._tasks = [asyncio.create_task(self._watched(run())) for run in running]
 
     async def candidates(self, deliveries: Sequence[Delivery]) -> None:
-        """Take records of the candidates topic; waits while enough of them wait already."""
+        """Accept records of the candidates topic; blocks while enough of them wait."""
         async for some in self._with_missed(deliveries):
             async with self._changed:
                 await self._changed.wait_for(lambda: self._closing or not self._is_full())
@@ -178,7 +178,7 @@ class AssignedPartition:
                 await self._take(_Batch(some, opened))
 
     async def commands(self, deliveries: Sequence[Delivery]) -> None:
-        """Take a batch of the commands topic."""
+        """Accept a batch of the commands topic."""
         async for batch in self._with_missed(deliveries):
             if await self._has_room():
                 await self._take(_Batch(batch, None))
@@ -186,7 +186,7 @@ class AssignedPartition:
     async def _with_missed(
         self, deliveries: Sequence[Delivery]
     ) -> AsyncIterator[Sequence[Delivery]]:
-        """A batch, and what was passed over before it: whose offsets go with those behind them."""
+        """A batch, preceded by skipped records, whose offsets are acknowledged with later ones."""
         async for records in self._missed.before(deliveries[0].record):
             yield [Delivery(record, lambda: None) for record in records]
         yield deliveries
@@ -213,7 +213,7 @@ class AssignedPartition:
                 self._changed.notify_all()
 
     async def _record_uses(self) -> None:
-        """Record what waited long enough, until the partition is given up."""
+        """Record uses that have waited long enough, until the partition is revoked."""
         while not self._closing:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._given_up.wait(), USES_SECONDS)
@@ -257,9 +257,9 @@ class AssignedPartition:
         return True
 
     async def _wait_for_vectors(self, opened: Opened) -> bool:
-        """Wait for a batch's texts; False where the partition is given up before they come.
+        """Wait for a batch's texts; False if the partition is revoked before they are embedded.
 
-        Their errors are raised in the deciding thread.
+        Their errors are raised on the deciding thread.
         """
         if opened.window.embeddings is None:
             return True
@@ -272,14 +272,14 @@ class AssignedPartition:
             return False
         if embedded.cancelled():
             await embedded
-        embedded.exception()  # raised where the batch is decided on
+        embedded.exception()  # raised when the batch is decided on
         return True
 
     async def close(self) -> None:
-        """Finish what is being decided on; the rest comes again, to the next worker.
+        """Finish the batch being decided on; the others are delivered to the next worker.
 
-        Texts that wait for the embedder are not waited for, and a request of many commits is left
-        at the next of them.
+        It does not wait for texts at the embedder; a request with many commits is interrupted at
+        the next of them.
         """
         async with self._changed:
             self._closing = self.writer.ending = True

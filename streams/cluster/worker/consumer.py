@@ -1,4 +1,4 @@
-"""The consumer group's member: Faust's consumer mended, and what may be asked of it at any time."""
+"""The consumer group's member: a repaired Faust consumer, and queries of its state."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ FAUST = logging.getLogger("faust")
 
 
 class Inputs(Protocol):
-    """What an assignment knows of the input topics."""
+    """The input topics of an assignment."""
 
     starts: Offsets
-    """Where its partitions continue."""
+    """The next offset of each partition."""
     input_ids: Mapping[str, str]
-    """The topics' ids by their names."""
+    """The topics' ids by name."""
 
 
 class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
-    """Faust's consumer, which reads only what producers have committed, and goes back to the start.
+    """Faust's consumer, which reads only committed records, and goes back to the next offset.
 
-    After a rebalance Faust leaves a partition without an acknowledged offset where it was, and what
-    it had fetched by then would be lost. An offset beyond what is decided is not this group's.
+    After a rebalance, Faust leaves a partition without an acknowledged offset where it was, and
+    records fetched by then would be lost. An offset beyond what is decided is not this group's.
     """
 
     logger = FAUST
@@ -53,7 +53,7 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         commit = consumer.commit
 
         async def commit_with_ids(offsets: Mapping[Any, OffsetAndMetadata]) -> None:
-            """Add the topics' ids, by which the next assignment knows the offsets as ours."""
+            """Add the topics' ids, by which the next assignment recognises the offsets as ours."""
             ids = self._inputs().input_ids
             await commit(
                 {
@@ -66,7 +66,7 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         return consumer
 
     async def seek_to_committed(self) -> Any:
-        """Called by Faust before records flow, and where it fetched some before they may."""
+        """Called by Faust before records flow, and when it fetched some too early."""
         found = {at: offset or 0 for at, offset in (await super().seek_to_committed()).items()}
         starts = self._inputs().starts
         begin = {at: min(offset, starts.get(at, offset)) for at, offset in found.items()}
@@ -81,11 +81,11 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
             consumer.seek(at, offsets[at])
 
     def close(self) -> None:
-        """Called by Faust in a rebalance while the worker ends: it does not join the group again.
+        """Called by Faust in a rebalance while the worker ends: do not join the group again.
 
-        Faust closes the consumer then, on the event loop of another thread than the consumer's: of
-        a connection that is closed under its reader, the process dies. The consumer's
-        own thread closes it when it ends, and leaves the group.
+        Faust would close the consumer on another thread's event loop; closing a connection under
+        its reader kills the process. The consumer's own thread closes it when it ends, and leaves
+        the group.
         """
         coordinator = vars(self._ensure_consumer())["_coordinator"]
 
@@ -96,9 +96,9 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         vars(coordinator)["_do_rejoin_group"] = wait_for_the_end
 
     async def leave_to_standby(self) -> bool:
-        """Leave the group if another worker stands by; whether it did. Nothing is committed after.
+        """Leave the group if another worker stands by; tell if so. Nothing is committed later.
 
-        While the brokers are away nobody can leave: the session ends by itself.
+        While the brokers are away, a member cannot leave: its session expires.
         """
         left: bool = await self.call_thread(self._leave_to_standby)
         return left
@@ -115,7 +115,7 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         return left
 
     async def on_thread_stop(self) -> None:
-        """Called by Faust on the consumer's thread at its end."""
+        """Called by Faust on the consumer's thread when it ends."""
         if self._consumer is None:
             await super().on_thread_stop()
             return
@@ -131,17 +131,17 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
 
 
 class Member:
-    """A worker's part in its consumer group as it is now; nothing here waits or asks a broker."""
+    """A worker's current membership in its consumer group; no method waits or asks a broker."""
 
     def __init__(self, app: faust.App) -> None:
         self._app = app
 
     def assignment(self) -> set[TP]:
-        """The partitions that the group gave it; none before it has begun."""
+        """The partitions assigned by the group; empty before the first assignment."""
         return set() if self._aiokafka() is None else set(self._app.consumer.assignment())
 
     def positions(self) -> Mapping[TP, int]:
-        """Up to where assigned partitions were fetched; one where that is not known is left out."""
+        """The fetch positions of assigned partitions; unknown ones are left out."""
         consumer = self._aiokafka()
         subscription = vars(consumer)["_subscription"].subscription if consumer else None
         assigned = subscription.assignment if subscription else None
@@ -149,15 +149,15 @@ class Member:
         return {TP(*at): one.position for at, one in states.items() if one.has_valid_position}
 
     def held(self) -> int:
-        """How many records of the present assignment came and are not acknowledged."""
+        """The number of unacknowledged records of the current assignment."""
         now = self._app.consumer_generation_id
         unacked = list(self._app.consumer.unacked)
         return sum(not one.acked and one.generation_id == now for one in unacked)
 
     def trouble(self) -> BaseException | None:
-        """What ended its part in the group: aiokafka keeps it for a call that Faust never makes.
+        """The error that ended its membership: aiokafka keeps it for a call that Faust never makes.
 
-        It waits for that call, in no group and with no records, and would for ever.
+        It waits for that call for ever, outside the group and without records.
         """
         consumer = self._aiokafka()
         coordinator = vars(consumer).get("_coordinator") if consumer else None
@@ -173,7 +173,7 @@ class Member:
         await vars(self._app.consumer)["_thread"].join_again()
 
     async def leave_to_standby(self) -> None:
-        """Commit what is acknowledged, and leave the group if another worker stands by."""
+        """Commit acknowledged offsets, and leave the group if another worker stands by."""
         if self.assignment():
             await self._app.consumer.commit()
             if await vars(self._app.consumer)["_thread"].leave_to_standby():

@@ -1,7 +1,7 @@
-"""How a worker leaves its group at once, if another one stands by for its partitions.
+"""Lets a worker leave its group at once, if another one stands by for its partitions.
 
-A static member sends nothing when it ends, so that it may come back to its partitions: they wait
-for its session to end. aiokafka has no request that removes a static member (LeaveGroup 3).
+A static member sends nothing when it ends, so that it can return to its partitions: they wait until
+its session expires. aiokafka has no request that removes a static member (LeaveGroup 3).
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from aiokafka.protocol.api import Request, RequestStruct, Response
 from aiokafka.protocol.types import Array, Int16, Int32, Schema, String
 
 STANDBY_CLIENT = "palimpsest-standby"
-"""The client id of workers that stand by for others' partitions: the group's members see it."""
+"""The client id of workers that stand by for others' partitions; visible to the group."""
 CLIENT = "palimpsest-worker"
 
 
 async def leave_to_standby(coordinator: Any) -> bool:
-    """Leave the group of an aiokafka coordinator if another member stands by; whether it did.
+    """Leave a coordinator's group if another member stands by; returns whether it did.
 
     Raises KafkaError. The coordinator must not join again afterwards.
     """

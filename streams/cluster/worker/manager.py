@@ -1,4 +1,4 @@
-"""The partitions that one worker has, from assignment to revocation."""
+"""The partitions of one worker, from assignment to revocation."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ from palimpsest.streams.write.writer import Effect, no_effect
 
 _log = logging.getLogger(__name__)
 MOST_CANDIDATES = 80_000
-"""How many candidates the loaded ledgers of all partitions may hold together: about 9 kB each."""
+"""Maximum number of candidates in the loaded ledgers of all partitions: about 9 kB each."""
 AGAIN_SECONDS = 0.5
 FULL_SECONDS = 60.0
-"""How often the log says that the disk is still full."""
+"""Interval of log messages while the disk is full."""
 
 
 class PartitionManager:
-    """A worker's partitions: one thread, one embedder, and a writer for each of them.
+    """A worker's partitions: one thread, one embedder, and one writer per partition.
 
-    `failed` receives the error that ended a partition's work; the worker must end then, or join its
-    group again after a DiskFullError, to continue once there is room. With `standing_by`, the
-    replicas of all other partitions are kept filled.
+    `failed` receives the error that ended a partition's work; the worker must then end, or after a
+    DiskFullError join its group again, to continue once there is space. With `standing_by`, the
+    replicas of all other partitions are kept up to date.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class PartitionManager:
         self._decider = OneThread("decider")
         self._assigned: dict[int, AssignedPartition] = {}
         self.starts: Offsets = {}
-        """Where the inputs of the latest assignment continue."""
+        """The next input offsets of the latest assignment."""
         self.input_ids: Mapping[str, str] = {}
         self._assigning: asyncio.Task[None] | None = None
         self._revoking = asyncio.Lock()
@@ -95,20 +95,20 @@ class PartitionManager:
 
     @property
     def partitions(self) -> list[int]:
-        """Those that are ready."""
+        """The partitions that are ready."""
         return sorted(self._assigned)
 
     @property
     def owners_in_memory(self) -> int:
-        """How many owners' ledgers are loaded, of all partitions."""
+        """The number of loaded owners, over all partitions."""
         return sum(len(one.writer.writer.owners) for one in self._assigned.values())
 
     # -- inputs ------------------------------------------------------------------------------------
 
     async def candidates(self, deliveries: Sequence[Delivery]) -> None:
-        """Take records of the candidates topic, of any of the partitions.
+        """Accept records of the candidates topic, for any of the partitions.
 
-        While one partition is full, another assignment may begin: they are of this one.
+        While one partition is full, another assignment may begin: the records belong to this one.
         """
         assigned = self._assigned
         for partition, some in _by_partition(deliveries).items():
@@ -116,7 +116,7 @@ class PartitionManager:
                 await assigned[partition].candidates(some)
 
     async def commands(self, deliveries: Sequence[Delivery]) -> None:
-        """Take records of the commands topic."""
+        """Accept records of the commands topic."""
         assigned = self._assigned
         for partition, some in _by_partition(deliveries).items():
             if partition in assigned:
@@ -125,9 +125,9 @@ class PartitionManager:
     # -- assignment --------------------------------------------------------------------------------
 
     async def assign(self, partitions: Iterable[int]) -> bool:
-        """Have exactly these partitions, ready: former writers fenced, replicas caught up.
+        """Get exactly these partitions ready: former writers fenced, replicas caught up.
 
-        False where that was given up on the way, for another assignment or an end.
+        Returns False if that was abandoned, for another assignment or because the worker ends.
         """
         await self.revoke()
         if self._closed:
@@ -144,9 +144,9 @@ class PartitionManager:
         return True
 
     async def revoke(self) -> None:
-        """Have none: finish what is being decided on, and leave the rest to the next worker.
+        """Release all partitions: finish what is being decided on, and leave the rest.
 
-        An end in the middle of a rebalance comes after what that revokes.
+        If the worker ends during a rebalance, this waits for the revocation.
         """
         async with self._revoking:
             if self._standby is not None:
@@ -158,14 +158,14 @@ class PartitionManager:
             await asyncio.gather(*(one.close() for one in given_up.values()))
 
     async def close(self) -> None:
-        """Have none from now on, and end the thread."""
+        """Release all partitions for good, and end the thread."""
         self._closed = True
         await self.revoke()
-        # Not waited for: it may be reading a replica, and the event loop has other things to end.
+        # Without waiting: it may be reading a replica, and the event loop has other work to end.
         self._decider.end()
 
     async def _assign_patiently(self, partitions: Sequence[int]) -> None:
-        """Begin again as often as the brokers go away or the disk is full.
+        """Retry whenever the brokers go away or the disk is full.
 
         Nobody else assigns these partitions.
         """
@@ -231,7 +231,7 @@ class PartitionManager:
         await self._failed(error)
 
     async def _wait_for_room(self) -> None:
-        """Wait a moment; every minute, report that the disk is full."""
+        """Wait a moment; report every minute that the disk is full."""
         now = asyncio.get_running_loop().time()
         if now > self._told_full + FULL_SECONDS:
             self._told_full = now
@@ -243,14 +243,14 @@ class PartitionManager:
         await asyncio.sleep(AGAIN_SECONDS)
 
     async def _input_ids(self) -> dict[str, str]:
-        """The ids of the input topics by their names."""
+        """The ids of the input topics by name."""
         names = [self._topics.name(kind) for kind in INPUTS]
         return {name: await topic_id(self._connection, name) for name in names}
 
     async def _all_missed(
         self, logs: Mapping[int, PartitionReplica], inputs: Mapping[str, str]
     ) -> dict[int, Missed]:
-        """What continues where; from then on, `starts` and `input_ids` say the same."""
+        """The records skipped per partition; also sets `starts` and `input_ids`."""
         if not logs:
             return {}
         done = await acknowledged(self._connection, self._topics)
@@ -276,7 +276,7 @@ class PartitionManager:
         return begins
 
     def _tell_deleted(self, at: TopicPartition, deleted: int) -> None:
-        """Report inputs that the brokers deleted before they were decided."""
+        """Report inputs that the brokers deleted before they were decided on."""
         labels = (at.topic, str(at.partition))
         self._metrics.set("palimpsest_inputs_deleted", deleted, *labels)
         if deleted:
@@ -322,7 +322,7 @@ class PartitionManager:
 
 
 async def _all(doing: Iterable[Awaitable[object]]) -> None:
-    """Do all of it at once, and raise what went wrong first once none is under way any more."""
+    """Run all concurrently; when none is running any more, raise the first error."""
     for done in await asyncio.gather(*doing, return_exceptions=True):
         if isinstance(done, BaseException):
             raise done

@@ -1,4 +1,4 @@
-"""What a worker counts, in Prometheus' form; each figure with what an operator does about it."""
+"""A worker's Prometheus metrics, each with advice for operators."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from palimpsest.streams.write.writer import CheckType
 Stage = Literal["catch_up", "read", "embed", "decide", "publish"]
 LETTERS_PER_MINUTE = 100
 MOST_NAMESPACES = 100
-"""Namespaces that are told apart: producers choose them, and each costs series for ever."""
+"""Namespaces with labels of their own: producers choose them, and each costs series for ever."""
 MINUTE = 60.0
 
 
@@ -200,24 +200,24 @@ DEDUP_FIGURES = (
 
 
 class Flood:
-    """Whether more than `most` things came within the last minute by a clock in seconds."""
+    """Detects whether more than `most` events occurred within the last minute."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._latest: deque[float] = deque(maxlen=most + 1)
         self._clock = clock
 
     def came(self) -> None:
-        """One more came."""
+        """Count an event."""
         self._latest.append(self._clock())
 
     def is_on(self) -> bool:
-        """Whether they were more."""
+        """Whether there were more than `most`."""
         many = len(self._latest) == self._latest.maxlen
         return many and self._clock() - self._latest[0] < MINUTE
 
 
 class Metrics(Board):
-    """The figures of one worker; dead letters above a number a minute are a flood."""
+    """The metrics of one worker; more dead letters per minute than the limit are a flood."""
 
     def __init__(self, letters_per_minute: int = LETTERS_PER_MINUTE) -> None:
         super().__init__((*FIGURES, *DEDUP_FIGURES))
@@ -227,7 +227,7 @@ class Metrics(Board):
         self.progress()
 
     def progress(self) -> None:
-        """Something was done with: the worker gets on. `steps` is how often that was."""
+        """Note that a piece of work was done; `steps` counts them."""
         self.steps += 1
         self.set("palimpsest_progress_timestamp_seconds", time.time())
 
@@ -259,7 +259,7 @@ class Metrics(Board):
                     pass
 
     def rejected(self, others: Sequence[Outgoing]) -> None:
-        """Count the dead letters among records that the brokers have, one for each input."""
+        """Count the dead letters among records that the brokers have, one per input."""
         for reason in filter(None, map(rejected_for, others)):
             self.count("palimpsest_dead_letters", 1.0, reason)
             self.flood.came()
@@ -283,11 +283,11 @@ class Metrics(Board):
             self.observe("palimpsest_dedup_similarity_score", join.similarity, namespace)
 
     def checked(self, check: CheckType, milliseconds: float) -> None:
-        """A check took so long."""
+        """Record the duration of a check."""
         self.observe("palimpsest_dedup_check_duration_ms", milliseconds, check)
 
     def _namespace(self, touched: Touched) -> str:
-        """That of whatever was changed: owners apart, an event is of one namespace."""
+        """The namespace of what was changed: each event concerns only one."""
         namespace = next(iter(_namespaces(touched)), OTHER)
         if namespace not in self._namespaces and len(self._namespaces) >= MOST_NAMESPACES:
             return OTHER
@@ -304,7 +304,7 @@ class Metrics(Board):
         self.progress()
 
     def watching(self, publish: Publish) -> Publish:
-        """What publishes, timed."""
+        """Time a `publish` function."""
 
         def watched(
             lines: Lines, others: Sequence[Outgoing], done: Sequence[InputOffset]
@@ -318,15 +318,15 @@ class Metrics(Board):
         return watched
 
     def queued(self, texts: int) -> None:
-        """Count texts that came to the embedder, or left it (fewer than none)."""
+        """Change the number of texts at the embedder, which may decrease."""
         self.add("palimpsest_embedder_queue", texts)
 
     def late(self, seconds: float) -> None:
-        """The event loop came so late to what was due."""
+        """Record a delay of the event loop."""
         self.observe("palimpsest_event_loop_lag_seconds", seconds)
 
     def text(self) -> bytes:
-        """As `Board.text`."""
+        """Like `Board.text`."""
         self.set("palimpsest_dead_letters_flood", self.flood.is_on())
         return super().text()
 
@@ -338,14 +338,14 @@ def _namespaces(touched: Touched) -> Iterator[str]:
 
 
 class CountedEmbedder(Embedder):
-    """An embedder that tells how many texts wait for it, and how long a batch takes."""
+    """An embedder that reports how many texts wait, and how long a batch takes."""
 
     def __init__(self, engine: Engine, metrics: Metrics) -> None:
         super().__init__(_TimedEngine(engine, metrics))
         self._metrics = metrics
 
     def submit(self, texts: Sequence[str]) -> Future[list[Embedding]]:
-        """As `Embedder.submit`."""
+        """Like `Embedder.submit`."""
         count = len(texts)
         self._metrics.queued(count)
         future = super().submit(texts)

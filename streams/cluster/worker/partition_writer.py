@@ -54,23 +54,23 @@ from palimpsest.streams.write.writer import Effect, Writer, no_effect
 _log = logging.getLogger(__name__)
 
 SOURCE = "memory.candidates"
-"""The `source` of bare rows that name none; the same whatever the topic's prefix."""
+"""The `source` of bare rows without one, whatever the topic's prefix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Records whose new texts are being embedded; those decided on before are left out."""
+    """Records whose new texts are being embedded, without those decided on before."""
 
     records: Sequence[Record]
     window: Window
 
 
 class PartitionWriter:
-    """Decides what comes in one partition of the two input topics.
+    """Decides on the input of one partition of both input topics.
 
-    `log` is caught up with the decisions topic up to `decisions`; what is appended to it goes
-    through `publish` first. `inputs` are the ids of the input topics by their names. `in_doubt`:
-    the brokers may have what the log has not, and only another assignment finds out.
+    `log` is caught up with the decisions topic up to `decisions`; appending to it goes through
+    `publish` first. `inputs` are the ids of the input topics by name. `in_doubt`: the brokers may
+    have decisions that the log lacks, which only another assignment finds out.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class PartitionWriter:
         self._publish = publish
         self._decisions = decisions
         self.in_doubt = False
-        # No projections follow its commits: the stores that follow the topic have them.
+        # No projections follow its commits: they are in the stores that follow the topic.
         self._metrics = metrics
         self.writer = Writer(
             log, Owners(log), self._append, wanted, embedder, clock, self._decided, effect
@@ -126,17 +126,17 @@ class PartitionWriter:
     # -- candidates and notices of producers -------------------------------------------------------
 
     def open(self, records: Sequence[Record]) -> Opened:
-        """Read records of the candidates topic and have new texts embedded."""
+        """Read records of the candidates topic and submit new texts to the embedder."""
         with self._metrics.stage("read"):
             new = self._new(records)
             inputs = [read(record, SOURCE, self._topics.partitions) for record in new]
             return Opened(new, self.writer.open_window(inputs))
 
     def close(self, opened: Opened, answers: Sequence[Reply] = ()) -> list[Outcome]:
-        """Decide, publish and fold, `answers` too; returns when the brokers have it.
+        """Decide, fold and publish, with `answers`; returns when the brokers have everything.
 
-        Equal bytes are one `invalid` event, and as many letters as records: each has headers and a
-        place of its own.
+        Equal bytes give one `invalid` event, but a letter per record: each has its own headers and
+        place.
         """
         with self._metrics.stage("decide"), self.writer.undone_on_failure():
             outcomes = self.writer.decide(opened.window)
@@ -156,7 +156,7 @@ class PartitionWriter:
         return bool(self._uses)
 
     def record_uses(self) -> None:
-        """Record the gathered uses that waited, of owners whose last are a minute old.
+        """Record waiting uses of owners whose last ones are a minute old.
 
         They wait in memory: the partition's next worker does not have them.
         """
@@ -170,7 +170,7 @@ class PartitionWriter:
     # -- requests ----------------------------------------------------------------------------------
 
     def carry_out(self, record: Record) -> None:
-        """Execute a request, and publish its answer with what it did."""
+        """Execute a request, and publish its answer with its events."""
         if not self._new([record]):
             return
         try:
@@ -193,7 +193,7 @@ class PartitionWriter:
                 fail(self.writer, one, error)
 
     def _reject(self, record: Record, error: InvalidInputError) -> None:
-        """Keep what is no request as a dead letter, and answer whoever asked under a key."""
+        """Make an unreadable request a dead letter, and answer its key, if any."""
         row = RawRow(record.value, "memory.commands")
         opened = Opened([record], self.writer.open_window([Input(row, error)]))
         key = (record.key or b"").decode(errors="replace")
@@ -202,7 +202,7 @@ class PartitionWriter:
     # -- commits -----------------------------------------------------------------------------------
 
     def _append(self, commit: Commit) -> list[int]:
-        """Publish a commit and append it to the log, which has it only once the brokers do."""
+        """Publish a commit, then append it to the log, once the brokers have it."""
         lines = [(event, encode(event)) for event, _ in commit.events]
         with self.log.transaction():
             positions = self.log.append_lines(lines)
@@ -261,18 +261,18 @@ class PartitionWriter:
         return (record for record in records if record is not None)
 
 
-# -- requests, for this partition's owners alone -------------------------------------------------
+# -- requests for this partition's owners --------------------------------------------------------
 
 
 class Interrupted(TransientError):
-    """A request was left half-way because the partition is given up; it will come again."""
+    """A request was interrupted because the partition is revoked; it will be delivered again."""
 
 
 class PartitionExecutor:
-    """Runs one request's commands on the partition's writer, and leaves it between any two of them.
+    """Runs one request's commands on the partition's writer; can be interrupted between two.
 
-    That is when the partition is given up. Each commit before the last reports to the caller how
-    many commands were run so far.
+    That happens when the partition is revoked. Each commit before the last reports the number of
+    commands so far to the caller.
     """
 
     def __init__(self, partition: PartitionWriter, request_id: str) -> None:
@@ -295,23 +295,23 @@ class PartitionExecutor:
         return self._writer.policy
 
     def ledger(self, owner_id: str) -> Ledger:
-        """As `Writer.ledger`."""
+        """Like `Writer.ledger`."""
         self.require_partition()
         return self._writer.ledger(owner_id)
 
     def run(self, command: Operation) -> list[AnyEvent]:
-        """As `Writer.run`; another partition's owner is refused."""
+        """Like `Writer.run`; another partition's owner is refused."""
         self._require_mine(command.owner_id)
         self.step()
         return self._writer.run(command)
 
     def embed_late(self, owner_id: str, *, long: bool) -> tuple[int, int]:
-        """As `Writer.embed_late`; another partition's owner is refused."""
+        """Like `Writer.embed_late`; another partition's owner is refused."""
         self._require_mine(owner_id)
         return self._writer.embed_late(owner_id, long=long)
 
     def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
-        """As `Writer.foresee`; another partition's owner is refused."""
+        """Like `Writer.foresee`; another partition's owner is refused."""
         self._require_mine(request.owner_id)
         return self._writer.foresee(request)
 
@@ -331,13 +331,13 @@ class PartitionExecutor:
         self._steps += 1
 
     def require_partition(self) -> None:
-        """Raise Interrupted if the partition is given up."""
+        """Raise Interrupted if the partition is revoked."""
         if self._partition.ending:
             raise Interrupted("the partition is given up: what is left of a request comes again")
 
 
 class _PartitionDryRun(DryRun):
-    """A dry run that is left, and reports that it continues, as the executor does."""
+    """A dry run that can be interrupted and reports its progress, like the executor."""
 
     def __init__(self, executor: PartitionExecutor) -> None:
         super().__init__(executor.log, executor.policy, executor.clock)

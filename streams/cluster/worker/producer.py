@@ -32,21 +32,21 @@ BATCH_BYTES = 256 * 1024
 REQUEST_BYTES = LARGEST
 TRANSACTION_SECONDS = 60
 OWN: tuple[Kind, ...] = ("decisions", "dead_letters", "verifications")
-"""Topics that a partition's writer writes to in its own partition alone."""
+"""Topics in which a partition's writer writes only to its own partition."""
 UNKNOWN = -1
-"""The offset that brokers report for a batch that they have already."""
+"""The offset that brokers report for a batch that they already have."""
 
 
 Publish = Callable[[Lines, Sequence[Outgoing], Sequence[InputOffset]], int | None]
-"""Sends events, other records and which inputs are finished in one transaction of the brokers.
+"""Sends events, other records and completed input offsets in one transaction of the brokers.
 
-Returns once they have it: the offset after the last event's, or None if there was no event or
-they did not report it.
+Returns once they have it: the offset after the last event's, or None if there was no event or it
+was not reported.
 """
 
 
 class PartitionProducer:
-    """The only producer of a partition's decisions; its start ends the one before it."""
+    """The only producer of a partition's decisions; starting it fences the previous one."""
 
     def __init__(
         self, connection: Connection, topics: Topics, partition: int, effect: Effect = no_effect
@@ -68,7 +68,7 @@ class PartitionProducer:
         )
 
     async def start(self) -> Self:
-        """Fence the former writer, and end what it left open."""
+        """Fence the former writer, and end its open transaction."""
         retry_without_brokers(self._producer.client)
         try:
             await self._producer.start()
@@ -80,18 +80,18 @@ class PartitionProducer:
         return self
 
     async def _end_what_is_open(self) -> None:
-        """Commit a transaction without records in each partition that the one before may have used.
+        """Commit an empty transaction in each partition that the former writer may have used.
 
-        What it had not committed is gone by now. But a broker that was away may have passed over
-        partitions of a transaction that it did commit: their records stay open until the next one
-        ends there, which would be decided without them.
+        Its uncommitted records are gone by now. But a broker that was away may have missed some
+        partitions of a committed transaction: their records stay open until the next transaction
+        ends there, and decisions would be made without them.
         """
         async with self._producer.transaction():
             for at in self._written():
                 vars(self._producer)["_txn_manager"].maybe_add_partition_to_txn(at)
 
     def _written(self) -> Iterator[TopicPartition]:
-        """Where this partition's writer may write."""
+        """The partitions that this partition's writer may write to."""
         for kind in OWN:
             yield self._topics.at(kind, self.partition)
         yield self._topics.at("policies", 0)
@@ -109,11 +109,11 @@ class PartitionProducer:
     def publish(
         self, lines: Lines, others: Sequence[Outgoing], done: Sequence[InputOffset]
     ) -> int | None:
-        """Send one transaction, from the thread that decides, and wait until it is committed.
+        """Send one transaction, from the deciding thread, and wait until it is committed.
 
-        Raises ProducerFenced once another writer of the partition has begun; StoreError, with
-        nothing published, where the decisions were deleted and recreated, with another history, and
-        TransientError where this machine's clock is wrong.
+        Raises ProducerFenced if another writer of the partition has started; StoreError, with
+        nothing published, if the decisions topic was deleted and recreated; and TransientError if
+        this machine's clock is wrong.
         """
         sending = self._send(self._records(lines, done), others)
         try:

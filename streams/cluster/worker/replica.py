@@ -1,6 +1,6 @@
 """A worker's replicas of its partitions' decisions, in the format of the embedded log.
 
-Disposable: a replica is filled from the topic, bound to the topic's id, and never ahead of it.
+They are disposable: filled from the topic, bound to the topic's id, and never ahead of it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from palimpsest.streams.log.log import Lines, Log
 from palimpsest.streams.write.commit import InputOffset
 
 CACHE_KIB = 16 * 1024
-"""Of one replica: a worker has one for each of its partitions."""
+"""Cache size per replica: a worker has one for each partition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """How far a replica has a partition of a topic; `next_offset` is the first one not in it."""
+    """A replica's progress in a partition of a topic; `next_offset` is the first one missing."""
 
     topic: str
     partition: int
@@ -52,10 +52,10 @@ Filed = TypeVar("Filed", AnyEvent, Envelope)
 
 
 class Replica(Log):
-    """A log that follows topics; how far is in the same transaction as the lines."""
+    """A log that follows topics; its offsets are in the same transaction as the lines."""
 
     def followed(self, topic: str, partition: int) -> Followed | None:
-        """How far this replica has a partition; None where it has nothing of it."""
+        """The replica's progress in a partition; None if it has nothing of it."""
         row = self.row(
             "SELECT topic, partition, topic_id, next_offset FROM followed"
             " WHERE topic = ? AND partition = ?",
@@ -64,7 +64,7 @@ class Replica(Log):
         return None if row is None else Followed(*row)
 
     def follow(self, followed: Followed) -> None:
-        """Record how far this replica is; only inside a transaction."""
+        """Record the replica's progress; needs a transaction."""
         self.require_transaction()
         self.execute(
             "INSERT INTO followed (topic, partition, topic_id, next_offset) VALUES (?, ?, ?, ?)"
@@ -74,16 +74,16 @@ class Replica(Log):
         )
 
     def follow_input(self, done: InputOffset, partition: int) -> None:
-        """Record how far an input is decided on; only inside a transaction."""
+        """Record the progress of an input topic; needs a transaction."""
         self.follow(Followed(done.topic, partition, done.topic_id, done.offset + 1))
 
     def first_undone(self, topic: str, topic_id: str, partition: int) -> int:
-        """The first offset of an input that no decision at the brokers says is done with."""
+        """The first offset of an input topic that no published decision marks as completed."""
         found = self.followed(topic, partition)
         return found.next_offset if found is not None and found.topic_id == topic_id else 0
 
     def new_events(self, lines: Sequence[bytes]) -> Lines:
-        """The events of lines that this log does not hold yet; StoreError for what is none."""
+        """The events among lines that this log lacks; StoreError for an invalid line."""
         return self._new([(decode(line), line) for line in lines])
 
     def _new(self, offered: Sequence[tuple[Filed, bytes]]) -> list[tuple[Filed, bytes]]:
@@ -95,7 +95,7 @@ class Replica(Log):
         return list(new.values())
 
     def _held(self, ids: set[str]) -> set[str]:
-        """Which of these events the log has; in one query: replicas are filled with all."""
+        """Which of these events the log has, in one query: replicas are filled with all of them."""
         keys = {bytes.fromhex(one.replace("-", "")): one for one in ids}
         marks = ", ".join("?" * len(keys))
         sql = f"SELECT id FROM events WHERE id IN ({marks})"  # noqa: S608 - question marks alone
@@ -103,23 +103,23 @@ class Replica(Log):
 
 
 class PartitionReplica(Replica):
-    """A worker's replica of one of its partitions: what is appended here is at the brokers first.
+    """A worker's replica of one of its partitions: the brokers have every line first.
 
-    Questions to the judge are published: no table of them is kept.
+    Questions to the judge are published, so it has no table of them.
     """
 
     def __init__(
         self, path: Path, *, create: bool = False, read_only: bool = False, shared: bool = False
     ) -> None:
         super().__init__(path, create=create, read_only=read_only, shared=shared)
-        # What a power failure takes from its end is at the brokers: it is not waited for the disk.
+        # The brokers have what a power failure takes from its end: it need not wait for the disk.
         self.execute("PRAGMA synchronous=NORMAL")
         self.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
 
     def fill(self, lines: Sequence[bytes]) -> None:
-        """Append what is at the brokers and not here yet; only inside a transaction.
+        """Append lines from the brokers that are missing here; needs a transaction.
 
-        StoreError for what is no event. Its data are read with its owner.
+        StoreError for an invalid line. An event's data is decoded when its owner is read.
         """
         self.append_lines(self._new([(envelope_of(line), line) for line in lines]))
 
@@ -133,7 +133,7 @@ _log = logging.getLogger(__name__)
 def open_replica(
     folder: Path, topics: Topics, partition: int, identity: str, end: int
 ) -> tuple[PartitionReplica, Followed]:
-    """The partition's replica in a folder; a new one where what is there is of another topic.
+    """The partition's replica in a folder; a new one if the existing one is of another topic.
 
     `identity` is the id of the decisions topic, `end` its end. Raises StoreError.
     """
@@ -165,7 +165,7 @@ def open_replica(
 
 
 def take_over(logs: dict[int, PartitionReplica], records: Records, identity: str) -> None:
-    """Append decisions to their replicas, with how far they are."""
+    """Append decisions to their replicas, with their offsets."""
     for partition in {record.partition for record in records}:
         some = [record for record in records if record.partition == partition]
         log = logs[partition]
@@ -186,13 +186,13 @@ def close_replica(log: PartitionReplica, because: BaseException | None) -> None:
 
 
 def is_damage(error: BaseException | None) -> bool:
-    """Whether an error is about a replica that is to be filled anew."""
+    """Whether an error means that the replica must be filled again."""
     intact = DecisionsDeletedError, DiskFullError, NewerError
     return isinstance(error, StoreError) and not isinstance(error, intact)
 
 
 def discard(replica: Path) -> None:
-    """Remove a replica that cannot be used: the next assignment fills another from the brokers."""
+    """Remove an unusable replica: the next assignment fills a new one from the brokers."""
     for left in replica.parent.glob(f"{replica.name}*"):
         left.unlink()
 
@@ -214,9 +214,9 @@ class ReplicaFolder:
     ) -> None:
         """Open these partitions' replicas on a thread, and fill them.
 
-        They are put into `logs` as they are opened, so that the caller can close them if this
-        raises (StoreError, TransientError, KafkaError). `report` receives the offsets that are
-        read, and their total.
+        They are added to `logs` when they are opened, so that the caller can close them if this
+        raises (StoreError, TransientError, KafkaError). `report` receives the number of offsets
+        read, and the total.
         """
         if not partitions:
             return
@@ -237,13 +237,13 @@ class ReplicaFolder:
 
 
 EVERY_SECONDS = 2.0
-"""How old a replica gets before it is filled again: a take-over reads what came since."""
+"""Interval of filling a replica: a take-over reads what has come since."""
 
 
 class Standby:
-    """Fills replicas every two seconds, from `begin` to `end`, on a thread of its own.
+    """Fills replicas every two seconds, from `begin` to `end`, on its own thread.
 
-    Between two fillings, and after `end`, the replicas are closed: one thread has one at a time.
+    Between fillings, and after `end`, the replicas are closed: only one thread has one at a time.
     """
 
     def __init__(self, replicas: ReplicaFolder) -> None:
@@ -252,11 +252,11 @@ class Standby:
         self._filling: asyncio.Task[None] | None = None
 
     def begin(self, partitions: Iterable[int]) -> None:
-        """Keep the replicas of these partitions filled; `end` comes before the next `begin`."""
+        """Keep the replicas of these partitions filled; call `end` before the next `begin`."""
         self._filling = asyncio.create_task(self._keep_filled(sorted(partitions)))
 
     async def end(self) -> None:
-        """Leave the replicas as they are, closed."""
+        """Stop filling, and leave the replicas closed."""
         if self._filling is not None:
             self._filling.cancel()
             await asyncio.wait([self._filling])
@@ -264,7 +264,7 @@ class Standby:
 
     async def _keep_filled(self, partitions: list[int]) -> None:
         is_filled, told = False, ""
-        while partitions and not is_cancelled():  # clients may swallow what cancels them
+        while partitions and not is_cancelled():  # clients may swallow a cancellation
             try:
                 await self._fill(partitions)
                 if not is_filled:

@@ -1,4 +1,4 @@
-"""A worker's watch over itself: what waits, whether anything is done, and when to give up."""
+"""A worker's watchdog: checks what waits and whether it makes progress, and ends it if not."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ WATCHED: tuple[Kind, ...] = (*INPUTS, "decisions")
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Where each partition of the input topics ends, and how much of it is not acknowledged.
+    """The ends of the input topics' partitions, and the number of unacknowledged records.
 
-    `identities` are the topics' ids by name, the decisions' too; a topic that is not there has
-    none. `decisions_begin` has the first offset of each partition of the decisions, and `expiring`
-    the settings by which brokers delete decisions; None if they do not tell.
+    `identities` are the topics' ids by name, including the decisions'; missing topics have none.
+    `decisions_begin` has the first offset of each partition of the decisions, and `expiring` the
+    settings that let brokers delete decisions; None if they cannot be read.
     """
 
     ends: Mapping[TopicPartition, int]
@@ -44,9 +44,9 @@ class Waiting:
 
 
 async def ask_waiting(connection: Connection, topics: Topics) -> Waiting:
-    """Ask the brokers, with clients that last for this alone.
+    """Ask the brokers, with clients that are used only for this.
 
-    TransientError where they do not answer in ten seconds.
+    TransientError if they do not answer within ten seconds.
     """
     found = (await read_metadata(connection, [topics.name(kind) for kind in WATCHED])).topics
     inputs = [
@@ -73,7 +73,7 @@ async def ask_waiting(connection: Connection, topics: Topics) -> Waiting:
 
 
 async def _expiring(connection: Connection, topics: Topics) -> Sequence[str] | None:
-    """The settings by which brokers delete decisions; None if we may not read settings."""
+    """The settings that let brokers delete decisions; None if we may not read settings."""
     try:
         return await expiring(connection, topics)
     except TransientError as error:
@@ -84,20 +84,20 @@ async def _expiring(connection: Connection, topics: Topics) -> Sequence[str] | N
 _log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 10.0
-"""How often the brokers are asked what waits."""
+"""Interval of asking the brokers what waits."""
 STUCK_SECONDS = 60.0
-"""Input waits and nothing was done for so long: /healthz reports the worker as stuck."""
+"""If input waits and nothing is done for this time, /healthz reports the worker as stuck."""
 GIVE_UP_SECONDS = 600.0
-"""After so long it ends, to be started again: beyond any batch of the slowest embedder."""
+"""After this time it ends, to be restarted: longer than any batch of the slowest embedder."""
 TICK_SECONDS = 0.1
-"""How often the event loop is asked how late it is."""
+"""Interval of measuring the delay of the event loop."""
 
 
 class Watch:
-    """Looks periodically at what waits, and notes for how long there was no progress.
+    """Checks periodically what waits, and how long there has been no progress.
 
-    It counts looks, not seconds: no progress is possible while brokers do not answer, or while this
-    process stands still. `failed` is called with the error that ends the worker.
+    It counts checks, not seconds: no progress is possible while brokers do not answer, or while
+    this process is suspended. `failed` is called with the error that ends the worker.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Watch:
         self._told: tuple[Sequence[int], Sequence[str]] = ((), ())
 
     def acknowledging(self, event: Any) -> Callable[[], object]:
-        """What acknowledges an event, and notes it."""
+        """A function that acknowledges an event, and notes it."""
 
         def acknowledge() -> None:
             event.ack()
@@ -129,18 +129,18 @@ class Watch:
         return acknowledge
 
     def ready(self) -> bool:
-        """Whether the worker decides for everything that the group gave it."""
+        """Whether the worker is ready for every partition assigned by the group."""
         assigned = {tp.partition for tp in self._member.assignment()}
         return bool(assigned) and assigned == set(self._manager.partitions)
 
     def stuck(self) -> bool:
-        """Whether input waited for a minute in which nothing was done, nor any replica filled."""
+        """Whether input waited for a minute without any work done, or replica filled."""
         return self._still * LOOK_SECONDS >= STUCK_SECONDS
 
-    # -- looking -----------------------------------------------------------------------------------
+    # -- checking ----------------------------------------------------------------------------------
 
     async def look_loop(self) -> None:
-        """Look for ever, or until there is something that the worker has to end of."""
+        """Check for ever, or until an error must end the worker."""
         while True:
             try:
                 await self.look()
@@ -151,7 +151,7 @@ class Watch:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:
-        """Look once. StoreError if topics were recreated, TransientError if it is stuck."""
+        """Check once. StoreError if topics were recreated, TransientError if it is stuck."""
         if (trouble := self._member.trouble()) is not None:
             raise TransientError(f"its part in the group has ended: {type(trouble).__name__}")
         waiting = await self._waiting()
@@ -183,7 +183,7 @@ class Watch:
                 raise StoreError(f"{name} was deleted and recreated: restart the worker")
 
     def _tell_deletions(self, waiting: Waiting) -> None:
-        """Report decisions that brokers deleted or will delete: in the log if that is new."""
+        """Report decisions that brokers deleted or will delete; logged once."""
         for partition, begin in waiting.decisions_begin.items():
             self.metrics.set("palimpsest_decisions_begin", begin, str(partition))
         if waiting.expiring is not None:
@@ -202,8 +202,8 @@ class Watch:
     def _waits(self, waiting: Waiting) -> bool:
         """Whether something waits for this worker.
 
-        A fully fetched partition may end in what cannot be acknowledged: markers of
-        transactions, and what producers gave up.
+        A completely fetched partition may end in records that cannot be acknowledged: transaction
+        markers, and aborted records.
         """
         fetched = self._member.positions()
         return self._member.held() > 0 or any(
@@ -214,7 +214,7 @@ class Watch:
     # -- figures -----------------------------------------------------------------------------------
 
     async def watch_loop(self) -> None:
-        """Note how late the event loop is, for ever."""
+        """Measure the delay of the event loop, for ever."""
         loop = asyncio.get_running_loop()
         while True:
             due = loop.time() + TICK_SECONDS
@@ -222,7 +222,7 @@ class Watch:
             self.metrics.late(max(loop.time() - due, 0.0))
 
     def figures(self) -> bytes:
-        """All figures as they are now."""
+        """All current metrics."""
         self.metrics.set("palimpsest_partitions", len(self._manager.partitions))
         self.metrics.set("palimpsest_owners_in_memory", self._manager.owners_in_memory)
         self.metrics.set("palimpsest_records_held", self._member.held())

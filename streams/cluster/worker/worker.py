@@ -1,7 +1,7 @@
-"""The Faust app: agents on candidates and commands, with one writer for each partition.
+"""The Faust app: agents on candidates and commands, with one writer per partition.
 
-Faust brings the records and keeps the consumer group; nothing of the state is Faust's. Several of
-its default ways lose records, so acknowledging, producing and restoring are done here.
+Faust delivers the records and manages the consumer group; it holds no state. Some of its defaults
+lose records, so acknowledging, producing and restoring are done here.
 """
 
 from __future__ import annotations
@@ -47,27 +47,27 @@ from palimpsest.streams.write.writer import Effect, no_effect  # noqa: E402
 _log = logging.getLogger(__name__)
 
 BUFFERED = 4096
-"""Records of a topic that Faust holds before it stops fetching; it stops for up to a second, so
-that a quarter of this halves what a worker gets done."""
+"""Records of a topic that Faust buffers before it pauses fetching, for up to a second: so a
+quarter of this halves a worker's throughput."""
 SESSION_SECONDS = 6.0
 HEARTBEAT_SECONDS = 1.0
 REBALANCE_SECONDS = 20.0
 COMMIT_SECONDS = 0.25
 REQUEST_SECONDS = 30.0
-"""After that an answer that got lost is asked for again; longer than a rebalance may take."""
+"""After this time a lost answer is requested again; longer than a rebalance may take."""
 GIVEN_UP = -1
-"""No generation of a consumer group."""
+"""A value that is no generation of a consumer group."""
 CRASHED = 1
 """The exit status of a worker that ended without being stopped."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """What one worker process is started with.
+    """The settings of one worker process.
 
-    `instance` names it among the workers: with a name of its own it may come back after a restart
-    without a wait for its session to end. `folder` is for its replicas, and may be lost; with
-    `standby` it has replicas of the other workers' partitions too.
+    `instance` names it among the workers: a worker with a unique name can restart without waiting
+    for its session to expire. `folder` is for its replicas, and may be lost; with `standby` it also
+    has replicas of the other workers' partitions.
     """
 
     connection: Connection
@@ -86,8 +86,8 @@ class WorkerSettings:
 def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
     """Run as a worker until SIGTERM or Ctrl-C; ends the process, with 0 only if stopped.
 
-    `log_level` None leaves logging as the process has set it up. Raises DecisionsDeletedError or
-    NewerError instead, because a restart does not help.
+    `log_level` None leaves logging as the process has configured it. Raises DecisionsDeletedError
+    or NewerError instead, because a restart does not help.
     """
     app = build_app(settings)
     process = _Process(
@@ -103,7 +103,7 @@ def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
     except SystemExit as ended:
         status = ended.code
     except asyncio.CancelledError:
-        pass  # Faust raises again what it crashed of, and that may be a wait that was cancelled
+        pass  # Faust raises its crash reason again, which may be a cancelled wait
     except KafkaError:
         pass  # in the log: brokers, or another writer of a partition, and no bug of ours
     if isinstance(app.crash_reason, DecisionsDeletedError | NewerError):
@@ -118,10 +118,10 @@ class _Process(faust.Worker):
     logger = FAUST
 
     def _on_startup_end_spinner(self) -> None:
-        """Called by Faust when it has started, to say so: a worker is ready later."""
+        """Called by Faust when it has started: the worker is ready later."""
 
     def _schedule_shutdown(self, number: signal.Signals) -> None:
-        """Called by Faust when a signal comes."""
+        """Called by Faust on a signal."""
         if self.crash_reason is None:
             self.app.was_asked_to_stop = True
             end_in_time(0)
@@ -129,16 +129,17 @@ class _Process(faust.Worker):
 
 
 class WorkerApp(faust.App):
-    """Faust's app, which ends by finishing what is being decided on, while it can acknowledge."""
+    """Faust's app; at its stop, it finishes what is being decided on, while it can acknowledge."""
 
     logger = FAUST
     manager: PartitionManager
     was_asked_to_stop = False
-    """By a signal, before anything had gone wrong. What fails afterwards is no crash: nothing in
-    flight is acknowledged, and the brokers may be away."""
+    """By a signal, before anything had failed. Later failures are not crashes: nothing in progress
+    is acknowledged, and the brokers may be away.
+    """
 
     async def on_stop(self) -> None:
-        """Called by Faust before it stops its consumer, also when something went wrong."""
+        """Called by Faust before it stops its consumer, even after a failure."""
         if not self.was_asked_to_stop:
             end_in_time(CRASHED)
         await self.manager.close()
@@ -227,12 +228,12 @@ def _app(settings: WorkerSettings) -> WorkerApp:
         broker_request_timeout=REQUEST_SECONDS,
         producer_request_timeout=REQUEST_SECONDS,
         stream_buffer_maxsize=BUFFERED,
-        # What is dropped when partitions are revoked is never acknowledged: Faust would wait for it
-        # for ever. The manager finishes what it has begun.
+        # Records dropped at a revocation are never acknowledged: Faust would wait for them for
+        # ever. The manager finishes what it has started.
         stream_wait_empty=False,
         web_tables_enabled=False,
-        # Of no use without tables, and Faust asserts that it is the one of the assignment: a worker
-        # that comes back under its name, with another port, would end of that.
+        # Useless without tables, and Faust asserts that it matches the assignment: a worker that
+        # returns under its name with another port would fail.
         canonical_url="http://worker",
         **_web(settings.web_port),
         cython_optimizations=True,
@@ -286,9 +287,9 @@ def _connect(
 async def _assigned(
     app: faust.App, member: Member, manager: PartitionManager, settings: WorkerSettings
 ) -> bool:
-    """Have the manager assigned this worker's partitions: the same of both topics.
+    """Assign this worker's partitions to the manager: the same ones of both topics.
 
-    False where it is not ready. StoreError where the topics have not the same partitions.
+    Returns False if it is not ready. StoreError if the topics have different partitions.
     """
     names = map(settings.topics.name, INPUTS)
     assignment = app.consumer.assignment()
@@ -296,7 +297,7 @@ async def _assigned(
     if first == second:
         return await manager.assign(first)
     await compare_counts(settings.connection, settings.topics)
-    # It has come back under its name to what it was assigned while one of them was not there.
+    # It has returned under its name to partitions assigned while one topic was missing.
     _log.warning("was assigned partitions of one input topic alone: asks for others")
     await asyncio.sleep(AGAIN_SECONDS)
     await member.join_again()
@@ -304,10 +305,10 @@ async def _assigned(
 
 
 async def _deliveries(app: faust.App, watch: Watch, stream: Any) -> AsyncIterator[Delivery]:
-    """Records of the present assignment; what is left of an earlier one comes again.
+    """Records of the current assignment; the rest of an earlier one is delivered again.
 
-    One by one: what can be decided on together is put together later. Faust's way to take many
-    wakes up for ever to look whether there are some, which took a sixth of the event loop.
+    One by one: what can be decided on together is combined later. Faust's way to take many wakes up
+    for ever to check for records, which took a sixth of the event loop.
     """
     async for event in stream.noack().events():
         if event.message.generation_id == app.consumer_generation_id:

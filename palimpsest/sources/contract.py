@@ -65,4 +65,4 @@ def one_of(names: Sequence[str], wanted: str | None, what: str) -> str:
         return wanted
     listed = ", ".join(names) or "none"
     asked = f"there is no {what} {wanted}" if wanted else f"name the {what} with --table"
-    raise UsageError(f"{asked}: there are {listed}" if names else f"it has no {what}")
+    raise UsageError(f"{asked}: there are {listed}" if names else f"there is no {what} in it")

@@ -1,4 +1,4 @@
-"""Batch runs over existing memories: what `palimpsest dedupe` plans (docs/policies.md).
+"""Batch runs over existing memories, planned for `palimpsest dedupe` (docs/policies.md).
 
 A rule reads a ledger and asks the judge. It proposes requests; the owner's writer decides on each.
 """

@@ -1,4 +1,4 @@
-"""Which of many token sets are alike, pair by pair, and the clusters that are alike throughout."""
+"""Finds similar token sets, in pairs and in clusters whose members are all similar."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.intp]
 STEPS: Final = 10_000
-"""Scores are whole ten-thousandths here: rounded to four decimals before they are compared."""
+"""Scores are integers in ten-thousandths: rounded to four decimals before they are compared."""
 
 
 class Alike:
     """Pairs of sets whose Jaccard, rounded to four decimals, is `above` a threshold.
 
-    Sets go by their number. For each token the sets that have it are added up, so a thousand sets
-    that are all alike take as long as their tokens, and not as half a million pairs of Python's.
+    Sets are identified by number. For each token the scores of its sets are summed, so that a
+    thousand similar sets take time for their tokens, not for half a million pairs in Python.
     """
 
     def __init__(self, sets: Sequence[frozenset[str]], above: float) -> None:
@@ -35,7 +35,7 @@ class Alike:
         self._scores = [scores[near] for scores, near in zip(found, self._near, strict=True)]
 
     def _compared(self, number: int, tokens: frozenset[str]) -> NDArray[np.int64]:
-        """The scores of one set with all."""
+        """The scores of one set with all others."""
         shared = np.zeros(len(self._sizes), dtype=np.int64)
         for token in tokens:
             shared[self._having[token]] += 1
@@ -44,21 +44,21 @@ class Alike:
         return scores
 
     def pairs_of(self, number: int) -> Iterator[int]:
-        """Those that are alike one."""
+        """The sets similar to one."""
         return map(int, self._near[number])
 
     def part(self, a: int, b: int) -> None:
-        """Have two be in no cluster together."""
+        """Never put these two into one cluster."""
         self._apart[a].append(b)
         self._apart[b].append(a)
 
     def score(self, a: int, b: int) -> float:
-        """The Jaccard of two that are alike."""
+        """The Jaccard of two similar sets."""
         place = np.searchsorted(self._near[a], b)
         return int(self._scores[a][place]) / STEPS
 
     def total(self, cluster: Sequence[int]) -> float:
-        """The scores of all pairs within a cluster, added up."""
+        """The sum of the scores of all pairs in a cluster."""
         inside = np.zeros(len(self._sizes), dtype=np.bool_)
         inside[list(cluster)] = True
         each = (self._scores[n][inside[self._near[n]]].sum() for n in cluster)
@@ -67,7 +67,7 @@ class Alike:
     def clusters(self) -> Iterator[list[int]]:
         """Greedy, in order: a cluster admits each later set that is similar to all its members.
 
-        None is in two of them.
+        No set is in two clusters.
         """
         free = np.ones(len(self._sizes), dtype=np.bool_)
         for first in range(len(free)):
@@ -82,7 +82,7 @@ class Alike:
                 yield cluster
 
     def _like(self, number: int) -> NDArray[np.bool_]:
-        """Who may be in a cluster with it."""
+        """Which sets may be in a cluster with this one."""
         like = np.zeros(len(self._sizes), dtype=np.bool_)
         like[self._near[number]] = True
         like[self._apart.get(number, [])] = False

@@ -30,7 +30,7 @@ from palimpsest.streams.search.scope_index import vector_of
 _log = logging.getLogger(__name__)
 
 Cluster = list[Near]
-"""The pairs that hold a cluster together, one fewer than it has memories; the newest last."""
+"""The pairs that connect a cluster, one fewer than its memories; the newest last."""
 FALLBACKS: dict[str, BatchJoin] = {"supersede": "fallback_supersede", "reject": "fallback_reject"}
 
 
@@ -62,7 +62,7 @@ async def by_clusters(
 def clusters(ledger: Ledger, policy: Policy, check: CosineCheck, run: Run) -> list[Cluster]:
     """Union-find over near pairs, nearest first: A near B near C is one cluster of three.
 
-    Two clusters stay two where anything stands between any of their memories, such as a separation.
+    Two clusters are not united if anything prevents a join of any two of their memories.
     """
     found: list[Cluster] = []
     for namespace in ledger.scopes:
@@ -115,19 +115,19 @@ def _may_unite(ledger: Ledger, ours: list[Entry], theirs: list[Entry]) -> bool:
 
 
 def _certain(near: Near, check: CosineCheck) -> bool:
-    """Whether a pair is in a joining zone, and the model can tell the two apart."""
+    """Whether a pair is in a joining zone, and the model can tell the two texts apart."""
     zone = _zone(check.zones_of(near.older.fields.namespace), near.score)
     return zone.action != "pending" and BLIND.isdisjoint(near.seen.cues)
 
 
 def members(cluster: Cluster) -> list[Entry]:
-    """The candidates that speak for a cluster's memories, oldest first by what they speak of."""
+    """The candidates with the faces of a cluster's memories, ordered by the time of their faces."""
     entries = {entry.id: entry for near in cluster for entry in (near.older, near.newer)}
     return sorted(entries.values(), key=spoke_at)
 
 
 def sides(cluster: Cluster) -> list[Side]:
-    """The texts of a cluster as the judge is given them, oldest to newest."""
+    """The texts of a cluster in the form for the judge, oldest first."""
     return [spoken(entry) for entry in members(cluster)]
 
 
@@ -153,7 +153,7 @@ def _composed(
         return []
     proposals = _joins(cluster, "llm_merge", policy, run, verdict)
     run.joins[-1]["composed"] = made.text
-    # On each join, so that without some of them what is left is composed anew, and none replaced.
+    # On each join, so that the rest is recomposed if some are reversed, and none is replaced.
     text = {"face": "text", "composed": made.text, "sources": sources}
     return [join.model_copy(update=text) for join in proposals]
 
@@ -165,7 +165,7 @@ def _sources(face: Face) -> tuple[str, ...]:
 def _can_be_kept(
     ledger: Ledger, text: str, sources: tuple[str, ...], cluster: Cluster, run: Run
 ) -> bool:
-    """Whether a composed text may be recorded, also after those that this run composed before."""
+    """Whether a composed text can be recorded, given those that this run has composed before."""
     content, namespace = content_of(text), cluster[0].older.fields.namespace
     composed = ledger.owner_id, namespace, identity_of(content)
     composition = Composition(content=content, sources=sources)
@@ -178,9 +178,9 @@ def _can_be_kept(
 def _joins(
     cluster: Cluster, decision: BatchJoin, policy: Policy, run: Run, verdict: Verdict | None = None
 ) -> list[Proposal]:
-    """A request for each pair that holds the cluster together; the newest of it speaks in the end.
+    """A request for each pair that connects the cluster; in the end, the newest text is the face.
 
-    The last one carries the verdict on all, and what it cost.
+    The last one carries the verdict on all pairs, and its cost.
     """
     proposals: list[Proposal] = []
     for near, winner in zip(cluster, _winners(cluster), strict=True):
@@ -194,7 +194,7 @@ def _joins(
 
 
 def _winners(cluster: Cluster) -> Iterator[Literal["keep", "take"]]:
-    """Which part's face each join leaves, one after the other: that of what happened later."""
+    """Which part's face wins each join, in order: the one that happened later."""
     latest = {entry.id: entry for entry in members(cluster)}
     for near in cluster:
         ours, theirs = latest[near.older.id], latest[near.newer.id]

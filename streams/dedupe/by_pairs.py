@@ -1,4 +1,4 @@
-"""The rule `pairs`: near pairs by the importance of their memories, of the design `importance`."""
+"""The rule `pairs` of the design `importance`: near pairs, by the importance of their memories."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from palimpsest.streams.search.scope_index import vector_of
 
 @dataclass(frozen=True, slots=True)
 class PlannedJoin:
-    """A join of a rule: who speaks, and the text where one is made, with the judge's verdict."""
+    """A join of a rule: its face, and the composed text, if any, with the judge's verdict."""
 
     near: Near
     decision: BatchJoin
@@ -47,13 +47,12 @@ def by_pairs(
     run: Run,
     composed: Sequence[ComposedText] = (),
 ) -> Iterator[PlannedJoin]:
-    """The joins for one owner's memories, to be made one after the other.
+    """The joins for one owner's memories, to be made one after another.
 
-    The pairs of the most important memories come first. What was absorbed in this run absorbs
-    nothing, and is absorbed by nothing else. A pair that the model cannot tell apart is left out;
-    compared are the faces that the run finds, whose vectors gave the score: a dry run has no
-    vectors of the texts that it puts together.
-    Where a text is not among those `composed`, both memories wait for it: the run lacks it.
+    The pairs of the most important memories come first. A memory that was absorbed in this run
+    takes no further part. A pair that the model cannot tell apart is left out. The faces before the
+    run are compared, whose vectors gave the score: a dry run has no vectors of texts that it
+    composes. If a text is not in `composed`, both memories wait for it: the run lacks it.
     """
     faces = {memory.face.speaker.id: memory.face for memory in ledger.memories()}
     texts = {one.sources: one for one in composed}
@@ -80,7 +79,7 @@ def combine_command(
     run: str,
     content: Callable[[str], Content],
 ) -> Combine:
-    """The command of a join that a rule planned; `content` gives its text a hash and a vector."""
+    """The command of a planned join; `content` gives its text a hash and a vector."""
     near, verdict, text = planned.near, planned.verdict, None
     if planned.text is not None:
         text = Composition(content=content(planned.text), sources=planned.sources)
@@ -107,9 +106,9 @@ def combine_command(
 
 
 def importance(memory: Memory, policy: Policy) -> float:
-    """The highest that a memory's living members say, as recorded: decayed, no two would be equal.
+    """The highest importance of a memory's living members, as recorded: decayed, no two are equal.
 
-    0 if no member has a value and the policy has nothing for it (`absent`).
+    0 if no member has a value and the policy has no default (`absent`).
     """
     return recorded_worth(memory, "importance", policy) or 0.0
 
@@ -118,7 +117,7 @@ def importance(memory: Memory, policy: Policy) -> float:
 
 
 def _near(ledger: Ledger, policy: Policy, rule: PairsDedupe, run: Run) -> list[Near]:
-    """The pairs of which one is among the other's nearest, in whatever namespace."""
+    """The pairs of which one is among the other's nearest, in any namespace."""
     found: list[Near] = []
     for namespace in ledger.scopes:
         memories = comparable(ledger, policy, namespace, 0, run)
@@ -155,7 +154,7 @@ def _by_importance(pairs: list[Near], policy: Policy) -> list[Near]:
     return sorted(pairs, key=order)
 
 
-# -- who stays -----------------------------------------------------------------------------------
+# -- which face stays ----------------------------------------------------------------------------
 
 
 def _planned(
@@ -165,9 +164,9 @@ def _planned(
     near: Near,
     texts: Mapping[tuple[str, ...], ComposedText],
 ) -> PlannedJoin | ToCompose | None:
-    """A face that a person chose stays; else that of the more important memory, else one of both.
+    """A face that a person chose stays; else that of the more important memory, or both combined.
 
-    None where what is made of both is no text that could be kept, and where the model is blind.
+    None if the combined text could not be kept, or if the model cannot tell the two apart.
     """
     if not BLIND.isdisjoint(near.seen.cues):
         return None
@@ -192,7 +191,7 @@ def _planned(
 
 
 def _absorbed(planned: PlannedJoin) -> Entry:
-    """Who does not speak any more; of two equal ones the later, whose text comes second."""
+    """The one whose face is lost; of two equal ones the later, whose text comes second."""
     match planned.face:
         case "keep":
             return planned.near.newer

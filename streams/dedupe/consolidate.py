@@ -1,6 +1,6 @@
-"""The end of a session: memories that share most of their words become one (docs/designs/layered).
+"""Joins memories of a session that share most words, at its end (docs/designs/layered).
 
-A plan alone: which memories, their faces, how similar they are. It asks no judge, so the same log
+It only plans: which memories, their faces, their similarity. It asks no judge, so the same log
 gives the same plan.
 """
 
@@ -34,9 +34,9 @@ TOKENS: Final[dict[Tokenizer, Callable[[str], frozenset[str]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Memories that become one: who speaks, and the others by arrival with the score of each.
+    """Memories that become one: the speaker, and the others by arrival, with their scores.
 
-    All are candidates that speak for their memory. `total` is the sum of every pair's score.
+    All are candidates with their memory's face. `total` is the sum of every pair's score.
     """
 
     speaker: Entry
@@ -45,20 +45,20 @@ class Cluster:
 
     @property
     def pairs(self) -> int:
-        """How many pairs there are among them."""
+        """The number of pairs among them."""
         return len(self.others) * (len(self.others) + 1) // 2
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The clusters of a session, and how many of its memories might have been in one."""
+    """The clusters of a session, and the number of its memories that were eligible."""
 
     clusters: tuple[Cluster, ...]
     eligible: int
 
 
 def plan(ledger: Ledger, policy: Policy, rule: Consolidate, session_id: str) -> Plan:
-    """What the end of a session makes of its memories, namespace by namespace."""
+    """The plan for a session's memories at its end, namespace by namespace."""
     found: list[Cluster] = []
     count = 0
     for scope in ledger.scopes.values():
@@ -72,10 +72,10 @@ def plan(ledger: Ledger, policy: Policy, rule: Consolidate, session_id: str) -> 
 
 
 def joins(ledger: Ledger, policy: Policy, planned: Plan, run: str) -> Iterator[Combine]:
-    """The commands of a plan, each to be carried out before the next; `run` is their cause.
+    """The commands of a plan, each to be executed before the next; `run` is their cause.
 
-    The representative speaks, whether it came first or last. What stands between two by their turn
-    is left out.
+    The representative's face wins, whether it came first or last. A join that is prevented by the
+    time of its turn is left out.
     """
     for cluster in planned.clusters:
         for other, score in cluster.others:
@@ -98,7 +98,7 @@ def joins(ledger: Ledger, policy: Policy, planned: Plan, run: str) -> Iterator[C
 
 
 def figures(planned: Plan, superseded: int) -> Figures:
-    """The figures of the document, of so many memories that do not speak any more.
+    """The figures of the document; `superseded` is the number of memories that lost their face.
 
     `avg_similarity` is the mean Jaccard of all pairs within clusters.
     """
@@ -113,7 +113,7 @@ def figures(planned: Plan, superseded: int) -> Figures:
 
 
 def _eligible(memory: Memory, policy: Policy, rule: Consolidate, session_id: str) -> bool:
-    """Whether a memory may be joined at the end of a session; its face says what it is."""
+    """Whether a memory may be joined at the end of a session, by its face."""
     face = memory.face.speaker.fields
     if not memory.living or face.session_id != session_id:
         return False
@@ -141,7 +141,7 @@ def _clusters(
 
 
 def _part(ledger: Ledger, memories: list[Memory], alike: Alike) -> None:
-    """Keep apart what something stands between, such as a separation, whatever the two share."""
+    """Keep memories apart whose join is prevented, such as by a separation."""
     for number, memory in enumerate(memories):
         if not _nothing_stands_between(ledger, memory):
             for other in alike.pairs_of(number):
@@ -151,7 +151,7 @@ def _part(ledger: Ledger, memories: list[Memory], alike: Alike) -> None:
 
 
 def _cluster(policy: Policy, memories: list[Memory], numbers: list[int], alike: Alike) -> Cluster:
-    """The most confident speaks, then the most used, then the newest; before all, a person's."""
+    """A person's face wins; else the most confident, then the most used, then the newest."""
 
     def rank(number: int) -> tuple[bool, float, int, object]:
         memory = memories[number]
@@ -164,9 +164,9 @@ def _cluster(policy: Policy, memories: list[Memory], numbers: list[int], alike: 
 
 
 def _nothing_stands_between(ledger: Ledger, memory: Memory) -> bool:
-    """Whether nobody ever said anything of its members, and none of them has a question open.
+    """Whether no statement concerns its members, and none of them has an open question.
 
-    Then nothing has to be looked up: a thousand of these have half a million pairs.
+    Then nothing must be looked up: a thousand of these have half a million pairs.
     """
     return not any(entry.pending or entry.id in ledger.statements for entry in memory.members)
 

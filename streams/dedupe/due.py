@@ -1,4 +1,4 @@
-"""When a batch run of an owner is due: the conditions of the policy's rule. Pure."""
+"""Whether a batch run of an owner is due, by the conditions of the policy's rule. Pure."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Skipped:
 
 
 def living(ledger: Ledger) -> int:
-    """How many living memories the owner has, in all namespaces."""
+    """The number of living memories of the owner, in all namespaces."""
     return sum(memory.living for memory in ledger.memories())
 
 
 def not_due(ledger: Ledger, rule: Dedupe, step: BatchStep, due: datetime) -> Skipped | None:
-    """Why a run is not due, if it is not.
+    """Why a run is not due; None if it is.
 
-    The hours are counted from when the last run was due, not from when it was done: a nightly run
-    that took its time, or was caught up with, does not put off the next.
+    The hours count from when the last run was due, not from when it was done: a nightly run that
+    took long, or was caught up, does not delay the next.
     """
     count = living(ledger)
     if count <= rule.more_than:

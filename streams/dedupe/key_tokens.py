@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from palimpsest.streams.guard import tokens
 
 Pairs = NDArray[np.intp]
-"""Pairs of places, shape (n, 2), the smaller place first; sorted, without duplicates."""
+"""Pairs of indices, shape (n, 2), the smaller first; sorted, without duplicates."""
 
 EVERYWHERE = 0.5
-"""A token in more than this share of the memories distinguishes none of them."""
+"""A token in more than this share of the memories is ignored, as it distinguishes none."""
 MANY = 64
 
 STOPWORDS = frozenset(
@@ -51,8 +51,8 @@ def _plain(token: str) -> str:
 def sharing_pairs(tokens: Sequence[frozenset[str]], most: int) -> Pairs:
     """For each memory, its pairs with the `most` others that share key tokens with it.
 
-    Rare tokens count more (the logarithm of how rare they are); ties go to the earlier place. Time
-    grows with the number of places that have a token, memory with the number of memories.
+    Rare tokens count more (the logarithm of their rarity); ties go to the earlier index. Time grows
+    with the number of indices that have a token, space with the number of memories.
     """
     postings = _postings(tokens)
     found: list[Pairs] = []
@@ -73,7 +73,7 @@ def _postings(tokens: Sequence[frozenset[str]]) -> dict[str, NDArray[np.intp]]:
 
 
 def _best(place: int, postings: list[NDArray[np.intp]], count: int, most: int) -> NDArray[np.intp]:
-    """The other places that share the most with this one."""
+    """The other indices that share the most with this one."""
     most_places = count if count < MANY else EVERYWHERE * count
     rare = [p for p in postings if 1 < len(p) <= most_places]
     if not rare:

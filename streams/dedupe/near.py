@@ -21,11 +21,11 @@ from palimpsest.streams.search.hits import DECIMALS
 from palimpsest.streams.search.scope_index import coverage, vector_of
 
 CHUNK = 4096
-"""Pairs whose vectors are multiplied at a time: 25 MB."""
+"""Pairs whose vectors are multiplied together: 25 MB."""
 
 
 def cosine_of(policy: Policy) -> CosineCheck | None:
-    """The check whose zones say what a cosine means."""
+    """The cosine check, whose zones decide on a score."""
     return next((check for check in policy.checks if isinstance(check, CosineCheck)), None)
 
 
@@ -51,7 +51,7 @@ def comparable(
 ) -> list[Memory]:
     """The living memories of a scope with a vector, except those that only a person may join.
 
-    The run counts all that are living, also the short ones, which are not compared.
+    The run counts all living memories, including short ones, which are not compared.
     """
     there = [m for m in ledger.memories() if m.namespace == namespace and m.living]
     run.memories += len(there)
@@ -85,7 +85,7 @@ def _in_scope(
 def compared(older: Face, newer: Face, score: float, at_least: float) -> Neighbour:
     """The pair as evidence, with the guard's cues.
 
-    `truncated` is one of them where a window of either has no counterpart that is so near.
+    The cue `truncated` is set if a window of either has no counterpart that near.
     """
     result = compare(reading_of(older.text, older.vector), reading_of(newer.text, newer.vector))
     both = coverage(older.vector, newer.vector)

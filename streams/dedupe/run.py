@@ -27,7 +27,7 @@ CHECK = "dedupe"
 
 @dataclass(frozen=True, slots=True)
 class ToCompose:
-    """A text that a run lacks: of which faces the judge composes it, oldest first."""
+    """A text that a run lacks: the faces that the judge must compose it from, oldest first."""
 
     sides: tuple[Side, ...]
     sources: tuple[str, ...]
@@ -38,8 +38,8 @@ class Run:
     """The counts of one run.
 
     `pairs` counts the computed cosines, `all_pairs` all pairs of each scope; `asked` counts the
-    judge's answers. `merged` memories take no further part. `lacking` are texts without which a
-    rule could not go on. `composed` has the identities of texts that were, by owner and namespace.
+    judge's answers. `merged` memories take no further part. `lacking` has texts without which a
+    rule could not continue. `composed` has the hashes of composed texts, by owner and namespace.
     `seen` is the number of the owner's events: the same run over the same events sends requests
     with the same ids.
     """
@@ -57,7 +57,7 @@ class Run:
     composed: set[tuple[str, str, str]] = field(default_factory=set)
 
     def request_id(self, near: Near) -> str:
-        """The id of the request about a pair; after more events the id is another."""
+        """The id of the request about a pair; it changes with the owner's events."""
         return event_id(near.older.id, f"{CHECK}:{near.newer.id}:{self.seen}")
 
     @property
@@ -67,20 +67,20 @@ class Run:
 
 
 def spoken(entry: Entry) -> Side:
-    """The face of a memory as the judge reads it; `entry` speaks for it."""
+    """The face of a memory in the form for the judge; `entry` is its candidate."""
     return Side(entry.id, entry.memory.face.text, face_moment(entry.memory))
 
 
 def spoke_at(entry: Entry) -> tuple[datetime, int]:
-    """When the face of a memory happened, ties by arrival; `entry` speaks for it."""
+    """When the face of a memory happened, and its arrival for ties; `entry` is its candidate."""
     return face_moment(entry.memory), entry.place
 
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Two memories that are near each other: the candidates that speak for them, and the score.
+    """Two near memories: the candidates with their faces, and the score.
 
-    `older` arrived first, whatever happened first.
+    `older` arrived first, whichever happened first.
     """
 
     older: Entry
@@ -94,13 +94,13 @@ class Near:
 
     @property
     def in_time(self) -> tuple[Entry, Entry]:
-        """The two by the moments of their faces, ties by arrival: the order of prompts."""
+        """The two by the moments of their faces, ties by arrival: the order in prompts."""
         first, second = sorted((self.older, self.newer), key=spoke_at)
         return first, second
 
     @property
     def replacing(self) -> Literal["keep", "take"]:
-        """Who wins the face where the newer text replaces the older: what happened later."""
+        """Whose face wins if the newer text replaces the older: the one that happened later."""
         return "take" if self.in_time[1] is self.newer else "keep"
 
     @property
@@ -152,7 +152,7 @@ def parted(request_id: str, near: Near, verdict: Verdict) -> SeparateRequest:
 
 
 def pairing(near: Near, decision: str, verdict: Verdict | None = None) -> Pairing:
-    """A join as it is shown to a person."""
+    """A join in the form for people."""
     return Pairing(
         owner_id=near.older.fields.owner_id,
         decision=decision,

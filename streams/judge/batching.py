@@ -1,8 +1,8 @@
-"""Batching requests to the judge: packed by owner, bounded, and patient during an outage.
+"""Sends requests to the judge in batches, by owner, with limits, and retries during an outage.
 
-A pair that comes back `unavailable` is sent again, one request at a time with growing pauses, until
-the service answers. It falls back under the policy once the day's budget is spent, or once an
-outage has lasted for the operator's patience.
+An `unavailable` pair is sent again, one request at a time with growing pauses, until the service
+answers. It gets the policy's fallback once the day's budget is spent, or once an outage has lasted
+for the operator's patience.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from palimpsest.streams.judge.storage import SPENT
 _log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 3600.0
-"""An outage of less than an hour costs time only."""
+"""An outage of less than an hour costs only time."""
 BATCH_SIZE = 16
-"""The most pairs of one owner in a batch: in a larger one more pairs wait for the slowest."""
+"""Maximum number of pairs in a batch: in a larger one, more pairs wait for the slowest."""
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 30.0
 
@@ -65,7 +65,7 @@ class BatchSettings:
 
 @dataclass(slots=True)
 class Batcher:
-    """Sends requests of many questions to the judge in batches; of one event loop."""
+    """Sends the requests of many questions to the judge in batches; for one event loop."""
 
     settings: BatchSettings
     _waiting: deque[_PendingRequest] = field(default_factory=deque)
@@ -76,7 +76,7 @@ class Batcher:
 
     @property
     def outage(self) -> bool:
-        """Whether the last request got no answer from the service."""
+        """Whether the service did not answer the last request."""
         return self._outage_since is not None
 
     async def compare(self, judge: PairJudge, owner_id: str, pair: Pair) -> Verdict:
@@ -84,7 +84,7 @@ class Batcher:
         return cast(Verdict, await self._submit(judge, owner_id, pair))
 
     async def compose(self, judge: PairJudge, owner_id: str, sources: Sequence[Side]) -> Composed:
-        """One text of several, however long it takes."""
+        """One text composed from several, however long it takes."""
         return cast(Composed, await self._submit(judge, owner_id, tuple(sources)))
 
     async def _submit(

@@ -1,4 +1,4 @@
-"""The judge: do two texts say the same, and which one text says what several say? (docs/judge.md).
+"""The judge: do two texts say the same, and which text combines several? (docs/judge.md).
 
 A service's model is asked by prompt. Cached answers are not requested again; other pairs are packed
 into few requests, and every answer is cached immediately.
@@ -41,25 +41,25 @@ if TYPE_CHECKING:
 __all__ = ["Composed", "Judge", "Pair", "PairJudge", "Side"]
 
 SWAPPED = "~swapped"
-"""Suffix of a prompt's id in the cache: the pair was shown in the other order."""
+"""Suffix of a prompt's id in the cache: the pair was shown in reverse order."""
 WAIT_SECONDS = 0.1
-"""Interval at which an answer is looked for that somebody else has asked for."""
+"""Interval of checking for an answer that another process has requested."""
 Result = TypeVar("Result")
 
 
 class PairJudge(Protocol):
-    """Anything that compares pairs and composes texts as `Judge` does."""
+    """Anything that compares pairs and composes texts like `Judge`."""
 
     async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """A verdict for each pair, in order."""
+        """One verdict per pair, in order."""
 
     async def compose(self, sources: Sequence[Side]) -> Composed:
-        """One text of several, given oldest first."""
+        """One text composed from several, given oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """How pairs are put to a model; `swapped` shows the newer side of each first."""
+    """How pairs are shown to a model; `swapped` shows the newer side of each first."""
 
     prompt: Prompt
     model: str
@@ -188,11 +188,11 @@ class Judge:
                 return await self._verdicts_in_both_orders(pairs)
 
     async def review(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """As `compare`, by the policy's stronger model; every answer is `same` or `different`."""
+        """Like `compare`, by the policy's stronger model; every answer is `same` or `different`."""
         return await self._verdicts("review", self.rules.review_model, pairs)
 
     async def compose(self, sources: Sequence[Side]) -> Composed:
-        """One text of several, given oldest first; the verdict's `neighbour_id` is the oldest's."""
+        """One text composed from several, oldest first; the verdict's `neighbour_id` is the oldest's."""
         asked, name = prompt("compose"), self.rules.model
         key = Key(sources[0].hash, _hash(sources[1:]), asked.id, name)
         answer = self._cached(key)
@@ -261,7 +261,7 @@ class Judge:
 
     @asynccontextmanager
     async def _leased(self, keys: Iterable[Key]) -> AsyncIterator[list[Key]]:
-        """Lease the keys that nobody else, in any process, is asking about."""
+        """Lease the keys that no other process is asking about."""
         lease = uuid4().hex
         leased = self._cache.lease(keys, lease)
         renewing = asyncio.create_task(self._renew(lease))
@@ -287,7 +287,7 @@ class Judge:
     async def _ask(
         self, how: _Comparison, pairs: Sequence[Pair], paid: Sequence[Cost]
     ) -> list[JudgeAnswer]:
-        """Send one request; `paid` is what each pair has cost before.
+        """Send one request; `paid` is what each pair has cost so far.
 
         Answers are cached immediately, so that a crash does not pay for them twice. If an answer is
         unusable, another pair of the request may be the cause: its pair is sent again in smaller

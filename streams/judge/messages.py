@@ -1,4 +1,4 @@
-"""The exchange with a model: which pairs share a request, its body, and how its answer is read.
+"""The exchange with a model: packing pairs into requests, request bodies, and reading answers.
 
 Texts of memories are data: JSON values that cannot be mistaken for instructions or markup.
 """
@@ -21,7 +21,7 @@ from palimpsest.streams.judge.prompts import Prompt, Schema
 
 NO_PAIRS = '{"pairs": []}'
 MOST_PAIRS = 500
-"""The most pairs in one request, under any policy."""
+"""Maximum number of pairs in one request, under any policy."""
 BYTES_A_TOKEN = 2
 """Tokens are longer in nearly every script, so sizes are over- rather than underestimated."""
 THINKING_TOKENS = 4_000
@@ -63,12 +63,12 @@ def composition_entries(sources: Sequence[Side]) -> int:
 
 
 def fits(prompt: Prompt, payload: str, entries: int, model: Model) -> bool:
-    """Whether a request and its answer of so many entries fit into the model's context."""
+    """Whether a request and its answer with this many entries fit into the model's context."""
     return tokens(prompt.text) + tokens(payload) + answer_limit(entries, model) <= model.context
 
 
 def answer_limit(pairs: int, model: Model) -> int:
-    """The most tokens that the answer about so many pairs may have."""
+    """The maximum number of tokens of the answer about this many pairs."""
     return min(model.answer, THINKING_TOKENS + ANSWER_TOKENS * pairs)
 
 
@@ -78,7 +78,7 @@ def tokens(text: str) -> int:
 
 
 def pair_tokens(pair: Pair) -> int:
-    """As `tokens`, for a pair as a request holds it, whatever its number."""
+    """Like `tokens`, for a pair inside a request, whatever its number."""
     return tokens(to_json(_pair(MOST_PAIRS, pair, swapped=False)) + ", ")
 
 
@@ -118,7 +118,7 @@ def to_json(document: object) -> str:
 
 
 class _Characters(dict[int, str]):
-    """How each character is written; filled as characters occur.
+    """Maps characters to their written form; filled as characters occur.
 
     Angle brackets are escaped, and so are characters that a model reads but people do not see.
     """

@@ -1,4 +1,4 @@
-"""The service's models: their context, their longest answer, their prices; and what calls cost."""
+"""The service's models: context size, maximum answer, prices; and the cost of calls."""
 
 from __future__ import annotations
 

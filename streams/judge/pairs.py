@@ -1,4 +1,4 @@
-"""What the judge compares, and what it answers."""
+"""The texts that the judge compares, and its answers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswer:
-    """What the judge answered about a pair or a composition, and what that cost.
+    """The judge's answer about a pair or a composition, and its cost.
 
     `text` is set only for a composition. A cached answer costs nothing.
     """
@@ -50,7 +50,7 @@ class JudgeAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """One text composed of several, with the verdict that records its cost.
+    """One text composed from several, with the verdict that records its cost.
 
     `text` is None if there is none; `verdict.answer` is then `unavailable` or `unusable`. An empty
     text is an answer: the model found nothing to compose, and nothing is merged.

@@ -1,4 +1,4 @@
-"""The service, through its own SDK: rate and budget are kept, and failures become replies."""
+"""The service, through its own SDK: limits rate and budget, and turns failures into replies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 SECONDS_A_PAIR = 0.5
 """Extra time a request may take for each of its pairs, as its answer is longer."""
 REFUSED_AT_FIRST = 3
-"""After so many rejected requests and no accepted one, the cause is not in their content."""
+"""After this many rejected requests and no accepted one, the cause is not their content."""
 _NO_CREDIT = "credit balance"
 _NO_KEY = (
     "the judge needs a key that can be used: set ANTHROPIC_API_KEY"
@@ -127,7 +127,7 @@ class Service:
         await self._client.__aexit__(kind, error, at)
 
     async def ask(self, prompt: Prompt, name: str, payload: str, pairs: int = 1) -> Reply:
-        """Send a payload of so many pairs to the model of that name, and return its reply.
+        """Send a payload with this many pairs to the named model, and return its reply.
 
         Raises UsageError for a key, a model or a budget with which no request can succeed.
         """

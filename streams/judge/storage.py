@@ -1,4 +1,4 @@
-"""The judge's file: the answers that were paid for, and what each day has cost.
+"""The judge's file: answers that were paid for, and the cost of each day.
 
 It can be deleted at any time: answers that are needed again are requested again.
 """
@@ -24,10 +24,10 @@ FILE = "judge.sqlite"
 """The file's name, beside a store's log."""
 BUSY_SECONDS = 30.0
 LEASE_SECONDS = 10.0
-"""For how long a request in progress keeps others from the same pair, unless it is renewed: after a
+"""How long a request in progress keeps others from the same pair, unless it is renewed: after a
 crash they wait no longer."""
 SPENT = "the budget of this day is spent"
-"""The reason of an `unavailable` verdict if the budget left no room for the request."""
+"""The reason of an `unavailable` verdict if the budget does not allow the request."""
 
 _SETTINGS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL")
 _ANSWERS = """CREATE TABLE IF NOT EXISTS answers (
@@ -213,7 +213,7 @@ class Budget:
         return Spent(*row) if row else Spent()
 
     def reserve(self, usd: float) -> Reservation | None:
-        """Count a call of this expected cost; None if the day's budget has no room for it."""
+        """Count a call with this expected cost; None if the day's budget does not allow it."""
         day = self._today()
         self._one("INSERT OR IGNORE INTO spending VALUES (?, 0, 0)", (day,))
         row = self._one(
@@ -229,7 +229,7 @@ class Budget:
         self._change(reservation, calls=0, usd=usd)
 
     def give_back(self, reservation: Reservation) -> None:
-        """Take back the count of a call that got no answer: it cost nothing."""
+        """Undo the count of a call that got no answer: it cost nothing."""
         self._change(reservation, calls=-1, usd=0.0)
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
-"""A question to the judge becomes the request that carries its verdicts (docs/judge.md).
+"""Turns a question to the judge into the request with its verdicts (docs/judge.md).
 
-Where questions come from and where requests go is not decided here.
+The source of questions and the target of requests are decided elsewhere.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class SharedRequests(Generic[Result]):
     ) -> tuple[Result, bool]:
         """The result, and whether it is shared: another caller sent the request and bears its cost.
 
-        The request is cancelled when no caller waits for it any more.
+        The request is cancelled when no caller waits for it.
         """
         found = self._in_progress.get(key)
         shared = found is not None
@@ -88,7 +88,7 @@ class Verifier:
         self._texts: SharedRequests[Composed] = SharedRequests()
 
     async def answer(self, question: AnyQuestion) -> SettleRequest | ComposeRequest | None:
-        """The request that the judge's answers lead to; None if no text could be composed.
+        """The request with the judge's answers; None if no text could be composed.
 
         The request's id follows from the question: answered twice, it takes effect once.
         """
@@ -164,7 +164,7 @@ class Verifier:
 
 
 def request_id(question: AnyQuestion) -> str:
-    """The id of the request that answers a question, whatever process answers it, and when.
+    """The id of the request that answers a question, the same in any process and at any time.
 
     Several questions may concern one candidate: from another decision, about other neighbours, or
     about other texts of theirs. A join may be composed again several times: from other sources, or

@@ -15,11 +15,11 @@ from palimpsest.contracts.requests import ComposeRequest, SettleRequest
 from palimpsest.streams.judge.verifier import Verifier, request_id
 
 MOST_QUESTIONS = 512
-"""The most questions in progress: so many pairs may share batches."""
+"""Maximum number of questions in progress; their pairs may share batches."""
 POLL_SECONDS = 0.5
-"""How often the worker polls for questions while it has none, or no room for more."""
+"""Interval of polling for questions, when there are none or enough are in progress."""
 LONGEST_WAIT_SECONDS = 30.0
-"""The longest pause between two attempts to reach a store or the brokers."""
+"""Maximum pause between two attempts to reach a store or the brokers."""
 
 Request = SettleRequest | ComposeRequest
 
@@ -53,7 +53,7 @@ class Questions(Protocol):
         """Whether every pending question has been taken."""
 
     async def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
-        """Have the requests carried out; returns their outcomes once they are durable.
+        """Carry out the requests; returns their outcomes once they are durable.
 
         Delivered questions are no longer taken.
         """

@@ -1,1 +1,1 @@
-"""Replays of an owner's recorded history, to see what rested on what (docs/design.md, Un-merge)."""
+"""Replays a history without some joins, to find what depended on them (docs/design.md)."""

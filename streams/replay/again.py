@@ -42,7 +42,7 @@ def merged_again(event: Joined) -> Merge:
 
 
 def redecided_again(event: Redecided) -> Redecide:
-    """A decision on a candidate that was made again."""
+    """A decision on a candidate that was decided on again."""
     data = event.data
     return Redecide(
         command_id=event.id,
@@ -62,7 +62,7 @@ def stated_again(
     ledger: Ledger,
     called: Mapping[str, str],
 ) -> Operation | None:
-    """A person's statement; None if its decision joined others in this ledger, or none.
+    """A person's statement; None if its decision joined other candidates in this ledger, or none.
 
     `called` are the ids that joins and separations have in this ledger, by those in the log.
     """
@@ -100,7 +100,7 @@ def stated_again(
 def _reversed_again(
     event: Reversed, ledger: Ledger, called: Mapping[str, str]
 ) -> Withdraw | Undo | Unmerge | None:
-    """A reversal as what it took back: a person's statement, an update or another join."""
+    """The command for a reversal, by what it took back: a statement, an update or another join."""
     own, owner, cut = event.id, event.owner_id, event.data
     decision_id = called.get(cut.decision_id, cut.decision_id)
     if decision_id in ledger.separations:

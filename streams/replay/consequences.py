@@ -1,7 +1,7 @@
-"""Which later decisions rested on joins that are taken out, and the commands that carry them out.
+"""Finds the later decisions that depend on reversed joins, and the commands that change them.
 
-A candidate has two commands at most: one takes its join out, one decides as it would have been. All
-that go out go first, in an order in which nothing stands in the way of the rest.
+A candidate has at most two commands: one removes its join, one decides as it would have been. All
+removals come first, in an order in which no one prevents the others.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from palimpsest.streams.replay.without import Search, Without
 
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """A candidate whose decision would have been another: the join that it made, and would make.
+    """A candidate whose decision would have been different: its join, and the join it would make.
 
-    `made` is the decision as it would have been, and `then` what would have become of the
-    candidate; `asks` are the neighbours that the judge would have been asked about, and was not.
+    `made` is the decision as it would have been, and `then` the outcome; `asks` are neighbours that
+    the judge would have been asked about, and was not.
     """
 
     candidate: Entry
@@ -50,12 +50,12 @@ class Consequence:
 
     @property
     def decides(self) -> bool:
-        """Whether there is something to decide beside the join that goes out."""
+        """Whether there is something to decide after the join is removed."""
         return self.would_join is not None or self.asks_another
 
     @property
     def decision(self) -> FirstDecision | Settlement:
-        """The word for it; what a person took out then, too, is on its own."""
+        """The decision's name; what a person reversed there, too, is separate."""
         if self.would_join is not None:
             return self.made.data.decision
         if self.then.closed:
@@ -64,7 +64,7 @@ class Consequence:
 
     @property
     def evidence(self) -> Evidence:
-        """What the decision would have rested on, with the question that would be open."""
+        """The evidence of that decision, with the question that would be open."""
         recorded, asked = self.made.data.evidence, self.then.asked
         if self.would_join is None and not asked:
             return Evidence(policy=recorded.policy)
@@ -77,10 +77,10 @@ class Consequence:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Consequences by arrival, and the ids of what was said later and could not have been then.
+    """Consequences by arrival, and the ids of later statements that would not have been possible.
 
-    Of batch runs that ask no judge: the standing joins that they would not have made, and those
-    that they would.
+    For batch runs that ask no judge: the standing joins that they would not have made, and those
+    that they would have made.
     """
 
     consequences: tuple[Consequence, ...]
@@ -96,10 +96,10 @@ def plan(
     policies: Mapping[str, Policy],
     search: Search,
 ) -> Plan:
-    """What differs between a ledger, where the joins `out` are reversed, and its history without.
+    """How a ledger, where the joins `out` are reversed, differs from its history without.
 
-    `events` are those before the reversals. Where no later decision was made by a policy with
-    `search: memories`, none rested on a merge, and nothing is replayed.
+    `events` are those before the reversals. If no later decision was made by a policy with `search:
+    memories`, none depends on a merge, and nothing is replayed.
     """
     recorded = list(events)
     if not (out and (_searched_memories(recorded, policies) or _has_runs(recorded))):
@@ -120,7 +120,7 @@ def _has_runs(events: Iterable[AnyEvent]) -> bool:
 
 
 def _of_runs(ledger: Ledger, history: Without) -> tuple[tuple[Edge, ...], tuple[Joined, ...]]:
-    """The joins of runs that would not have been, and those that would have been instead."""
+    """The joins of runs that would not have been made, and those made in their place."""
     standing = [edge for edge in ledger.edges.values() if edge.standing]
     then = {id_: join for joins in history.again.values() for id_, join in joins.items()}
     now = {edge.id: edge for edge in standing if edge.cause in history.again}
@@ -160,12 +160,12 @@ def _asked(entry: Entry) -> list[str]:
 
 
 def _waiting(entry: Entry) -> list[Neighbour]:
-    """The open neighbours as they were compared: another text has other scores, and other cues."""
+    """The open neighbours as they were compared: with another text, scores and cues differ."""
     return [neighbour for neighbour in entry.asked if neighbour.candidate_id in entry.open]
 
 
 def _says(edge: Edge) -> tuple[str, str, list[str]]:
-    """Whom a join names, who wins the face, and the texts that were composed for it."""
+    """A join's older candidate, whose face wins, and the hash of the text composed for it."""
     return edge.older.id, edge.face, [text.content.hash for text in [*edge.texts.values()][:1]]
 
 
@@ -184,9 +184,9 @@ def _consequence(history: Without, now: Entry, then: Entry) -> Consequence:
 def commands(
     ledger: Ledger, request: UnmergeRequest, out: Sequence[str], found: Plan
 ) -> list[Unmerge | Redecide | Combine]:
-    """What carries a plan out, in order; the same request gives the same ids.
+    """The commands of a plan, in order; the same request gives the same ids.
 
-    What waited for one of them is settled by the last.
+    Candidates that waited for one of them are settled by the last.
     """
     joins = [one.join for one in found.consequences if one.join is not None]
     joins += found.unmade
@@ -201,7 +201,7 @@ def commands(
 def _joined(request: UnmergeRequest, event: Joined) -> Combine:
     """The join that a run would have made, for this request."""
     data = event.data
-    assert data.evidence is not None, "a run's join says what it rests on"
+    assert data.evidence is not None, "a run's join has its evidence"
     assert data.join.face != "repeat", "nor does it repeat a text"
     assert data.decision != "manual_join", "nor is it a person's"
     return Combine(
@@ -233,7 +233,7 @@ def _decided(ledger: Ledger, request: UnmergeRequest, out: str, one: Consequence
 
 
 def describe(one: Consequence) -> ConsequenceTold:
-    """A consequence for an answer."""
+    """A consequence in the form of answers."""
     was, join = one.join, one.would_join
     return {
         "candidate_id": one.candidate.id,
@@ -252,7 +252,7 @@ def describe(one: Consequence) -> ConsequenceTold:
 
 
 def describe_runs(ledger: Ledger, found: Plan) -> list[ConsequenceTold]:
-    """The joins that batch runs would have made differently, for an answer, by newer candidate."""
+    """The joins that batch runs would have made differently, by newer candidate, for an answer."""
     was = {edge.newer.id: edge for edge in found.unmade}
     then = {event.data.candidate_id: event for event in found.made}
     return [

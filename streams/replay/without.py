@@ -1,9 +1,9 @@
 """An owner's history without some of its joins: later candidates decided again where needed.
 
-Vectors and verdicts are those of the log; no model is asked. A decision whose question is the same
-as it was stays as it was recorded: nothing changes because the code did. What people said later is
-said again, as far as it can be. Runs that ask no judge are carried out again; the join of another
-run stands where its pair is two memories still.
+It uses the log's vectors and verdicts, and no model. A decision on the same question stays as it
+was recorded, so a change of the code changes nothing. Later statements of people are repeated if
+possible. Runs that ask no judge are executed again; a join of another run stands if its pair is
+still two memories.
 """
 
 from __future__ import annotations
@@ -64,16 +64,16 @@ from palimpsest.streams.dedupe.run import Run
 from palimpsest.streams.replay.again import merged_again, redecided_again, stated_again
 
 Search = Callable[[Ledger, Admit, Policy], tuple[Neighbour, ...]]
-"""A newcomer's neighbours in a ledger under a policy."""
+"""A new candidate's neighbours in a ledger under a policy."""
 
 
 class Without:
     """The same owner twice: `real` as recorded, and `other` without the joins `out`.
 
-    `policies` are those of the log by their hashes. `overtaken` are the ids of events that could
-    not be in the other history: what people or batch runs said there of other memories. `made` is
-    the latest decision of each candidate in it. `again` are the joins that batch runs without a
-    judge would have made, by run and id.
+    `policies` are those of the log by hash. `overtaken` has the ids of events that are impossible
+    in the other history: statements of people or batch runs about other memories. `made` has the
+    latest decision of each candidate there. `again` has the joins that batch runs without a judge
+    would have made, by run and id.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class Without:
     # -- the joins themselves --------------------------------------------------------------------
 
     def _take_out(self, event: Decided | Settled | Joined | Redecided) -> None:
-        """The newcomer stays on its own, and the pair is separated, as by an un-merge."""
+        """Leave the new candidate alone, and separate the pair, as an un-merge does."""
         match event:
             case Decided():
                 self._evolve(_on_its_own(event))
@@ -201,7 +201,7 @@ class Without:
             self._note(outcome)
 
     def _as_compared(self, event: Decided, found: Iterable[Neighbour]) -> tuple[Neighbour, ...]:
-        """The neighbours found there, with what the guard of that time saw of the same texts."""
+        """The neighbours found there, with the guard's recorded cues for the same texts."""
         seen = {one.candidate_id: one for one in event.data.evidence.neighbours}
         return tuple(
             structs.replace(
@@ -215,7 +215,7 @@ class Without:
         )
 
     def _updates_there(self, event: Decided) -> bool:
-        """Whether an update is one there, too: its text lives in no other memory."""
+        """Whether an update is still one there: no other memory has its text."""
         if event.data.join is None or event.data.rank is None:
             return False
         target = _target(self.other, event)
@@ -226,7 +226,7 @@ class Without:
         return False
 
     def _admit(self, event: Decided, down: tuple[str, ...] | None) -> Admit:
-        """The candidate as it came; a repeat of what no longer speaks has its twin's vector."""
+        """The candidate as it arrived; a repeat of a text that is no face now has its vector."""
         content, fields = event.data.content, event.data.candidate
         if content.vector is None and not down:
             twin = self.real.distinct(fields.namespace, identity_of(content))
@@ -238,7 +238,7 @@ class Without:
     def _is_the_same(
         self, event: Decided, target: Entry | None, found: Iterable[Neighbour]
     ) -> bool:
-        """Whether the newcomer meets in both histories what it met."""
+        """Whether the new candidate meets the same neighbours in both histories."""
         join = event.data.join
         if target is not None:
             return join is not None and (join.to, join.face) == (target.id, "repeat")
@@ -250,7 +250,7 @@ class Without:
         )
 
     def _asks_the_same(self, candidate_id: str) -> bool:
-        """Whether a candidate that both searches find is compared as the same text."""
+        """Whether a candidate that both searches find has the same text to compare."""
         if self._in_force.search == "candidates":
             return True
         here, there = self.real.entries[candidate_id], self.other.entries[candidate_id]
@@ -259,10 +259,10 @@ class Without:
     # -- verdicts --------------------------------------------------------------------------------
 
     def _apply_verdicts(self, event: Settled | Refused) -> None:
-        """What the judge said of pairs it said there, too: what follows from it may be another.
+        """Apply the judge's verdicts there, too; their consequences may differ.
 
-        An answer that was freed later is heard already; where it made the same join there, that
-        one is meant from here on.
+        An answer that was freed later has been applied; if it made the same join there, later
+        references are to that join.
         """
         entry = self.other.entries.get(event.data.candidate_id or "")
         verdicts, data = _verdicts(event), event.data
@@ -290,7 +290,7 @@ class Without:
             self._evolve(structs.replace(outcome, id=event.id))
 
     def _there(self, event: Settled | Refused) -> dict[str, str]:
-        """The events by which the other history has the composed texts that were compared."""
+        """The events that recorded the compared composed texts in the other history."""
         found = {}
         for speaker in {one.speaker for one in _verdicts(event) if one.speaker is not None}:
             edge = self.real.composed_by.get(speaker)
@@ -326,12 +326,12 @@ class Without:
         return here == there
 
     def _holds(self, verdict: Verdict) -> bool:
-        """Whether a verdict is about its neighbour there, too."""
+        """Whether a verdict concerns its neighbour's text there, too."""
         other = self.other.entries[verdict.neighbour_id]
         return still_about(self.other, other, verdict.speaker or other.id)
 
     def _settle_due(self, event: AnyEvent) -> None:
-        """Settle what an event freed there."""
+        """Settle candidates that an event freed there."""
         while (found := due(self.other, self._in_force)) is not None:
             freed = Freed(event_id(event.id, "freed"), event.id, *found)
             self._evolve(settle_due(freed, self.other, self._in_force, event.time))
@@ -339,9 +339,9 @@ class Without:
     # -- batch runs that the writer carries out ---------------------------------------------------
 
     def _find_runs(self, events: Sequence[AnyEvent]) -> None:
-        """Find the runs that can be carried out again from the log alone, and their joins.
+        """Find the runs that can be executed again from the log alone, and their joins.
 
-        A run whose joins do not name it has its record's id.
+        A run whose joins do not name it has the id of its event.
         """
         rans = {e.id: e for e in events if isinstance(e, Ran) and self._rule_of(e) is not None}
         joined = [e for e in events if isinstance(e, Joined) and e.data.cause is not None]
@@ -353,7 +353,7 @@ class Without:
                 self._recorded.setdefault(run, []).append(event)
 
     def _rule_of(self, ran: Ran) -> PairsDedupe | Consolidate | None:
-        """The rule of a run, if the writer carried it out."""
+        """The rule of a run, if the writer executed it."""
         policy = self._policies.get(ran.data.policy)
         if policy is None:
             return None
@@ -362,14 +362,14 @@ class Without:
         return policy.dedupe if isinstance(policy.dedupe, PairsDedupe) else None
 
     def _run_of(self, event: Joined) -> str | None:
-        """The run that a join belongs to, where it can be carried out again."""
+        """The run of a join, if it can be executed again."""
         return event.data.cause if event.data.cause in self._runs else None
 
     def _is_of_any(self, joins: Iterable[Joined]) -> bool:
         return any(join.id in self._out for join in joins)
 
     def _run_again(self, event: Joined | Ran, run: str) -> None:
-        """Carry a run out there, at its first event; its pairs that are taken out are separated."""
+        """Execute a run there, at its first event; its pairs in `out` are separated."""
         if run in self.again:
             return
         for one in self._recorded.get(run, ()):
@@ -396,7 +396,7 @@ class Without:
                 yield combine_command(self.other, policy, planned, run, self._content)
 
     def _composed(self, run: str) -> Iterator[ComposedText]:
-        """What the judge composed for a run; another text it would have to be asked for."""
+        """The judge's compositions for a run; for another text it would have to be asked."""
         for joined in self._recorded.get(run, ()):
             made = joined.data.composition
             if made is not None and joined.data.evidence and joined.data.evidence.verdicts:
@@ -404,7 +404,7 @@ class Without:
                 yield ComposedText(sources=made.sources, text=made.content.text, verdict=verdict)
 
     def _content(self, text: str) -> Content:
-        """A text as a run would have recorded it, with its vector where the log has one."""
+        """A text as a run would have recorded it, with its vector if the log has one."""
         alone = content_of(text)
         known = (
             join.data.composition.content
@@ -415,7 +415,7 @@ class Without:
         found = (content for content in known if content.text == text)
         return next(found, alone)
 
-    # -- what people and batch runs said ---------------------------------------------------------
+    # -- statements of people and batch runs ------------------------------------------------------
 
     def _join(self, event: Joined | Redecided) -> None:
         if isinstance(event, Redecided):
@@ -437,7 +437,7 @@ class Without:
         return not any(isinstance(one, Refused) for one in events)
 
     def _done_with_another(self, command: Operation) -> bool:
-        """Whether a join is back, or an update is out, with another one of the same command."""
+        """Whether the same command has already reinstated a join, or undone an update."""
         if not isinstance(command, Reinstate | Undo):
             return False
         edge = self.other.edges.get(command.decision_id)
@@ -449,9 +449,9 @@ class Without:
         *,
         more_follow: bool,
     ) -> None:
-        """An operator's word in the other history, with what waited for it; or it is overtaken.
+        """Repeat an operator's statement there, with what it frees, or mark it overtaken.
 
-        A text that was composed anew is nobody's word: without the join no text was lost.
+        A recomposed text is nobody's statement: without the join, no text was lost.
         """
         command = stated_again(event, self.other, self._called)
         if command is not None and self._done_with_another(command):
@@ -469,7 +469,7 @@ class Without:
             self._note(outcome)
 
     def _separate_if_apart(self, event: Reversed) -> None:
-        """A person said that two differ, who never were one there."""
+        """Separate two that a person called different, and that never were one memory there."""
         newer = self.other.entries[event.data.candidate_id]
         older = self.other.entries[event.data.joined_to]
         if newer.memory is not older.memory:
@@ -478,7 +478,7 @@ class Without:
 
 
 def _going_on(events: Sequence[AnyEvent]) -> set[str]:
-    """The events of reinstatements but the last of each: what they free waits for that one."""
+    """The events of reinstatements except the last of each: what they free waits for that one."""
     back = [one for one in events if isinstance(one, Reinstated) and one.data.cause is not None]
     of_request = {(one.data.cause, one.data.decision_id) for one in back}
     found = {
@@ -492,7 +492,7 @@ def _going_on(events: Sequence[AnyEvent]) -> set[str]:
 
 
 def _ignore_progress(_what: str, _share: float | None) -> None:
-    """A replayed run reports no progress."""
+    """Ignore the progress of a replayed run."""
 
 
 Answered = TypeVar("Answered", Settled, Refused)
@@ -507,7 +507,7 @@ def _verdicts(event: Settled | Refused) -> tuple[Verdict, ...]:
 
 
 def _spoken_by(event: Answered, voices: Mapping[str, str]) -> Answered:
-    """The event with other names for whose texts were compared."""
+    """The event with other ids for the compared composed texts."""
     if voices.keys().isdisjoint(one.speaker for one in _verdicts(event)):
         return event
     named = tuple(
@@ -527,7 +527,7 @@ def _on_its_own(event: Decided) -> Decided:
 
 
 def _verdicts_only(event: Settled) -> Refused:
-    """The answers of a settlement, without what came of them."""
+    """The answers of a settlement, without its outcome."""
     data = RefusedData(
         command="settle",
         reason="separated",
@@ -546,7 +546,7 @@ def _verdicts_only(event: Settled) -> Refused:
 
 
 def _target(ledger: Ledger, event: Decided, policy: Policy | None = None) -> Entry | None:
-    """Whom the newcomer repeats, if anybody: verbatim, or as far as a policy says."""
+    """The candidate that this one repeats, verbatim or as a policy defines; None if none."""
     fields, content = event.data.candidate, event.data.content
     target = verbatim_target(ledger, fields.namespace, content)
     if policy is None or (target is not None and target.living):

@@ -1,8 +1,8 @@
 """The content words of a text, as the design `layered` compares them (docs/designs/layered.md).
 
-Lower-case words between white space, without closed-class words and names of categories. Chinese
-and Japanese, which have no white space, are segmented by BudouX: deterministic, its model is a file
-of the package.
+They are lower-case words between white space, without closed-class words and names of categories.
+Chinese and Japanese, which have no white space, are segmented by BudouX, which is deterministic:
+its model is a file in the package.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STOPWORDS: Final = frozenset(
     "preference constraint decision observation code config pattern "
     "architecture root_cause tradeoff revert".split()
 )
-"""As the document has them; the names of categories say nothing about what a memory is of."""
+"""As in the document; names of categories say nothing about a memory's topic."""
 
 _HAN = r"\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _KANA = r"\u3040-\u30ff\u31f0-\u31ff"
@@ -30,19 +30,19 @@ _REMEMBERED = 1024
 
 @lru_cache(maxsize=_REMEMBERED)
 def content_tokens(text: str) -> frozenset[str]:
-    """The distinct content words; none of a text that has only others."""
+    """The distinct content words; empty if a text has none."""
     return frozenset(_words(text)) - STOPWORDS
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def terms(text: str) -> tuple[str, ...]:
-    """What a full-text search has of a text: letters and digits of its content words, in order."""
+    """Terms of a text for full-text search: letters and digits of its content words, in order."""
     content = (word for word in _words(text) if word not in STOPWORDS)
     return tuple(term for word in content for term in _TERM.findall(word))
 
 
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
-    """The share of all words that two sets have in common; 0 where both are empty."""
+    """The share of all words that two sets have in common; 0 if both are empty."""
     union = len(a | b)
     return len(a & b) / union if union else 0.0
 

@@ -23,7 +23,7 @@ LARGEST_SQUARED_NORM: Final = 32.0
 def squared_norm(vector: NDArray[np.float16], dimension: int) -> float:
     """The exact squared norm of one vector of shape (dimension,).
 
-    ValueError where it is no float16 of that shape, not finite, or not below 32.
+    ValueError if it is not float16 of that shape, not finite, or not below 32.
     """
     if vector.dtype != np.float16 or vector.shape != (dimension,):
         raise ValueError(f"need float16 ({dimension},), got {vector.dtype} {vector.shape}")
@@ -36,7 +36,7 @@ def squared_norm(vector: NDArray[np.float16], dimension: int) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchVector:
-    """A vector as it is recorded, and what searching for it takes, computed once.
+    """A recorded vector, with values for searching that are computed once.
 
     Both arrays have shape (dimension,); `squared` is the exact squared norm, `norm` its root.
     """
@@ -69,7 +69,7 @@ def squared_norms(
 
 
 def cosine(a: NDArray[np.float16], b: NDArray[np.float16]) -> float:
-    """The exact cosine of two float16 vectors, rounded to four decimals; 0.0 where one is zero.
+    """The exact cosine of two float16 vectors, rounded to four decimals; 0.0 if one is zero.
 
     ValueError as in `squared_norm`.
     """
@@ -79,7 +79,7 @@ def cosine(a: NDArray[np.float16], b: NDArray[np.float16]) -> float:
 
 
 def cosines(dots: NDArray[np.float64], squared: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Dot products over the roots of products of squared norms; 0.0 where one is zero."""
+    """Dot products divided by the roots of products of squared norms; 0.0 if one is zero."""
     norms = np.sqrt(squared)
     return np.divide(dots, norms, out=np.zeros_like(dots), where=norms > 0)
 

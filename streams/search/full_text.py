@@ -1,8 +1,8 @@
 """Full-text search over the texts of one scope: BM25 as SQLite's FTS5 ranks.
 
-A row with any term of the query is a hit. A term that more than half of the rows have weighs next
-to nothing, as in FTS5. Scores are rounded before they are compared: logarithms differ in their last
-digit from machine to machine, and an order must not.
+A row with any term of the query is a hit. A term in more than half of the rows weighs next to
+nothing, as in FTS5. Scores are rounded before they are compared: logarithms differ in the last
+digit from machine to machine, and the order must not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 K1: Final = 1.2
 B: Final = 0.75
 LEAST_IDF: Final = 1e-6
-"""FTS5's weight of a term that half of the rows have, or more."""
+"""FTS5's weight of a term that is in half of the rows or more."""
 DECIMALS: Final = 9
 
 
@@ -41,7 +41,7 @@ class FullTextIndex:
         return row
 
     def replace(self, row: int, terms: Sequence[str]) -> None:
-        """Give a row another text; a removed one is back with it. IndexError for none."""
+        """Replace the text of a row; this restores a removed row. IndexError for none."""
         self.remove(row)
         counted = self._rows[row] = Counter(terms)
         self._living += 1
@@ -50,7 +50,7 @@ class FullTextIndex:
             self._postings.setdefault(term, {})[row] = count
 
     def remove(self, row: int) -> None:
-        """Never return `row` again, until it is replaced. IndexError where there is no such row."""
+        """Exclude `row` until it is replaced. IndexError if there is no such row."""
         if row < 0:
             raise IndexError(row)
         before, self._rows[row] = self._rows[row], None
@@ -65,7 +65,7 @@ class FullTextIndex:
                 del self._postings[term]
 
     def best(self, terms: Sequence[str], limit: int) -> list[int]:
-        """The best `limit` rows that have a term of the query; of equal ones the earlier first."""
+        """The best `limit` rows with a term of the query; ties go to the earlier row."""
         scores: dict[int, float] = {}
         for term in dict.fromkeys(terms):
             postings = self._postings.get(term, {})
@@ -81,7 +81,7 @@ class FullTextIndex:
         return math.log((self._living - rows + 0.5) / (rows + 0.5))
 
     def _norm(self, row: int) -> float:
-        """How long a row is, beside the average, as BM25 counts it."""
+        """The length of a row relative to the average, as in BM25."""
         counted = self._rows[row]
         assert counted is not None, "postings name living rows"
         average = self._length / self._living

@@ -1,9 +1,9 @@
-"""What both searches answer with."""
+"""The hits of both searches."""
 
 from dataclasses import dataclass
 
 DECIMALS = 4
-"""Scores are rounded to so many decimals before anything is compared with them (docs/design.md)."""
+"""Scores are rounded to this many decimals before they are compared (docs/design.md)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The neighbours of a window's new candidates, searched at once before the first is decided on."""
+"""The neighbours of a window's new candidates, searched together before the first decision."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from palimpsest.streams.search.hits import ranked
 class Prefetch:
     """Hits for new candidates by id: among the existing rows, and among each other.
 
-    `found` and `peers` have a list for each newcomer; a peer's `row` is its number in the window,
-    and it counts once it has `arrived` as a row. `limit` is how many of the best are wanted.
+    `found` and `peers` have a list per new candidate; a peer's `row` is its number in the window,
+    and it counts once it has `arrived` as a row. `limit` is the maximum number of hits.
     """
 
     def __init__(

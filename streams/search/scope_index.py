@@ -1,4 +1,4 @@
-"""A newcomer's neighbours in its scope, from indexes that follow the ledger (docs/design.md).
+"""Finds a new candidate's neighbours, by indexes that follow the ledger (docs/design.md).
 
 An index is a function of the ledger: it continues from where it stopped, so events are not passed
 to it. `search: candidates` searches distinct candidates, `search: memories` the faces of living
@@ -39,7 +39,7 @@ from palimpsest.streams.search.prefetch import Prefetch
 Float16 = NDArray[np.float16]
 
 _FEW = 8
-"""Rows that are sooner added one by one than together."""
+"""Up to this number, rows are faster added one by one."""
 _tokens = lru_cache(maxsize=MOST)(tokens)
 _ready = SearchVectors()
 
@@ -50,9 +50,9 @@ def vector_of(vector: Vector) -> Float16:
 
 
 def coverage(one: Vector | None, other: Vector | None) -> float | None:
-    """How far each window of two texts has its like in the other (`Neighbour.covered`).
+    """The score of the least similar window of two texts (`Neighbour.covered`).
 
-    None if both fit into the model's input, and if not all of both is embedded.
+    None if both fit the model's input, or if either is not completely embedded.
     """
     if one is None or other is None or not (one.truncated or other.truncated):
         return None
@@ -67,12 +67,12 @@ def windows_of(vector: Vector) -> Float16:
 
 
 def prepare(vectors: Iterable[Vector]) -> None:
-    """Have the vectors of a window ready, before its newcomers are searched for one by one."""
+    """Prepare the vectors of a window, before its new candidates are searched one by one."""
     _ready.prepare(vector.data for vector in vectors)
 
 
 def _query(vector: Vector | None) -> SearchVector | None:
-    """A newcomer's vector for searching; SearchError where it cannot be searched."""
+    """A new candidate's vector for searching; SearchError if it cannot be searched."""
     try:
         return _ready.of(vector.data) if vector is not None else None
     except ValueError as error:
@@ -84,14 +84,14 @@ def _cannot(error: ValueError) -> str:
 
 
 def _dimension(vector: Vector) -> int:
-    """How many numbers are recorded, whatever the vector says of itself."""
+    """The recorded dimension, computed from the data."""
     data = vector.data
     return (len(data) * 3 // 4 - data.count("=", -2)) // 2
 
 
 @cache
 def _placeholder(dimension: int) -> SearchVector:
-    """A unit vector for rows that have none, and are never returned."""
+    """A unit vector for rows without one, which are never returned."""
     numbers = np.zeros(dimension, np.float16)
     numbers[0] = 1.0
     return SearchVector.of(numbers)
@@ -99,7 +99,7 @@ def _placeholder(dimension: int) -> SearchVector:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far a policy looks in a namespace: floors, inclusive, and how many of the best."""
+    """A policy's reach in a namespace: inclusive floors, and numbers of neighbours."""
 
     cosine: float
     cosine_top: int
@@ -109,18 +109,18 @@ class Reach:
 
     @property
     def near(self) -> float:
-        """The lowest cosine that a check of the scope or of the session looks at."""
+        """The lowest cosine that matters to a check of the scope or of the session."""
         return min(self.cosine, self.session.threshold) if self.session else self.cosine
 
     @property
     def near_top(self) -> int:
-        """How many of the best these checks look at."""
+        """The number of nearest neighbours that these checks need."""
         nearest = self.session.nearest if self.session else None
         return max(self.cosine_top, nearest or 0)
 
     @classmethod
     def of(cls, policy: Policy, namespace: str) -> Reach:
-        """What the checks of a policy need to see."""
+        """The reach that a policy's checks need."""
         by_name = {check.check: check for check in policy.active}
         near, words, session = (by_name.get(name) for name in ("cosine", "tokens", "session"))
         zones = near.zones_of(namespace) if isinstance(near, CosineCheck) else ()
@@ -139,7 +139,7 @@ class Reach:
 
 @dataclass(slots=True)
 class _Rows:
-    """One row for each searched candidate or face: its entry, and each kind of index."""
+    """One row per searched candidate or face: its entry, and the indexes."""
 
     check: TokenCheck | None
     entries: list[Entry | None] = field(default_factory=list)
@@ -153,7 +153,7 @@ class _Rows:
             self.full_text = FullTextIndex()
 
     def put(self, row: int, entry: Entry | None, text: str, vector: Vector | None) -> None:
-        """Set a row, or take it out of the search if it has no living entry."""
+        """Set a row, or remove it from the search if it has no living entry."""
         new = row == len(self.entries)
         if new:
             self.entries.append(entry)
@@ -164,7 +164,7 @@ class _Rows:
             self._put_words(row, text, new=new, out=entry is None)
 
     def _put_vector(self, row: int, vector: Vector | None, *, new: bool) -> None:
-        """The vector of a row; the first one says of which dimension all are."""
+        """Set the vector of a row; the first one determines the dimension of all."""
         if vector is not None:
             dimension = _dimension(vector)
             if self.vectors is None:
@@ -183,9 +183,9 @@ class _Rows:
             index.replace(row, vector_of(vector))
 
     def _index(self) -> VectorIndex | None:
-        """The vectors of all rows; None where there is none. ValueError for what cannot be in it.
+        """The index of all rows; None if there are no vectors. ValueError for an invalid one.
 
-        New ones wait for the next search: a hundred added together cost a third.
+        New vectors are added at the next search: a hundred together take a third of the time.
         """
         index, waiting = self.vectors, self._waiting
         if index is None or not waiting:
@@ -204,7 +204,7 @@ class _Rows:
         return index
 
     def near(self, query: SearchVector, floor: float, limit: int) -> list[Hit]:
-        """The best rows of a query, by their cosine; SearchError for another dimension."""
+        """The best rows of a query by cosine; SearchError for another dimension."""
         try:
             index = self._index()
             return index.near(query, floor, limit=limit) if index is not None else []
@@ -212,7 +212,7 @@ class _Rows:
             raise SearchError(_cannot(error)) from error
 
     def near_each(self, queries: Float16, floor: float, limit: int) -> list[list[Hit]]:
-        """As `near`, of each query (b, dimension)."""
+        """Like `near`, for each query (b, dimension)."""
         try:
             index = self._index()
             if index is None:
@@ -222,19 +222,19 @@ class _Rows:
             raise SearchError(_cannot(error)) from error
 
     def among(self, query: SearchVector, rows: list[int], floor: float) -> list[Hit]:
-        """Those of some rows whose cosine with a query is at least a floor."""
+        """The given rows whose cosine with a query is at least a floor."""
         index = self._index()
         return index.among(query, rows, floor) if index is not None else []
 
     def cosines(self, query: SearchVector | None, rows: list[int]) -> list[float | None]:
-        """The cosines of a query and some rows; None where either has no vector."""
+        """The cosines of a query and some rows; None if either has no vector."""
         index = self._index() if query is not None and rows else None
         if index is None or query is None:
             return [None] * len(rows)
         return index.cosines(query, rows)
 
     def _put_words(self, row: int, text: str, *, new: bool, out: bool) -> None:
-        """The words of a row, which needs no vector to be found by them."""
+        """Set the words of a row, by which it is found even without a vector."""
         if new:
             self.tokens.append(self.tokens_of(text))
         if out:
@@ -251,13 +251,13 @@ class _Rows:
             self.full_text.replace(row, terms(text))
 
     def tokens_of(self, text: str) -> frozenset[str]:
-        """The tokens of a text, as the check reads them."""
+        """The tokens of a text, by the check's tokenizer."""
         if self.check is None:
             return frozenset()
         return content_tokens(text) if self.check.tokenizer == "content" else _tokens(text)
 
     def by_tokens(self, text: str, floor: float) -> list[Hit]:
-        """The rows whose Jaccard the check looks at, from a floor on."""
+        """The rows whose Jaccard score reaches a floor, among those that the check considers."""
         if self.check is None:
             return []
         words = self.tokens_of(text)
@@ -268,7 +268,7 @@ class _Rows:
 
 
 class _Gone:
-    """The forgotten texts of a scope whose rewordings wait for a person; most have none."""
+    """The forgotten texts of a scope whose rewordings wait for a person; most scopes have none."""
 
     def __init__(self, scope: Scope, reach: Reach) -> None:
         self._scope = scope
@@ -318,10 +318,10 @@ class ScopeIndex:
         self._prefetched: Prefetch | None = None
 
     def prefetch(self, newcomers: Mapping[str, Vector]) -> None:
-        """Search for all of a window's newcomers at once; others are searched for in their turn.
+        """Search for all new candidates of a window together; others are searched one by one.
 
-        A single one is, too: that costs half. Each decision may change faces, so with
-        `search: memories` nothing is prefetched.
+        Even a single one is prefetched, which costs half. With `search: memories` each decision may
+        change faces, so nothing is prefetched.
         """
         self._prefetched = None
         self.follow()
@@ -335,7 +335,7 @@ class ScopeIndex:
     def neighbours(self, ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:
         """The candidates that the policy's checks must see, with exact scores.
 
-        A newcomer without a vector is compared by its words alone.
+        A new candidate without a vector is compared only by words.
         """
         self.follow()
         query = _query(admit.content.vector)
@@ -366,13 +366,13 @@ class ScopeIndex:
         return entry.memory.face.vector if self._faces else entry.distinct.vector
 
     def forgotten(self, admit: Admit) -> tuple[Neighbour, ...]:
-        """The forgotten texts near a newcomer, if their rewordings wait for a person."""
+        """The forgotten texts near a new candidate, if their rewordings wait for a person."""
         if not self._scope.forgotten:
             return ()
         return self._gone.near(admit, _query(admit.content.vector))
 
     def _near(self, admit: Admit, query: SearchVector) -> list[Hit]:
-        """The rows that the checks of the scope and of the session look at, the best of them."""
+        """The best rows for the checks of the scope and of the session."""
         top = self._reach.near_top
         if not top:
             return []
@@ -384,7 +384,7 @@ class ScopeIndex:
     def _by_session(
         self, ledger: Ledger, admit: Admit, query: SearchVector, near: list[Hit]
     ) -> list[Hit]:
-        """The session's rows over its threshold; unless there are many near, they are in `near`."""
+        """The session's rows over its threshold; they are in `near` unless many rows are near."""
         check = self._reach.session
         if check is not None and check.nearest is not None:
             return self._of_session(check, admit, near)
@@ -398,7 +398,7 @@ class ScopeIndex:
         return self._rows.among(query, rows, check.threshold)
 
     def _of_session(self, check: SessionCheck, admit: Admit, near: list[Hit]) -> list[Hit]:
-        """Those of the nearest over the threshold that come from the newcomer's session."""
+        """The nearest rows over the threshold that are of the new candidate's session."""
         session_id, entries = admit.candidate.session_id, self._rows.entries
         return [
             hit
@@ -426,7 +426,7 @@ class ScopeIndex:
     def follow(self) -> None:
         """Index what is new in the ledger.
 
-        Soon after it came this costs less: its vector and tokens are still cached.
+        It costs less soon after an arrival: the vector and tokens are still cached.
         """
         if self._faces:
             self._follow_faces()
@@ -459,7 +459,7 @@ class ScopeIndex:
         self._seen = len(journal)
 
     def _set(self, row: int, entry: Entry | None, text: str, vector: Vector | None) -> None:
-        """Set a row; SearchError where its vector cannot be searched."""
+        """Set a row; SearchError if its vector cannot be searched."""
         try:
             self._rows.put(row, entry, text, vector)
         except ValueError as error:

@@ -1,8 +1,8 @@
 """Vectors as eight-bit codes: half the bytes of float16, twice the speed of a float32 product.
 
-With q = q' + r and x = x' + s, where q' and x' are what the codes say, q.x - q'.x' = r.x' + q.s,
-so the estimate is off by at most |r||x'| + |q||s| (Cauchy-Schwarz): the lengths of what rounding
-to codes left over, measured and not assumed. For all-MiniLM-L6-v2 that is .022 to .028.
+With q = q' + r and x = x' + s, where q' and x' are the values of the codes, q.x - q'.x' = r.x' +
+q.s, so the error of the estimate is at most |r||x'| + |q||s| (Cauchy-Schwarz): the lengths of the
+rounding errors, measured and not assumed. For all-MiniLM-L6-v2 that is .022 to .028.
 """
 
 from typing import Final
@@ -31,7 +31,7 @@ class CoarseRows:
         self._write(slice(None), unit)
 
     def replace(self, row: int, unit: NDArray[np.float32]) -> None:
-        """Encode another vector (1, d) in a row."""
+        """Replace the code of a row by that of another vector (1, d)."""
         self._write(slice(row, row + 1), unit)
 
     def scores(self, queries: CoarseQueries) -> NDArray[np.float32]:

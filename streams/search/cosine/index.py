@@ -18,17 +18,17 @@ SEGMENT_ROWS: Final = 2048
 """Codes of 2,048 rows are multiplied as fast as those of 1,024 and 4,096 (100,000 rows, AVX2)."""
 
 TOGETHER: Final = 256
-"""Queries scanned at once: larger products are not faster, and their scores leave the cache."""
+"""Queries scanned together: larger products are not faster, and their scores exceed the cache."""
 
 SCORES: Final = 2**19
-"""Scores looked through at once (2 MB): several segments for few queries, one for many."""
+"""Scores examined together (2 MB): several segments for few queries, one for many."""
 
 WAITING: Final = 64
-"""Pairs a query on which the best so far are sought, to raise its floor for the rows to come."""
+"""Pairs per query after which the best so far are sought, to raise the floor of later rows."""
 
 
 class VectorIndex:
-    """float16 vectors in the order of arrival, found by cosine similarity. Rows are 0..n-1.
+    """float16 vectors in order of arrival, found by cosine similarity. Rows are 0..n-1.
 
     Answers are exact: every score is `cosine` of the two vectors, whatever the size and the batch.
     """
@@ -43,25 +43,25 @@ class VectorIndex:
         return len(self._rows)
 
     def append(self, vector: SearchVector) -> int:
-        """Add a vector and return its row; ValueError where it has another dimension."""
+        """Add a vector and return its row; ValueError if it has another dimension."""
         return self._rows.append(self._checked(vector))
 
     def extend(self, vectors: NDArray[np.float16]) -> int:
         """Add vectors (n, dimension) and return the row of the first.
 
-        ValueError as in `squared_norm`; none of them is there then.
+        ValueError as in `squared_norm`; then none of them is added.
         """
         return self._rows.extend(vectors)
 
     def replace(self, row: int, vector: NDArray[np.float16]) -> None:
-        """Give a row another vector; a removed one is back with it.
+        """Replace the vector of a row; a removed row is restored by it.
 
-        IndexError where there is no such row, ValueError as in `squared_norm`.
+        IndexError if there is no such row, ValueError as in `squared_norm`.
         """
         self._rows.replace(row, vector)
 
     def remove(self, row: int) -> None:
-        """Never return a row again, until it is replaced. IndexError where there is no such row."""
+        """Exclude a row until it is replaced. IndexError if there is no such row."""
         self._rows.remove(row)
 
     def above(
@@ -80,7 +80,7 @@ class VectorIndex:
         return answers
 
     def near(self, query: SearchVector, floor: float, *, limit: int, start: int = 0) -> list[Hit]:
-        """As `above`, for one query: in a small scope that takes a third."""
+        """Like `above`, for one query: in a small scope that takes a third of the time."""
         _require(limit, start)
         self._checked(query)
         if self._rows.open_from <= start:
@@ -91,7 +91,7 @@ class VectorIndex:
     def cosines(self, query: SearchVector, rows: Sequence[int]) -> list[float | None]:
         """The exact cosines of a query and some rows; None for a removed one.
 
-        ValueError where it has another dimension, IndexError where there is no such row.
+        ValueError if it has another dimension, IndexError if there is no such row.
         """
         if not rows:
             return []
@@ -101,9 +101,9 @@ class VectorIndex:
         return [score if lives else None for score, lives in zip(scores, living, strict=True)]
 
     def among(self, query: SearchVector, rows: Sequence[int], floor: float) -> list[Hit]:
-        """Those of some rows whose rounded cosine with a query is at least `floor`, in their order.
+        """The given rows whose rounded cosine with a query is at least `floor`, in order.
 
-        ValueError where it has another dimension, IndexError where there is no such row.
+        ValueError if it has another dimension, IndexError if there is no such row.
         """
         if not rows:
             return []
@@ -131,7 +131,7 @@ class VectorIndex:
         return [ranked(hits, limit) for hits in answers]
 
     def _near(self, queries: Queries, floor: float, limit: int, start: int) -> Pairs:
-        """The pairs that may be answers, scored; the best found so far raise the floors."""
+        """The scored pairs that may be answers; the best so far raise the floors."""
         floors = np.full(len(queries), floor - HALF_STEP)
         found: list[Pairs] = []
         waiting = 0
@@ -146,7 +146,7 @@ class VectorIndex:
         return _contenders(score(queries, self._rows, pairs), len(queries), limit)
 
     def _spans(self, queries: int, start: int) -> Iterator[tuple[int, int]]:
-        """Rows to look through at once: up to the first whole segment, whole ones, and the rest."""
+        """Ranges of rows to scan: up to the first whole segment, whole segments, and the rest."""
         segment, size = self._rows.segment, len(self)
         several = max(1, SCORES // (queries * segment)) * segment
         whole = size // segment * segment

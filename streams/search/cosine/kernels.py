@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from palimpsest.streams.onnx import runtime
 
 ZERO: Final = 64
-"""What a query's code 0 is written as: codes -63..63 become 1..127.
+"""How a query's code 0 is stored: codes -63..63 become 1..127.
 
 Seven bits, because without VNNI ONNX Runtime adds two products in 16 bits, and 2 * 127 * 127 fits.
 """
 
 NUMPY_WIDENS_FASTER_UP_TO: Final = 16 * 384
-"""Elements; calling ONNX Runtime costs 13 us, numpy 1.9 ns an element where it has no F16C loop."""
+"""Elements; a call of ONNX Runtime costs 13 us, numpy 1.9 ns per element without F16C."""
 
 BLAS_SHARES_FROM: Final = 2**18
-"""Multiplications from which on numpy's BLAS shares a product between all cores.
+"""From this number of multiplications on, numpy's BLAS splits a product among all cores.
 
-Its threads spin for a while after each: beside other work 100 by 100 rows took 1 ms, not .2.
+Its threads spin for a while after each: on a busy machine 100 by 100 rows took 1 ms, not .2.
 """
 
 Float = TypeVar("Float", np.float32, np.float64)
@@ -91,6 +91,6 @@ def _session(model: bytes) -> Any:
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    # Fused, the product of a single query is four times slower.
+    # With fusion, the product of a single query is four times slower.
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])

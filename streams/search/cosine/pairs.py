@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from palimpsest.streams.search.hits import DECIMALS
 
 HALF_STEP: Final = 0.5 * 10**-DECIMALS * 1.001
-"""How far under a floor a score can be and still round up to it, and a little more."""
+"""How far below a floor a score can be and still round up to it, with a margin."""
 
 
 class Pairs(NamedTuple):
@@ -24,7 +24,7 @@ class Pairs(NamedTuple):
         return Pairs(self.query[where], self.row[where], self.low[where], self.high[where])
 
     def shifted(self, rows: int) -> "Pairs":
-        """The same pairs with row numbers that are larger by so many."""
+        """The same pairs with row numbers increased by `rows`."""
         return self._replace(row=self.row + rows)
 
 
@@ -41,9 +41,10 @@ def joined(parts: list[Pairs]) -> Pairs:
 
 
 def bars(pairs: Pairs, queries: int, limit: int) -> NDArray[np.float64]:
-    """For each query the cosine under which no row is among its best `limit`, or -inf.
+    """For each query the cosine below which no row is among its best `limit`, or -inf.
 
-    A rounded score reaches that of the limit-th best only from at most one step (.0001) below it.
+    A rounded score can equal that of the limit-th best only if it is at most one step (.0001)
+    lower.
     """
     order = np.lexsort((-pairs.low, pairs.query))
     sorted_queries = pairs.query[order]
@@ -66,7 +67,7 @@ def within(
     errors: NDArray[np.float64],
     steps: NDArray[np.float64],
 ) -> Pairs:
-    """The pairs whose cosine, `scores * steps` and at most `errors` off, may reach the floor.
+    """The pairs whose cosine, `scores * steps` with an error up to `errors`, may reach the floor.
 
     Scores have shape (b, n), the others (b,).
     """

@@ -1,6 +1,6 @@
-"""A batch of newcomers among themselves: who would find whom, if the earlier one is there by then.
+"""Compares the new candidates of a batch with each other: which earlier ones each would find.
 
-One product of the batch with itself, instead of a search for each after every arrival.
+It is one product of the batch with itself, instead of a search for each after every arrival.
 """
 
 from typing import Final
@@ -15,14 +15,13 @@ from palimpsest.streams.search.exact import cosines
 from palimpsest.streams.search.hits import DECIMALS, Hit
 
 CROWD: Final = 64
-"""Who has more peers than this is not told them: a fresh search costs less than a list of all."""
+"""With more peers than this, none are returned: a new search costs less than a list of all."""
 
 
 def peers(vectors: NDArray[np.float16], floor: float) -> list[list[Hit] | None]:
-    """For each of the vectors (b, d) the earlier ones whose rounded cosine is at least `floor`.
+    """For each of the vectors (b, d), the earlier ones whose rounded cosine is at least `floor`.
 
-    A hit's `row` is a number in the batch. None stands for too many to tell; ValueError as in
-    `squared_norm`.
+    A hit's `row` is its number in the batch. None means too many; ValueError as in `squared_norm`.
     """
     if len(vectors) < 2:
         return [[] for _ in vectors]

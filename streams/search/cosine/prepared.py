@@ -1,4 +1,4 @@
-"""Recorded vectors ready for searching. Each is used twice within two windows: the latest stay."""
+"""Prepares recorded vectors for searching; caches them, as each is used twice in two windows."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy as np
 from palimpsest.streams.search.exact import LARGEST_SQUARED_NORM, SearchVector
 
 MOST: Final = 1024
-"""Vectors of two windows: they are searched for, and then become rows."""
+"""The vectors of two windows: they are queries first, and then become rows."""
 
 
 class SearchVectors:
-    """Makes recorded vectors (float16 in base64) ready for searching, and remembers the latest."""
+    """Prepares recorded vectors (float16 in base64) for searching, and caches the latest."""
 
     def __init__(self) -> None:
         self._latest: dict[str, SearchVector] = {}
 
     def of(self, data: str) -> SearchVector:
-        """One vector; ValueError where it cannot be searched."""
+        """One vector; ValueError if it cannot be searched."""
         found = self._latest.get(data)
         if found is None:
             found = SearchVector.of(np.frombuffer(a2b_base64(data), dtype="<f2"))
@@ -29,10 +29,10 @@ class SearchVectors:
         return found
 
     def prepare(self, many: Iterable[str]) -> None:
-        """Have many ready: together they take a third. What cannot be searched is left out."""
+        """Prepare many together, in a third of the time. Invalid ones are left out."""
         new = [data for data in many if data not in self._latest]
         if len({len(data) for data in new}) != 1:
-            return  # of several dimensions: each in its turn
+            return  # several dimensions: each is prepared on its own
         recorded = np.frombuffer(b"".join(map(a2b_base64, new)), dtype="<f2")
         recorded = recorded.reshape(len(new), -1)
         single = recorded.astype(np.float32)

@@ -1,4 +1,4 @@
-"""A batch of queries, prepared once for all rows that they are compared with."""
+"""A batch of queries, prepared once for all rows."""
 
 from functools import cached_property
 from typing import Final
@@ -35,7 +35,7 @@ class Queries:
 
     @cached_property
     def unit(self) -> NDArray[np.float32]:
-        """The queries divided by their lengths, zero vectors as they are; rounded."""
+        """The queries divided by their lengths, with zero vectors unchanged; rounded."""
         return self._unit.astype(np.float32)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The vectors of one scope in memory: 1,160 bytes a row of 384, and 1,536 where it has no codes."""
+"""The vectors of one scope in memory: 1,160 bytes per row of 384, or 1,536 without codes."""
 
 from math import sqrt
 from typing import Final, TypeVar
@@ -16,11 +16,11 @@ FIRST_CAPACITY: Final = 8
 
 
 class Rows:
-    """float16 vectors in the order of arrival, in segments not copied once they are full.
+    """float16 vectors in order of arrival, in segments that are not copied once they are full.
 
-    A full segment gets codes; `codes[i]` are those of the rows from `i * segment` on. The last,
-    which is not full, is kept as float32: it is searched after every arrival, and so are the
-    scopes that are smaller than a segment.
+    A full segment gets codes; `codes[i]` are those of the rows from `i * segment` on. The last
+    segment, which is not full, is kept as float32: it is searched after every arrival, and so are
+    scopes smaller than a segment.
     """
 
     __slots__ = (
@@ -50,7 +50,7 @@ class Rows:
         return self._size
 
     def append(self, vector: SearchVector) -> int:
-        """Add one vector of this dimension and return its row: a third of what `extend` takes."""
+        """Add one vector of this dimension and return its row; a third of the time of `extend`."""
         row = self._size
         self._make_room(row + 1)
         self._open[row - self.open_from] = vector.single
@@ -65,7 +65,7 @@ class Rows:
     def extend(self, vectors: NDArray[np.float16]) -> int:
         """Add vectors (n, dimension) and return the row of the first.
 
-        ValueError as in `squared_norm`; none of them is there then.
+        ValueError as in `squared_norm`; then none of them is added.
         """
         firsts = range(0, len(vectors), self.segment)
         squared = np.concatenate(
@@ -82,7 +82,7 @@ class Rows:
         return squared_norms(vectors, widened(vectors).astype(np.float64), self.dimension)
 
     def _add(self, vectors: NDArray[np.float16], squared: NDArray[np.float64]) -> None:
-        """Add vectors that the open segment has room for."""
+        """Add vectors that fit into the open segment."""
         start, end = self._size, self._size + len(vectors)
         self._make_room(end)
         self._open[start - self.open_from : end - self.open_from] = widened(vectors)
@@ -99,7 +99,7 @@ class Rows:
         self._open = self._open[:0]
 
     def replace(self, row: int, vector: NDArray[np.float16]) -> None:
-        """Put another vector in a row, which lives from now on."""
+        """Put another vector in a row, which is living from now on."""
         self._check(row)
         self._put(row, vector, squared_norm(vector, self.dimension))
         number, place = divmod(row, self.segment)
@@ -113,11 +113,11 @@ class Rows:
 
     @property
     def open_from(self) -> int:
-        """The first row of the segment that is not full."""
+        """The first row of the open segment."""
         return len(self._segments) * self.segment
 
     def span(self, start: int, end: int) -> NDArray[np.float32]:
-        """The vectors of rows start..end-1, widened; exact. Not to be written to."""
+        """The vectors of rows start..end-1, widened; exact. Read-only."""
         parts: list[NDArray[np.float32]] = []
         while start < end:
             number, place = divmod(start, self.segment)
@@ -129,7 +129,7 @@ class Rows:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def unit(self, start: int, end: int) -> NDArray[np.float32]:
-        """The rows start..end-1 divided by their lengths, zero vectors as they are; rounded."""
+        """The rows start..end-1 divided by their lengths, with zero vectors unchanged; rounded."""
         norms = self.norms[start:end]
         inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
         rows: NDArray[np.float32] = self.span(start, end) * inverse.astype(np.float32)[:, None]

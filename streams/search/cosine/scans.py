@@ -1,6 +1,6 @@
-"""Three ways to find every pair that may reach a floor: exactly, by a float32 product, by codes.
+"""Three ways to find every pair that may reach a floor: exact, by a float32 product, or by codes.
 
-None misses a pair: what is not exact has a proven error, and bounds its pairs by it.
+None misses a pair: an inexact way has a proven maximum error, and allows for it.
 """
 
 from typing import Final
@@ -18,13 +18,13 @@ from palimpsest.streams.search.exact import cosines
 Floors = NDArray[np.float64]
 
 FEW_ROWS: Final = 256
-"""So few are scored exactly at once, in fewer steps than a scan and its pairs afterwards."""
+"""With this number of rows, exact scores take fewer steps than a scan."""
 
 CROWDED: Final = 1 / 16
-"""The share of pairs found by codes from which a float32 product, dearer but finer, pays."""
+"""The share of pairs found by codes from which a float32 product, slower but finer, pays."""
 
 TOGETHER: Final = 1024
-"""Pairs scored in one go: 3 MB a matrix, which stays in the cache."""
+"""Pairs scored together: 3 MB per matrix, which stays in the cache."""
 
 
 def scan(queries: Queries, rows: Rows, start: int, end: int, floors: Floors) -> Pairs:

@@ -192,7 +192,7 @@ class Judge:
         return await self._verdicts("review", self.rules.review_model, pairs)
 
     async def compose(self, sources: Sequence[Side]) -> Composed:
-        """One text composed from several, oldest first; the verdict's `neighbour_id` is the oldest's."""
+        """Compose several texts, oldest first; the verdict's `neighbour_id` is the oldest's."""
         asked, name = prompt("compose"), self.rules.model
         key = Key(sources[0].hash, _hash(sources[1:]), asked.id, name)
         answer = self._cached(key)

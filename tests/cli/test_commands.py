@@ -98,7 +98,7 @@ def test_unknown_fields_are_named_once_and_those_that_mean_expiry_refused(
     ]
     ran = palimpsest("--json", "ingest", palimpsest.file([json.dumps(one) for one in rows]))
     told = "unknown fields are kept as metadata: categroy, colour; --map renames a misspelt one"
-    assert (ran.status, ran.document["remarks"]) == (1, [f"{told}"])
+    assert (ran.status, ran.document["remarks"]) == (1, [told])
     assert ran.err.count(told) == 1
     [refused] = ran.document["invalid_rows"]
     assert (refused["row"], "ttl: memories do not expire" in refused["detail"]) == (4, True)

@@ -73,10 +73,10 @@ def made_up(count: int) -> list[str]:
 
 
 def test_candidates_sharing_tokens_about_30_per_memory_vs_full_scan() -> None:
-    texts = made_up(467)
-    pairs = sharing_pairs([key_tokens(text) for text in texts], 30)
+    tokens = [key_tokens(text) for text in made_up(467)]
+    pairs = sharing_pairs(tokens, 30)
     assert len(pairs) <= 0.15 * 467 * 466 / 2
-    assert all(key_tokens(texts[a]) & key_tokens(texts[b]) for a, b in pairs)
+    assert all(tokens[a] & tokens[b] for a, b in pairs)
 
 
 def test_vector_similarity_on_candidates_only(ada: Speaker, asking: JudgeSettings) -> None:

@@ -298,7 +298,7 @@ class LocalGateway:
         return ledger
 
     def ledger_if_small(self, owner_id: str) -> Ledger | None:
-        """As `ledger`; None for a large owner who is not in memory: folding would take too long."""
+        """Like `ledger`; None for a large owner not in memory: folding would take too long."""
         owners = self._owners
         owners.catch_up()
         if owners.loaded(owner_id) is None:

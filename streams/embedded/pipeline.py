@@ -45,7 +45,7 @@ class Rows:
                 self._put(one)
                 if self._stop.is_set():
                     break
-        except BaseException as error:  # noqa: BLE001 - it is raised where the rows are used
+        except BaseException as error:  # noqa: BLE001 - raised when the rows are used
             end = _End(error)
         self._put(end)
 

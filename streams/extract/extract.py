@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PART_BYTES = 24_000
 """The bytes of a conversation in one request: about eight thousand tokens."""
 FEWEST_WORDS = 4
-"""A sentence of fewer words says nothing that is worth remembering without a model's view."""
+"""Sentences with fewer words are not worth remembering unless a model says so."""
 _SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
 ANSWERS = 40
 """The length of an answer, in entries (`streams.judge.messages.answer_limit`)."""
@@ -91,9 +91,9 @@ async def extract(
 
 
 def statements(messages: Sequence[Message], about: dict[str, str]) -> list[dict[str, Any]]:
-    """The candidates of a conversation without a model: what its users stated, as it was said.
+    """The candidates of a conversation without a model: its users' statements, verbatim.
 
-    Questions and what has too few words to be worth remembering are left out.
+    Questions and sentences with too few words are left out.
     """
     numbered = [*enumerate(messages, start=1)]
     stated = [
@@ -136,7 +136,7 @@ def _read(given: Any, part: Sequence[tuple[int, Message]], about: dict[str, str]
 
 
 def _row(one: Any, times: dict[int, datetime | None], about: dict[str, str]) -> Any:
-    """A candidate as `ingest` reads it, with an id that follows from it; None if it is unusable."""
+    """A candidate for `ingest`, with an id derived from it; None if it is unusable."""
     try:
         memory = _Memory.model_validate(one)
         text = memory.content.strip()
@@ -153,6 +153,6 @@ def _row(one: Any, times: dict[int, datetime | None], about: dict[str, str]) -> 
 
 
 def _id(row: dict[str, str]) -> str:
-    """The same memory of the same session gets the same id in every extraction."""
+    """An id that is the same for the same memory of a session in every extraction."""
     canonical = json.dumps(row, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()[:32]

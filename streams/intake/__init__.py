@@ -1,4 +1,4 @@
-"""What producers send, from bytes to candidates; nothing is guessed and nothing is skipped."""
+"""Reads the input of producers, from bytes to candidates; nothing is guessed or skipped."""
 
 from palimpsest.streams.intake.meaning import (
     Meaning,

@@ -1,4 +1,4 @@
-"""A JSON array as rows, read element by element: an export may be larger than the memory."""
+"""Reads a JSON array element by element: an export may exceed the memory."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _MARK = "\ufeff"
 
 
 def begins_array(start: bytes) -> bool:
-    """Whether the first bytes of a file are those of a JSON array."""
+    """Whether a file begins like a JSON array."""
     return start.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
 
 
 def array_rows(
     file: io.BufferedReader, lines: Callable[[io.BufferedReader], Iterator[bytes]]
 ) -> Iterator[bytes]:
-    """The elements of an array, each with its own bytes; what is behind it or none, by `lines`."""
+    """The elements of an array with their own bytes; what follows it is read by `lines`."""
     text = _Text(file)
     text.skip(_MARK)
     text.skip("[")
@@ -46,7 +46,7 @@ def array_rows(
 
 
 class _Text:
-    """A file as text that is read on when more of it is needed; any bytes survive it."""
+    """A file as text, read on demand; invalid bytes are preserved."""
 
     def __init__(self, file: io.BufferedReader) -> None:
         self._file = file
@@ -66,7 +66,7 @@ class _Text:
         return True
 
     def next_character(self) -> str:
-        """The next character that is no white space; empty at the end."""
+        """The next character that is not white space; empty at the end."""
         while True:
             space = _SPACE.match(self._text, self._at)
             self._at = space.end() if space else self._at
@@ -76,12 +76,12 @@ class _Text:
                 return ""
 
     def skip(self, character: str) -> None:
-        """Go beyond the next character if it is this one."""
+        """Skip the next character if it is this one."""
         if self.next_character() == character:
             self._at += 1
 
     def element(self) -> bytes | None:
-        """The bytes of the value that begins here; None where none does."""
+        """The bytes of the value that begins here; None if there is none."""
         while True:
             try:
                 _, end = _ELEMENT.raw_decode(self._text, self._at)
@@ -100,21 +100,21 @@ class _Text:
                 return element.encode("utf-8", "surrogateescape")
 
     def _is_over(self, end: int) -> bool:
-        """Whether what follows tells that a value ends here: a number's fraction may be under way.
+        """Whether a value is complete, which depends on what follows it: a number may continue.
 
-        Two more characters tell of `1.` whether it goes on, and three of `1e+`.
+        For `1.` two more characters show it, and three for `1e+`.
         """
         behind = self._text[end : end + 3]
         return bool(behind) and (len(behind) == 3 or behind[0] not in ".eE")
 
     def rest(self) -> bytes:
-        """What was read and not used."""
+        """The bytes that were read but not used."""
         left = self._text[self._at :].encode("utf-8", "surrogateescape")
         return left + self._decoder.getstate()[0]
 
 
 class _Behind(io.RawIOBase):
-    """Some bytes, and behind them a file."""
+    """Some bytes, followed by a file."""
 
     def __init__(self, first: bytes, file: io.BufferedReader) -> None:
         self._first = first
@@ -125,7 +125,7 @@ class _Behind(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Buffer) -> int:
-        """Read what is there, up to the buffer's length."""
+        """Read the available bytes, up to the buffer's length."""
         if not self._first:
             return self._file.readinto1(buffer)
         into = memoryview(buffer)

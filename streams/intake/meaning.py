@@ -1,4 +1,4 @@
-"""What a row means to the writer: a candidate ready to be decided on, a notice, or an error."""
+"""The meaning of a row for the writer: a prepared candidate, a notice, or an error."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from palimpsest.streams.intake.rows import RawRow
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A candidate with all that is known of it before its owner's ledger is looked at.
+    """A candidate with everything that does not depend on its owner's ledger.
 
-    `content` has the hashes of its text, and as `fingerprint` one of everything the producer said,
-    so that the same id with other content is noticed.
+    `content` has the hashes of its text, and a `fingerprint` of all its fields, so that the same id
+    with other contents is detected.
     """
 
     candidate: Candidate
@@ -32,7 +32,7 @@ class Prepared:
 
     @property
     def fingerprint(self) -> str | None:
-        """That of everything the producer said."""
+        """The hash of all fields that the producer sent."""
         return self.content.fingerprint
 
 
@@ -40,7 +40,7 @@ Meaning = Prepared | Notice | InvalidInputError
 
 
 def understand(row: RawRow, renames: Mapping[str, str] = NO_RENAMES) -> Meaning:
-    """What a row means; an input that cannot be read is returned as the error about it."""
+    """The meaning of a row; if it cannot be read, the error is returned."""
     return meaning_of(
         lambda: parse(
             row.raw, source=row.source, repeat=row.repeat, reading=row.reading, renames=renames
@@ -49,10 +49,11 @@ def understand(row: RawRow, renames: Mapping[str, str] = NO_RENAMES) -> Meaning:
 
 
 def meaning_of(parsing: Callable[[], Candidate | Notice]) -> Meaning:
-    """What `parsing` returns, prepared, or an error equal to the one that it raises.
+    """The prepared result of `parsing`, or an error equal to the one that it raises.
 
-    Not that one: its traceback holds the frames of all callers, and they hold the inputs with their
-    errors. The collector rests, and objects of pydantic in such a cycle are never freed.
+    It is a copy, because a traceback holds the frames of all callers, and these hold the inputs
+    with their errors. While garbage collection pauses, pydantic's objects in such a cycle are not
+    freed.
     """
     try:
         parsed = parsing()
@@ -75,8 +76,8 @@ def prepare(candidate: Candidate) -> Prepared:
 def matches_former_fingerprint(raw: bytes, ready: Prepared, fingerprint: str | None) -> bool:
     """Whether an earlier version would have given an event this fingerprint.
 
-    They took the envelope's `time` for the candidate's moment where its data had none. So what they
-    recorded is known when it is sent again.
+    It used the envelope's `time` as the candidate's moment if its data had none. So its recorded
+    events are recognised when they are sent again.
     """
     if ready.candidate.occurred_at is not None or b'"specversion"' not in raw:
         return False
@@ -91,6 +92,6 @@ def matches_former_fingerprint(raw: bytes, ready: Prepared, fingerprint: str | N
 
 
 def _fingerprint(candidate: Candidate) -> str:
-    """Half a SHA-256 in hex. Absent fields do not count, so that later ones change nothing."""
+    """Half a SHA-256 in hex. Absent fields are left out, so that new ones change nothing."""
     fields = {name: value for name, value in candidate.__dict__.items() if value or value == 0}
     return hashlib.sha256(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]

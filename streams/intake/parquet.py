@@ -1,4 +1,4 @@
-"""The rows of a Parquet file as JSON, so that they are read like all others."""
+"""Reads the rows of a Parquet file as JSON, like all other rows."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ BATCH = 1000
 
 
 def parquet_rows(path: str) -> Iterator[tuple[bytes, float]]:
-    """Each row as JSON with sorted keys, and the share of the file that is read with it.
+    """Each row as JSON with sorted keys, and the share of the file read so far.
 
-    Times become ISO 8601 strings in UTC; fields that are null or NaN are left out. UsageError for a
-    file that is no Parquet, or is damaged.
+    Times become ISO 8601 strings in UTC; null and NaN fields are left out. Raises UsageError for a
+    file that is not Parquet, or is damaged.
     """
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
@@ -36,11 +36,11 @@ def parquet_rows(path: str) -> Iterator[tuple[bytes, float]]:
 
 
 def values_of(table: Any) -> list[dict[str, Any]]:
-    """The rows of an Arrow table as Python values; times as text, bytes where text is no UTF-8."""
+    """The rows of an Arrow table as Python values; times as text, bad UTF-8 as bytes."""
     table = _cast(_cast(table, _in_utc), _as_text)
     try:
         rows: list[dict[str, Any]] = table.to_pylist()
-    except UnicodeDecodeError:  # in one value of the thousand rows: only its row is invalid
+    except UnicodeDecodeError:  # one value of a thousand rows: only its row is invalid
         rows = _cast(table, _as_bytes).to_pylist()
     return rows
 
@@ -74,7 +74,7 @@ def _in_utc(kind: Any) -> Any:
 
 
 def _as_text(kind: Any) -> Any:
-    """Times as text: Arrow can write those that Python has no number for."""
+    """Times as text: Arrow can write those that Python cannot represent."""
     import pyarrow as pa
 
     return pa.string() if pa.types.is_timestamp(kind) or pa.types.is_date(kind) else kind
@@ -100,7 +100,7 @@ def _is_nan(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no type for, as text; bytes that are no text make their row invalid."""
+    """A value that JSON has no type for, as text; bytes that are not text make the row invalid."""
     if not isinstance(value, bytes):
         return str(value)
     try:

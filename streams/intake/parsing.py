@@ -1,4 +1,4 @@
-"""One row's bytes as what a producer says with them (docs/design.md, Words, CloudEvents 1.0)."""
+"""Parses a row's bytes as a producer's statement (docs/design.md, Words, CloudEvents 1.0)."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def parse(
     reading: str = "",
     renames: Mapping[str, str] = NO_RENAMES,
 ) -> Candidate | Notice:
-    """What a row says: a CloudEvent in structured mode, or a bare row of a candidate's fields.
+    """The meaning of a row: a CloudEvent in structured mode, or a bare row of a candidate's fields.
 
-    A bare row without `source` has this one, and without `id` one made of its hash, `reading` and
-    `repeat` (as `RawRow` has them). `renames` gives our names for fields of bare rows. Raises
-    InvalidInputError, which says what is wrong and never what the row says.
+    A bare row without `source` gets this one, and without `id` one made of its hash, `reading` and
+    `repeat` (see `RawRow`). `renames` maps field names of bare rows to ours. Raises
+    InvalidInputError, which says what is wrong and never quotes the row.
     """
     row = _object_of(raw, renames)
     if "specversion" in row:
@@ -58,25 +58,25 @@ def parse(
 
 
 def parse_binary(headers: Mapping[str, str], body: bytes) -> Candidate | Notice:
-    """What a CloudEvent in binary mode says; its attributes are in `ce-…` or `ce_…` headers.
+    """The meaning of a CloudEvent in binary mode; its attributes are `ce-…` or `ce_…` headers.
 
-    Raises InvalidInputError as `parse` does.
+    Raises InvalidInputError like `parse`.
     """
     return _of_event(_event_of(headers, body))
 
 
 def as_structured(headers: Mapping[str, str], body: bytes) -> bytes:
-    """A CloudEvent in binary mode as one in structured mode, which says the same.
+    """Convert a CloudEvent from binary mode to structured mode.
 
-    Raises InvalidInputError where the body is no JSON object.
+    Raises InvalidInputError if the body is not a JSON object.
     """
     return orjson.dumps(_event_of(headers, body))
 
 
 def binary_mode(headers: Iterable[tuple[str, bytes | None]]) -> dict[str, str] | None:
-    """A record's headers as text, where it is a CloudEvent in binary mode; else None.
+    """A record's headers as text if it is a CloudEvent in binary mode; else None.
 
-    Headers that are no text say nothing that an attribute could be.
+    Headers that are not text cannot be attributes.
     """
     found = {name: value for name, value in headers if value is not None}
     if not any(name in found for name in _BINARY_MODE):
@@ -132,9 +132,9 @@ def _unreadable(
 
 
 def _not_finite(text: str, renames: Mapping[str, str]) -> str | None:
-    """The field of ours whose number JSON does not know, where that is all that is wrong."""
+    """Our field whose number JSON lacks, if nothing else is wrong."""
     try:
-        row = json.loads(text)  # of Python's, which knows them
+        row = json.loads(text)  # Python's parser accepts them
     except (ValueError, RecursionError):
         return None
     is_event = isinstance(row, dict) and "specversion" in row
@@ -146,7 +146,7 @@ def _not_finite(text: str, renames: Mapping[str, str]) -> str | None:
 
 
 def _is_finite(value: object) -> bool:
-    """Whether all numbers of a value are finite, of those inside it, too."""
+    """Whether all numbers in a value are finite."""
     left = [value]
     while left:
         match left.pop():
@@ -171,7 +171,7 @@ def _renamed(row: Row, renames: Mapping[str, str]) -> Row:
 
 
 def _id_of(raw: bytes, reading: str, repeat: int) -> str:
-    """The id of a row that names none."""
+    """The id of a row without one."""
     which = f"{reading}-{repeat}" if reading else str(repeat)
     return f"{digest(raw)[:32]}-{which}"
 
@@ -200,7 +200,7 @@ def _of_event(event: Row) -> Candidate | Notice:
 
 
 def _unknown(event: Row) -> str:
-    """Names the type where it is one of ours: anything else may be a text."""
+    """Name the type only if it is one of ours: anything else may be a memory's text."""
     if event["specversion"] != "1.0":
         return "only CloudEvents of specversion 1.0 are known"
     found = str(event.get("type"))
@@ -242,7 +242,7 @@ def _compact(event: Row, data: Row) -> Compact:
 
 
 def _head(event: Row, data: Row) -> Row:
-    """The owner, and a command id: the same event again is the same command."""
+    """The owner, and a command id: a repeated event is the same command."""
     owner_id = data.get("owner_id")
     name = orjson.dumps([event["type"], owner_id, event["source"], event["id"]])
     return {"command_id": str(uuid5(NAMESPACE, name.decode())), "owner_id": owner_id}
@@ -269,6 +269,6 @@ def _checked(kind: type[Parsed], values: Row) -> Parsed:
 
 
 def _place(location: tuple[int | str, ...]) -> str:
-    """The field, and the place in a list; never a key from inside the metadata."""
+    """The field, and the index in a list; never a key from inside the metadata."""
     field, *inside = location or ("row",)
     return "/".join([str(field), *(str(at) for at in inside[:1] if isinstance(at, int))])

@@ -1,4 +1,4 @@
-"""Files of producers as rows: JSON lines or an array, CSV, packed by gzip or not, and Parquet."""
+"""Reads producers' files as rows: JSON lines or an array, CSV, gzipped or not, and Parquet."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _BUFFER = 256 * 1024
 
 
 class RowReader:
-    """The rows of files, one after the other, read as they are asked for; `-` is standard input.
+    """The rows of files, one after another, read on demand; `-` is standard input.
 
-    Rows of what cannot be read twice, a pipe or standard input, carry `reading`. `form` says what
-    the files are; without it, their names and beginnings do. `renames` tells which of ours a CSV's
-    columns are. `total` is the files' size in bytes, None where one of them has none; `done` is how
-    many of them were read so far. Empty lines are no rows. UsageError names the file that cannot be
-    read: one that is not there at once, one that ends too early after all rows before.
+    Rows of an input that cannot be read twice, a pipe or standard input, carry `reading`. `form` is
+    the files' format; by default, their names and beginnings determine it. `renames` maps a CSV's
+    columns to our names. `total` is the files' size in bytes, None if one of them has none; `done`
+    is how much was read so far. Empty lines are skipped. UsageError names the file that cannot be
+    read: at once if it is missing; after all earlier rows if it ends too early.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class RowReader:
     def beginnings(
         self, most: int, is_right: Callable[[RawRow], bool]
     ) -> Iterator[tuple[str, list[RawRow]]]:
-        """Each input with its first rows, up to one that is right and at most so many.
+        """The first rows of each input, up to one that is right and at most `most`.
 
-        What is read of a pipe for this is kept and comes first when the rows are iterated over.
-        UsageError where not even a row of the first input can be read.
+        What is read of a pipe for this is kept, and returned first by iteration. Raises UsageError
+        if not even the first row of the first input can be read.
         """
         for number, path in enumerate(self._paths):
             rows = self._rows_of(path)
@@ -79,7 +79,7 @@ class RowReader:
                     first.append(row)
                     if is_right(row):
                         break
-            except UsageError as error:  # told where the rows are read, after those before
+            except UsageError as error:  # reported when the rows are read, after earlier ones
                 if number == 0 and not first:
                     raise
                 rows = _raising(error)
@@ -117,7 +117,7 @@ class RowReader:
             raise UsageError(f"{path} cannot be read: {error.strerror}") from error
 
     def _split(self, file: io.BufferedReader, path: str) -> Iterator[bytes]:
-        """The rows of what is unpacked, by what it is."""
+        """The rows of unpacked bytes, by their format."""
         if self._form == "csv" or (self._form is None and is_table(path)):
             return table_rows(file, path, self._renames)
         if begins_array(file.peek(_BEGINNING)[:_BEGINNING]):
@@ -140,7 +140,7 @@ def _raising(error: UsageError) -> Generator[RawRow, None, None]:
 
 
 class _Counted(io.RawIOBase):
-    """A file's bytes as they are, counted as they are read; a slow producer's as they come."""
+    """Counts a file's bytes as they are read; returns a slow producer's bytes as they come."""
 
     def __init__(self, file: io.BufferedIOBase) -> None:
         self._file = file
@@ -160,8 +160,8 @@ class _Counted(io.RawIOBase):
 @contextmanager
 def _opened(path: str) -> Iterator[io.BufferedIOBase]:
     if path == STDIN:
-        # A thread may still wait for a line when the process ends: Python's own reader would abort
-        # it then, and this one is not closed, for that would wait for the thread.
+        # A thread may still wait for a line when the process ends: Python's own reader would then
+        # abort it; this one is not closed, because that would wait for the thread.
         own = sys.stdin is sys.__stdin__
         lines = open(0, "rb", closefd=False) if own else sys.stdin.buffer  # noqa: SIM115
         yield cast(io.BufferedIOBase, lines)
@@ -192,7 +192,7 @@ def _unpacked(file: io.BufferedReader, start: bytes, path: str) -> io.BufferedRe
 
 
 def _lines(file: io.BufferedReader) -> Iterator[bytes]:
-    """Lines that are not empty, without their ends; of one that is too long, its beginning."""
+    """Lines that are not empty, without their ends; of a line that is too long, its beginning."""
     first = True
     while line := file.readline(MAX_KEPT_BYTES):
         if not line.endswith(b"\n") and len(line) == MAX_KEPT_BYTES:

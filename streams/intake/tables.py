@@ -1,4 +1,4 @@
-"""CSV as rows: the first line names the fields, each other line is a JSON object of them."""
+"""Reads CSV: the first line has the field names, and each other line becomes a JSON object."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ NUMBERS = ("confidence", "importance", "intensity")
 
 
 _UTF_16 = ("\udcff\udcfe", "\udcfe\udcff")
-"""How such a file begins, read as UTF-8: spreadsheets write it where they are asked for Unicode."""
+"""How such a file begins, read as UTF-8: spreadsheets write it if Unicode is requested."""
 
 
 def is_table(path: str) -> bool:
-    """Whether a file's name says that it is CSV, packed or not."""
+    """Whether a file's name says that it is CSV, gzipped or not."""
     return path.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
 
 
 def delimiter_of(line: str) -> str:
-    """What most probably stands between the names of a first line."""
+    """The most likely delimiter in a first line."""
     return max(DELIMITERS, key=line.count)
 
 
 def table_rows(file: io.BufferedReader, path: str, renames: Mapping[str, str]) -> Iterator[bytes]:
-    """Each line as JSON; empty cells are left out. UsageError where the file is no CSV.
+    """Each line as JSON; empty cells are left out. UsageError if the file is not CSV.
 
-    A line with more cells than there are fields is a JSON array: its reader finds no object,
-    and nothing of a text with a comma in it is lost unseen. For the same reason a table with two
-    columns of one name, or an end inside quotes, is refused.
+    A line with more cells than fields becomes a JSON array, which is invalid: so no part of a text
+    with a comma is lost unnoticed. For the same reason, a table with two columns of the same name,
+    or one that ends inside quotes, is refused.
     """
     text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
     try:
@@ -61,13 +61,13 @@ def table_rows(file: io.BufferedReader, path: str, renames: Mapping[str, str]) -
 
 
 def csv_reader(lines: Iterable[str], delimiter: str) -> Any:
-    """The cells of each line: a cell may be as long as a row, which is judged later."""
+    """The cells of each line: a cell may be as long as a row, which is checked later."""
     csv.field_size_limit(max(csv.field_size_limit(), MAX_KEPT_BYTES))  # of the whole process
     return csv.reader(lines, delimiter=delimiter)
 
 
 class _Lines:
-    """Lines that know whether they have ended: a row that comes after that was not over."""
+    """Lines that know whether they have ended, to detect an unfinished row."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = iter(lines)
@@ -102,7 +102,7 @@ def _row(names: list[str], cells: list[str], renames: Mapping[str, str]) -> dict
 
 
 def _value(field: str, cell: str) -> Any:
-    """A cell as the field takes it; what it cannot take stays text, and is told as wrong."""
+    """A cell in the field's type; an invalid one stays text, and is reported later."""
     if field in NUMBERS:
         try:
             return float(cell)

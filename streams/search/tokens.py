@@ -69,7 +69,7 @@ class TokenIndex:
         self._sizes[row] = len(now)
 
     def remove(self, row: int) -> None:
-        """Never return `row` again, until it is replaced. IndexError where there is no such row."""
+        """Exclude `row` until it is replaced. IndexError if there is no such row."""
         self._rows[self._existing(row)] = None
 
     def above(self, tokens: frozenset[str], floor: float, *, limit: int) -> list[Hit]:

@@ -60,7 +60,8 @@ class Verdict(Light):
     `speaker` is whose text was compared: the neighbour, the candidate that spoke for its memory, or
     the event that composed. One that names none is about the text that a search finds when it
     arrives: under `search: candidates` the neighbour's own, or that of its last update, else the
-    memory's face.
+    memory's face. `probability` is what the judge gave for *the same*, where it gives one. `model`
+    is the one that answered, as its answer names it. What a judge does not say is unknown: None.
     """
 
     neighbour_id: str
@@ -74,6 +75,7 @@ class Verdict(Light):
     seconds: float | None = None
     calls: float | None = None
     speaker: str | None = None
+    probability: float | None = None
 
 
 def deciding(verdicts: Sequence[Verdict], joined: str | None) -> Verdict | None:

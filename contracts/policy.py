@@ -284,6 +284,32 @@ class Recall(_Strict):
     accessed: bool = False
 
 
+class Certificate(_Strict):
+    """Which labels a policy's thresholds come from, and what was found there (docs/proof.md).
+
+    `risk` says of what `budget` is a share, and `confidence` how sure it is. The `tested` ones of
+    the labels (`data` is their digest) chose the thresholds, which join `joined` of them, `wrong`
+    of those wrongly; the `held_out` ones were looked at afterwards. It is void for another embedder
+    or guard.
+    """
+
+    risk: str
+    budget: Score
+    confidence: Score
+    date: str
+    data: str
+    embedder: str
+    guard: str
+    labels: int
+    tested: int
+    joined: int
+    wrong: int
+    held_out: int
+    held_out_joined: int
+    held_out_wrong: int
+    held_out_bound: Score
+
+
 class Policy(_Strict):
     """Thresholds and rules, named by the hash of their content.
 
@@ -294,7 +320,7 @@ class Policy(_Strict):
     `nfkc-casefold-space/1`.
     `search_fails`: whether a scope that cannot be searched stops the stream or has its newcomers
     stored uncompared (fail open). `embedder_fails`: the same where the model is down; vectors
-    follow when it is back.
+    follow when it is back. `certificate`: where the thresholds come from, which is no rule.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=64)]
@@ -314,6 +340,7 @@ class Policy(_Strict):
     consolidate: Annotated[Consolidate | None, ADDED] = None
     embedder_fails: Annotated[Literal["stop", "store"], ADDED] = "stop"
     exact: Annotated[Exact | None, ADDED] = None
+    certificate: Annotated[Certificate | None, ADDED] = None
 
     @property
     def active(self) -> tuple[Check, ...]:
@@ -344,8 +371,9 @@ class Policy(_Strict):
 
     @cached_property
     def hash(self) -> str:
-        """`sha256:` and 16 hex digits of the rules; the description does not count."""
-        rules = self.model_dump_json(exclude={"description": True, **unhashed(self)})
+        """`sha256:` and 16 hex digits of the rules; description and certificate do not count."""
+        left_out = {**unhashed(self), "description": True, "certificate": True}
+        rules = self.model_dump_json(exclude=left_out)
         return "sha256:" + hashlib.sha256(rules.encode()).hexdigest()[:16]
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:

@@ -7,6 +7,7 @@ from typing import assert_never, get_args
 
 from palimpsest.contracts.policy import (
     Action,
+    Certificate,
     Check,
     ClusterDedupe,
     Consolidate,
@@ -88,6 +89,18 @@ def _sentences(policy: Policy) -> Iterator[str]:
     yield from _consolidate(policy.consolidate)
     yield from _worth(policy)
     yield from _recall(policy.recall)
+    if policy.certificate is not None:
+        yield _certificate(policy.certificate)
+
+
+def _certificate(one: Certificate) -> str:
+    return (
+        f"Its thresholds are from labels of {one.date} ({one.data[:23]}), for a budget of"
+        f" {one.budget * 100:.12g} % at {one.confidence * 100:.12g} % confidence: {one.risk} On"
+        f" the held-out half {one.held_out_wrong} of {one.held_out_joined} joins were wrong, so at"
+        f" most {one.held_out_bound * 100:.3g} %. This is void but for {one.embedder} and the guard"
+        f" {one.guard}."
+    )
 
 
 def _search(policy: Policy) -> str:

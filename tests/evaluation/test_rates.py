@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from bench.rates import Agreement, b_cubed, pairwise, upper_bound
 from hypothesis import given
 from hypothesis import strategies as st
-
-from bench.rates import Agreement, b_cubed, pairwise, upper_bound
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,32 @@
+"""A policy as a file, which `load_policy` reads back as the same rules."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from palimpsest.contracts.policy import Policy
+
+
+def write_policy(policy: Policy) -> str:
+    """TOML text; what stands at its default is left out."""
+    document = policy.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
+    return "".join(f"{name} = {_value(one, 0)}\n" for name, one in document.items())
+
+
+def _value(value: Any, depth: int) -> str:
+    """A value as TOML: JSON but for tables, and lists of tables have a line for each."""
+    match value:
+        case dict():
+            return "{ " + ", ".join(f"{_key(k)} = {_value(v, 1)}" for k, v in value.items()) + " }"
+        case [dict(), *_]:
+            start, end = ("\n    ", ",\n") if depth == 0 else ("", ", ")
+            inner = [f"{start}{_value(one, 1)}" for one in value]
+            return "[" + end.rstrip().join(inner) + (end if depth == 0 else "") + "]"
+        case _:
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _key(name: str) -> str:
+    plain = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if plain else json.dumps(name, ensure_ascii=False)

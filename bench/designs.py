@@ -29,7 +29,6 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from bench.rates import pairwise
 from bench.scratch import ScratchStore, scratch_store
 from bench.vectors import KeptVectors
 from palimpsest.contracts.events import AnyEvent, Decided, Joined, Settled
@@ -38,6 +37,7 @@ from palimpsest.contracts.identity import NAMESPACE, candidate_id, event_id
 from palimpsest.contracts.policy import Judge as Rules
 from palimpsest.contracts.policy import PairsDedupe, Policy, TokenDedupe
 from palimpsest.contracts.requests import RunRequest, SessionRequest, SettleRequest
+from palimpsest.evaluation.rates import pairwise
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.dedupe import Run, proposals
 from palimpsest.streams.embedded.pipeline import decide_all

@@ -20,9 +20,9 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from bench.rates import upper_bound
 from bench.vectors import KeptVectors
 from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck
+from palimpsest.evaluation.rates import upper_bound
 from palimpsest.streams.core.text import normalise
 from palimpsest.streams.embedder import Embedding, load_engine
 from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir

@@ -18,11 +18,11 @@ from uuid import uuid4
 from rich.console import Console
 from rich.table import Table
 
-from bench.rates import Agreement, b_cubed, pairwise
 from palimpsest import Palimpsest
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.identity import candidate_id
 from palimpsest.contracts.requests import SettleRequest
+from palimpsest.evaluation.rates import Agreement, b_cubed, pairwise
 from palimpsest.jobs.ingest import Summary
 
 FILE = Path("streams/labelled_e2e.jsonl")

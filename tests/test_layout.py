@@ -43,7 +43,7 @@ MAY_NOT_IMPORT = {
 ROOMS = (
     ("process", "charts", "sources", "settings"),
     ("backends",),
-    ("queries",),
+    ("evaluation", "queries"),
     ("jobs",),
     ("api",),
     ("server",),

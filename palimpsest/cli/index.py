@@ -121,6 +121,16 @@ LISTED = {
     "restore": Listed(
         "undo", "Bring retracted candidates back, or everything that one `forget` hid."
     ),
+    "evaluate": Listed(
+        "policies",
+        "Count how many joins of a policy are wrong, on labelled pairs or clusters.",
+        "evaluate_app",
+    ),
+    "calibrate": Listed(
+        "policies",
+        "Choose thresholds from a budget of errors, on labelled pairs, and certify them.",
+        "calibrate_app",
+    ),
     "rebuild": Listed(
         "maintenance", "Recreate projections from the log beside the live ones, then swap them in."
     ),

@@ -8,6 +8,9 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 _Item = TypeVar("_Item", bound=Hashable)
 
 
@@ -36,28 +39,64 @@ def upper_bound(errors: int, trials: int, confidence: float = 0.95) -> float:
         raise ValueError(f"{errors} errors in {trials} trials")
     if errors == trials:
         return 1.0
+    ways = _ways(errors, trials)
     low, high = errors / trials, 1.0
     while (middle := (low + high) / 2) not in (low, high):
-        if _at_most(errors, trials, middle) > 1 - confidence:
+        if _at_most(ways, trials, middle) > 1 - confidence:
             low = middle
         else:
             high = middle
     return high
 
 
-def _at_most(errors: int, trials: int, rate: float) -> float:
-    """The probability of at most so many errors, summed from logarithms so that none vanishes."""
+def lower_bound(hits: int, trials: int, confidence: float = 0.95) -> float:
+    """The one-sided Clopper-Pearson lower bound of a rate of hits; 0 without trials."""
+    return 1.0 - upper_bound(trials - hits, trials, confidence)
+
+
+def p_value(errors: int, trials: int, budget: float) -> float:
+    """The exact p-value of "the error rate is over `budget`".
+
+    That is P(Binomial(trials, budget) <= errors): small where so few errors are unlikely at that
+    rate; 1 without trials. `budget` is between 0 and 1, both excluded. Raises ValueError where
+    errors are negative or more than the trials.
+    """
+    if not 0 <= errors <= trials:
+        raise ValueError(f"{errors} errors in {trials} trials")
+    return 1.0 if errors == trials else min(1.0, _at_most(_ways(errors, trials), trials, budget))
+
+
+def trials_needed(budget: float, confidence: float, errors: int = 0) -> int:
+    """The fewest trials that certify `budget` at `confidence` with so many errors among them.
+
+    Without an error it is the smallest n with (1 - budget)^n <= 1 - confidence.
+    """
+    low, high = errors, errors + 1
+    while p_value(errors, high, budget) > 1 - confidence:
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        if p_value(errors, middle, budget) > 1 - confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _ways(errors: int, trials: int) -> NDArray[np.float64]:
+    """The logarithm of the number of ways to have 0, 1, ... so many errors."""
+    counts = range(errors + 1)
     whole = math.lgamma(trials + 1)
-    return math.fsum(
-        math.exp(
-            whole
-            - math.lgamma(k + 1)
-            - math.lgamma(trials - k + 1)
-            + k * math.log(rate)
-            + (trials - k) * math.log1p(-rate)
-        )
-        for k in range(errors + 1)
+    return np.array(
+        [whole - math.lgamma(k + 1) - math.lgamma(trials - k + 1) for k in counts], np.float64
     )
+
+
+def _at_most(ways: NDArray[np.float64], trials: int, rate: float) -> float:
+    """The probability of at most so many errors, summed from logarithms so that none vanishes."""
+    k = np.arange(len(ways))
+    terms = np.exp(ways + k * math.log(rate) + (trials - k) * math.log1p(-rate))
+    return math.fsum(terms.tolist())
 
 
 def pairwise(clusters: Mapping[_Item, Hashable], gold: Mapping[_Item, Hashable]) -> Agreement:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import comb
+
 import pytest
-from bench.rates import Agreement, b_cubed, pairwise, upper_bound
 from hypothesis import given
 from hypothesis import strategies as st
+
+from palimpsest.evaluation.rates import (
+    Agreement,
+    b_cubed,
+    lower_bound,
+    p_value,
+    pairwise,
+    trials_needed,
+    upper_bound,
+)
 
 
 @pytest.mark.parametrize(
@@ -79,3 +91,40 @@ def test_one_cluster_of_all_finds_everything_and_singletons_are_never_wrong() ->
 def test_clusters_of_other_items_are_refused() -> None:
     with pytest.raises(ValueError, match="same items"):
         b_cubed({1: 1}, {2: 1})
+
+
+def exactly_at_most(errors: int, trials: int, rate: Fraction) -> Fraction:
+    """The binomial's distribution in whole fractions: slow, and without any rounding."""
+    return sum(
+        (comb(trials, k) * rate**k * (1 - rate) ** (trials - k) for k in range(errors + 1)),
+        Fraction(0),
+    )
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.integers(1, 199))
+def test_a_p_value_is_the_exact_sum(errors: int, more: int, budget: int) -> None:
+    exact = exactly_at_most(errors, errors + more, Fraction(budget, 200))
+    found = p_value(errors, errors + more, budget / 200)
+    assert found == pytest.approx(float(exact), rel=1e-9, abs=1e-300)
+
+
+@given(st.integers(0, 40), st.integers(1, 200))
+def test_a_bound_is_the_rate_at_which_so_few_errors_have_the_p_value(
+    errors: int, more: int
+) -> None:
+    trials = errors + more
+    bound = Fraction(upper_bound(errors, trials)).limit_denominator(10**12)
+    assert float(exactly_at_most(errors, trials, bound)) == pytest.approx(0.05, rel=1e-6)
+    assert lower_bound(trials - errors, trials) == pytest.approx(1 - float(bound))
+
+
+@pytest.mark.parametrize(("budget", "errors"), [(0.005, 0), (0.005, 1), (0.05, 0), (0.1, 7)])
+def test_the_trials_needed_are_the_fewest(budget: float, errors: int) -> None:
+    needed = trials_needed(budget, 0.95, errors)
+    share = Fraction(budget).limit_denominator(1000)
+    assert exactly_at_most(errors, needed, share) <= Fraction(1, 20)
+    assert exactly_at_most(errors, needed - 1, share) > Fraction(1, 20)
+
+
+def test_without_an_error_598_labels_certify_half_a_percent() -> None:
+    assert trials_needed(0.005, 0.95) == 598

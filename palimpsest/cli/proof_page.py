@@ -1,0 +1,129 @@
+"""The answers of `evaluate` and `calibrate` as one HTML page with charts, which fetches nothing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from palimpsest.charts.charts import Chart, Column, histogram, stacked
+from palimpsest.contracts.policy import Policy
+from palimpsest.evaluation.evaluate import MOST_SHOWN, Seen
+from palimpsest.evaluation.tables import (
+    CUTS,
+    calibration_sentences,
+    calibration_table,
+    evaluation_sentences,
+    evaluation_tables,
+)
+from palimpsest.streams.policies.explain import explain
+from palimpsest.web.rendering import render
+
+TEMPLATE = "proof.html"
+BINS = 50
+KINDS = (
+    "different, joined",
+    "different, asked",
+    "different, kept",
+    "the same, joined",
+    "the same, asked",
+    "the same, kept",
+)
+"""What becomes of labelled pairs, the worst first; the style sheet has a colour for each."""
+
+
+def evaluation_page(answer: Mapping[str, Any], seen: Sequence[Seen], policy: Policy) -> str:
+    """The page of `evaluate`; `seen` are the pairs, none for clusters."""
+    pairs = "total" in answer
+    counted = [one for one in seen if one.fate != "exact" and one.pair.label != "related"]
+    return render(
+        TEMPLATE,
+        title=f"How many joins of {answer['policy']} are wrong",
+        sentences=[*evaluation_sentences(answer), *explain(policy)],
+        charts=_pair_charts(answer, counted) if pairs else _cluster_charts(answer),
+        tables=evaluation_tables(answer),
+        wrong=[one.pair for one in counted if one.wrong][:MOST_SHOWN],
+    )
+
+
+def _pair_charts(answer: Mapping[str, Any], seen: Sequence[Seen]) -> list[Chart]:
+    bars: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for one in seen:
+        if one.cosine is not None:
+            label = "the same" if one.pair.label == "same" else "different"
+            place = min(int(max(one.cosine, 0.0) * BINS), BINS - 1)
+            bars[place][f"{label}, {one.fate}"] += 1
+    title = "Cosine of the pairs that were compared, and what became of them"
+    return [
+        histogram("cosine", title, bars, BINS, KINDS, ()),
+        *(
+            stacked(
+                name, title, [_column(value, one) for value, one in answer[name].items()], KINDS
+            )
+            for name, title in CUTS.items()
+            if len(answer[name]) > 1
+        ),
+    ]
+
+
+def _column(name: str, counts: Mapping[str, Any]) -> Column:
+    same, different = counts["same"], counts["different"]
+    return Column(
+        name,
+        {
+            "different, joined": counts["false_joins"],
+            "different, asked": counts["different_asked"],
+            "different, kept": different - counts["false_joins"] - counts["different_asked"],
+            "the same, joined": counts["found"],
+            "the same, asked": counts["same_asked"],
+            "the same, kept": same - counts["found"] - counts["same_asked"],
+        },
+    )
+
+
+def _cluster_charts(answer: Mapping[str, Any]) -> list[Chart]:
+    kinds = ("wrong", "right")
+    return [
+        stacked(
+            f"order-{number}",
+            f"Joins by check, texts {order['order']}",
+            [
+                Column(
+                    check,
+                    {"wrong": one["false_joins"], "right": one["joined"] - one["false_joins"]},
+                )
+                for check, one in order["by_check"].items()
+            ],
+            kinds,
+        )
+        for number, order in enumerate(answer["orders"])
+    ]
+
+
+# -- calibrate -----------------------------------------------------------------------------------
+
+
+def calibration_page(answer: Mapping[str, Any]) -> str:
+    """The page of `calibrate`."""
+    whole = answer["policy_test"] | {"answer": "same", "score": "policy", "language": "all"}
+    return render(
+        TEMPLATE,
+        title=f"Thresholds for {answer['policy']} from a budget of {answer['budget']:.2%}",
+        sentences=[*calibration_sentences(answer), f"Labels {answer['data']}, {answer['date']}."],
+        charts=[_curve(n, one) for n, one in enumerate([whole, *answer["thresholds"]])],
+        tables=[calibration_table(answer)],
+        wrong=[],
+    )
+
+
+def _curve(number: int, one: Mapping[str, Any]) -> Chart:
+    """What each tested threshold takes, wrong ones below."""
+    columns = [
+        Column(
+            f"{threshold if one['answer'] == 'same' else 1 - threshold:.3f}",
+            {"wrong": errors, "right": taken - errors},
+        )
+        for threshold, taken, errors, _ in one["steps"]
+    ]
+    title = f"{one['answer']} by {one['score']}, language {one['language']}: pairs by threshold"
+    return stacked(f"curve-{number}", title, columns, ("wrong", "right"))

@@ -1,0 +1,376 @@
+"""Thresholds from a budget of errors, tested on one half of the labels and reported on the other.
+
+Pairs that share a text are one group and on one side; of each group one pair, chosen by its hash,
+counts, so that what is counted is independent. Labels of the held-out half are read by `_held_out`
+alone, after every threshold is fixed; its scores say where each sequence of tests begins.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.policy import Certificate, Policy
+from palimpsest.evaluation.evaluate import Counts, evaluate_pairs, language_of
+from palimpsest.evaluation.groups import groups_of
+from palimpsest.evaluation.labelled import Pair
+from palimpsest.evaluation.rates import upper_bound
+from palimpsest.evaluation.rules import (
+    CUES,
+    Measure,
+    Measured,
+    checks_of,
+    joins_by_cosine,
+    measured,
+    scores,
+    wide_open,
+    with_thresholds,
+)
+from palimpsest.evaluation.thresholds import (
+    Test,
+    downward,
+    first_of,
+    fixed_sequence,
+    labels_that_would_do,
+    levels_at_least,
+    taken_by,
+)
+from palimpsest.evaluation.trial import KnownVectors, Progress, Trial
+from palimpsest.streams.guard import guard_hash
+
+Answer = Literal["same", "different"]
+Levels = NDArray[np.intp]
+
+SAME_MEASURES: tuple[Measure, ...] = ("cosine", "jaccard", "probability")
+DIFFERENT_MEASURES: tuple[Measure, ...] = ("cosine", "jaccard", "cues", "probability")
+ALL = "all"
+RISK: dict[Answer, str] = {
+    "same": "wrong among what would be joined, at the labels' own mix",
+    "different": "the same among what would be kept apart instead of asked, at the labels' own mix",
+}
+LIMIT = "It does not carry over to another mix of pairs, another embedder, guard or judge."
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What may be wrong, as shares, and at which confidence each statement holds."""
+
+    same: float
+    different: float
+    confidence: float
+
+    def of(self, answer: Answer) -> float:
+        """That of an answer."""
+        return self.same if answer == "same" else self.different
+
+
+@dataclass(frozen=True, slots=True)
+class Halves:
+    """One pair of each group, with its scores: those to test with, and those that are held out."""
+
+    tested: list[Measured]
+    held_out: list[Measured]
+
+    def of(self, language: str, *, asked: bool) -> Halves:
+        """Those of a language, or all; with `asked`, only those that the policy would ask about."""
+
+        def there(one: Measured) -> bool:
+            spoken = language in (ALL, language_of(one.pair))
+            return spoken and (one.asked or not asked)
+
+        return Halves([*filter(there, self.tested)], [*filter(there, self.held_out)])
+
+
+def chosen(pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """One pair of each group, by its hash: of the half to test with, and of that held out.
+
+    Exact repeats, which a hash proves, and related pairs are left out.
+    """
+    counted = [pair for pair in pairs if not pair.exact and pair.label != "related"]
+    halves: tuple[list[Pair], list[Pair]] = ([], [])
+    for group in groups_of([(pair.a, pair.b) for pair in counted]):
+        first = min((counted[number] for number in group), key=lambda pair: pair.key)
+        side = hashlib.sha256(b"half" + first.key).digest()[0] & 1
+        halves[side].append(first)
+    return halves
+
+
+def calibrate(
+    pairs: Sequence[Pair],
+    policy: Policy,
+    vectors: KnownVectors,
+    budget: Budget,
+    data: dict[str, str],
+    progress: Progress,
+) -> tuple[dict[str, Any], Policy | None]:
+    """The answer of the command, and the calibrated policy if the labels bear it.
+
+    `data` names the labels: their `digest` and the `date` of today.
+    """
+    model = _judge_of(pairs)
+    tested, held_out = chosen(pairs)
+    vectors.prepare({text for pair in (*tested, *held_out) for text in pair[1:3]}, progress)
+    halves = Halves(*(_measure(half, policy, vectors, progress) for half in (tested, held_out)))
+    statements = _statements(halves, budget, len(pairs))
+    path = _Path.of(policy, halves.held_out)
+    test = path.test(halves, budget)
+    made = _made(policy, path, test, statements)
+    answer: dict[str, Any] = {
+        "risk": RISK,
+        "limit": LIMIT,
+        "budget": budget.same,
+        "different_budget": budget.different,
+        "confidence": budget.confidence,
+        "data": data["digest"],
+        "date": data["date"],
+        "embedder": f"{vectors.model}/{vectors.name}",
+        "guard": guard_hash(),
+        "judge": model,
+        "policy": policy.name,
+        "labels": _labels(pairs, halves),
+        "thresholds": statements,
+        "policy_test": _shown(test, "same", len(pairs), budget) | path.at(test),
+        "certificate": None,
+    }
+    if made is None:
+        return answer, None
+    counts = Counts()
+    for seen in evaluate_pairs([one.pair for one in halves.held_out], made, vectors, progress):
+        counts.add(seen)
+    certificate = _certificate(answer, test, counts, budget)
+    answer["certificate"] = certificate.model_dump(mode="json")
+    answer["held_out"] = counts.document(budget.confidence)
+    return answer, made.model_copy(update={"certificate": certificate})
+
+
+def _measure(
+    pairs: Sequence[Pair], policy: Policy, vectors: KnownVectors, progress: Progress
+) -> list[Measured]:
+    with Trial(wide_open(policy), vectors) as trial:
+        decided = trial.pairs(pairs, progress, orders=1)
+        return [
+            measured(pair, decision, policy)
+            for pair, [decision] in zip(pairs, decided, strict=True)
+        ]
+
+
+def _judge_of(pairs: Sequence[Pair]) -> str | None:
+    """The exact model that gave all probabilities; UsageError for several, an alias, or none."""
+    with_one = [pair for pair in pairs if pair.probability is not None]
+    models = {pair.model or "" for pair in with_one}
+    if not models:
+        return None
+    if len(models) > 1 or "" in models:
+        named = ", ".join(sorted(one or "(none)" for one in models))
+        raise UsageError(
+            f"the probabilities are of {named}: a threshold is bound to one exact model, which"
+            " the column `model` names in each row"
+        )
+    [model] = models
+    if model.endswith("latest"):
+        raise UsageError(
+            f"{model} is an alias that moves: a threshold is bound to the exact model, which the"
+            " judge's answer names"
+        )
+    return model
+
+
+def _labels(pairs: Sequence[Pair], halves: Halves) -> dict[str, int]:
+    return {
+        "pairs": len(pairs),
+        "same": sum(pair.label == "same" for pair in pairs),
+        "different": sum(pair.label == "different" for pair in pairs),
+        "related": sum(pair.label == "related" for pair in pairs),
+        "exact": sum(pair.exact for pair in pairs),
+        "tested": len(halves.tested),
+        "held_out": len(halves.held_out),
+    }
+
+
+# -- thresholds of one score each ----------------------------------------------------------------
+
+
+def _statements(halves: Halves, budget: Budget, labels: int) -> list[dict[str, Any]]:
+    """What can be said of each score, answer and language; each statement is for itself alone."""
+    languages = sorted({language_of(one.pair) for one in (*halves.tested, *halves.held_out)})
+    found: list[dict[str, Any]] = []
+    for language in [ALL, *(languages if len(languages) > 1 else ())]:
+        for measure in SAME_MEASURES:
+            found += _statement("same", measure, language, halves, budget, labels)
+        for measure in DIFFERENT_MEASURES:
+            found += _statement("different", measure, language, halves, budget, labels)
+    return found
+
+
+def _statement(
+    answer: Answer, measure: Measure, language: str, halves: Halves, budget: Budget, labels: int
+) -> list[dict[str, Any]]:
+    """One statement; none where no pair has the score."""
+    among = halves.of(language, asked=answer == "different")
+    sequence = downward()
+    levels = [
+        levels_at_least(scores(half, measure, same=answer == "same"), sequence)
+        for half in (among.tested, among.held_out)
+    ]
+    if not any((one < len(sequence)).any() for one in levels):
+        return []
+    test = _tested(levels, _wrong(among.tested, answer), budget, answer)
+    shown = _shown(test, answer, labels, budget)
+    head: dict[str, Any] = {"answer": answer, "score": measure, "language": language}
+    at = test.certified
+    if at is not None:
+        if measure == "cues":
+            head["cues"] = [c for n, c in enumerate(CUES) if 1.0 - n / len(CUES) >= at.threshold]
+        else:
+            threshold = at.threshold if answer == "same" else 1.0 - at.threshold
+            head["threshold"] = round(threshold, 4)
+        taken = levels[1] <= sequence.index(at.threshold)
+        shown["held_out"] = _held_out(among.held_out, taken, answer, budget)
+    return [head | shown]
+
+
+def _tested(
+    levels: Sequence[Levels], wrong: NDArray[np.bool_], budget: Budget, answer: Answer
+) -> Test:
+    sequence, share = downward(), budget.of(answer)
+    first = first_of(levels[1], len(sequence), share, budget.confidence)
+    return fixed_sequence(levels[0], wrong, sequence, first, share, budget.confidence)
+
+
+def _wrong(pairs: Sequence[Measured], answer: Answer) -> NDArray[np.bool_]:
+    """Whether each pair's label is another than the answer."""
+    return np.array([one.pair.label != answer for one in pairs], np.bool_)
+
+
+def _held_out(
+    pairs: Sequence[Measured], taken: NDArray[np.bool_], answer: Answer, budget: Budget
+) -> dict[str, Any]:
+    """What a threshold, which is fixed by now, does on the held-out half."""
+    count, errors = int(taken.sum()), int((taken & _wrong(pairs, answer)).sum())
+    return {
+        "of": len(pairs),
+        "taken": count,
+        "errors": errors,
+        "bound": upper_bound(errors, count, budget.confidence),
+    }
+
+
+def _shown(test: Test, answer: Answer, labels: int, budget: Budget) -> dict[str, Any]:
+    """A test's result as JSON, and its steps for the curve."""
+    step = test.certified or test.steps[-1]
+    shown: dict[str, Any] = {
+        "certified": test.certified is not None,
+        "taken": step.taken,
+        "errors": step.errors,
+        "p": step.p,
+        "bound": upper_bound(step.errors, step.taken, budget.confidence),
+        "steps": [[one.threshold, one.taken, one.errors, one.p] for one in test.steps],
+    }
+    if test.certified is None:
+        share = budget.of(answer)
+        shown["labels_that_would_do"] = labels_that_would_do(step, labels, share, budget.confidence)
+    return shown
+
+
+# -- the policy as a whole -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """One sequence for the policy as a whole: the thresholds of both checks come down together.
+
+    `words` is the step of the Jaccard at each step of the cosine, chosen so that both take the same
+    share of the held-out pairs. A check that the guard speaks for asks about what that stops, so
+    its Jaccard comes no lower than the policy has it. None if a policy lacks the check.
+    """
+
+    cosine: bool
+    words: tuple[int, ...] | None
+
+    @classmethod
+    def of(cls, policy: Policy, held_out: Sequence[Measured]) -> _Path:
+        tokens, cosine = checks_of(policy)
+        sequence, near = downward(), joins_by_cosine(cosine) != "never"
+        if tokens is None:
+            return cls(near, None)
+        by_words, by_meaning = (
+            taken_by(levels_at_least(scores(held_out, one, same=True), sequence), len(sequence))
+            for one in ("jaccard", "cosine")
+        )
+        floor = tokens.threshold if tokens.guard else 0.0
+        last = max(place for place, one in enumerate(sequence) if one >= floor)
+        steps = np.arange(len(sequence))
+        if near:
+            steps = np.maximum(np.searchsorted(by_words, by_meaning, side="right") - 1, 0)
+        return cls(near, tuple(np.minimum(steps, last).tolist()))
+
+    def levels(self, pairs: Sequence[Measured]) -> Levels:
+        """The first step at which each pair is joined by either check."""
+        sequence = downward()
+        found = np.full(len(pairs), len(sequence), np.intp)
+        if self.cosine:
+            found = levels_at_least(scores(pairs, "cosine", same=True), sequence)
+        if self.words is not None:
+            words = levels_at_least(scores(pairs, "jaccard", same=True), sequence)
+            found = np.minimum(found, np.searchsorted(np.array(self.words), words, side="left"))
+        return found
+
+    def test(self, halves: Halves, budget: Budget) -> Test:
+        """Test the policy at each step of the path."""
+        levels = [self.levels(half) for half in (halves.tested, halves.held_out)]
+        return _tested(levels, _wrong(halves.tested, "same"), budget, "same")
+
+    def at(self, test: Test) -> dict[str, float | None]:
+        """The thresholds of the certified step, of which there may be none."""
+        jaccard, cosine = None, None
+        if test.certified is not None:
+            sequence = downward()
+            place = sequence.index(test.certified.threshold)
+            cosine = sequence[place] if self.cosine else None
+            jaccard = sequence[self.words[place]] if self.words is not None else None
+        return {"jaccard": jaccard, "cosine": cosine}
+
+
+def _made(
+    policy: Policy, path: _Path, test: Test, statements: Sequence[dict[str, Any]]
+) -> Policy | None:
+    """The policy with the certified thresholds; None where there are none."""
+    at = path.at(test)
+    if at["jaccard"] is None and at["cosine"] is None:
+        return None
+    floors = [
+        one["threshold"]
+        for one in statements
+        if (one["answer"], one["score"], one["language"]) == ("different", "cosine", ALL)
+        and one["certified"]
+    ]
+    made = with_thresholds(policy, at["jaccard"], at["cosine"], next(iter(floors), None))
+    return made.model_copy(update={"name": f"{policy.name[:53]}-calibrated", "certificate": None})
+
+
+def _certificate(answer: dict[str, Any], test: Test, counts: Counts, budget: Budget) -> Certificate:
+    assert test.certified is not None
+    joined = counts.found + counts.false_joins
+    return Certificate(
+        risk=f"{RISK['same']}. {LIMIT}",
+        budget=budget.same,
+        confidence=budget.confidence,
+        date=answer["date"],
+        data=answer["data"],
+        embedder=answer["embedder"],
+        guard=answer["guard"],
+        labels=answer["labels"]["pairs"],
+        tested=answer["labels"]["tested"],
+        joined=test.certified.taken,
+        wrong=test.certified.errors,
+        held_out=answer["labels"]["held_out"],
+        held_out_joined=joined,
+        held_out_wrong=counts.false_joins,
+        held_out_bound=round(upper_bound(counts.false_joins, joined, budget.confidence), 6),
+    )

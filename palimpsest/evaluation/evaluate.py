@@ -1,0 +1,288 @@
+"""Counts what a policy did with labelled pairs and clusters: false joins with their bound, recall.
+
+Each pair is decided on in both orders, and the worse of the two counts: a pair that must not be
+joined counts as joined if either order joins it, one that should be only if both do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from palimpsest.contracts.policy import Policy
+from palimpsest.evaluation.groups import groups_of
+from palimpsest.evaluation.labelled import Member, Pair
+from palimpsest.evaluation.rates import Agreement, b_cubed, lower_bound, pairwise, upper_bound
+from palimpsest.evaluation.trial import Decision, Fate, KnownVectors, Progress, Stream, Trial
+from palimpsest.streams.guard import Reading, compare, guard_hash, kept_reading
+
+ENGLISH, OTHER = "en", "other"
+"""The language of a pair that names none: English if the guard is sure of both texts."""
+NO_CUE = "none"
+MOST_SHOWN = 100
+"""Wrong joins that are listed."""
+
+
+class Seen(NamedTuple):
+    """A labelled pair and what a policy did with it, the worse of its two orders."""
+
+    pair: Pair
+    fate: Fate
+    check: str | None
+    cosine: float | None
+    language: str
+    cues: tuple[str, ...]
+    order_matters: bool
+
+    @property
+    def wrong(self) -> bool:
+        """Whether it was joined and must not be."""
+        return self.fate == "joined" and self.pair.label == "different"
+
+
+@dataclass(slots=True)
+class Counts:
+    """What became of pairs; exact repeats and related ones are not among them."""
+
+    different: int = 0
+    false_joins: int = 0
+    different_asked: int = 0
+    same: int = 0
+    found: int = 0
+    same_asked: int = 0
+
+    def add(self, seen: Seen) -> None:
+        """Count a pair."""
+        if seen.pair.label == "same":
+            self.same += 1
+            self.found += seen.fate == "joined"
+            self.same_asked += seen.fate == "asked"
+        else:
+            self.different += 1
+            self.false_joins += seen.fate == "joined"
+            self.different_asked += seen.fate == "asked"
+
+    def document(self, confidence: float) -> dict[str, Any]:
+        """Counts with rates; each bound is one-sided and exact (Clopper-Pearson)."""
+        joined = self.false_joins + self.found
+        return {
+            "different": self.different,
+            "false_joins": self.false_joins,
+            "false_join_rate": _share(self.false_joins, self.different),
+            "false_join_bound": upper_bound(self.false_joins, self.different, confidence),
+            "joined": joined,
+            "wrong_share": _share(self.false_joins, joined),
+            "wrong_bound": upper_bound(self.false_joins, joined, confidence),
+            "same": self.same,
+            "found": self.found,
+            "recall": _share(self.found, self.same),
+            "recall_bound": lower_bound(self.found, self.same, confidence),
+            "asked": self.different_asked + self.same_asked,
+            "asked_share": _share(
+                self.different_asked + self.same_asked, self.different + self.same
+            ),
+            "different_asked": self.different_asked,
+            "same_asked": self.same_asked,
+        }
+
+
+def evaluate_pairs(
+    pairs: Sequence[Pair], policy: Policy, vectors: KnownVectors, progress: Progress
+) -> list[Seen]:
+    """Decide on each pair in both orders, through a writer of the policy."""
+    vectors.prepare({text for pair in pairs for text in (pair.a, pair.b)}, progress)
+    with Trial(policy, vectors) as trial:
+        decided = trial.pairs(pairs, progress)
+        return [_seen(pair, both, vectors) for pair, both in zip(pairs, decided, strict=True)]
+
+
+def pairs_document(
+    seen: Sequence[Seen], policy: Policy, vectors: KnownVectors, confidence: float
+) -> dict[str, Any]:
+    """The answer of `evaluate --pairs`."""
+    counted = [one for one in seen if one.fate != "exact" and one.pair.label != "related"]
+    cut = partial_document(counted, confidence)
+    return {
+        **_head(policy, vectors, confidence),
+        "pairs": len(seen),
+        "groups": len(groups_of([(one.pair.a, one.pair.b) for one in counted])),
+        "exact": sum(one.fate == "exact" for one in seen),
+        "exact_different": sum(
+            one.fate == "exact" and one.pair.label == "different" for one in seen
+        ),
+        "related": sum(one.pair.label == "related" for one in seen),
+        "related_joined": sum(one.pair.label == "related" and one.fate == "joined" for one in seen),
+        "order_matters": sum(one.order_matters for one in counted),
+        "total": cut(lambda _: ("all",))["all"] if counted else Counts().document(confidence),
+        "by_check": cut(lambda one: (one.check or "none",) if one.fate == "joined" else ()),
+        "by_cue": cut(lambda one: one.cues),
+        "by_language": cut(lambda one: (one.language,)),
+        "by_source": cut(lambda one: (one.pair.source or "none",)),
+        "wrong": [one.pair.id for one in counted if one.wrong][:MOST_SHOWN],
+    }
+
+
+def partial_document(
+    seen: Iterable[Seen], confidence: float
+) -> Callable[[Callable[[Seen], Iterable[str]]], dict[str, dict[str, Any]]]:
+    """A function that counts the pairs under each name that its argument gives them."""
+
+    def cut(names: Callable[[Seen], Iterable[str]]) -> dict[str, dict[str, Any]]:
+        counts: defaultdict[str, Counts] = defaultdict(Counts)
+        for one in seen:
+            for name in names(one):
+                counts[name].add(one)
+        return {name: counts[name].document(confidence) for name in sorted(counts)}
+
+    return cut
+
+
+def _seen(pair: Pair, both: Sequence[Decision], vectors: KnownVectors) -> Seen:
+    worse = _worse(pair, both)
+    one, other = (_reading(text, vectors) for text in (pair.a, pair.b))
+    cues = tuple(map(str, compare(one, other).cues)) or (NO_CUE,)
+    near = both[0].neighbour or both[1].neighbour
+    return Seen(
+        pair,
+        worse.fate,
+        worse.check,
+        near.cosine if near else None,
+        language_of(pair),
+        cues,
+        both[0].fate != both[1].fate,
+    )
+
+
+def language_of(pair: Pair) -> str:
+    """The language that a pair names; else English if the guard is sure of both texts."""
+    if pair.language is not None:
+        return pair.language
+    return ENGLISH if kept_reading(pair.a).is_english and kept_reading(pair.b).is_english else OTHER
+
+
+_FROM_BEST: dict[str, tuple[Fate, ...]] = {
+    "same": ("exact", "joined", "asked", "kept"),
+    "different": ("kept", "asked", "exact", "joined"),
+    "related": ("kept", "asked", "exact", "joined"),
+}
+
+
+def _worse(pair: Pair, both: Sequence[Decision]) -> Decision:
+    from_best = _FROM_BEST[pair.label]
+    return max(both, key=lambda one: from_best.index(one.fate))
+
+
+def _reading(text: str, vectors: KnownVectors) -> Reading:
+    [seen] = vectors.embed([text])
+    partly = seen.truncated and seen.windows is None
+    return kept_reading(text, truncated=partly, unknown=seen.unknown)
+
+
+# -- clusters ------------------------------------------------------------------------------------
+
+
+def evaluate_clusters(
+    members: Sequence[Member], policy: Policy, vectors: KnownVectors, progress: Progress
+) -> list[list[Stream]]:
+    """Decide on the texts of each owner as they come, and again from the last to the first."""
+    vectors.prepare({one.text for one in members}, progress)
+    owners: defaultdict[str, list[Member]] = defaultdict(list)
+    for one in members:
+        owners[one.owner_id].append(one)
+    done = 0
+
+    def advance(more: int) -> None:
+        nonlocal done
+        done += more
+        progress(f"deciding on {len(members):,} texts", done / (2 * len(members)))
+
+    orders: list[list[Stream]] = []
+    for step in (1, -1):
+        with Trial(policy, vectors) as trial:
+            orders.append([trial.stream(texts[::step], advance) for texts in owners.values()])
+    return orders
+
+
+def clusters_document(
+    orders: Sequence[Sequence[Stream]],
+    policy: Policy,
+    vectors: KnownVectors,
+    confidence: float,
+) -> dict[str, Any]:
+    """The answer of `evaluate --clusters`."""
+    names = ("as given", "last to first")
+    return {
+        **_head(policy, vectors, confidence),
+        "texts": sum(len(stream.members) for stream in orders[0]),
+        "owners": len(orders[0]),
+        "clusters": len({(m.owner_id, m.cluster) for stream in orders[0] for m in stream.members}),
+        "orders": [
+            {"order": name, **_of_order(streams, confidence)}
+            for name, streams in zip(names, orders, strict=True)
+        ],
+    }
+
+
+def _of_order(streams: Sequence[Stream], confidence: float) -> dict[str, Any]:
+    found, gold = {}, {}
+    joins: list[tuple[str, bool]] = []
+    fates: Counter[Fate] = Counter()
+    for stream in streams:
+        for number, member in enumerate(stream.members):
+            item = member.owner_id, number
+            found[item] = stream.memories[number]
+            gold[item] = member.owner_id, member.cluster
+        fates.update(one.fate for one in stream.decisions)
+        joins += _joins(stream)
+    checks = sorted({check for check, _ in joins})
+    return {
+        "memories": len({*found.values()}),
+        "pairwise": _agreement(pairwise(found, gold)),
+        "b_cubed": _agreement(b_cubed(found, gold)),
+        "exact": fates["exact"],
+        "asked": fates["asked"],
+        "asked_share": _share(fates["asked"], len(found)),
+        **_wrong_of([wrong for _, wrong in joins], confidence),
+        "by_check": {
+            check: _wrong_of([wrong for name, wrong in joins if name == check], confidence)
+            for check in checks
+        },
+    }
+
+
+def _joins(stream: Stream) -> Iterator[tuple[str, bool]]:
+    """The check of each join but exact repeats, and whether it joins two clusters."""
+    for member, one in zip(stream.members, stream.decisions, strict=True):
+        if one.fate == "joined" and one.joined_to is not None:
+            other = stream.members[stream.numbers[one.joined_to]]
+            yield one.check or "none", other.cluster != member.cluster
+
+
+def _wrong_of(joins: Sequence[bool], confidence: float) -> dict[str, Any]:
+    wrong = sum(joins)
+    return {
+        "joined": len(joins),
+        "false_joins": wrong,
+        "wrong_share": _share(wrong, len(joins)),
+        "wrong_bound": upper_bound(wrong, len(joins), confidence),
+    }
+
+
+def _agreement(one: Agreement) -> dict[str, float]:
+    return {"precision": one.precision, "recall": one.recall, "f1": one.f1}
+
+
+def _head(policy: Policy, vectors: KnownVectors, confidence: float) -> dict[str, Any]:
+    return {
+        "policy": policy.name,
+        "policy_hash": policy.hash,
+        "embedder": f"{vectors.model}/{vectors.name}",
+        "guard": guard_hash(),
+        "confidence": confidence,
+    }
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0

@@ -1,0 +1,78 @@
+"""What people said of pairs, from a store's log, as labels."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+
+from palimpsest.backends.embedded import LocalGateway
+from palimpsest.contracts.events import Confirmed, Settled
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.evaluation.labelled import Pair
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.core.separations import statement_on
+
+SOURCE = "log"
+
+
+def labels_of(gateway: LocalGateway, progress: Callable[[str, float | None], None]) -> list[Pair]:
+    """The pairs about which a person's word holds: merged, confirmed, un-merged or separated.
+
+    What a review by a model said, or a rule, is no label. If a judge gave a probability for the
+    pair, the last one comes with it.
+    """
+    owners = gateway.owners()
+    found: list[Pair] = []
+    for number, owner in enumerate(owners):
+        progress("reading people's verdicts", number / len(owners))
+        found += _of_owner(gateway, gateway.ledger(owner))
+    return found
+
+
+def digest_of(pairs: Sequence[Pair]) -> str:
+    """`sha256:` and the hex digest of the pairs and their labels, in any order."""
+    lines = sorted(pair.key + pair.label.encode() for pair in pairs)
+    return f"sha256:{hashlib.sha256(b''.join(lines)).hexdigest()}"
+
+
+def _of_owner(gateway: LocalGateway, ledger: Ledger) -> Iterator[Pair]:
+    confirmed: list[Edge] = []
+    verdicts: dict[tuple[str, str], Verdict] = {}
+    for recorded in gateway.log.of_owner(ledger.owner_id):
+        match recorded.event:
+            case Confirmed(subject=decision, data=data) if data.rank == "person":
+                edge = ledger.edges.get(decision)
+                if edge is not None and edge.standing and decision in ledger.reviews:
+                    confirmed.append(edge)
+            case Settled(subject=asked, data=data):
+                verdicts |= {(asked, one.neighbour_id): one for one in data.evidence.verdicts}
+            case _:
+                pass
+
+    def label(newer: Entry, older: Entry, *, separated: bool) -> Pair:
+        verdict = verdicts.get((newer.id, older.id))
+        given = verdict is not None and verdict.probability is not None
+        return Pair(
+            id=f"{newer.id}+{older.id}",
+            a=older.text,
+            b=newer.text,
+            label="different" if separated else "same",
+            source=SOURCE,
+            probability=verdict.probability if verdict is not None else None,
+            model=verdict.model if verdict is not None and given else None,
+        )
+
+    said: set[tuple[str, str]] = set()
+    pairs = ((one, other) for one, others in ledger.statements.items() for other in others)
+    for pair in pairs:
+        older, newer = sorted((ledger.entries[end] for end in pair), key=lambda end: end.place)
+        holds = statement_on(ledger, newer.id, older.id)
+        if holds is None or holds.rank != "person" or (newer.id, older.id) in said:
+            continue
+        said.add((newer.id, older.id))
+        if not holds.only_takes_back:
+            yield label(newer, older, separated=holds.separated)
+    for edge in confirmed:
+        if (edge.newer.id, edge.older.id) not in said:
+            said.add((edge.newer.id, edge.older.id))
+            yield label(edge.newer, edge.older, separated=False)

@@ -1,0 +1,255 @@
+"""Labelled pairs and clusters of CSV, JSON lines and Parquet; errors name line and column."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import BufferedReader, TextIOWrapper
+from pathlib import Path
+from typing import IO, Any, Literal, NamedTuple, NoReturn, TypeVar, cast
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from palimpsest.contracts.candidate import Name, Text
+from palimpsest.contracts.errors import UsageError
+from palimpsest.streams.core.text import normalise
+from palimpsest.streams.intake.parquet import parquet_rows
+from palimpsest.streams.intake.tables import csv_reader, delimiter_of, is_table
+
+Label = Literal["same", "different", "related"]
+T = TypeVar("T")
+
+LABELS: dict[str, Label] = {
+    **dict.fromkeys(("same", "duplicate", "1", "1.0", "true", "yes"), "same"),
+    **dict.fromkeys(
+        ("different", "distinct", "contradiction", "0", "0.0", "false", "no"), "different"
+    ),
+    "related": "related",
+}
+"""What a label may be called, in any case. A contradiction must not be merged unnoticed, either."""
+
+COLUMNS = {
+    "a": ("a", "text_a", "text1", "sentence1"),
+    "b": ("b", "text_b", "text2", "sentence2"),
+    "language": ("language", "lang"),
+    "cluster": ("cluster_id", "cluster", "gold_cluster"),
+}
+"""Columns that have several names, the first that is there counts."""
+
+_GZIP = b"\x1f\x8b"
+_PARQUET = b"PAR1"
+_TEXT: TypeAdapter[str] = TypeAdapter(Text)
+_NAME: TypeAdapter[str] = TypeAdapter(Name)
+
+
+class Pair(NamedTuple):
+    """Two texts and a person's label.
+
+    `related` ones, of which one says more than the other, are an error neither way.
+    `probability` is what a judge gave for *the same*, and `model` the model that answered.
+    """
+
+    id: str
+    a: str
+    b: str
+    label: Label
+    language: str | None = None
+    source: str | None = None
+    probability: float | None = None
+    model: str | None = None
+
+    @property
+    def key(self) -> bytes:
+        """A digest of the two texts, in whatever order; it decides on which half a pair is."""
+        texts = sorted(hashlib.sha256(text.encode()).digest() for text in (self.a, self.b))
+        return hashlib.sha256(b"".join(texts)).digest()
+
+    @property
+    def exact(self) -> bool:
+        """Whether they are one text to a search: such pairs are counted apart."""
+        return normalise(self.a) == normalise(self.b)
+
+
+class Member(NamedTuple):
+    """One text, its owner, whose texts alone are compared with it, and the cluster it is of."""
+
+    owner_id: str
+    text: str
+    cluster: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of a file: it raises an error with its place."""
+
+    file: Path
+    line: int
+    values: Mapping[str, Any]
+
+    def wrong(self, column: str, what: str) -> NoReturn:
+        """Raise UsageError with file, line and column."""
+        raise UsageError(f"{self.file}, line {self.line}, column {column}: {what}")
+
+    def checked(self, column: str, value: object, adapter: TypeAdapter[T]) -> T:
+        """A value of the type; UsageError with what is wrong."""
+        try:
+            return adapter.validate_python(value)
+        except ValidationError as error:
+            message = error.errors()[0]["msg"].removeprefix("Value error, ")
+            return self.wrong(column, message[:1].lower() + message[1:])
+
+    def column(self, name: str) -> str | None:
+        """The name under which a column is there, with a value."""
+        names = COLUMNS.get(name, (name,))
+        return next((one for one in names if self.values.get(one) not in (None, "")), None)
+
+    def required(self, name: str, adapter: TypeAdapter[T]) -> T:
+        """The value of a column; UsageError if there is none."""
+        column = self.column(name)
+        if column is None:
+            self.wrong(" or ".join(COLUMNS.get(name, (name,))), "is missing")
+        return self.checked(column, self.values[column], adapter)
+
+    def optional(self, name: str) -> str | None:
+        """The value of a column as text, if there is one."""
+        column = self.column(name)
+        return None if column is None else str(self.values[column])
+
+
+def read_pairs(files: Iterable[Path], renames: Mapping[str, str]) -> list[Pair]:
+    """The labelled pairs of files, in order; `renames` tells which of ours their columns are.
+
+    UsageError names the file, line and column of the first row that is no labelled pair.
+    """
+    return [_pair(row) for file in files for row in _rows(file, renames)]
+
+
+def read_clusters(files: Iterable[Path], renames: Mapping[str, str]) -> list[Member]:
+    """The texts of labelled clusters, in order; errors as those of `read_pairs`.
+
+    A row is one text with its cluster, or a cluster with all its `texts`.
+    """
+    return [member for file in files for row in _rows(file, renames) for member in _members(row)]
+
+
+def digest_of(files: Sequence[Path]) -> str:
+    """`sha256:` and the hex digest of the files' bytes, one after the other."""
+    found = hashlib.sha256()
+    for file in files:
+        with file.open("rb") as opened:
+            while block := opened.read(1 << 20):
+                found.update(block)
+    return f"sha256:{found.hexdigest()}"
+
+
+def _pair(row: _Row) -> Pair:
+    a, b = row.required("a", _TEXT), row.required("b", _TEXT)
+    given = str(row.values.get("label", "")).strip().casefold()
+    if given not in LABELS:
+        row.wrong("label", f"should be one of {', '.join(LABELS)}")
+    return Pair(
+        id=row.optional("id") or f"{row.file.name}:{row.line}",
+        a=a,
+        b=b,
+        label=LABELS[given],
+        language=row.optional("language"),
+        source=row.optional("source"),
+        probability=_probability(row),
+        model=row.optional("model"),
+    )
+
+
+def _probability(row: _Row) -> float | None:
+    given = row.optional("probability")
+    if given is None:
+        return None
+    try:
+        value = float(given)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= 1.0:
+        row.wrong("probability", "should be a number from 0 to 1")
+    return value
+
+
+def _members(row: _Row) -> Iterator[Member]:
+    cluster = row.optional("cluster")
+    if cluster is None:
+        row.wrong(" or ".join(COLUMNS["cluster"]), "is missing")
+    owner = row.checked("owner_id", row.values.get("owner_id") or "owner", _NAME)
+    texts = row.values.get("texts")
+    if texts is None:
+        yield Member(owner, row.required("text", _TEXT), cluster)
+        return
+    if not isinstance(texts, list):
+        row.wrong("texts", "should be a list of texts")
+    for text in texts:
+        yield Member(owner, row.checked("texts", text, _TEXT), cluster)
+
+
+def _rows(file: Path, renames: Mapping[str, str]) -> Iterator[_Row]:
+    for line, values in _read(file):
+        yield _Row(file, line, {renames.get(name, name): one for name, one in values.items()})
+
+
+def _read(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Each row with its line; of Parquet, its number."""
+    try:
+        with file.open("rb") as opened:
+            beginning = opened.read(len(_PARQUET))
+        if beginning == _PARQUET:
+            for number, (row, _) in enumerate(parquet_rows(str(file)), 1):
+                yield number, orjson.loads(row)
+            return
+        packed = beginning.startswith(_GZIP)
+        with cast("IO[bytes]", gzip.open(file)) if packed else file.open("rb") as rows:
+            yield from (_table if is_table(str(file)) else _lines)(rows, file)
+    except (OSError, EOFError) as error:
+        raise UsageError(f"{file} cannot be read: {_reason(error)}") from error
+
+
+def _reason(error: OSError | EOFError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _lines(opened: IO[bytes], file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    for number, line in enumerate(opened, 1):
+        if not line.strip():
+            continue
+        try:
+            row = orjson.loads(line.rstrip().removeprefix(b"\xef\xbb\xbf"))
+        except orjson.JSONDecodeError as error:
+            raise UsageError(
+                f"{file}, line {number}, column {error.colno}: is not JSON: {error.msg}"
+            ) from None
+        if not isinstance(row, dict):
+            raise UsageError(f"{file}, line {number}, column 1: is no JSON object")
+        yield number, row
+
+
+def _table(opened: IO[bytes], file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    import csv
+
+    text = TextIOWrapper(cast("BufferedReader", opened), "utf-8-sig", newline="")
+    number = 1
+    try:
+        first = text.readline()
+        names: list[str] = next(csv_reader([first], delimiter_of(first)), [])
+        begins, reader = 2, csv_reader(text, delimiter_of(first))
+        for cells in reader:
+            if len(cells) > len(names):
+                raise UsageError(
+                    f"{file}, line {begins}, column {len(names) + 1}: has no name in the first line"
+                )
+            if cells:
+                yield begins, dict(zip(names, cells, strict=False))
+            begins = number = reader.line_num + 2
+    except csv.Error as error:
+        raise UsageError(f"{file}, line {number}: cannot be read as CSV: {error}") from error
+    except UnicodeDecodeError:
+        raise UsageError(f"{file} is no text in UTF-8") from None
+    finally:
+        text.detach()

@@ -1,0 +1,174 @@
+"""The answers of `evaluate` and `calibrate` as tables and sentences, for terminal and page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+CUTS = {
+    "by_check": "By the check that joined",
+    "by_cue": "By cue",
+    "by_language": "By language",
+    "by_source": "By source",
+}
+RATES = ("", "false joins", "bound", "wrong of joined", "bound", "found", "asked")
+CLUSTER_RATES = (
+    *("order", "memories", "wrong of joined", "bound"),
+    *("pairwise P", "pairwise R", "B³ P", "B³ R", "asked"),
+)
+CALIBRATION = ("answer", "score", "language", "threshold", "wrong", "bound", "held out", "bound")
+_RATES = ("precision", "recall")
+
+
+class Table(NamedTuple):
+    """A table; all cells are text."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def evaluation_tables(answer: Mapping[str, Any]) -> list[Table]:
+    """The tables of `evaluate`."""
+    if "total" not in answer:
+        return [_clusters(answer)]
+    cuts = [
+        Table(title, RATES, [[value, *_rates(counts)] for value, counts in answer[name].items()])
+        for name, title in CUTS.items()
+        if answer[name]
+    ]
+    return [Table("All pairs", RATES, [["all", *_rates(answer["total"])]]), *cuts]
+
+
+def _rates(counts: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{counts['false_joins']:,} of {counts['different']:,}",
+        f"{counts['false_join_bound']:.2%}",
+        f"{counts['false_joins']:,} of {counts['joined']:,}",
+        f"{counts['wrong_bound']:.2%}",
+        f"{counts['found']:,} of {counts['same']:,} ({counts['recall']:.1%})",
+        f"{counts['asked_share']:.1%}",
+    ]
+
+
+def _clusters(answer: Mapping[str, Any]) -> Table:
+    rows: list[list[str]] = []
+    for one in answer["orders"]:
+        agreed = [one[kind][rate] for kind in ("pairwise", "b_cubed") for rate in _RATES]
+        rates = (f"{rate:.4f}" for rate in agreed)
+        rows.append(
+            [
+                one["order"],
+                f"{one['memories']:,}",
+                *_wrong(one),
+                *rates,
+                f"{one['asked_share']:.1%}",
+            ]
+        )
+        for check, counts in one["by_check"].items():
+            rows.append([f"by {check}", "", *_wrong(counts), *[""] * 5])
+    return Table("The memories beside the clusters", CLUSTER_RATES, rows)
+
+
+def _wrong(one: Mapping[str, Any]) -> list[str]:
+    return [f"{one['false_joins']:,} of {one['joined']:,}", f"{one['wrong_bound']:.2%}"]
+
+
+def evaluation_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
+    """What the tables of `evaluate` do not say."""
+    sure = f"{answer['confidence']:.0%}"
+    if "total" in answer:
+        total = answer["total"]
+        yield (
+            f"Of {total['different']:,} pairs that must not be joined, {total['false_joins']:,}"
+            f" were joined: at most {total['false_join_bound']:.2%} of such pairs, at {sure}"
+            " confidence."
+        )
+        yield (
+            f"Bounds are one-sided and exact, for independent pairs of this mix; these"
+            f" {answer['pairs']:,} pairs are {answer['groups']:,} groups without a common text."
+        )
+        yield (
+            f"Apart are {answer['exact']:,} exact repeats ({answer['exact_different']:,} labelled"
+            f" different) and {answer['related']:,} related pairs ({answer['related_joined']:,}"
+            f" joined). The order of arrival decides on {answer['order_matters']:,} pairs; the"
+            " worse order counts."
+        )
+    else:
+        yield (
+            f"{answer['texts']:,} texts of {answer['owners']:,} owners in {answer['clusters']:,}"
+            f" clusters; bounds at {sure} confidence, for independent joins."
+        )
+    yield (
+        f"Policy {answer['policy']} ({answer['policy_hash']}), embedder {answer['embedder']}, guard"
+        f" {answer['guard']}, labels {answer['data'][:23]}."
+    )
+
+
+# -- calibrate -----------------------------------------------------------------------------------
+
+
+def calibration_table(answer: Mapping[str, Any]) -> Table:
+    """One row for each score, answer and language."""
+    rows = [_calibrated(one) for one in answer["thresholds"]]
+    return Table("Thresholds, each for itself alone", CALIBRATION, rows)
+
+
+def _calibrated(one: Mapping[str, Any]) -> list[str]:
+    held_out = one.get("held_out")
+    return [
+        one["answer"],
+        one["score"],
+        one["language"],
+        _threshold(one),
+        f"{one['errors']:,} of {one['taken']:,}",
+        f"{one['bound']:.2%}",
+        f"{held_out['errors']:,} of {held_out['taken']:,}" if held_out else "",
+        f"{held_out['bound']:.2%}" if held_out else "",
+    ]
+
+
+def _threshold(one: Mapping[str, Any]) -> str:
+    if not one["certified"]:
+        would_do = one["labels_that_would_do"]
+        return "refused" if would_do is None else f"refused; {would_do:,} labels would do"
+    if "cues" in one:
+        return ", ".join(one["cues"])
+    return f"{'from' if one['answer'] == 'same' else 'under'} {one['threshold']:g}"
+
+
+def calibration_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
+    """What is claimed, of what, and what became of the policy as a whole."""
+    labels, sure = answer["labels"], f"{answer['confidence']:.0%}"
+    yield f"Same: at most {answer['budget']:.2%} is {answer['risk']['same']}."
+    yield f"Different: at most {answer['different_budget']:.2%} is {answer['risk']['different']}."
+    yield f"{answer['limit']} Each line of the table is for itself alone, at {sure}."
+    yield (
+        f"{labels['pairs']:,} labels; one pair of each group that shares a text counts:"
+        f" {labels['tested']:,} chose, {labels['held_out']:,} were held out until then."
+    )
+    certificate = answer["certificate"]
+    if certificate is None:
+        yield f"The policy is refused: {refusal(answer)}."
+        return
+    at = answer["policy_test"]
+    limits = [f"{name} {at[name]:g}" for name in ("jaccard", "cosine") if at[name] is not None]
+    yield (
+        f"The policy joins from {' and '.join(limits)} on: {certificate['wrong']:,} of"
+        f" {certificate['joined']:,} wrong where it was chosen; deciding on the held-out half in"
+        f" both orders, it joined {certificate['held_out_joined']:,}, of them"
+        f" {certificate['held_out_wrong']:,} wrongly: at most {certificate['held_out_bound']:.2%}."
+    )
+
+
+def refusal(answer: Mapping[str, Any]) -> str:
+    """Why the labels bear no policy, and how many would."""
+    test = answer["policy_test"]
+    if not test["taken"]:
+        return "among these labels there is no pair that it could join"
+    seen = f"of {test['taken']:,} pairs that it would join, {test['errors']:,} are wrong"
+    what = f"the labels do not bear {answer['budget']:.2%} at {answer['confidence']:.0%}: {seen}"
+    would_do = test["labels_that_would_do"]
+    if would_do is None:
+        return f"{what}; more labels of the same mix would not help"
+    return f"{what}; {would_do:,} labels of the same mix would do"

@@ -1,0 +1,188 @@
+"""Labelled texts through the real path of a policy: a writer decides, and what it commits is read.
+
+Nothing is decided here. Each pair is two candidates of an owner of its own, each scope of clusters
+a stream of one; the log is a temporary file to which nothing is written.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from palimpsest.contracts.candidate import Candidate
+from palimpsest.contracts.events import AnyEvent, Decided, Settled
+from palimpsest.contracts.evidence import Evidence, Neighbour
+from palimpsest.contracts.policy import Policy
+from palimpsest.evaluation.labelled import Member, Pair
+from palimpsest.streams.embedded.pipeline import WINDOW
+from palimpsest.streams.embedder import Embedder, Embedding, Engine
+from palimpsest.streams.intake import RawRow, prepare
+from palimpsest.streams.log.log import Log
+from palimpsest.streams.write.commit import Commit
+from palimpsest.streams.write.inputs import Input
+from palimpsest.streams.write.owners import Owners
+from palimpsest.streams.write.writer import Writer
+
+Progress = Callable[[str, float | None], None]
+Fate = Literal["exact", "joined", "asked", "kept"]
+"""What becomes of a newcomer: an exact repeat, joined by a rule, given to the judge, or kept."""
+
+MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
+"""When all is decided: no policy's answer to the same texts depends on the day."""
+SOURCE = "labels"
+_BATCH = 1024
+_ROW = RawRow(b"", SOURCE)
+
+
+class KnownVectors:
+    """An engine that embeds no text twice: one kilobyte stays in memory for each."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.name, self.model, self.dimension = engine.name, engine.model, engine.dimension
+        self._known: dict[str, Embedding] = {}
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        """As the engine does."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if new:
+            self._known.update(zip(new, self._engine.embed(new), strict=True))
+        return [self._known[text] for text in texts]
+
+    def prepare(self, texts: Iterable[str], progress: Progress) -> None:
+        """Embed texts, those of one length together."""
+        new = sorted({*texts} - self._known.keys(), key=lambda text: (len(text), text))
+        for start in range(0, len(new), _BATCH):
+            progress(f"embedding {len(new):,} texts", start / len(new))
+            self.embed(new[start : start + _BATCH])
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a policy did with a newcomer, and the evidence that it recorded for that."""
+
+    fate: Fate
+    check: str | None
+    evidence: Evidence
+    joined_to: str | None = None
+
+    @property
+    def neighbour(self) -> Neighbour | None:
+        """The nearest candidate that it was compared with: of a pair, the other text."""
+        return next(iter(self.evidence.neighbours), None)
+
+
+@dataclass(slots=True)
+class Stream:
+    """What became of an owner's texts, in the order in which they came.
+
+    `decisions` and `memories` are those of each text; `numbers` its place by the candidate's id.
+    """
+
+    members: Sequence[Member]
+    decisions: list[Decision] = field(default_factory=list)
+    memories: list[str] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict)
+
+
+class Trial:
+    """A policy that decides on labelled texts; a context, for it holds a thread and a file."""
+
+    def __init__(self, policy: Policy, engine: Engine) -> None:
+        """Decide by `policy`, whose model has to be that of `engine`."""
+        self.policy = policy
+        self._folder = tempfile.TemporaryDirectory(prefix="palimpsest-evaluate-")
+        self._embedder = Embedder(engine)
+        self._log = Log.create(Path(self._folder.name) / "log.sqlite")
+        self._events: list[AnyEvent] = []
+        self._writer = Writer(
+            self._log,
+            Owners(self._log),
+            self._take,
+            policy,
+            lambda: self._embedder,
+            lambda: MOMENT,
+            lambda _committed: None,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        self._embedder.close()
+        self._log.close()
+        self._folder.cleanup()
+
+    def pairs(
+        self, pairs: Sequence[Pair], progress: Progress, *, orders: int = 2
+    ) -> Iterator[tuple[Decision, ...]]:
+        """What becomes of the second text of each pair after the first, and the other way round.
+
+        With one of the `orders`, only the former.
+        """
+        size = WINDOW // 4
+        for start in range(0, len(pairs), size):
+            progress(f"deciding on {len(pairs):,} pairs", start / len(pairs))
+            some = pairs[start : start + size]
+            decided = self._decide(
+                _input(f"{number}:{order}", str(place), text)
+                for number, pair in enumerate(some)
+                for order in range(orders)
+                for place, text in enumerate((pair.a, pair.b)[:: -1 if order else 1])
+            )
+            for number in range(0, len(decided), 2 * orders):
+                yield tuple(decided[number + 1 : number + 2 * orders : 2])
+            self._writer.owners.forget({f"{n}:{order}" for n in range(size) for order in (0, 1)})
+
+    def stream(self, members: Sequence[Member], done: Callable[[int], object]) -> Stream:
+        """What becomes of the texts of one owner, one after the other."""
+        owner = members[0].owner_id
+        found = Stream(members)
+        for start in range(0, len(members), WINDOW):
+            some = list(enumerate(members[start : start + WINDOW], start))
+            found.decisions += self._decide(_input(owner, str(n), one.text) for n, one in some)
+            done(len(some))
+        entries = self._writer.ledger(owner).entries.values()
+        found.numbers = {entry.id: int(entry.fields.id) for entry in entries}
+        by_number = {int(entry.fields.id): entry.memory.id for entry in entries}
+        found.memories = [by_number[number] for number in range(len(members))]
+        self._writer.owners.forget({owner})
+        return found
+
+    def _decide(self, inputs: Iterable[Input]) -> list[Decision]:
+        self._events.clear()
+        self._writer.close_window(self._writer.open_window([*inputs]))
+        first = {one.subject: one for one in self._events if isinstance(one, Decided)}
+        last = {one.subject: one for one in self._events if isinstance(one, Decided | Settled)}
+        return [_decision(decided, last[subject]) for subject, decided in first.items()]
+
+    def _take(self, commit: Commit) -> list[int]:
+        """Keep a commit's events, and write none."""
+        self._events += [event for event, _ in commit.events]
+        return []
+
+
+def _input(owner_id: str, identifier: str, text: str) -> Input:
+    candidate: dict[str, Any] = {
+        "owner_id": owner_id,
+        "text": text,
+        "id": identifier,
+        "source": SOURCE,
+    }
+    return Input(_ROW, prepare(Candidate(**candidate)))
+
+
+def _decision(first: Decided, last: Decided | Settled) -> Decision:
+    """The first decision's evidence, and what the last one, if it settled that, made of it."""
+    join = last.data.join
+    check = first.data.evidence.check or (last.data.decision if join else None)
+    fate: Fate = "kept"
+    if last.data.decision == "pending":
+        fate = "asked"
+    elif join is not None:
+        fate = "exact" if join.face == "repeat" else "joined"
+    return Decision(fate, check, first.data.evidence, join.to if join else None)

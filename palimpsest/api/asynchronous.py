@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial, update_wrapper
@@ -27,6 +26,7 @@ from palimpsest.contracts.errors import (
 )
 from palimpsest.streams.embedded.pipeline import WINDOW
 from palimpsest.streams.write.inputs import Outcome
+from palimpsest.streams.write.windows import WINDOW_BYTES
 
 THREADS = 8
 """Threads per store; calls beyond this number wait in the order in which they came."""
@@ -210,17 +210,25 @@ class _Waiting:
         several = isinstance(candidates, Iterable) and not isinstance(candidates, Mapping | str)
         rows = list(candidates) if several else candidates  # an iterator is read once
         self.offer = offer._replace(candidates=rows)
-        self.size = len(rows) if several else 1
+        each = [row for row in (rows if several else [rows]) if isinstance(row, Mapping)]
+        self.owners = {str(row.get("owner_id")) for row in each}
+        self.rows = len(rows) if several else 1
+        self.characters = sum(len(str(row.get("text"))) for row in each)
         self.outcomes: Future[list[Outcome]] = Future()
 
 
 class _Windows:
-    """Gathers candidates while the previous window is decided on: a group commit."""
+    """Gathers candidates while the previous window is decided on: a group commit.
+
+    Owners take turns: an owner with many long batches does not keep the others waiting.
+    """
 
     def __init__(self, store: Palimpsest, threads: ThreadPoolExecutor) -> None:
         self._store = store
         self._threads = threads
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: list[_Waiting] = []
+        self._turn = 0
+        self._served: dict[str, int] = {}
         self._lock = Lock()
         self._deciding = False
 
@@ -249,16 +257,38 @@ class _Windows:
                 self._decide_each(begun)
 
     def _next(self) -> list[_Waiting]:
-        """The next offers in order, as many as one commit holds; an empty list ends the loop."""
+        """The next offers by turns, as many as a window holds; an empty list ends the loop."""
         with self._lock:
-            fit, rows = 0, 0
-            for offer in self._waiting:
-                rows += offer.size
-                if fit and rows > WINDOW:
+            in_turn = self._in_turn()
+            fit, rows, characters = 0, 0, 0
+            for offer in in_turn:
+                rows += offer.rows
+                characters += offer.characters
+                if fit and (rows > WINDOW or characters > WINDOW_BYTES):
                     break
                 fit += 1
-            self._deciding = bool(fit)
-            return [self._waiting.popleft() for _ in range(fit)]
+            window, self._waiting = in_turn[:fit], in_turn[fit:]
+            self._note_turns(window)
+            self._deciding = bool(window)
+            return window
+
+    def _in_turn(self) -> list[_Waiting]:
+        """What waits, first that of owners who had no window for longest; each one's in order."""
+        latest: dict[str, int] = {}
+        turns: list[int] = []
+        for offer in self._waiting:
+            turns.append(
+                max((latest.get(o, self._served.get(o, 0)) for o in offer.owners), default=0)
+            )
+            latest |= dict.fromkeys(offer.owners, turns[-1])
+        return [self._waiting[at] for at in sorted(range(len(turns)), key=turns.__getitem__)]
+
+    def _note_turns(self, window: list[_Waiting]) -> None:
+        """Remember who had a window; owners for whom nothing waits are forgotten at the next."""
+        self._turn += 1
+        waiting = {owner for offer in self._waiting for owner in offer.owners}
+        self._served = {owner: n for owner, n in self._served.items() if owner in waiting}
+        self._served |= {owner: self._turn for offer in window for owner in offer.owners}
 
     def _decide_together(self, window: list[_Waiting]) -> None:
         """Decide on a window in one commit. A failing offer does not affect the others.

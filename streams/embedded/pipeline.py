@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Self
 
 from palimpsest.streams.write.inputs import Input, Outcome
-from palimpsest.streams.write.windows import Window
+from palimpsest.streams.write.windows import WINDOW_BYTES, Window
 from palimpsest.streams.write.writer import Writer
 
 WINDOW = 512
-"""Inputs per window: enough to sort texts by length, few enough to lose little."""
+"""Maximum inputs per window: enough to sort texts by length, few enough to lose little."""
 AHEAD = 2
 """Windows that are embedded ahead, while one is decided on."""
 PATIENCE = 0.05
@@ -62,13 +62,15 @@ class Rows:
     def next_window(self) -> list[Input]:
         """The available inputs, up to a window; fewer, or none, if the reader pauses."""
         window: list[Input] = []
-        while len(window) < WINDOW and self._end is None:
+        size = 0
+        while len(window) < WINDOW and size < WINDOW_BYTES and self._end is None:
             if self._read_ahead:
                 item = self._read_ahead.popleft()
                 if isinstance(item, _End):
                     self._end = item
                 else:
                     window.append(item)
+                    size += len(item.row.raw)
             elif not self._has_more():
                 break
         self._room.set()

@@ -1,8 +1,9 @@
-"""A partition's work ends with a word, whatever it ends of."""
+"""A partition's work ends with a word, whatever it ends of, and partitions take turns."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
@@ -13,6 +14,8 @@ from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.records import Record
 from palimpsest.streams.cluster.tasks import OneThread
 from palimpsest.streams.cluster.worker.assigned_partition import AssignedPartition, Delivery, Missed
+from palimpsest.streams.cluster.worker.partition_writer import Opened
+from palimpsest.streams.write.windows import WINDOW_BYTES, Window
 
 
 class Writer:
@@ -52,3 +55,55 @@ def test_what_a_client_gives_up_is_a_failure(error: BaseException) -> None:
         ValueError if isinstance(error, ValueError) else TransientError
     ]
     assert done == []
+
+
+class Recording:
+    """A writer that records of what it decided on how much."""
+
+    ending = uses_wait = False
+
+    def __init__(self, decided: list[tuple[int, int]]) -> None:
+        self._decided = decided
+        self.log: Any = self
+
+    def open(self, records: Sequence[Record]) -> Opened:
+        return Opened(records, Window((), (), None))
+
+    def close(self, opened: Opened | None = None) -> None:
+        if opened is not None:
+            self._decided.append((opened.records[0].partition, len(opened.records)))
+
+    async def stop(self) -> None:
+        """As the producer that it stands for, too."""
+
+
+def test_partitions_take_turns_though_one_has_many_long_texts() -> None:
+    """All partitions share a thread: a batch of all that waits in one would hold the others."""
+    decided: list[tuple[int, int]] = []
+
+    async def run() -> None:
+        async def fail(error: BaseException) -> None:
+            raise AssertionError from error
+
+        decider = OneThread("decider")
+        missed = Missed(Connection(bootstrap="127.0.0.1:1"), {})
+        done = asyncio.Semaphore(0)
+        partitions = []
+        for partition, count, size in ((0, 100, 10_000), (1, 3, 100)):
+            writer: Any = Recording(decided)
+            one = AssignedPartition(writer, writer, decider, missed, fail)
+            records = [Record("memory.candidates", partition, n, b"x" * size) for n in range(count)]
+            await one.candidates([Delivery(record, done.release) for record in records])
+            partitions.append(one)
+        async with asyncio.timeout(10):
+            for _ in range(103):
+                await done.acquire()
+        for one in partitions:
+            await one.close()
+        decider.end()
+
+    asyncio.run(run())
+    turns = [count for partition, count in decided if partition == 0]
+    assert sum(turns) == 100
+    assert max(turns) * 10_000 <= WINDOW_BYTES + 10_000
+    assert decided.index((1, 3)) < 3, "the other one had its turn in between"

@@ -20,6 +20,7 @@ from palimpsest import (
     TransientError,
     UsageError,
 )
+from palimpsest.api import asynchronous
 from palimpsest.streams.write.inputs import Input, Outcome
 from tests.facade.test_wrong_calls import in_child
 
@@ -61,6 +62,30 @@ class Windows:
     async def have_begun(self) -> None:
         """Wait for the first commit."""
         assert await asyncio.to_thread(self._begun.wait, 10)
+
+
+def test_owners_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for one of another's batches does not wait for all of them."""
+    monkeypatch.setattr(asynchronous, "WINDOW_BYTES", 100)
+
+    def batch(owner: str, number: int, rows: int) -> list[dict[str, str]]:
+        return [{"owner_id": owner, "text": f"note {number} says {row}"} for row in range(rows)]
+
+    async def used(twin: AsyncPalimpsest) -> None:
+        windows = Windows(twin)
+        offered = [*(batch("ada", n, 8) for n in range(4)), batch("bob", 0, 1), batch("bob", 1, 2)]
+        with patch.object(twin.store.gateway, "submit", windows.submit):
+            asked = [asyncio.ensure_future(twin.submit(rows)) for rows in offered]
+            await windows.have_begun()
+            windows.go.set()
+            await asyncio.gather(*asked)
+        assert windows.sizes == [8, 1 + 2, 8, 8, 8]
+        decided = await twin.decisions(limit=100)
+        assert [one["owner_id"] for one in decided] == ["ada"] * 8 + ["bob"] * 3 + ["ada"] * 24
+        said = [(await twin.show_candidate(str(one["candidate_id"])))["text"] for one in decided]
+        assert said[11:] == [row["text"] for rows in offered[1:4] for row in rows]
+
+    use(tmp_path / "store", used)
 
 
 def test_every_call_of_the_facade_has_its_twin() -> None:

@@ -29,6 +29,7 @@ from palimpsest.streams.cluster.topics import Kind, Topics
 from palimpsest.streams.cluster.worker.partition_writer import Interrupted, Opened, PartitionWriter
 from palimpsest.streams.cluster.worker.producer import PartitionProducer
 from palimpsest.streams.cluster.worker.replica import Replica
+from palimpsest.streams.write.windows import WINDOW_BYTES
 
 _log = logging.getLogger(__name__)
 INPUTS: tuple[Kind, ...] = ("candidates", "commands")
@@ -107,7 +108,8 @@ def starts(
 AHEAD = 2
 """Batches whose texts are embedded ahead, while one is decided on."""
 TOGETHER = 512
-"""Maximum number of records decided on together; those that arrive meanwhile wait."""
+"""Maximum number of records decided on together; a batch also ends after `WINDOW_BYTES`. Those that
+arrive meanwhile wait."""
 USES_SECONDS = 5.0
 """Interval of checks whether waiting uses can be recorded."""
 
@@ -170,12 +172,19 @@ class AssignedPartition:
         while await self._has_room():
             async with self._changed:
                 await self._changed.wait_for(lambda: self._closing or bool(self._arrived))
-                count = 0 if self._closing else min(len(self._arrived), TOGETHER)
-                some = [self._arrived.popleft() for _ in range(count)]
+                some = [] if self._closing else self._next_arrived()
                 self._changed.notify_all()
             if some:
                 opened = await self._decider.run(self.writer.open, [one.record for one in some])
                 await self._take(_Batch(some, opened))
+
+    def _next_arrived(self) -> list[Delivery]:
+        some: list[Delivery] = []
+        size = 0
+        while self._arrived and len(some) < TOGETHER and size < WINDOW_BYTES:
+            some.append(self._arrived.popleft())
+            size += len(some[-1].record.value)
+        return some
 
     async def commands(self, deliveries: Sequence[Delivery]) -> None:
         """Accept a batch of the commands topic."""

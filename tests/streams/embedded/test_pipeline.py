@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
+from palimpsest.contracts.wire import decode
 from palimpsest.streams.embedded import pipeline
 from palimpsest.streams.embedded.pipeline import Rows
 from palimpsest.streams.write.inputs import Input
+from palimpsest.streams.write.windows import WINDOW_BYTES
 from tests.streams.write.runtime import Runtime, inputs
 
 
@@ -73,6 +76,23 @@ def test_others_are_served_after_each_window_of_a_producer_that_never_pauses(
     decided = {runtime.log.count() for _ in windows}
     assert len(decided) > 5
     assert decided <= served
+
+
+def test_others_are_served_between_long_texts_that_are_nearly_equal(runtime: Runtime) -> None:
+    """A window of all of them would take seconds."""
+    words = "the walk along the river takes her an hour " * 200
+    given = inputs({"owner_id": "ann", "text": f"{words} {n}", "id": str(n)} for n in range(100))
+    turn = iter(range(100))
+
+    def between() -> None:
+        runtime.submit({"owner_id": "bob", "text": f"bob's note {next(turn)}"})
+
+    for _ in runtime.windows(given, between):
+        pass
+    owners = [event.owner_id for event in map(decode, runtime.lines()) if event.owner_id]
+    turns = [len([*some]) for owner, some in groupby(owners) if owner == "ann"]
+    assert sum(turns) == 100
+    assert max(turns) * len(words) <= WINDOW_BYTES + len(words)
 
 
 def test_who_stops_early_stops_the_reader_and_leaves_no_text_awaited(

@@ -22,6 +22,7 @@ from palimpsest.streams.cluster import reader as following
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.cluster.worker import assigned_partition as assigned
+from palimpsest.streams.cluster.worker import consumer as consuming
 from palimpsest.streams.cluster.worker import replica, watch, worker
 from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.policies import load_policy
@@ -64,6 +65,7 @@ def terminate_while_loading(*_: object, **__: object) -> NoReturn:
 def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
     assigned.TOGETHER = plan.get("taken", 64)
     worker.BUFFERED = plan.get("buffered", worker.BUFFERED)
+    consuming.MOST_HELD_BYTES = plan.get("held", consuming.MOST_HELD_BYTES)
     watch.LOOK_SECONDS = plan.get("look", watch.LOOK_SECONDS)
     watch.STUCK_SECONDS = plan.get("stuck", watch.STUCK_SECONDS)
     watch.GIVE_UP_SECONDS = plan.get("give_up", watch.GIVE_UP_SECONDS)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 from urllib.request import urlopen
 
+import orjson
 import pytest
 
 from infra.broker import free_port
+from palimpsest.streams.cluster.topics import partition_of
 from palimpsest.streams.cluster.worker.assigned_partition import AHEAD
 from tests.cluster.child import SESSION_SECONDS
 from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, is_ready, stderr_of
@@ -21,6 +24,9 @@ TAKEN = 16
 FEW, MANY = 600, 1_500
 """Rows: more than may be held."""
 POISON = 150
+LARGE = 500_000
+FETCHED = 1024 * 1024
+"""Bytes that are fetched of a partition at once."""
 HELD = (2 + 1) * TAKEN + PARTITIONS * (AHEAD + 1 + 2) * TAKEN
 """Faust's buffer and what is being taken from it; in each partition batches that are open, and what
 waits to be opened: not much more than one batch."""
@@ -49,6 +55,42 @@ def test_behind_a_slow_embedder_little_is_held_and_the_session_goes_on(
     settled(cluster)
     equal_to_embedded(cluster)
     assert ended([quick]) == [0], stderr_of(quick)
+
+
+def test_of_large_records_few_are_held(cluster: Cluster) -> None:
+    """Whatever their number: a worker would be out of memory before Faust's buffer is full."""
+    port = free_port()
+    large = [
+        {
+            "owner_id": "ann",
+            "source": "test",
+            "id": str(n),
+            "text": f"text {n}",
+            "note": "x" * LARGE,
+        }
+        for n in range(40)
+    ]
+    publish(cluster.connection, cluster.topics, [home(row) for row in large])
+    slow = cluster.worker("slow", web_port=port, held=4 * LARGE, embedding=3 * SESSION_SECONDS)
+    eventually(lambda: is_ready(slow), "it is ready")
+    eventually(lambda: figures(port)["palimpsest_records_held"] > 0, "some came")
+    most = 0.0
+    for _ in range(20):
+        most = max(most, figures(port)["palimpsest_records_held"])
+        time.sleep(0.1)
+    assert most <= 4 + FETCHED // LARGE + 1
+    slow.kill()
+    quick = cluster.worker("quick", held=4 * LARGE)
+    cluster.decided()
+    settled(cluster)
+    equal_to_embedded(cluster)
+    assert ended([quick]) == [0], stderr_of(quick)
+
+
+def home(row: dict[str, Any]) -> Raw:
+    """A candidate as a record in its owner's partition."""
+    owner: str = row["owner_id"]
+    return partition_of(owner, PARTITIONS), owner.encode(), orjson.dumps(row), []
 
 
 def test_a_flood_of_poison_raises_the_alarm_and_good_owners_go_on(cluster: Cluster) -> None:

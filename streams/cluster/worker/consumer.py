@@ -18,6 +18,11 @@ from palimpsest.streams.cluster.reader import WAIT_MILLISECONDS, Offsets, stoppi
 from palimpsest.streams.cluster.worker.leave_group import leave_to_standby
 
 LEAVE_SECONDS = 2.0
+MOST_HELD_BYTES = 64 * 1024 * 1024
+"""Of records that came and are not acknowledged. Faust counts records alone: 4,096 of 1 MiB would
+be 4 GiB."""
+FULL_SECONDS = 0.05
+"""How long no records are taken while so many are held."""
 _log = logging.getLogger(__name__)
 FAUST = logging.getLogger("faust")
 """For Faust's messages about our subclasses' steps, which it logs to their modules' loggers."""
@@ -40,6 +45,25 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
     """
 
     logger = FAUST
+    _fetched_bytes = 0
+    """Of what came, at least what is not acknowledged."""
+
+    async def getmany(
+        self,
+        active_partitions: set[TP] | None,
+        timeout: float,  # noqa: ASYNC109 - Faust's
+    ) -> Any:
+        """Called by Faust for more records: none while those that it holds have too many bytes."""
+        if self._fetched_bytes > MOST_HELD_BYTES:
+            held = [one for one in list(self.consumer.unacked) if not one.acked]
+            self._fetched_bytes = sum(len(one.value or b"") for one in held)
+            if self._fetched_bytes > MOST_HELD_BYTES:
+                await asyncio.sleep(FULL_SECONDS)
+                return {}
+        found = await super().getmany(active_partitions, timeout)
+        for records in found.values():
+            self._fetched_bytes += sum(len(one.value or b"") for one in records)
+        return found
 
     def _inputs(self) -> Inputs:
         inputs: Inputs = vars(self.app)["manager"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Mapping
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -200,6 +202,44 @@ def test_the_worker_reports_what_it_ends_of() -> None:
     manager: Any = SimpleNamespace(partitions=[], owners_in_memory=0)
     asyncio.run(Watch(group, manager, Metrics(), group.ask, failed).look_loop())
     assert [isinstance(error, PalimpsestError) for error in told] == [True]
+
+
+class Client:
+    """A client of brokers, which its connection knows."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_the_clients_of_a_look_are_freed_though_the_collector_rests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(watch_module, "LOOK_SECONDS", 0)
+    clients: list[weakref.ref[Client]] = []
+
+    async def run() -> None:
+        freed = asyncio.Event()
+
+        async def ask() -> Waiting:
+            if clients and clients[0]() is None:
+                freed.set()
+            clients.append(weakref.ref(Client()))
+            return Waiting({AT: 10}, {AT: 0}, {})
+
+        async def failed(error: BaseException) -> None:
+            raise AssertionError from error
+
+        manager: Any = SimpleNamespace(partitions=[], owners_in_memory=0)
+        group: Any = Group()
+        looking = asyncio.create_task(Watch(group, manager, Metrics(), ask, failed).look_loop())
+        await asyncio.wait_for(freed.wait(), 10)
+        looking.cancel()
+
+    gc.disable()
+    try:
+        asyncio.run(run())
+    finally:
+        gc.enable()
 
 
 def test_an_acknowledgement_is_progress() -> None:

@@ -34,7 +34,7 @@ from palimpsest.streams.log.database import DiskFullError
 from palimpsest.streams.log.log import Lines, Log
 from palimpsest.streams.write.commit import InputOffset
 
-CACHE_KIB = 16 * 1024
+CACHE_KIB = 2 * 1024
 """Cache size per replica: a worker has one for each partition."""
 
 

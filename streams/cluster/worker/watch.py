@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -89,6 +90,8 @@ STUCK_SECONDS = 60.0
 """If input waits and nothing is done for this time, /healthz reports the worker as stuck."""
 GIVE_UP_SECONDS = 600.0
 """After this time it ends, to be restarted: longer than any batch of the slowest embedder."""
+YOUNG = 1
+"""The oldest generation that is collected after each check: that takes milliseconds."""
 TICK_SECONDS = 0.1
 """Interval of measuring the delay of the event loop."""
 
@@ -140,7 +143,10 @@ class Watch:
     # -- checking ----------------------------------------------------------------------------------
 
     async def look_loop(self) -> None:
-        """Check for ever, or until an error must end the worker."""
+        """Check for ever, or until an error must end the worker.
+
+        The clients of each check are cycles, which the resting collector would leave for hours.
+        """
         while True:
             try:
                 await self.look()
@@ -148,6 +154,7 @@ class Watch:
                 _log.error("the worker ends: %s", error)
                 await self._failed(error)
                 return
+            gc.collect(YOUNG)
             await asyncio.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:

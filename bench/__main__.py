@@ -1,6 +1,7 @@
 """`python -m bench [NAME…]`: each figure in a process of its own, as a table or as JSON lines.
 
-`python -m bench designs --data DIR` runs the presets on real streams instead (designs.py).
+`python -m bench designs --data DIR` runs the presets on real streams instead (designs.py), and
+`python -m bench soak` a worker for half an hour (enduring.py).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from bench import designs
+from bench import designs, enduring
 from bench.against import against
 from bench.figure import Measured, Scale
 from bench.machine import machine
@@ -29,12 +30,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] == ["designs"]:
         sys.exit(designs.main(words[1:]))
+    if words[:1] == ["soak"]:
+        _print(enduring.main(words[1:]))
+        return
     asked = _asked(words)
     if asked.against:
         _compare(asked)
         return
     scale = Scale("small" if asked.small else "full" if asked.full else "normal", asked.data)
-    out = Console(width=None if sys.stdout.isatty() else 160)
     measured: list[Measured] = []
     for name in asked.names or FIGURES:
         Console(stderr=True).print(f"measuring {name} ...", style="dim")
@@ -45,8 +48,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 line = asdict(one) | {"figure": name, "median": one.median, "holds": one.holds}
                 print(orjson.dumps(line).decode(), flush=True)
     if not asked.json:
-        out.print(_table(measured))
-        out.print(machine(), style="dim")
+        _print(measured)
+
+
+def _print(measured: Sequence[Measured]) -> None:
+    out = Console(width=None if sys.stdout.isatty() else 160)
+    out.print(_table(measured))
+    out.print(machine(), style="dim")
 
 
 def _compare(asked: argparse.Namespace) -> None:

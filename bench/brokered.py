@@ -61,10 +61,22 @@ class Worker:
         self.process.wait(PATIENCE)
 
     def resident(self) -> float:
+        """The megabytes that it has in memory (Linux)."""
+        return self._memory("VmRSS")
+
+    def most_resident(self) -> float:
         """The most megabytes that it ever had in memory (Linux)."""
+        return self._memory("VmHWM")
+
+    def _memory(self, which: str) -> float:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
-        line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+        line = next(line for line in status.splitlines() if line.startswith(which))
         return int(line.split()[1]) / 2**10
+
+    def cpu_seconds(self) -> float:
+        """The processor time that it took so far (Linux)."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def figures(self) -> dict[str, float]:
         """Its metrics by name and labels."""
@@ -86,8 +98,13 @@ class Installation:
         self._counted = dict.fromkeys(partitions, 0)
         asyncio.run(create(self.connection, PARTITIONS))
 
-    def worker(self, name: str, *, stub: bool, standby: bool = False) -> Worker:
-        """Start a worker; under the same name it takes up what an earlier one left."""
+    def worker(
+        self, name: str, *, stub: bool, standby: bool = False, most_candidates: int | None = None
+    ) -> Worker:
+        """Start a worker; under the same name it takes up what an earlier one left.
+
+        `most_candidates` bounds the ledgers that it loads, if they are to be full soon.
+        """
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
         web_port = free_port()
@@ -99,14 +116,31 @@ class Installation:
             "stub": stub,
             "standby": standby,
             "web_port": web_port,
+            "most_candidates": most_candidates,
         }
+        words = ["-m", "bench.worker", orjson.dumps(plan).decode()]
+        return self._started(words, folder, web_port, {})
+
+    def shipped_worker(self, name: str) -> Worker:
+        """Start `palimpsest worker` without a model, as what cannot be read needs none."""
+        folder = self.folder / name
+        folder.mkdir()
+        web_port = free_port()
+        words = ["-m", "palimpsest", "worker", "--bootstrap", self.connection.bootstrap]
+        words += ["--data", str(folder / "replicas"), "--web-port", str(web_port)]
+        return self._started(words, folder, web_port, {"PALIMPSEST_ENGINE": "none"})
+
+    def _started(
+        self, words: Sequence[str], folder: Path, web_port: int, settings: dict[str, str]
+    ) -> Worker:
         log = folder / "said"
+        paths = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         with log.open("wb") as texts:
             process = subprocess.Popen(
-                [sys.executable, "-m", "bench.worker", orjson.dumps(plan).decode()],
+                [sys.executable, *words],
                 stdout=texts,
                 stderr=texts,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env=os.environ | paths | settings,
             )
         self._workers.append(Worker(process, log, web_port))
         return self._workers[-1]
@@ -186,9 +220,9 @@ def installation() -> Iterator[Installation]:
                 made.close()
 
 
-def until(holds: Callable[[], bool], what: str) -> None:
+def until(holds: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
     """Wait until something holds. StuckError where it takes minutes."""
-    deadline = time.perf_counter() + PATIENCE
+    deadline = time.perf_counter() + patience
     while not holds():
         if time.perf_counter() > deadline:
             raise StuckError(what)

@@ -137,7 +137,7 @@ def memory(scale: Scale) -> list[Measured]:
             "seconds": time.perf_counter() - begun,
             "start without replicas, s": anew,
         }
-        resident = worker.resident()
+        resident = worker.most_resident()
         worker.end()
         again = _ready(made)[1]
     note = f"{size // EACH} owners, {size} candidates; {len(offered)} owners said something new"

@@ -14,6 +14,7 @@ from bench.stub import StubEngine
 from palimpsest.process.gc_pause import rest_collector
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.worker import manager
 from palimpsest.streams.cluster.worker.worker import WorkerSettings, run
 from palimpsest.streams.embedder import Embedder, Engine, load_engine
 from palimpsest.streams.policies import load_policy
@@ -27,6 +28,8 @@ def main() -> None:
     if plan["stub"]:
         engine = StubEngine()
     embedder = Embedder(engine)
+    if plan["most_candidates"] is not None:
+        manager.MOST_CANDIDATES = plan["most_candidates"]
     rest_collector()
     run(
         WorkerSettings(

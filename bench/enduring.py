@@ -107,7 +107,8 @@ async def _send(made: Installation, records: Sequence[Record]) -> None:
 LOADED = 2_000
 """Candidates that the worker may have loaded, so that its ledgers are full when it begins: with the
 usual 80,000 they would grow in all this time."""
-OFFERED_FIRST = 3_000
+OFFERED_FIRST = 20_000
+"""Records before it begins: the caches of the latest texts, some thousands, are full then."""
 EACH = 20
 """Candidates of each owner: new owners come all the time, and others must leave."""
 MINUTES = 30.0

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+from rapidfuzz.distance import Indel
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -154,8 +155,15 @@ def by_store_time(seen: Seen) -> Fate:
         return "exact"
     if seen.cosine < STORE_TIME_GRAY:
         return "kept"
-    near = seen.comparison.order_ratio >= STORE_TIME_ORDER
-    return "joined" if seen.cosine >= STORE_TIME_AUTO and near else "asked"
+    if seen.cosine < STORE_TIME_AUTO:
+        return "asked"
+    return "joined" if order_ratio(seen.pair.a, seen.pair.b) >= STORE_TIME_ORDER else "asked"
+
+
+def order_ratio(one: str, other: str) -> float:
+    """Order-aware similarity of the words of two texts, 0 to 1, rounded to four decimals."""
+    words, others = read(one).clues.words, read(other).clues.words
+    return round(Indel.normalized_similarity(words, others), 4)
 
 
 def earned(seen: Iterable[Seen], policy: Policy) -> dict[str, tuple[int, int]]:

@@ -9,6 +9,7 @@ from multiprocessing import get_context
 from bench import (
     calling,
     clustered,
+    comparing,
     consolidating,
     deciding,
     dividing,
@@ -58,6 +59,7 @@ FIGURES: dict[str, Measure] = {
     "serve": serving.serve,
     "pages": pages.pages,
     "keys": keying.keys,
+    "guard": comparing.guard,
     "import": importing.importing,
 }
 

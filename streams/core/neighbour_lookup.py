@@ -113,7 +113,7 @@ class NeighbourLookup:
     def _compare(self, neighbour: Neighbour) -> Comparison:
         found = self._compared.get(neighbour.candidate_id)
         if found is None and neighbour.near_identical is not None:
-            found = Comparison(neighbour.cues, neighbour.near_identical, 0.0)
+            found = Comparison(neighbour.cues, neighbour.near_identical)
             self._compared[neighbour.candidate_id] = found
         if found is None:
             other = reading_of(*self._text_of(neighbour))

@@ -6,18 +6,38 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import filterfalse
 from typing import NamedTuple
 
 from palimpsest.streams.guard.data.cue_words import ARTICLES, PUNCTUATION, STOPS
 from palimpsest.streams.guard.text.facts import mark
 from palimpsest.streams.guard.text.polarity import negations
-from palimpsest.streams.guard.text.tokeniser import Kind, has_inner_capital
-from palimpsest.streams.guard.text.words import expand, split, words_of
+from palimpsest.streams.guard.text.tokeniser import has_inner_capital
+from palimpsest.streams.guard.text.words import expand, split, uncontracted
 
 SILENT = ARTICLES | STOPS | PUNCTUATION | {"and"}
 """Words that no cue is about."""
-_NO_FACTS = dict.fromkeys(("numbers", "measures", "units", "dates", "versions"), ())
 _FIGURES = re.compile(r"[-–−]?\.?[0-9][0-9.,:]*[⁰¹²³⁴⁵⁶⁷⁸⁹]*(?:[a-zA-Z]\b)?")
+
+
+class Facts(NamedTuple):
+    """What one text states in figures, dates and units, each sorted."""
+
+    numbers: tuple[str, ...] = ()
+    """Numbers that are no date and no version."""
+    measures: tuple[str, ...] = ()
+    """The same numbers, each with what is counted."""
+    units: tuple[str, ...] = ()
+    """Units and currencies of those numbers."""
+    dates: tuple[str, ...] = ()
+    """Dates, weekdays and times of day."""
+    versions: tuple[str, ...] = ()
+    """Versions."""
+    figures: tuple[str, ...] = ()
+    """Numbers as they are written, with sign, point and letter."""
+
+
+_NO_FACTS = Facts()
 
 
 class Clues(NamedTuple):
@@ -27,18 +47,10 @@ class Clues(NamedTuple):
     """Every word and sign in order, casefolded, contractions undone."""
     terms: tuple[str, ...]
     """The words and facts in order, without articles and the like."""
-    numbers: tuple[str, ...]
-    """Numbers that are no date and no version, sorted."""
-    measures: tuple[str, ...]
-    """The same numbers, each with what is counted, sorted."""
-    units: tuple[str, ...]
-    """Units and currencies of those numbers, sorted."""
-    dates: tuple[str, ...]
-    """Dates, weekdays and times of day, sorted."""
-    versions: tuple[str, ...]
-    """Versions, sorted."""
-    figures: tuple[str, ...]
-    """Numbers as they are written, with sign, point and letter, sorted."""
+    distinct: frozenset[str]
+    """The same, each once."""
+    facts: Facts
+    """The facts among them."""
     negations: tuple[str, ...]
     """Negating words, each with what it negates, sorted."""
     names: frozenset[str]
@@ -47,28 +59,24 @@ class Clues(NamedTuple):
     """Whether a letter of a script other than Latin occurs."""
 
 
-def clues_of(text: str, tokens: Sequence[str], kinds: Sequence[Kind]) -> Clues:
+def clues_of(text: str, tokens: Sequence[str], lows: Sequence[str], has_identifiers: bool) -> Clues:
     """What a text of these tokens states; linear in its length, total on every string."""
-    written = _written(text, tokens, kinds)
-    words = words_of(written)
+    if has_identifiers or "'" in text or "-" in text or not text.isascii():
+        tokens = split(text)
+        lows = tuple(map(str.casefold, tokens))
+    words = uncontracted(lows)
     marked = mark(words)
-    terms = tuple(term for term in marked if term not in SILENT)
+    terms = tuple(filterfalse(SILENT.__contains__, marked))
+    figures = written_figures(text) if has_identifiers else []
     return Clues(
-        words=tuple(words),
-        terms=terms,
-        **(_NO_FACTS if marked is words else _facts(terms)),
-        figures=() if marked is words else written_figures(text),
-        negations=negations(terms),
-        names=_names(text, written),
-        foreign=not text.isascii() and any(map(is_foreign, text)),
+        tuple(words),
+        terms,
+        frozenset(terms),
+        _NO_FACTS if marked is words else _facts(terms, figures),
+        negations(terms),
+        _names(text, tokens),
+        not text.isascii() and any(map(is_foreign, frozenset(text))),
     )
-
-
-def _written(text: str, tokens: Sequence[str], kinds: Sequence[Kind]) -> Sequence[str]:
-    """What `split` gives: of a text of plain words these are the tokens, at a tenth of the time."""
-    words = Kind.CODE not in kinds and Kind.NUMBER not in kinds
-    plain = words and text.isascii() and "'" not in text and "-" not in text
-    return tokens if plain else split(text)
 
 
 def _names(text: str, written: Sequence[str]) -> frozenset[str]:
@@ -77,12 +85,12 @@ def _names(text: str, written: Sequence[str]) -> frozenset[str]:
     return frozenset(name for name, _ in named(written))
 
 
-def written_figures(text: str) -> tuple[str, ...]:
+def written_figures(text: str) -> list[str]:
     """The numbers of a text as they are written, sorted."""
-    return tuple(sorted(found.rstrip(".,:") for found in _FIGURES.findall(text)))
+    return sorted(found.rstrip(".,:") for found in _FIGURES.findall(text))
 
 
-def _facts(terms: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _facts(terms: Sequence[str], figures: list[str]) -> Facts:
     found: dict[str, list[str]] = {sign: [] for sign in "#~@^"}
     measures: list[str] = []
     for at, term in enumerate(terms):
@@ -91,22 +99,17 @@ def _facts(terms: Sequence[str]) -> dict[str, tuple[str, ...]]:
             found[sign].append(term)
             if sign == "#":
                 measures.append(f"{term} {terms[at + 1] if at + 1 < len(terms) else ''}")
-    return {
-        "numbers": tuple(sorted(found["#"])),
-        "measures": tuple(sorted(measures)),
-        "units": tuple(sorted(found["~"])),
-        "dates": tuple(sorted(found["@"])),
-        "versions": tuple(sorted(found["^"])),
-    }
+    facts = (found["#"], measures, found["~"], found["@"], found["^"], figures)
+    return Facts(*(tuple(sorted(each)) for each in facts))
 
 
 def named(written: Sequence[str]) -> Iterator[tuple[str, int]]:
     """The names among written words, casefolded, each with its number among them."""
-    opens = True
     for number, word in enumerate(written):
-        if word[0].isupper() and not _is_common(word, opens):
-            yield from ((name, number) for name in expand(word)[:1])
-        opens = word in ".!?:\"'"
+        if word[0].isupper():
+            opens = not number or written[number - 1] in ".!?:\"'"
+            if not _is_common(word, opens):
+                yield expand(word)[0], number
 
 
 def _is_common(word: str, opens: bool) -> bool:

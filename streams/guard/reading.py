@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from palimpsest.streams.guard.clues import Clues, clues_of
-from palimpsest.streams.guard.data.en import NUMBERS
 from palimpsest.streams.guard.text.fixed import fixed_of
 from palimpsest.streams.guard.text.language import is_english
 from palimpsest.streams.guard.text.tokeniser import (
+    CODE,
+    PLAIN,
+    SIGN,
+    WORD,
     Kind,
     is_code,
     layout,
@@ -37,22 +40,22 @@ class Reading:
     """What two tokens have to share to be the same: a stop in code is no full stop."""
     lows: tuple[str, ...] = field(init=False, compare=False, repr=False)
     """The words in lower case; of what is no word, its key."""
-    fixed: tuple[str, ...] = field(init=False, compare=False, repr=False)
+    has_identifiers: bool = field(init=False, compare=False, repr=False)
+    """Whether anything in it is no word and no sign: a number, a unit, an identifier."""
+    fixed: frozenset[str] = field(init=False, compare=False, repr=False)
     """What no edit changes in it."""
 
     def __post_init__(self) -> None:
         """Work out what every comparison looks at."""
         texts, kinds = self.texts, self.kinds = tokenise(self.text)
-        if Kind.CODE in kinds:
-            pairs = zip(texts, kinds, strict=True)
-            self.keys = tuple("`" + text if kind is Kind.CODE else text for text, kind in pairs)
-            pairs = zip(self.keys, kinds, strict=True)
-            self.lows = tuple(k.casefold() if kind is Kind.WORD else k for k, kind in pairs)
-        else:
-            self.keys, self.lows = texts, tuple(map(str.casefold, texts))
-        counted = Kind.CODE in kinds or Kind.NUMBER in kinds
-        counted = counted or not NUMBERS.keys().isdisjoint(self.lows)
-        self.fixed = fixed_of(texts, kinds, self.lows) if counted else ()
+        self.has_identifiers = not PLAIN.issuperset(kinds)
+        keys, lows = list(texts), list(map(str.casefold, texts))
+        if CODE in kinds:
+            for at, kind in enumerate(kinds):
+                if kind is CODE:
+                    keys[at] = lows[at] = "`" + texts[at]
+        self.keys, self.lows = tuple(keys), tuple(lows)
+        self.fixed = fixed_of(self.lows, kinds)
 
     @cached_property
     def openers(self) -> frozenset[int]:
@@ -62,13 +65,11 @@ class Reading:
     @cached_property
     def inside(self) -> frozenset[str]:
         """What stands inside of sentences, as written."""
-        openers = self.openers
-        return frozenset(
-            text
-            for at, (text, kind) in enumerate(zip(self.texts, self.kinds, strict=True))
-            if kind is not Kind.SIGN
-            and not (at in openers and (len(text) == 1 or text[1:].islower()))
-        )
+        words = list(self.texts)
+        for at in self.openers:
+            if len(words[at]) == 1 or words[at][1:].islower():
+                words[at] = ""
+        return frozenset(words)
 
     @cached_property
     def layout(self) -> tuple[str, ...]:
@@ -79,23 +80,23 @@ class Reading:
     def holds_code(self) -> bool:
         """Whether a path, a command or code stands in it."""
         pairs = zip(self.texts, self.kinds, strict=True)
-        return Kind.CODE in self.kinds and any(k is Kind.CODE and is_code(t) for t, k in pairs)
+        return CODE in self.kinds and any(k is CODE and is_code(t) for t, k in pairs)
 
     @cached_property
     def is_english(self) -> bool:
         """Whether it is English for certain."""
         pairs = zip(self.texts, self.kinds, strict=True)
-        return is_english([text for text, kind in pairs if kind is Kind.WORD])
+        return is_english([text for text, kind in pairs if kind is WORD])
 
     @cached_property
     def sentences(self) -> int:
         """How many sentences it has."""
-        return sum(self.kinds[at] is not Kind.SIGN for at in self.openers)
+        return sum(self.kinds[at] is not SIGN for at in self.openers)
 
     @cached_property
     def clues(self) -> Clues:
         """Its facts, names and negations: what a question to the judge names."""
-        return clues_of(self.text, self.texts, self.kinds)
+        return clues_of(self.text, self.texts, self.lows, self.has_identifiers)
 
 
 def read(text: str, *, truncated: bool = False, unknown: tuple[str, ...] = ()) -> Reading:

@@ -24,6 +24,7 @@ from bench.quality import (
     count,
     earned,
     measure,
+    order_ratio,
     part_of,
     read_pairs,
     see,
@@ -84,6 +85,18 @@ def test_the_policy_decides_as_its_checks_say(pair: Seen, fate: Fate) -> None:
 )
 def test_store_time_decides_by_its_two_thresholds(pair: Seen, fate: Fate) -> None:
     assert by_store_time(pair) == fate
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "ratio"),
+    [
+        ("Ana trained Bo", "Ana trained Bo", 1.0),
+        ("Ana trained Bo", "Bo trained Ana", 0.3333),
+        ("Likes the tea", "Likes tea", 0.8),
+    ],
+)
+def test_the_order_ratio_counts_every_word_in_order(one: str, other: str, ratio: float) -> None:
+    assert order_ratio(one, other) == ratio
 
 
 def test_counts_and_rates() -> None:

@@ -44,3 +44,16 @@ def test_plain_texts_take_a_shorter_way_to_the_same_tokens(text: str) -> None:
     short = tokens(text)
     with patch.object(words, "_plain_words", lambda _: None):
         assert tokens(text) == short
+
+
+PARTS = (
+    "version Version ver ver. VER. release v V v2 2 2.0 1.2.3 -5 x over 3version _version ' 's `s"
+    " a.m. a. C++ c# https:// https://x 2026-01-02 1/2/2026 10:30 , . ! - 1,200.5 don't é ” ２ ｖ ´"
+).split()
+
+
+@given(st.lists(st.sampled_from([*PARTS, " ", "\n", "\u00a0"])).map("".join))
+@example("Ver. 2 of version 2.0, not over 2")
+@example("release - 2")
+def test_a_text_is_split_by_its_spaces_first(text: str) -> None:
+    assert words.split(text) == words._WORD.findall(words._folded(text))

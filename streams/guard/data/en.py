@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+Phrases = tuple[tuple[tuple[str, ...], ...], ...]
+"""Phrases that stand for each other, in groups; a phrase is its words."""
+
 
 def _words(*lines: str) -> frozenset[str]:
     return frozenset(" ".join(lines).split())
+
+
+def _groups(*lines: str) -> Phrases:
+    return tuple(tuple(tuple(p.split()) for p in line.split("/")) for line in lines)
 
 
 LOANS = _words(
@@ -221,6 +228,24 @@ SPELLINGS: tuple[tuple[str, str], ...] = tuple(
 )
 """British and American spellings of one word that is no other word in either."""
 
+SIZES = _groups("small/little/tiny")
+LARGE = _groups("big/large", "huge/enormous/gigantic")
+NEAR = _groups("near/close to", "beside/next to")
+NOUNS = _groups(
+    "mother/mom/mum", "father/dad", "couch/sofa", "fridge/refrigerator", "photo/photograph",
+    "photos/photographs", "kids/children", "kid/child",
+    "airplane/plane", "tv/television", "grandmother/grandma", "grandfather/grandpa",
+)  # fmt: skip
+BODIES = _groups("nobody/no one", "somebody/someone", "everybody/everyone", "anybody/anyone")
+STREETS = _groups("street/road")
+HAPPY = _groups("happy/glad/pleased")
+VERY_HAPPY = _groups("happy/glad/pleased/delighted/joyful")
+DAILY = _groups("daily/every day", "weekly/every week", "monthly/every month")
+QUICKLY = _groups("quickly/rapidly", "maybe/perhaps")
+BOUGHT = _groups("bought/purchased")
+NAMED = _groups("called/named")
+LOCATED = _groups("located/situated")
+
 HYPHENED = _words(
     "family-friendly kid-friendly child-friendly well-known part-time full-time second-hand"
     " long-term short-term high-quality low-cost left-handed right-handed gluten-free sugar-free"
@@ -371,3 +396,19 @@ THINGS_IN_ING = _words(
     " training housing banking parking engineering"
 )
 """Words in *-ing* that are no deed that is seen."""
+
+# -- what edits change -----------------------------------------------------------------------------
+
+_PHRASES = SIZES + LARGE + NEAR + NOUNS + BODIES + STREETS + VERY_HAPPY + DAILY + QUICKLY
+_PHRASES += BOUGHT + NAMED + LOCATED
+CHANGED = (
+    _words(". 。 ． ｡ । ۔ , the a an user is are that which who not be being")
+    | _words(*(word for group in _PHRASES for phrase in group for word in phrase))
+    | _words(*CONTRACTED, *(word for full in CONTRACTED.values() for word in full))
+    | _words(*BARE, *IS_OR_HAS, *IS_OR_HAS.values(), *PLACED_WORDS, *NUMBERS, *SPACED)
+    | _words(*(word for pair in SPELLINGS for word in pair))
+    | _words(*HYPHENED, *(compound.replace("-", " ") for compound in HYPHENED))
+    | _words(*COMPLEMENTS, *COMPLEMENTS.values(), *(word for pair in OPPOSITES for word in pair))
+)
+"""Every word and sign that an edit drops, adds or exchanges: two texts that differ in another one
+differ. Numbers are compared by value."""

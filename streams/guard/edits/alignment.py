@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from palimpsest.streams.guard.edits.around import low
-from palimpsest.streams.guard.edits.edit import Edit
+from palimpsest.streams.guard.edits.around import kind, low
+from palimpsest.streams.guard.edits.edit import FIGURES, Edit
 from palimpsest.streams.guard.edits.moves import MOVE, without_front
 from palimpsest.streams.guard.edits.table import EDITS
 from palimpsest.streams.guard.reading import Reading
-from palimpsest.streams.guard.text.tokeniser import Kind
+from palimpsest.streams.guard.text.tokeniser import CODE, NUMBER
 
 MOST_EDITS = 32
 """Texts with more edits between them are not near-identical."""
@@ -19,8 +19,9 @@ MOST_EDITS = 32
 def explain(one: Reading, other: Reading) -> tuple[Edit, ...] | None:
     """The edits that explain every difference of two texts, in order; None if none do.
 
-    Linear in the length of the texts: equal tokens are passed over, and at most `MOST_EDITS` places
-    are looked at more closely.
+    Linear in the length of the texts: what no edit changes is compared first, which tells most
+    pairs apart; then equal tokens are passed over, and at most `MOST_EDITS` places are looked at
+    more closely.
     """
     if one.text == other.text:
         return ()
@@ -62,7 +63,7 @@ def _past_equal(mine: tuple[str, ...], i: int, theirs: tuple[str, ...], j: int) 
 
 
 def _fitting(one: Reading, i: int, other: Reading, j: int) -> Iterator[tuple[Edit, int, int]]:
-    for edit in _beginning_with(low(one, i), low(other, j)):
+    for edit in _beginning_with(_start(one, i), _start(other, j)):
         found = edit.match(one, i, other, j)
         if found is None:
             back = edit.match(other, j, one, i)
@@ -71,6 +72,11 @@ def _fitting(one: Reading, i: int, other: Reading, j: int) -> Iterator[tuple[Edi
             continue
         if _may(edit, one, i, found[0]) and _may(edit, other, j, found[1]):
             yield edit, *found
+
+
+def _start(text: Reading, at: int) -> str:
+    """By what an edit begins at a place: its word or sign, or `FIGURES`."""
+    return FIGURES if kind(text, at) in (NUMBER, CODE) else low(text, at)
 
 
 @lru_cache(maxsize=4096)
@@ -87,4 +93,4 @@ def _may(edit: Edit, text: Reading, at: int, length: int) -> bool:
 
 
 def _is_code(text: Reading, at: int) -> bool:
-    return 0 <= at < len(text.kinds) and text.kinds[at] is Kind.CODE
+    return 0 <= at < len(text.kinds) and text.kinds[at] is CODE

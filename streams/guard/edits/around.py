@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.reading import Reading
-from palimpsest.streams.guard.text.tokeniser import Kind, Token
+from palimpsest.streams.guard.text.tokeniser import SIGN, WORD, Kind, Token
 
 
 def token(text: Reading, at: int) -> Token | None:
@@ -26,17 +26,17 @@ def kind(text: Reading, at: int) -> Kind | None:
 
 def capital(text: Reading, at: int) -> bool:
     """Whether the word at a place begins with a capital."""
-    return kind(text, at) is Kind.WORD and text.texts[at][0].isupper()
+    return kind(text, at) is WORD and text.texts[at][0].isupper()
 
 
 def is_lower(text: Reading, at: int) -> bool:
     """Whether a word in small letters stands at a place."""
-    return kind(text, at) is Kind.WORD and text.texts[at].islower()
+    return kind(text, at) is WORD and text.texts[at].islower()
 
 
 def is_plain(text: Reading, at: int) -> bool:
     """Whether a word of more than one letter stands at a place, and no acronym."""
-    return kind(text, at) is Kind.WORD and text.texts[at][1:].islower()
+    return kind(text, at) is WORD and text.texts[at][1:].islower()
 
 
 def is_doing(text: Reading, at: int) -> bool:
@@ -52,7 +52,7 @@ def ends(text: Reading, at: int) -> bool:
 
 def stands_alone(text: Reading, at: int) -> bool:
     """Whether a noun before a place is followed by no other noun."""
-    if at >= len(text.keys) or kind(text, at) is Kind.SIGN:
+    if at >= len(text.keys) or kind(text, at) is SIGN:
         return True
     follows = en.PREPOSITIONS | en.FINITE | en.CLAUSES | en.SHOWN | en.SUBJECTS
     return low(text, at) in follows
@@ -125,8 +125,3 @@ def negations(text: Reading) -> int:
 def closes_a_predicate(text: Reading, at: int) -> bool:
     """Whether an adjective before a place has all of the sentence's *not*."""
     return ends(text, at) or low(text, at) in en.AFTER_A_PREDICATE
-
-
-def has_identifiers(text: Reading) -> bool:
-    """Whether anything in the text is no word: a number, a unit, an identifier."""
-    return Kind.NUMBER in text.kinds or Kind.CODE in text.kinds

@@ -14,6 +14,9 @@ Match = Callable[[Reading, int, Reading, int], tuple[int, int] | None]
 It is tried both ways round, so a change and the change back are one edit.
 """
 
+FIGURES = "#"
+"""Stands for every number and every token that is compared as it is, where an edit begins."""
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:

@@ -6,12 +6,12 @@ from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.en_edits import ROWS
 from palimpsest.streams.guard.edits import around
 from palimpsest.streams.guard.edits.around import capital, ends, kind, low, token
-from palimpsest.streams.guard.edits.edit import Edit, Match
+from palimpsest.streams.guard.edits.edit import FIGURES, Edit, Match
 from palimpsest.streams.guard.edits.moves import front
 from palimpsest.streams.guard.reading import Reading
 from palimpsest.streams.guard.text.calendar import MONTHS, is_year
 from palimpsest.streams.guard.text.fixed import without_thousands, without_zeros
-from palimpsest.streams.guard.text.tokeniser import Kind
+from palimpsest.streams.guard.text.tokeniser import NUMBER, SIGN, WORD
 
 Found = tuple[int, int] | None
 
@@ -23,10 +23,10 @@ def _case_of_a_start(one: Reading, i: int, other: Reading, j: int) -> Found:
     if low(one, i) != low(other, j):
         return None
     a, b = token(one, i), token(other, j)
-    if not (a and b and a.kind is b.kind is Kind.WORD and a.opens and b.opens):
+    if not (a and b and a.kind is b.kind is WORD and a.opens and b.opens):
         return None
     same = a.text[1:] == b.text[1:] and (len(a.text) == 1 or a.text[1:].islower())
-    goes_on = kind(one, i + 1) is kind(one, i + 2) is Kind.WORD
+    goes_on = kind(one, i + 1) is kind(one, i + 2) is WORD
     named = low(one, i) in en.NAMES_TOO
     return (1, 1) if same and goes_on and not named else None
 
@@ -35,9 +35,9 @@ def _case_of_a_text(one: Reading, i: int, other: Reading, j: int) -> Found:
     if low(one, i) != low(other, j):
         return None
     a, b = token(one, i), token(other, j)
-    if not (a and b) or a.kind is not b.kind is Kind.WORD:
+    if not (a and b) or a.kind is not b.kind is WORD:
         return None
-    if around.has_identifiers(one) or around.has_identifiers(other):
+    if one.has_identifiers or other.has_identifiers:
         return None
     if one.text.islower():
         known = low(one, i) in en.CAPITALISED and capital(other, j)
@@ -52,7 +52,7 @@ def _case_of_a_text(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 
 def _article(one: Reading, i: int, other: Reading, j: int) -> Found:
-    if low(one, i) not in ("a", "an", "the") or kind(one, i) is not Kind.WORD:
+    if low(one, i) not in ("a", "an", "the") or kind(one, i) is not WORD:
         return None
     before, noun = low(one, i - 1), around.noun_after(one, i + 1, en.PERSONS | en.THINGS)
     if low(one, i) == "the" and before == "," and low(one, i + 1) in en.RELATIVES:
@@ -61,7 +61,7 @@ def _article(one: Reading, i: int, other: Reading, j: int) -> Found:
         return (1, 0) if explains and follows else None
     if not noun or before in en.NO_ARTICLE_AFTER or before in en.ARTICLES:
         return None
-    if i and (kind(one, i - 1) is not Kind.WORD or len(before) == 1):
+    if i and (kind(one, i - 1) is not WORD or len(before) == 1):
         return None
     if not (around.stands_alone(one, noun + 1) or low(one, noun + 1) in en.PREPOSITIONS):
         return None
@@ -110,13 +110,13 @@ def _user(one: Reading, i: int, other: Reading, j: int) -> Found:
     verb = i + length
     if low(one, verb - 1) != "user" or not (i in one.openers and j in other.openers):
         return None
-    if around.asks(one) or around.asks(other) or kind(one, verb + 1) is not Kind.WORD:
+    if around.asks(one) or around.asks(other) or kind(one, verb + 1) is not WORD:
         return None
     if capital(one, i) != capital(other, j):
         return None
     if low(one, verb) == "is" and low(other, j) == low(one, verb + 1):
         does = verb + 1 + low(one, verb + 1).endswith("ly")
-        doing = around.is_doing(one, does) and kind(one, does + 1) is Kind.WORD
+        doing = around.is_doing(one, does) and kind(one, does + 1) is WORD
         return (length + 2, 1) if doing else None
     done = low(one, verb) in en.PASTS or low(one, verb).endswith("ed")
     has_object = around.is_lower(one, verb) and low(one, verb + 1) in en.DETERMINERS
@@ -143,7 +143,7 @@ def _shows(text: Reading, at: int, *, verb: bool = True) -> bool:
     if after in ("next", "adjacent", "close"):
         return low(text, at + 1) == "to"
     if after in en.PLACING:
-        return kind(text, at + 1) is Kind.WORD
+        return kind(text, at + 1) is WORD
     return verb and around.is_doing(text, at)
 
 
@@ -159,7 +159,7 @@ def _relative(one: Reading, i: int, _other: Reading, _j: int) -> Found:
 
 
 def _comma(one: Reading, i: int, _other: Reading, _j: int) -> Found:
-    if low(one, i) != "," or kind(one, i) is not Kind.SIGN:
+    if low(one, i) != "," or kind(one, i) is not SIGN:
         return None
     return (1, 0) if _ends_a_time(one, i) or _before_too(one, i) or _serial(one, i) else None
 
@@ -171,7 +171,7 @@ def _ends_a_time(text: Reading, at: int) -> bool:
 
 
 def _before_too(text: Reading, at: int) -> bool:
-    return low(text, at + 1) == "too" and ends(text, at + 2) and kind(text, at - 1) is Kind.WORD
+    return low(text, at + 1) == "too" and ends(text, at + 2) and kind(text, at - 1) is WORD
 
 
 def _serial(text: Reading, at: int) -> bool:
@@ -182,9 +182,9 @@ def _serial(text: Reading, at: int) -> bool:
     while low(text, items[-1] - 1) == ",":
         items.append(items[-1] - 2)
     before = items[-1] - 1
-    if len(items) < 3 or kind(text, before) is not Kind.WORD or low(text, before) in en.DETERMINERS:
+    if len(items) < 3 or kind(text, before) is not WORD or low(text, before) in en.DETERMINERS:
         return False
-    if any(kind(text, item) is not Kind.WORD for item in items):
+    if any(kind(text, item) is not WORD for item in items):
         return False
     return len({(capital(text, n), low(text, n).endswith("s")) for n in items}) == 1
 
@@ -193,18 +193,17 @@ def _serial(text: Reading, at: int) -> bool:
 
 
 def _number_word(one: Reading, i: int, other: Reading, j: int) -> Found:
-    figure = token(other, j)
-    if figure is None or figure.kind is not Kind.NUMBER or not around.is_lower(one, i):
+    if kind(other, j) is not NUMBER or not around.is_lower(one, i):
         return None
     counted = low(one, i + 1)
     several = (counted.endswith("s") and not counted.endswith("ss")) or counted in en.PLURALS
-    alone = low(one, i - 1) not in en.NUMBER_PARTS and kind(one, i - 1) is not Kind.NUMBER
-    same = en.NUMBERS.get(low(one, i)) == figure.text and counted == low(other, j + 1)
+    alone = low(one, i - 1) not in en.NUMBER_PARTS and kind(one, i - 1) is not NUMBER
+    same = en.NUMBERS.get(low(one, i)) == other.texts[j] and counted == low(other, j + 1)
     return (1, 1) if same and several and alone and around.is_lower(one, i + 1) else None
 
 
 def _decimals(one: Reading, i: int, other: Reading, j: int) -> Found:
-    if not kind(one, i) is kind(other, j) is Kind.NUMBER:
+    if not kind(one, i) is kind(other, j) is NUMBER:
         return None
     unit = token(one, i + 1)
     if unit is None or unit.text not in en.MEASURES or low(other, j + 1) != unit.text:
@@ -216,24 +215,23 @@ def _decimals(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 
 def _unit_apart(one: Reading, i: int, other: Reading, j: int) -> Found:
-    number, unit = token(other, j), token(other, j + 1)
-    if number is None or unit is None or number.kind is not Kind.NUMBER:
+    apart = other.texts[j : j + 2]
+    if kind(other, j) is not NUMBER or apart[-1] not in en.SPACED:
         return None
-    together = unit.text in en.SPACED and one.keys[i : i + 1] == ("`" + number.text + unit.text,)
-    return (1, 2) if together else None
+    return (1, 2) if one.keys[i : i + 1] == ("`" + "".join(apart),) else None
 
 
 def _date(one: Reading, i: int, other: Reading, j: int) -> Found:
     """*6 October 1899* for *October 6, 1899*, behind what a date follows, with its year or not."""
     day, month = one.texts[i : i + 1], one.texts[i + 1 : i + 2]
-    if kind(one, i) is not Kind.NUMBER or len(day[0]) > 2 or not capital(one, i + 1):
+    if kind(one, i) is not NUMBER or len(day[0]) > 2 or not capital(one, i + 1):
         return None
     if low(one, i + 1) not in MONTHS or other.texts[j : j + 2] != month + day:
         return None
     year = one.texts[i + 2 : i + 3]
     comma = low(other, j + 2) == ","
     dated = i == 0 or low(one, i - 1) in en.DATING
-    if kind(one, i + 2) is Kind.NUMBER and is_year(year[0]):
+    if kind(one, i + 2) is NUMBER and is_year(year[0]):
         same = dated and other.texts[j + 2 + comma : j + 3 + comma] == year
         return (3, 3 + comma) if same and around.stands_alone(one, i + 3) else None
     return (2, 2) if dated and not comma and around.stands_alone(one, i + 2) else None
@@ -255,9 +253,7 @@ def _hyphen(one: Reading, i: int, other: Reading, j: int) -> Found:
     return (1, 2) if same and around.is_lower(one, i) else None
 
 
-def _exchange(
-    one: Reading, i: int, other: Reading, j: int, groups: tuple[tuple[tuple[str, ...], ...], ...]
-) -> Found:
+def _exchange(one: Reading, i: int, other: Reading, j: int, groups: en.Phrases) -> Found:
     """The lengths of two phrases of one group that stand at these places, in lower case."""
     for group in groups:
         mine = around.phrase(one, i, group)
@@ -267,42 +263,19 @@ def _exchange(
     return None
 
 
-def _groups(*lines: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
-    return tuple(tuple(tuple(p.split()) for p in line.split("/")) for line in lines)
-
-
-_SIZES = _groups("small/little/tiny")
-_LARGE = _groups("big/large", "huge/enormous/gigantic")
-_NEAR = _groups("near/close to", "beside/next to")
-_NOUNS = _groups(
-    "mother/mom/mum", "father/dad", "couch/sofa", "fridge/refrigerator", "photo/photograph",
-    "photos/photographs", "kids/children", "kid/child",
-    "airplane/plane", "tv/television", "grandmother/grandma", "grandfather/grandpa",
-)  # fmt: skip
-_BODIES = _groups("nobody/no one", "somebody/someone", "everybody/everyone", "anybody/anyone")
-_STREETS = _groups("street/road")
-_HAPPY = _groups("happy/glad/pleased")
-_VERY_HAPPY = _groups("happy/glad/pleased/delighted/joyful")
-_DAILY = _groups("daily/every day", "weekly/every week", "monthly/every month")
-_QUICKLY = _groups("quickly/rapidly", "maybe/perhaps")
-_BOUGHT = _groups("bought/purchased")
-_NAMED = _groups("called/named")
-_LOCATED = _groups("located/situated")
-
-
 def _size(one: Reading, i: int, other: Reading, j: int) -> Found:
-    found = _exchange(one, i, other, j, _SIZES)
+    found = _exchange(one, i, other, j, en.SIZES)
     sized = en.PERSONS | en.THINGS | en.GROUPS
     return found if found and around.describes(one, i + 1, sized) else None
 
 
 def _large(one: Reading, i: int, other: Reading, j: int) -> Found:
-    found = _exchange(one, i, other, j, _LARGE)
+    found = _exchange(one, i, other, j, en.LARGE)
     return found if found and around.describes(one, i + 1, en.THINGS) else None
 
 
 def _near(one: Reading, i: int, other: Reading, j: int) -> Found:
-    found = _exchange(one, i, other, j, _NEAR)
+    found = _exchange(one, i, other, j, en.NEAR)
     if found is None:
         return None
     after = i + found[0]
@@ -316,7 +289,7 @@ def _near(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 def _street(one: Reading, i: int, other: Reading, j: int) -> Found:
     """*street* for *road*, where somebody moves or stands: never in an address or an idiom."""
-    found = _exchange(one, i, other, j, _STREETS)
+    found = _exchange(one, i, other, j, en.STREETS)
     if found is None or not around.stands_alone(one, i + 1) or low(one, i + 1) == "to":
         return None
     article = i - 1 if low(one, i - 1) in en.ARTICLES else i - 2
@@ -340,7 +313,7 @@ def _street(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 
 def _noun(one: Reading, i: int, other: Reading, j: int) -> Found:
-    found = _exchange(one, i, other, j, _NOUNS)
+    found = _exchange(one, i, other, j, en.NOUNS)
     if found is None or not around.stands_alone(one, i + found[0]):
         return None
     before = low(one, i - 1)
@@ -348,7 +321,7 @@ def _noun(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 
 def _body(one: Reading, i: int, other: Reading, j: int) -> Found:
-    found = _exchange(one, i, other, j, _BODIES)
+    found = _exchange(one, i, other, j, en.BODIES)
     return found if found and low(one, i + found[0]) in en.FINITE else None
 
 
@@ -357,38 +330,38 @@ def _happy(one: Reading, i: int, other: Reading, j: int) -> Found:
     before = i - 2 if much else i - 1
     made = low(one, before) in en.OBJECTS and low(one, before - 1) in en.MAKING
     felt = made or low(one, before) in en.BEFORE_FEELINGS
-    found = _exchange(one, i, other, j, _VERY_HAPPY if much else _HAPPY)
+    found = _exchange(one, i, other, j, en.VERY_HAPPY if much else en.HAPPY)
     return found if found and felt and ends(one, i + found[0]) else None
 
 
 def _daily(one: Reading, i: int, other: Reading, j: int) -> Found:
-    found = _exchange(one, i, other, j, _DAILY)
+    found = _exchange(one, i, other, j, en.DAILY)
     if found is None or not ends(one, i + found[0]) or not ends(other, j + found[1]):
         return None
     barred = en.DETERMINERS | en.AUXILIARIES | en.QUANTIFIERS
-    return found if kind(one, i - 1) is Kind.WORD and low(one, i - 1) not in barred else None
+    return found if kind(one, i - 1) is WORD and low(one, i - 1) not in barred else None
 
 
 def _quickly(one: Reading, i: int, other: Reading, j: int) -> Found:
-    found = _exchange(one, i, other, j, _QUICKLY)
+    found = _exchange(one, i, other, j, en.QUICKLY)
     return found if found and around.stands_alone(one, i + found[0]) else None
 
 
 def _bought(one: Reading, i: int, other: Reading, j: int) -> Found:
-    found = _exchange(one, i, other, j, _BOUGHT)
+    found = _exchange(one, i, other, j, en.BOUGHT)
     article = found and low(one, i + found[0]) in ("a", "an")
     named = article and around.noun_after(one, i + 2, en.THINGS)
     return found if named and low(one, i - 1) not in en.AUXILIARIES else None
 
 
 def _named(one: Reading, i: int, other: Reading, j: int) -> Found:
-    found = _exchange(one, i, other, j, _NAMED)
+    found = _exchange(one, i, other, j, en.NAMED)
     linked = low(one, i - 1) in ("is", "are", "was", "were")
     return found if found and linked and capital(one, i + 1) and capital(other, j + 1) else None
 
 
 def _located(one: Reading, i: int, other: Reading, j: int) -> Found:
-    found = _exchange(one, i, other, j, _LOCATED)
+    found = _exchange(one, i, other, j, en.LOCATED)
     linked = low(one, i - 1) in ("is", "are")
     return found if found and linked and low(one, i + 1) in en.PLACING else None
 
@@ -426,7 +399,7 @@ def _negated(one: Reading, i: int, other: Reading, j: int) -> Found:
     return (1, 0) if is_said else None
 
 
-def _firsts(*groups: tuple[tuple[tuple[str, ...], ...], ...]) -> frozenset[str]:
+def _firsts(*groups: en.Phrases) -> frozenset[str]:
     return frozenset(phrase[0] for each in groups for group in each for phrase in group)
 
 
@@ -440,20 +413,23 @@ _BEGINS: dict[str, frozenset[str]] = {
     "relative": frozenset({"that", "which", "who"}),
     "comma": frozenset({","}),
     "number-word": frozenset(en.NUMBERS),
+    "decimals": frozenset({FIGURES}),
+    "unit-apart": frozenset({FIGURES}),
+    "date-order": frozenset({FIGURES}),
     "spelling": frozenset(word for pair in en.SPELLINGS for word in pair),
     "hyphen": en.HYPHENED,
-    "size": _firsts(_SIZES),
-    "large": _firsts(_LARGE),
-    "near": _firsts(_NEAR),
-    "noun": _firsts(_NOUNS),
-    "street": _firsts(_STREETS),
-    "nobody": _firsts(_BODIES),
-    "happy": _firsts(_VERY_HAPPY),
-    "daily": _firsts(_DAILY),
-    "adverb": _firsts(_QUICKLY),
-    "bought": _firsts(_BOUGHT),
-    "named": _firsts(_NAMED),
-    "located": _firsts(_LOCATED),
+    "size": _firsts(en.SIZES),
+    "large": _firsts(en.LARGE),
+    "near": _firsts(en.NEAR),
+    "noun": _firsts(en.NOUNS),
+    "street": _firsts(en.STREETS),
+    "nobody": _firsts(en.BODIES),
+    "happy": _firsts(en.VERY_HAPPY),
+    "daily": _firsts(en.DAILY),
+    "adverb": _firsts(en.QUICKLY),
+    "bought": _firsts(en.BOUGHT),
+    "named": _firsts(en.NAMED),
+    "located": _firsts(en.LOCATED),
     "contrary": frozenset({"not", "isn't", "aren't", "wasn't", "weren't"}),
 }
 """The words by which an edit begins, where they are few."""

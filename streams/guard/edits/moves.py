@@ -17,7 +17,7 @@ from palimpsest.streams.guard.data.en import (
 )
 from palimpsest.streams.guard.edits.edit import Edit
 from palimpsest.streams.guard.reading import Reading
-from palimpsest.streams.guard.text.tokeniser import Kind
+from palimpsest.streams.guard.text.tokeniser import NUMBER, WORD
 
 
 def front(text: Reading, at: int) -> int:
@@ -54,7 +54,7 @@ def without_front(text: Reading) -> Reading | None:
 
 def _is_one_clause(text: Reading, start: int, end: int) -> bool:
     lows = text.lows[start:end]
-    if not lows or any(kind is not Kind.WORD for kind in text.kinds[start:end]):
+    if not lows or any(kind is not WORD for kind in text.kinds[start:end]):
         return False
     verb = 1 if lows[0] in SUBJECTS else 2 if lows[0] in DETERMINERS else 0
     if not verb or lows[verb : verb + 1] == () or lows[verb] not in ACTIONS:
@@ -71,7 +71,7 @@ def _capital(text: str) -> str:
 
 
 def _is_year(text: Reading, at: int) -> bool:
-    return text.kinds[at : at + 1] == (Kind.NUMBER,) and "1500" <= text.texts[at] < "2100"
+    return text.kinds[at : at + 1] == (NUMBER,) and "1500" <= text.texts[at] < "2100"
 
 
 def _nowhere(_one: Reading, _i: int, _other: Reading, _j: int) -> None:

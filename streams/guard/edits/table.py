@@ -5,17 +5,17 @@ from __future__ import annotations
 from palimpsest.streams.guard.edits.edit import Edit
 from palimpsest.streams.guard.edits.english import ENGLISH
 from palimpsest.streams.guard.reading import Reading
-from palimpsest.streams.guard.text.tokeniser import STOPS, Kind
+from palimpsest.streams.guard.text.tokeniser import SIGN, STOPS, WORD
 
 
 def _final_stop(one: Reading, i: int, other: Reading, j: int) -> tuple[int, int] | None:
     last = len(one.keys) - 1
     if i != last or j != len(other.keys) or not i:
         return None
-    if one.texts[i] not in STOPS or one.kinds[i] is not Kind.SIGN:
+    if one.texts[i] not in STOPS or one.kinds[i] is not SIGN:
         return None
     before = one.kinds[i - 1]
-    plain = before is Kind.WORD or (before is not Kind.SIGN and not one.holds_code)
+    plain = before is WORD or (before is not SIGN and not one.holds_code)
     return (1, 0) if plain else None
 
 
@@ -38,6 +38,7 @@ FINAL_STOP = Edit(
         ("Delete /srv/tmp.", "Delete /srv/tmp"),
     ),
     match=_final_stop,
+    begins=STOPS,
     any_language=True,
     in_code=True,
 )

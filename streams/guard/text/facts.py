@@ -44,14 +44,16 @@ def mark(words: list[str]) -> list[str]:
 
     `words` itself if nothing but plain words and marks is in it.
     """
-    others = [word for word in words if not word.isalpha()]
-    if PUNCTUATION.issuperset(others) and _MARKED.isdisjoint(words):
+    distinct = set(words)
+    others = {word for word in distinct if not word.isalpha()} - PUNCTUATION
+    others |= _MARKED & distinct
+    if not others:
         return words
     terms: list[str] = []
     at = 0
     while at < len(words):
         word = words[at]
-        if word.isalpha() and word not in _MARKED:
+        if word not in others:
             terms.append(word)
             at += 1
         else:

@@ -5,31 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from palimpsest.streams.guard.data.en import NUMBERS, SPACED
-from palimpsest.streams.guard.text.tokeniser import Kind
+from palimpsest.streams.guard.data.en import CHANGED, NUMBERS, SPACED
+from palimpsest.streams.guard.text.tokeniser import CODE, NUMBER, PLAIN, Kind
 
 _ZEROS = re.compile(r"([0-9]+)(?:\.([0-9]{1,2}))?")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
-_WITH_UNIT = re.compile(rf"([0-9]+(?:[.,][0-9]+)*)(?:{'|'.join(sorted(SPACED))})")
+_WITH_UNIT = re.compile(rf"`([0-9]+(?:[.,][0-9]+)*)(?:{'|'.join(sorted(SPACED))})")
 
 
-def fixed_of(tokens: Sequence[str], kinds: Sequence[Kind], lows: Sequence[str]) -> tuple[str, ...]:
-    """The numbers of a text by their value, and what is compared as it is written, sorted.
+def fixed_of(lows: Sequence[str], kinds: Sequence[Kind]) -> frozenset[str]:
+    """The words and signs of a text that no edit changes, and its numbers by their value.
 
     Two texts with other ones are not near-identical: `number-word`, `decimals` and `unit-apart`
-    keep the value, and no other edit touches either.
+    keep the value, and the other edits change the words of a closed list alone.
     """
-    found = [NUMBERS[low] for low in lows if low in NUMBERS]
-    for token, kind in zip(tokens, kinds, strict=True):
-        if kind is Kind.NUMBER:
-            found.append(_value(token))
-        elif kind is Kind.CODE:
-            quantity = _WITH_UNIT.fullmatch(token)
-            found.append(_value(quantity[1]) if quantity else token)
-    return tuple(sorted(found))
+    words = frozenset(lows)
+    values = {NUMBERS[word] for word in NUMBERS.keys() & words}
+    if not PLAIN.issuperset(kinds):
+        pairs = zip(lows, kinds, strict=True)
+        written = {low for low, kind in pairs if kind is NUMBER or kind is CODE}
+        words -= written
+        values.update(map(_value, written))
+    return words - CHANGED | values
 
 
-def _value(number: str) -> str:
+def _value(written: str) -> str:
+    quantity = _WITH_UNIT.fullmatch(written)
+    number = quantity[1] if quantity else written
     return without_zeros(without_thousands(number) or number)
 
 

@@ -29,13 +29,14 @@ def negations(terms: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def contraries(of: Iterable[str], among: frozenset[str]) -> dict[str, str]:
-    """The words in ``of`` that negate a word in ``among`` by their form, each with that word."""
+def contraries(of: Iterable[str], among: frozenset[str]) -> frozenset[str]:
+    """The words in ``of`` that negate a word in ``among`` by their form."""
     negated = (word for word in of if word.startswith(_PREFIXES) or word.endswith(NEGATING_SUFFIX))
-    return {word: base for word in negated for base in _bases(word) if base in among}
+    return frozenset(word for word in negated if not among.isdisjoint(_bases(word)))
 
 
 def _bases(word: str) -> list[str]:
+    """What a word would negate by its form."""
     if word in FALSE_CONTRARIES:
         return []
     found = [
@@ -51,4 +52,4 @@ def _bases(word: str) -> list[str]:
 
 def has_antonyms(one: Iterable[str], other: frozenset[str]) -> bool:
     """Whether a word of one text is the opposite of a word of the other."""
-    return any(word in OPPOSITES and not other.isdisjoint(OPPOSITES[word]) for word in one)
+    return any(not other.isdisjoint(OPPOSITES[word]) for word in OPPOSITES.keys() & one)

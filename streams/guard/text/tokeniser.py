@@ -10,20 +10,24 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from enum import Enum
+from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
 from palimpsest.streams.guard.data.en import ABBREVIATIONS
 
 
-class Kind(Enum):
+class Kind(StrEnum):
     """What a token is."""
 
     WORD = "word"
     NUMBER = "number"
     SIGN = "sign"
     CODE = "code"
+
+
+WORD, NUMBER, SIGN, CODE = Kind
+PLAIN = frozenset({WORD, SIGN})
 
 
 class Token(NamedTuple):
@@ -65,11 +69,10 @@ def tokenise(text: str) -> tuple[tuple[str, ...], tuple[Kind, ...]]:
     """The tokens of a text as written, and what each of them is; linear in its length."""
     texts: list[str] = []
     kinds: list[Kind] = []
-    word = Kind.WORD
     for chunk in text.split():
         if chunk.isalpha():
             texts.append(chunk)
-            kinds.append(word)
+            kinds.append(WORD)
         else:
             take_apart = _kept_apart if len(chunk) <= LONGEST_KEPT else _taken_apart
             more, of = take_apart(chunk)
@@ -80,21 +83,25 @@ def tokenise(text: str) -> tuple[tuple[str, ...], tuple[Kind, ...]]:
 
 def openers_of(texts: Sequence[str], kinds: Sequence[Kind]) -> frozenset[int]:
     """Which tokens a sentence begins with; so do the signs before its first word."""
+    starts = [0]
+    if not _ENDS.isdisjoint(texts[:-1]):
+        for at, text in enumerate(texts):
+            if text in _ENDS and kinds[at] is SIGN and not _is_abbreviation(texts, at):
+                starts.append(at + 1)
     found: set[int] = set()
-    opens = True
-    for at, kind in enumerate(kinds):
-        if opens:
+    for start in starts:
+        for at in range(start, len(texts)):
+            if at in found:
+                break
             found.add(at)
-        if kind is not Kind.SIGN:
-            opens = False
-        elif texts[at] in _ENDS and not _is_abbreviation(texts, at):
-            opens = True
+            if kinds[at] is not SIGN:
+                break
     return frozenset(found)
 
 
 def layout(text: str, kinds: Sequence[Kind]) -> tuple[str, ...]:
     """The white space of a text where it counts, as in code; empty where it is plain or free."""
-    if Kind.CODE not in kinds and not _INDENTED.search(text):
+    if CODE not in kinds and not _INDENTED.search(text):
         return ()
     spaces = tuple(_SPACES.findall(text))
     return () if set(spaces) <= {" "} else spaces
@@ -116,17 +123,16 @@ def is_code(written: str) -> bool:
 def _taken_apart(chunk: str) -> tuple[tuple[str, ...], tuple[Kind, ...]]:
     """The tokens of what stands between two spaces."""
     if chunk[-1] in _MARKS and chunk[:-1].isalpha():
-        return (chunk[:-1], chunk[-1]), (Kind.WORD, Kind.SIGN)
+        return (chunk[:-1], chunk[-1]), (WORD, SIGN)
     start, end = len(chunk) - len(chunk.lstrip(_BEFORE)), len(chunk.rstrip(_AFTER))
-    word, kind = chunk[start:end].translate(_APOSTROPHES), Kind.WORD
+    word, kind = chunk[start:end].translate(_APOSTROPHES), WORD
     if start == end or not _is_word(word):
         start = 0
         end = len(chunk) - (len(chunk) > 1 and chunk[-1] in _MARKS and _closes(chunk[-2]))
         word = chunk[:end]
-        kind = Kind.NUMBER if _NUMBER.fullmatch(word) else Kind.CODE
+        kind = NUMBER if _NUMBER.fullmatch(word) else CODE
     before, after = chunk[:start].translate(_QUOTES), chunk[end:].translate(_QUOTES)
-    signs = Kind.SIGN
-    return (*before, word, *after), (*[signs] * len(before), kind, *[signs] * len(after))
+    return (*before, word, *after), (*[SIGN] * len(before), kind, *[SIGN] * len(after))
 
 
 _kept_apart = lru_cache(maxsize=8_192)(_taken_apart)

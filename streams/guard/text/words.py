@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from palimpsest.streams.guard.data.cue_words import (
@@ -14,6 +15,7 @@ from palimpsest.streams.guard.data.cue_words import (
     PUNCTUATION,
     STOPS,
 )
+from palimpsest.streams.guard.text.tokeniser import LONGEST_KEPT
 
 _WORD = re.compile(
     r"""
@@ -35,6 +37,8 @@ _WORD = re.compile(
     """,
     re.VERBOSE,
 )
+_VERSION_NAMES = frozenset({"version", "release", "ver"})
+"""What makes a version of the figures behind it: the only words that are read across a space."""
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'"})
 _STOPWORDS = ARTICLES | STOPS | PUNCTUATION | {"and", "of", "in", "to"}
 _PLAIN_SIGNS = ",;:!"
@@ -48,10 +52,24 @@ _UNSPACED = re.compile(
 
 def split(text: str) -> list[str]:
     """The words, numbers and signs of ``text`` in order, as written; only spaces are left out."""
-    return _WORD.findall(_folded(text))
+    written: list[str] = []
+    folded = _folded(text)
+    for chunk in folded.split():
+        if chunk.isalpha():
+            written.append(chunk)
+        elif not _VERSION_NAMES.isdisjoint(map(str.lower, written[-2:])):
+            return _WORD.findall(folded)
+        else:
+            written += (_kept_words if len(chunk) <= LONGEST_KEPT else _WORD.findall)(chunk)
+    return written
+
+
+_kept_words = lru_cache(maxsize=8_192)(_WORD.findall)
 
 
 def _folded(text: str) -> str:
+    if text.isascii():
+        return text.replace("`", "'")
     return unicodedata.normalize("NFKC", text).translate(_QUOTES)
 
 
@@ -94,9 +112,13 @@ def expand(word: str) -> tuple[str, ...]:
 
 def words_of(written: Sequence[str]) -> list[str]:
     """All words that the written words stand for, in order."""
-    lows = list(map(str.casefold, written))
+    return uncontracted(list(map(str.casefold, written)))
+
+
+def uncontracted(lows: Sequence[str]) -> list[str]:
+    """All words that these stand for, which are casefolded."""
     if CONTRACTIONS.keys().isdisjoint(lows) and "'" not in "".join(lows):
-        return lows
+        return list(lows)
     words: list[str] = []
     for low in lows:
         if "'" in low or low in CONTRACTIONS:

@@ -309,6 +309,8 @@ CAPITALISED = WEEKDAYS | MONTHS | {day + "s" for day in WEEKDAYS}
 
 DATING = _words("on since until till from to by before after of for born")
 """What a date follows."""
+RANGING = _words("to till until through")
+"""What makes the first end of a range of the date before it: *from 2 May to 9*."""
 
 MEASURES = _words(
     "km kg cm mm kilometer kilometers kilometre kilometres meter meters metre metres mile miles"

@@ -44,7 +44,8 @@ ROWS: tuple[Row, ...] = (
         "case-of-a-text",
         "one text is in small letters, or in capitals, from end to end",
         "small letters: weekdays, months and *I* alone get theirs; capitals: words that are no"
-        " acronym, of more than two letters; no identifier, number or unit in either text",
+        " acronym and no name, of more than two letters; no identifier, number or unit in either"
+        " text",
         (
             ("the choir meets on monday in the church", "the choir meets on Monday in the church"),
             ("THE RED SIGN HANGS THERE", "The red sign hangs there"),
@@ -56,6 +57,7 @@ ROWS: tuple[Row, ...] = (
             ("he went to reading with her", "he went to Reading with her"),
             ("THE PLANT MAKES MW", "The plant makes mW"),
             ("SHE HAS AIDS AND A DOG", "She has aids and a dog"),
+            ("SHE MET WILL AND BILL", "She met will and bill"),
         ),
     ),
     Row(
@@ -159,6 +161,7 @@ ROWS: tuple[Row, ...] = (
             ("User read the book about the dog.", "Read the book about the dog."),
             ("User is building inspector of the city.", "Building inspector of the city."),
             ("User was working on her book.", "Working on her book."),
+            ("Tom is here. User likes jazz with her.", "Tom is here. Likes jazz with her."),
         ),
     ),
     Row(
@@ -279,6 +282,7 @@ ROWS: tuple[Row, ...] = (
             ("It is due on 10 November 2026.", "It is due on November 10, 2027."),
             ("She is on 6 October meetings.", "She is on October 6 meetings."),
             ("They sold 12 March 2020 coins.", "They sold March 12, 2020 coins."),
+            ("He is with her from 2 May to 9.", "He is with her from May 2 to 9."),
         ),
     ),
     Row(
@@ -338,6 +342,7 @@ ROWS: tuple[Row, ...] = (
             ("It is a big deal for them.", "It is a large deal for them."),
             ("It was a big day for her.", "It was a large day for her."),
             ("They have a big house.", "They have a huge house."),
+            ("She is a big dog lover.", "She is a large dog lover."),
         ),
     ),
     Row(
@@ -472,13 +477,15 @@ ROWS: tuple[Row, ...] = (
     Row(
         "named",
         "*called* for *named*",
-        "behind *is* or *was*, before a name",
+        "behind *is* or *was*, before a name that ends the sentence and is no weekday or month",
         (("His dog is called Rex.", "His dog is named Rex."),),
         (
             ("Her boss called Tom.", "Her boss is Tom."),
             ("Her boss called Tom.", "Her boss named Tom."),
             ("My dentist called Dr. Kern.", "My dentist is Dr. Kern."),
             ("She was called by the bank.", "She was named by the bank."),
+            ("She was called Monday.", "She was named Monday."),
+            ("She was called Home by her boss.", "She was named Home by her boss."),
         ),
     ),
     Row(

@@ -44,7 +44,7 @@ def _case_of_a_text(one: Reading, i: int, other: Reading, j: int) -> Found:
         return (1, 1) if known or (a.text, b.text) == ("i", "I") else None
     shouted = one.text.isupper() and not other.text.isupper()
     plain = b.text.islower() or (b.opens and b.text[1:].islower())
-    no_acronym = len(a.text) > 2 and low(one, i) not in en.ACRONYMS_TOO
+    no_acronym = len(a.text) > 2 and low(one, i) not in en.ACRONYMS_TOO | en.NAMES_TOO
     return (1, 1) if shouted and plain and (no_acronym or a.text in ("A", "I")) else None
 
 
@@ -108,7 +108,7 @@ def _is_contracted(one: Reading, i: int, other: Reading, j: int) -> Found:
 def _user(one: Reading, i: int, other: Reading, j: int) -> Found:
     length = 2 if low(one, i) == "the" and low(one, i + 1) == "user" else 1
     verb = i + length
-    if low(one, verb - 1) != "user" or not (i in one.openers and j in other.openers):
+    if low(one, verb - 1) != "user" or i or j:
         return None
     if around.asks(one) or around.asks(other) or kind(one, verb + 1) is not WORD:
         return None
@@ -230,7 +230,7 @@ def _date(one: Reading, i: int, other: Reading, j: int) -> Found:
         return None
     year = one.texts[i + 2 : i + 3]
     comma = low(other, j + 2) == ","
-    dated = i == 0 or low(one, i - 1) in en.DATING
+    dated = (i == 0 or low(one, i - 1) in en.DATING) and low(one, i + 2) not in en.RANGING
     if kind(one, i + 2) is NUMBER and is_year(year[0]):
         same = dated and other.texts[j + 2 + comma : j + 3 + comma] == year
         return (3, 3 + comma) if same and around.stands_alone(one, i + 3) else None
@@ -271,7 +271,7 @@ def _size(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 def _large(one: Reading, i: int, other: Reading, j: int) -> Found:
     found = _exchange(one, i, other, j, en.LARGE)
-    return found if found and around.describes(one, i + 1, en.THINGS) else None
+    return found if found and around.noun_after(one, i + 1, en.THINGS) else None
 
 
 def _near(one: Reading, i: int, other: Reading, j: int) -> Found:
@@ -357,7 +357,8 @@ def _bought(one: Reading, i: int, other: Reading, j: int) -> Found:
 def _named(one: Reading, i: int, other: Reading, j: int) -> Found:
     found = _exchange(one, i, other, j, en.NAMED)
     linked = low(one, i - 1) in ("is", "are", "was", "were")
-    return found if found and linked and capital(one, i + 1) and capital(other, j + 1) else None
+    name = capital(one, i + 1) and capital(other, j + 1) and low(one, i + 1) not in en.CAPITALISED
+    return found if found and linked and name and ends(one, i + 2) else None
 
 
 def _located(one: Reading, i: int, other: Reading, j: int) -> Found:

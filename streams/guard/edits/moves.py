@@ -10,6 +10,7 @@ from palimpsest.streams.guard.data.en import (
     FINITE,
     MONTHS,
     NEGATORS,
+    PLACING,
     PREPOSITIONS,
     QUANTIFIERS,
     SUBJECTS,
@@ -60,9 +61,11 @@ def _is_one_clause(text: Reading, start: int, end: int) -> bool:
     if not verb or lows[verb : verb + 1] == () or lows[verb] not in ACTIONS:
         return False
     others = lows[:verb] + lows[verb + 1 :]
-    if not (FINITE | CLAUSES | NEGATORS | QUANTIFIERS).isdisjoint(others):
+    if not (FINITE | CLAUSES | NEGATORS | QUANTIFIERS | {"about"}).isdisjoint(others):
         return False
     place = next((n for n, low in enumerate(lows) if low in PREPOSITIONS), None)
+    if place is not None and lows[place] not in PLACING:
+        return False
     return len(lows) - verb <= 4 if place is None else place == verb + 1 and len(lows) <= place + 4
 
 
@@ -94,6 +97,7 @@ MOVE = Edit(
         ("In the morning she drinks no tea.", "She drinks no tea in the morning."),
         ("On Monday she ate the cake of the party.", "She ate the cake of the party on Monday."),
         ("On Mondays he swims.", "He swims on Monday."),
+        ("In 2019 she sang about the war.", "She sang about the war in 2019."),
     ),
     match=_nowhere,
 )

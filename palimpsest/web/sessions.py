@@ -41,13 +41,16 @@ Held = TypeVar("Held")
 class Session:
     """A person's session. `csrf` is the secret that only our own pages can send.
 
-    `says_who`: the person chose the name; the caller's name is empty until then.
+    `says_who`: the person chose the name; the caller's name is empty until then. `is_known`: a
+    link, a token or this browser had that name before. Under a name that was only typed, the log
+    may have another person's answers.
     """
 
     caller: Caller
     csrf: str
     secret: str = ""
     says_who: bool = False
+    is_known: bool = True
 
 
 class Sessions:
@@ -81,7 +84,12 @@ class Sessions:
         """
         secret = secrets.token_urlsafe(32)
         named = replace(caller, name=caller.name or known_as)
-        session = Session(named, secrets.token_urlsafe(32), says_who=not caller.name)
+        session = Session(
+            named,
+            secrets.token_urlsafe(32),
+            says_who=not caller.name,
+            is_known=bool(named.name),
+        )
         until = self._now() + min(seconds, SESSION_SECONDS)
         _hold(self._sessions, _hash(secret), (until, session), MOST_SESSIONS)
         return replace(session, secret=secret)
@@ -95,7 +103,9 @@ class Sessions:
         """Set the name of the person of a request's cookie."""
         key = _hash(_secret(headers))
         until, session = self._sessions[key]
-        self._sessions[key] = until, replace(session, caller=replace(session.caller, name=name))
+        caller = replace(session.caller, name=name)
+        is_known = name == reviewer_of(headers)
+        self._sessions[key] = until, replace(session, caller=caller, is_known=is_known)
 
     def caller(self, headers: Headers) -> Caller:
         """The caller of a page, for the gate."""

@@ -38,6 +38,7 @@ class Browser:
     def __init__(self, server: Server, **headers: str) -> None:
         self.server = server
         self.cookie: str | None = None
+        self.known_as = ""
         self._headers = headers
         self.last: httpx2.Response | None = None
 
@@ -45,12 +46,16 @@ class Browser:
         self, method: str, path: str, form: Mapping[str, str] | None = None, **headers: str
     ) -> httpx2.Response:
         """One request, redirects not followed."""
-        if self.cookie:
-            headers.setdefault("cookie", f"{COOKIE}={self.cookie}")
+        held = [f"{COOKIE}={self.cookie}"] if self.cookie else []
+        held += [self.known_as] if self.known_as else []
+        if held:
+            headers.setdefault("cookie", "; ".join(held))
         async with self.server.client(None, **self._headers, **headers) as client:
             self.last = response = await client.request(method, path, data=form)
         given = response.headers.get("set-cookie")
-        if given:
+        if given and given.startswith("palimpsest_reviewer="):
+            self.known_as = given.partition(";")[0]
+        elif given:
             assert given.startswith(f"{COOKIE}=")
             self.cookie = given.partition("=")[2].partition(";")[0] or None
         return response

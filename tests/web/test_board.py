@@ -176,6 +176,37 @@ def test_undo_takes_back_the_answer_that_the_page_had_last_however_often_it_is_s
     served(used)
 
 
+def test_who_types_the_name_of_another_takes_back_none_of_their_answers(
+    served: Use[None],
+) -> None:
+    """Who comes again by the browser that has the name does."""
+
+    async def come(server: Server, browser: Browser) -> None:
+        link = await server.ask("POST", "/links", {"role": "reviewer"}, name="root")
+        await browser.get(link.json()["path"])
+        if not browser.known_as:
+            await browser.get("/review/name")
+            await browser.send("/review/name", name="kim")
+        await browser.get("/review")
+
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 2)
+        first, second = Browser(server), Browser(server)
+        await come(server, first)
+        await first.say("different")
+        await server.app.board._read()
+        await come(server, second)
+        await second.send("/review/undo", queue="work")
+        await second.get("/review")
+        assert second.notice == boards.NOTHING_TO_UNDO
+        await come(server, first)
+        await first.send("/review/undo", queue="work")
+        await first.get("/review")
+        assert first.notice == "Taken back: different."
+
+    served(used)
+
+
 def test_answers_that_are_taken_back_are_all_left_again(served: Use[None]) -> None:
     """Also where the queue was read between: once nothing was left, it had none of them."""
 

@@ -191,7 +191,8 @@ class ReviewBoard:
 
     def _next(self, store: Palimpsest, session: Session, wanted: Wanted) -> dict[str, Any]:
         person, caller = self.person(session), session.caller
-        self._remember(store, person, caller)
+        if session.is_known:
+            self._remember(store, person, caller)
         shown_pair: dict[str, Any] = {"pair": None, "hangs": None}
         # A page may be reloaded, and an undone pair need not be in the queue.
         held = [person.shown[wanted]] if wanted in person.shown else []

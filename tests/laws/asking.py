@@ -261,6 +261,8 @@ class Story:
         self.happened[f"look {type(told).__name__.lower()}"] += 1
         if self.choice(True, False):
             answer = self._new(request)
+            if isinstance(answer, Refused) and answer.reason == "lives_elsewhere":
+                return  # a dry run shows what `merge` would do
             assert type(answer) is type(told), "a dry run does otherwise than is done"
             if isinstance(answer, Done) and isinstance(told, Done):
                 done, shown = _untimed(answer.result), _untimed(told.result)

@@ -44,12 +44,12 @@ class Folding:
         floor = self.at_least(one.namespace)
         if floor is None or one.namespace != other.namespace:
             return False
-        score = cosine(one.face.vector, other.face.vector)
+        # The guard first: texts are read once, but vectors are decoded for each pair.
         return (
-            score is not None
+            alike(one.face.text, one.face.vector, other.face.text, other.face.vector)
+            and (score := cosine(one.face.vector, other.face.vector)) is not None
             and score >= floor
             and not (self._protected(one) or self._protected(other))
-            and alike(one.face.text, one.face.vector, other.face.text, other.face.vector)
             and _covers(one.face.vector, other.face.vector, floor)
             and separated_pair(ledger, one, other) is None
         )

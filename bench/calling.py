@@ -42,7 +42,7 @@ def calls(scale: Scale) -> list[Measured]:
             _ms(store.submit, _row(text)) + _ms(store.recall, OWNER, text)
             for text in islice(texts, rounds)
         ]
-        embedder = store.gateway.embedder()
+        embedder = store.reader.embedder()
         bare = [_ms(embedder.embed_now, text) for text in islice(texts, rounds)]
     note = f"{held:,} memories of one owner, {rounds} calls"
     beside = {"bare embedding, ms": float(np.median(bare))}
@@ -130,11 +130,11 @@ def checks(scale: Scale) -> list[Measured]:
     scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
     with scratch as folder, Palimpsest.open(folder, policy="namespaced") as store:
         store.submit([_row(text) for text in islice(texts, held)], source="bench")
-        embedder, bare, whole = store.gateway.embedder(), [], []
+        embedder, bare, whole = store.reader.embedder(), [], []
         for text in islice(texts, rounds):
             bare.append(_ms(embedder.embed_now, text))
             whole.append(_ms(store.check, _row(text)))
-        with store.gateway.writing() as session:
+        with store.reader.upkeep.writing() as session:
             assert session is not None
             session.writer.time_checks(lambda kind, ms: alone.append(ms if kind != "total" else 0))
         for text in islice(texts, rounds):

@@ -14,7 +14,8 @@ from bench.figure import Measured, Scale
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest import Palimpsest
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.reader import Reader
 from palimpsest.contracts.policy import CosineCheck, Policy, Zone
 from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedder import Embedder
@@ -71,14 +72,14 @@ def _store() -> Iterator[Palimpsest]:
     rules = load_policy("standard").model_dump() | {"name": "wide", "checks": (wide,)}
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
         path = Path(folder)
-        gateway = LocalGateway(
+        reader = Reader(
             path,
             Log.create(path / LOG_FILE, shared=True),
             Policy.model_validate(rules),
             lambda: Embedder(StubEngine()),
             wait="visible",
         )
-        with Palimpsest(path, gateway) as store:
+        with Palimpsest(path, EmbeddedWriter(reader)) as store:
             yield store
 
 

@@ -16,7 +16,8 @@ from bench.figure import Measured, Scale
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest import Palimpsest
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.reader import Reader
 from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.embedder.tokens import Tokens
@@ -109,5 +110,5 @@ def _rows(owners: int, each: int) -> Iterator[dict[str, Any]]:
 def _store(folder: Path, engine: StubEngine) -> Palimpsest:
     folder.mkdir()
     log = Log.create(folder / LOG_FILE, shared=True)
-    gateway = LocalGateway(folder, log, load_policy("standard"), lambda: Embedder(engine))
-    return Palimpsest(folder, gateway)
+    writer = EmbeddedWriter(Reader(folder, log, load_policy("standard"), lambda: Embedder(engine)))
+    return Palimpsest(folder, writer)

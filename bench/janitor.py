@@ -71,9 +71,7 @@ class _Store(Palimpsest):
 
     def run(self, judge: _AtOnce) -> dict[str, Any]:
         """Everything but the judge's own set-up."""
-        return asyncio.run(
-            dedupe(self._gateway, judge, Wanted(datetime.now(UTC)), _ignore_progress)
-        )
+        return asyncio.run(dedupe(self.writer, judge, Wanted(datetime.now(UTC)), _ignore_progress))
 
 
 def _ignore_progress(_what: str, _share: float | None) -> None:

@@ -16,7 +16,8 @@ from bench.embedding import distinct
 from bench.figure import Measured, Scale
 from bench.judge import service
 from bench.scratch import OwnedText, inputs
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.reader import Reader
 from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedder import Embedder, Engine, load_engine
 from palimpsest.streams.log.log import Log
@@ -38,12 +39,12 @@ def stream(scale: Scale) -> list[Measured]:
     os.environ["ANTHROPIC_API_KEY"] = "demo"
     with service(DELAY) as url:
         for _ in range(ROUNDS):
-            with _store(engine) as gateway:
-                alone.append(_rate(gateway, texts[WARM:], texts[:WARM]))
-            with _store(engine) as gateway, _verifier(gateway.folder, url):
-                beside.append(_rate(gateway, texts[WARM:], texts[:WARM], judged=True))
-                pending = gateway.log.verifications.count()
-                settled = _decided(gateway, "palimpsest.settled.v1")
+            with _store(engine) as writer:
+                alone.append(_rate(writer, texts[WARM:], texts[:WARM]))
+            with _store(engine) as writer, _verifier(writer.reader.folder, url):
+                beside.append(_rate(writer, texts[WARM:], texts[:WARM], judged=True))
+                pending = writer.reader.log.verifications.count()
+                settled = _decided(writer, "palimpsest.settled.v1")
     figures = {
         "with, texts/s": median(beside),
         "without, texts/s": median(alone),
@@ -66,19 +67,20 @@ def _with_gray(texts: Sequence[OwnedText]) -> list[OwnedText]:
 
 
 @contextmanager
-def _store(engine: Engine) -> Iterator[LocalGateway]:
+def _store(engine: Engine) -> Iterator[EmbeddedWriter]:
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
         path = Path(folder)
         log = Log.create(path / LOG_FILE)
-        gateway = LocalGateway(path, log, load_policy("standard"), lambda: Embedder(engine))
+        reader = Reader(path, log, load_policy("standard"), lambda: Embedder(engine))
+        writer = EmbeddedWriter(reader)
         try:
-            yield gateway
+            yield writer
         finally:
-            gateway.close()
+            writer.close()
 
 
 def _rate(
-    gateway: LocalGateway,
+    writer: EmbeddedWriter,
     texts: Sequence[OwnedText],
     first: Sequence[OwnedText],
     *,
@@ -90,19 +92,19 @@ def _rate(
     has let go of the lock.
     """
     half = len(first) // 2
-    gateway.submit(list(inputs(first[:half])))
-    while judged and not _decided(gateway, "palimpsest.settled.v1"):
+    writer.submit(list(inputs(first[:half])))
+    while judged and not _decided(writer, "palimpsest.settled.v1"):
         time.sleep(0.1)
-    gateway.submit(list(inputs(first[half:], "bench 1")))
+    writer.submit(list(inputs(first[half:], "bench 1")))
     begun = time.perf_counter()
-    for _ in gateway.stream(inputs(texts, "bench 2"), {}):
+    for _ in writer.stream(inputs(texts, "bench 2"), {}):
         pass
     return len(texts) / (time.perf_counter() - begun)
 
 
-def _decided(gateway: LocalGateway, kind: str) -> int:
+def _decided(writer: EmbeddedWriter, kind: str) -> int:
     sql = "SELECT count(*) FROM events WHERE instr(line, CAST(? AS BLOB))"
-    row = gateway.log.row(sql, (kind,))
+    row = writer.reader.log.row(sql, (kind,))
     return row[0] if row else 0
 
 

@@ -157,7 +157,7 @@ class PalimpsestStore(BaseStore):
 
     def _items(self, namespace: Namespace) -> _Items:
         owner_id = self._owner(namespace)
-        ledger = self._memories.gateway.ledger(owner_id)
+        ledger = self._memories.reader.ledger(owner_id)
         return _Items(ledger)
 
     def _owner(self, namespace: Namespace) -> str:

@@ -209,7 +209,7 @@ class _Arguments:
     def with_bare_ids(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The same arguments, with ids for the URNs among them, found by the object's `gateway`.
+        """The same arguments, with ids for the URNs among them, found by the object's `reader`.
 
         UsageError for a URN that does not match.
         """
@@ -218,7 +218,7 @@ class _Arguments:
         bound = self._signature.bind(*args, **kwargs)
         for name in self._ids:
             if name in bound.arguments:
-                bound.arguments[name] = bare(args[0].gateway, bound.arguments[name])
+                bound.arguments[name] = bare(args[0].reader, bound.arguments[name])
         return bound.args, bound.kwargs
 
 

@@ -26,9 +26,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
 from palimpsest.api.calls import Id, Place, Turn, Words, checked, require_no_inheritance
 from palimpsest.backends.access_log import Uses
-from palimpsest.backends.cluster import KafkaGateway, log_that_follows
-from palimpsest.backends.embedded import LocalGateway, Wait
+from palimpsest.backends.cluster import ClusterWriter, log_that_follows
+from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.reader import Reader, Wait
 from palimpsest.backends.requested import request_id
+from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.answers import (
     Accessed,
     Agreed,
@@ -36,7 +38,6 @@ from palimpsest.contracts.answers import (
     Checked,
     Concluded,
     Forgotten,
-    JsonObject,
     Merged,
     PolicyInForce,
     PutBack,
@@ -299,7 +300,8 @@ class Palimpsest:
             log = log_that_follows(folder, needed=not create)
             if policy is not None:
                 _warn_of_another(folder, log, wanted)
-            return cls(folder, KafkaGateway(folder, log, wanted, embedder, cluster), by)
+            reader = Reader(folder, log, wanted, embedder, of_cluster=True)
+            return cls(folder, ClusterWriter(reader, cluster), by)
         if create:
             exchange.make_folder(folder)
         log = (Log.create if create else Log.open)(folder / LOG_FILE, shared=True)
@@ -310,24 +312,34 @@ class Palimpsest:
             raise
         if policy is not None:
             _warn_of_another(folder, log, wanted)
-        return cls(folder, LocalGateway(folder, log, wanted, embedder, wait), by)
+        return cls(folder, EmbeddedWriter(Reader(folder, log, wanted, embedder, wait)), by)
 
-    def __init__(self, folder: Path, gateway: LocalGateway, by: Speaker = "agent") -> None:
+    def __init__(self, folder: Path, writer: StoreWriter, by: Speaker = "agent") -> None:
         self.folder = folder
         self._by: Speaker = by
         self.turn = Turn()
-        self._unchecked = gateway
-        self._uses = Uses(gateway, self.turn.lock)
+        self._unchecked = writer
+        self._uses = Uses(writer, self.turn.lock)
 
     @property
-    def _gateway(self) -> LocalGateway:
+    def _writer(self) -> StoreWriter:
         self.turn.require()
         return self._unchecked
 
     @property
-    def gateway(self) -> LocalGateway:
-        """The gateway to the store, for code beside the facade."""
-        return self._gateway
+    def _reader(self) -> Reader:
+        self.turn.require()
+        return self._unchecked.reader
+
+    @property
+    def writer(self) -> StoreWriter:
+        """What writes to the store, for code beside the facade."""
+        return self._writer
+
+    @property
+    def reader(self) -> Reader:
+        """What reads the store, for code beside the facade."""
+        return self._reader
 
     def close(self) -> None:
         """Stop the threads and close the files; later calls raise UsageError.
@@ -370,11 +382,11 @@ class Palimpsest:
         its bytes go to the dead letters, and the others are not affected. A candidate whose id is
         known with other content (`id_conflict`) is always handled in this way.
         """
-        gateway = self._gateway
+        writer = self._writer
         inputs = _read(Offer(candidates, source, invalid))
         if isinstance(inputs, InvalidInputError):
             raise inputs
-        return gateway.submit(inputs)
+        return writer.submit(inputs)
 
     def submit_each(
         self, offers: Sequence[Offer]
@@ -384,10 +396,10 @@ class Palimpsest:
         Returns for each caller its outcomes, or the error if none of its candidates is stored. Up
         to 512 candidates in all are one commit: either all are stored, or none.
         """
-        gateway = self._gateway
+        writer = self._writer
         read = [_read(Offer(*offer)) for offer in offers]
         readable = (some for some in read if not isinstance(some, InvalidInputError))
-        outcomes = iter(gateway.submit([one for some in readable for one in some]))
+        outcomes = iter(writer.submit([one for some in readable for one in some]))
         return [
             some if isinstance(some, InvalidInputError) else list(islice(outcomes, len(some)))
             for some in read
@@ -402,7 +414,7 @@ class Palimpsest:
         [one] = to_inputs([candidate], source)
         if not isinstance(one.meaning, Prepared):
             return undecided(
-                rejected(one, why_invalid(one.meaning)), self._gateway.policy_in_force()
+                rejected(one, why_invalid(one.meaning)), self._reader.policy_in_force()
             )
         request = CheckRequest(
             request_id=fresh(),
@@ -410,7 +422,7 @@ class Palimpsest:
             row=one.row.raw.decode(),
             source=source,
         )
-        return self._gateway.ask(request)
+        return self._writer.ask(request)
 
     def check_duplicate(self, candidate: Candidate, *, source: Name = "python") -> DuplicateCheck:
         """Whether a candidate would be a duplicate, and of which memory, as `namespaced` has it.
@@ -445,7 +457,7 @@ class Palimpsest:
         show it. An interrupt stops it and keeps what was done. If the first hundred rows of a file
         are all wrong, it raises WrongFileError before anything is written, unless `keep_going`.
         """
-        gateway = self._gateway
+        writer = self._writer
         paths = [files] if isinstance(files, str | Path) else files
         checked = check_files(
             [str(path) for path in paths],
@@ -454,7 +466,7 @@ class Palimpsest:
             form=form,
             keep_going=keep_going,
         )
-        return decide_on(gateway, checked, progress)
+        return decide_on(writer, checked, progress)
 
     def import_source(
         self,
@@ -470,7 +482,7 @@ class Palimpsest:
         trust: Trust = False,
         dry_run: bool = False,
         progress: Progress = _ignore,
-    ) -> JsonObject:
+    ) -> dict[str, Any]:
         """Import an existing store (docs/import.md); a dry run shows what would be imported.
 
         `path` is a file or the folder of a database; `table`, `query` and `history` select a part.
@@ -482,13 +494,11 @@ class Palimpsest:
             Path(path), table, query, Path(history) if history is not None else None, trust
         )
         brought = look_at(place, source=source, owner=owner, renames=mapping)
-        absent = self._gateway.policy_in_force().absent.confidence
+        absent = self._reader.policy_in_force().absent.confidence
         with spooled(brought, absent, progress) as spool:
             if dry_run:
                 return foreseen(brought, spool)
-            return bring_in(
-                self._gateway, brought, spool, model=model_of_vectors, progress=progress
-            )
+            return bring_in(self._writer, brought, spool, model=model_of_vectors, progress=progress)
 
     def export_source(
         self,
@@ -502,7 +512,7 @@ class Palimpsest:
         trust: Trust = False,
         dry_run: bool = False,
         progress: Progress = _ignore,
-    ) -> JsonObject:
+    ) -> dict[str, Any]:
         """Copy an imported store to `to` without its duplicates, in its own format.
 
         Returns the changes, and how to undo each; a file beside the copy has the same. With `texts`
@@ -513,7 +523,7 @@ class Palimpsest:
         the texts of faces; UsageError if nothing was imported from `path`.
         """
         return export(
-            self._gateway,
+            self._reader,
             Path(path),
             Path(to),
             source=source,
@@ -527,11 +537,11 @@ class Palimpsest:
 
     def access(self, candidate_id: Id) -> Accessed:
         """Record that the memory of a candidate was used."""
-        return self._gateway.ask(AccessRequest(request_id=fresh(), candidate_id=candidate_id))
+        return self._writer.ask(AccessRequest(request_id=fresh(), candidate_id=candidate_id))
 
     def end_session(self, owner_id: Name, session_id: Name) -> Session:
         """Record that a session ended; the answer has the figures of its consolidation, if any."""
-        return self._gateway.ask(
+        return self._writer.ask(
             SessionRequest(
                 request_id=fresh(),
                 request="end_session",
@@ -542,7 +552,7 @@ class Palimpsest:
 
     def compact_session(self, owner_id: Name, session_id: Name) -> Session:
         """Record that a session's conversation was compacted: recall may return its texts again."""
-        return self._gateway.ask(
+        return self._writer.ask(
             SessionRequest(
                 request_id=fresh(),
                 request="compact",
@@ -558,7 +568,7 @@ class Palimpsest:
         mapping: Mapping[str, str] | None = None,
     ) -> Summary:
         """Read dead letters again: all open ones, or those named; `mapping` as in `ingest`."""
-        return retry_dead_letters(self._gateway, letter_ids, mapping)
+        return retry_dead_letters(self._writer, letter_ids, mapping)
 
     # -- one statement of a person -----------------------------------------------------------------
 
@@ -575,12 +585,12 @@ class Palimpsest:
         Raises RefusedError, with the path, if a person separated them.
         """
         request = MergeRequest(request_id=fresh(), a=a, b=b, face=face, **attribution)
-        return self._gateway.ask(request)
+        return self._writer.ask(request)
 
     def separate(self, a: Id, b: Id, **attribution: Unpack[Attribution]) -> Apart:
         """Declare two candidates different: nothing automatic joins them again."""
         request = SeparateRequest(request_id=fresh(), a=a, b=b, **attribution)
-        return self._gateway.ask(request)
+        return self._writer.ask(request)
 
     def withdraw(self, a: Id, b: Id, **attribution: Unpack[Attribution]) -> Apart:
         """Take back the latest statement about a pair, a merge or a separation.
@@ -588,12 +598,12 @@ class Palimpsest:
         Earlier statements about the pair hold again. RefusedError if there is none.
         """
         request = WithdrawRequest(request_id=fresh(), a=a, b=b, **attribution)
-        return self._gateway.ask(request)
+        return self._writer.ask(request)
 
     def confirm(self, decision_id: Id, **attribution: Unpack[Attribution]) -> Agreed:
         """Confirm a decision."""
         request = ConfirmRequest(request_id=fresh(), decision_id=decision_id, **attribution)
-        return self._gateway.ask(request)
+        return self._writer.ask(request)
 
     def unmerge(
         self,
@@ -623,7 +633,7 @@ class Palimpsest:
             rank=by or self._by,
             **attribution,
         )
-        return self._gateway.ask(request)
+        return self._writer.ask(request)
 
     def reinstate(
         self,
@@ -648,7 +658,7 @@ class Palimpsest:
             dry_run=dry_run,
             **attribution,
         )
-        return self._gateway.ask(request)
+        return self._writer.ask(request)
 
     # -- by intent ---------------------------------------------------------------------------------
 
@@ -691,7 +701,7 @@ class Palimpsest:
             dry_run=dry_run,
             **attribution,
         )
-        return self._gateway.ask(request)
+        return self._writer.ask(request)
 
     def undo(
         self,
@@ -707,7 +717,7 @@ class Palimpsest:
         Its text leaves, nothing is separated, and later updates stay. Candidates that had joined
         that text leave with it, as a memory of their own. RefusedError if there is no update.
         """
-        decision = named_update(self._gateway, update_id)
+        decision = named_update(self._reader, update_id)
         request = UndoRequest(
             request_id=fresh(),
             decision_id=update_id if decision else None,
@@ -717,7 +727,7 @@ class Palimpsest:
             dry_run=dry_run,
             **attribution,
         )
-        return self._gateway.ask(request)
+        return self._writer.ask(request)
 
     def forget(
         self,
@@ -749,7 +759,7 @@ class Palimpsest:
             dry_run=dry_run,
             **attribution,
         )
-        return self._gateway.ask(request)
+        return self._writer.ask(request)
 
     # -- statements about many candidates ----------------------------------------------------------
 
@@ -760,7 +770,7 @@ class Palimpsest:
         request = ReverseRequest(
             request_id=fresh(), selection=selection, dry_run=dry_run, **attribution
         )
-        return self._gateway.ask(request)
+        return self._writer.ask(request)
 
     def reinstate_many(
         self, selection: JoinSelection, *, dry_run: bool = False, **attribution: Unpack[Attribution]
@@ -769,7 +779,7 @@ class Palimpsest:
         request = ReinstateManyRequest(
             request_id=fresh(), selection=selection, dry_run=dry_run, **attribution
         )
-        return self._gateway.ask(request)
+        return self._writer.ask(request)
 
     def retract(
         self, selection: Selection, *, dry_run: bool = False, **attribution: Unpack[Attribution]
@@ -778,7 +788,7 @@ class Palimpsest:
         request = RetractRequest(
             request_id=fresh(), selection=selection, dry_run=dry_run, **attribution
         )
-        return self._gateway.ask(request)
+        return self._writer.ask(request)
 
     def restore(
         self,
@@ -799,7 +809,7 @@ class Palimpsest:
             dry_run=dry_run,
             **attribution,
         )
-        return self._gateway.ask(request)
+        return self._writer.ask(request)
 
     # -- the review queue --------------------------------------------------------------------------
 
@@ -811,7 +821,7 @@ class Palimpsest:
         It is a pair of texts with its decision; `skip` leaves out the first questions, which the
         person could not decide.
         """
-        return review_queue.next_question(self._gateway, owner_id=owner_id, skip=skip)
+        return review_queue.next_question(self._reader, owner_id=owner_id, skip=skip)
 
     def review_same(
         self, decision_id: Id, existing_id: Id, **attribution: Unpack[Attribution]
@@ -821,7 +831,7 @@ class Palimpsest:
         A pending pair is merged, a join confirmed; a text that repeats a forgotten one stays out.
         Raises RefusedError if that pair does not wait.
         """
-        row = review_queue.question_about(self._gateway, decision_id, existing_id)
+        row = review_queue.question_about(self._reader, decision_id, existing_id)
         if row["waits_as"] == "pending":
             return self.merge(row["existing_id"], row["candidate_id"], **attribution)
         return self.confirm(decision_id, **attribution)
@@ -834,7 +844,7 @@ class Palimpsest:
         A text that waits because of a forgotten one is stored and separated from it; if the two are
         the same text, it is only stored.
         """
-        row = review_queue.question_about(self._gateway, decision_id, existing_id)
+        row = review_queue.question_about(self._reader, decision_id, existing_id)
         if row["waits_as"] == "pending":
             return self.separate(row["existing_id"], row["candidate_id"], **attribution)
         if row["waits_as"] == "forgotten":
@@ -873,7 +883,7 @@ class Palimpsest:
 
         async def run() -> dict[str, Any]:
             async with self._judge(judge, recorded=not dry_run) as asked:
-                done = await dedupe(self._gateway, asked, wanted, progress)
+                done = await dedupe(self._writer, asked, wanted, progress)
                 return {**done, "cost": asked.cost()}
 
         return _run(run())
@@ -896,14 +906,14 @@ class Palimpsest:
         async def run() -> dict[str, Any]:
             async with self._judge(judge) as asked:
                 done = await review(
-                    self._gateway, asked, owner_id=owner_id, due=due, progress=progress
+                    self._writer, asked, owner_id=owner_id, due=due, progress=progress
                 )
                 return {**done, "cost": asked.cost()}
 
         return _run(run())
 
     def _judge(self, settings: JudgeSettings | None, *, recorded: bool = True) -> JudgeOnDemand:
-        rules = self._gateway.policy_in_force().judge
+        rules = self._reader.policy_in_force().judge
         return JudgeOnDemand(self.folder, rules, settings or JudgeSettings(), recorded=recorded)
 
     def embed(
@@ -921,15 +931,15 @@ class Palimpsest:
         receives both numbers in between, and `dry_run` embeds none. The texts are not decided on
         again. Raises RefusedError if the model is still down.
         """
-        return embed_late(self._gateway, owner_id, progress, long=long, dry_run=dry_run)
+        return embed_late(self._writer, owner_id, progress, long=long, dry_run=dry_run)
 
     def settle(self, requests: Sequence[SettleRequest]) -> builtins.list[Concluded | RefusedError]:
         """Deliver the judge's verdicts about pending candidates; an answer or refusal for each."""
-        return self._gateway.ask_each(requests)
+        return self._writer.ask_each(requests)
 
     def compose(self, request: ComposeRequest) -> Recomposed:
         """Deliver a recomposed text for a memory that needs one."""
-        return self._gateway.ask(request)
+        return self._writer.ask(request)
 
     # -- reads -------------------------------------------------------------------------------------
 
@@ -957,7 +967,7 @@ class Palimpsest:
         once, unless `fold` is False; nothing is written.
         """
         found = recall(
-            self._gateway,
+            self._reader,
             owner_id,
             query,
             RecallOptions(k, _filter(narrowed), session_id, former=former),
@@ -984,7 +994,7 @@ class Palimpsest:
         Words match whole and in canonical form: `ABC-123` matches `abc123`, not `ABC1234`. Each hit
         has the reason why it was found; the plan's token identifies the memories in this state.
         """
-        return find(self._gateway, owner_id, query, by=by, k=k, namespace=namespace)
+        return find(self._reader, owner_id, query, by=by, k=k, namespace=namespace)
 
     def list(
         self,
@@ -1003,7 +1013,7 @@ class Palimpsest:
         of another one has displaced. Raises UsageError if `after` is malformed.
         """
         wanted = _filter(narrowed)
-        return page_of(self._gateway, owner_id, wanted, limit=limit, after=after, former=former)
+        return page_of(self._reader, owner_id, wanted, limit=limit, after=after, former=former)
 
     def get(self, memory_id: Id) -> Found:
         """The current memory by any id that a memory or a candidate ever had.
@@ -1011,21 +1021,21 @@ class Palimpsest:
         `moved`: the memory has another id now; `state`: `living`, `pending` or `retracted`. It has
         all wordings, `former` ones included. Raises RefusedError for an unknown id.
         """
-        return find_memory(self._gateway, memory_id)
+        return find_memory(self._reader, memory_id)
 
     def history(self, memory_id: Id) -> History:
         """Every event of a memory in order, each with what it `did`, who, why and when.
 
         This includes members that left, up to when they left; any id works, as for `get`.
         """
-        return history_of(self._gateway, memory_id)
+        return history_of(self._reader, memory_id)
 
     def status(self, *, as_of: AsOf | None = None) -> dict[str, Any]:
         """Counts, the log's position, how far each projection lags behind it, and `behind`.
 
         `as_of` a position of the log, or a time, counts as of then.
         """
-        return viewing.status(self._gateway, as_of)
+        return viewing.status(self._reader, as_of, self._writer.behind)
 
     def likeness(
         self,
@@ -1039,22 +1049,22 @@ class Palimpsest:
         The nearest pair comes first, by the cosine of the faces; long faces are compared by
         windows, and the score is that of the least similar window, in either direction.
         """
-        return across_namespaces(self._gateway, owner_id, at_least, limit)
+        return across_namespaces(self._reader, owner_id, at_least, limit)
 
     def metrics(self) -> str:
         """Metrics of duplicates on arrival, counted from the log, in Prometheus' text format."""
-        return viewing.metrics(self._gateway)
+        return viewing.metrics(self._reader)
 
     def show(self, memory_id: Id, *, as_of: AsOf | None = None) -> ShownMemory:
         """A memory with every member, its join and its evidence; any member's id works.
 
         `timeline` lists the later statements about its members; `as_of` a position or a time.
         """
-        return viewing.show(self._gateway, memory_id, as_of)
+        return viewing.show(self._reader, memory_id, as_of)
 
     def show_candidate(self, candidate_id: Id, *, as_of: AsOf | None = None) -> ShownCandidate:
         """A candidate with its decision, its evidence, its timeline and the memory it is in."""
-        return viewing.show_candidate(self._gateway, candidate_id, as_of)
+        return viewing.show_candidate(self._reader, candidate_id, as_of)
 
     def decisions(
         self,
@@ -1067,7 +1077,7 @@ class Palimpsest:
     ) -> builtins.list[DecisionRow]:
         """The latest decisions that match, newest last; `as_of` a position or a time."""
         return viewing.decisions(
-            self._gateway,
+            self._reader,
             owner_id=owner_id,
             decision=decision,
             since=since,
@@ -1077,7 +1087,7 @@ class Palimpsest:
 
     def owners_of_session(self, session_id: Name) -> builtins.list[str]:
         """The owners with candidates in a session: usually one."""
-        return viewing.owners_of_session(self._gateway, session_id)
+        return viewing.owners_of_session(self._reader, session_id)
 
     def sql(
         self, query: Words, parameters: Sequence[object] | Mapping[str, object] = ()
@@ -1087,17 +1097,17 @@ class Palimpsest:
         `parameters` are a list for the query's `?`, or a dict for its `$name`. If two columns have
         the same name, the second is `name_1`. Raises UsageError for a bad query.
         """
-        return viewing.sql(self._gateway, query, parameters)
+        return viewing.sql(self._reader, query, parameters)
 
     @property
     def sql_file(self) -> Path:
         """The DuckDB file of views that analysts open, from any process at any time."""
-        return viewing.sql_file(self._gateway)
+        return viewing.sql_file(self._reader)
 
     @property
     def position(self) -> int:
         """The log's last position: everything that calls have written is durable up to it."""
-        return self._gateway.log.head()
+        return self._reader.log.head()
 
     def wait_for(self, position: Position, *, timeout: Seconds = 30.0) -> None:
         """Wait until readers here see the log up to a position that a writer named.
@@ -1105,14 +1115,14 @@ class Palimpsest:
         A store's own calls see what it wrote; this is for another process, which was given a
         `position`. Raises TransientError if it is not reached within `timeout` seconds.
         """
-        self._gateway.wait_for(position, timeout)
+        self._reader.wait_for(position, timeout)
 
     def behind(self) -> int | None:
         """How many records of the decisions the store is behind the cluster.
 
         None without a cluster, if the store follows no cluster, or if no broker answers.
         """
-        return self._gateway.behind()
+        return self._writer.behind()
 
     def dead_letters(
         self,
@@ -1125,18 +1135,18 @@ class Palimpsest:
 
         At most `limit`, and only those that came after the one with the id `after`: a page.
         """
-        return exchange.dead_letters(self._gateway, state, limit, after)
+        return exchange.dead_letters(self._reader, state, limit, after)
 
     def dead_letter(self, letter_id: Id) -> tuple[dict[str, Any], bytes]:
         """An unreadable input, with its original bytes."""
-        return exchange.dead_letter(self._gateway, letter_id)
+        return exchange.dead_letter(self._reader, letter_id)
 
     # -- policy, projections and the log -----------------------------------------------------------
 
     @property
     def policy(self) -> Policy:
         """The policy in force."""
-        return self._gateway.policy_in_force()
+        return self._reader.policy_in_force()
 
     def set_policy(self, policy: str | Policy, *, actor: str | None = None) -> PolicyInForce:
         """Put a policy in force from here on: a preset's name, a file, or a policy.
@@ -1145,7 +1155,7 @@ class Palimpsest:
         """
         wanted = policy if isinstance(policy, Policy) else load_policy(policy)
         rules = wanted.model_dump(mode="json")
-        return self._gateway.ask(PolicyRequest(request_id=fresh(), policy=rules, actor=actor))
+        return self._writer.ask(PolicyRequest(request_id=fresh(), policy=rules, actor=actor))
 
     def rebuild(
         self,
@@ -1153,15 +1163,15 @@ class Palimpsest:
         progress: Callable[[str, float], None] | None = None,
     ) -> dict[str, Any]:
         """Recreate projections from the log beside the live ones, then swap them in."""
-        return self._gateway.rebuild(which, progress)
+        return self._reader.upkeep.rebuild(which, progress)
 
     def verify(self, progress: Callable[[str, float], None] | None = None) -> dict[str, Any]:
         """Fold the log and compare it with everything in the projections."""
-        return self._gateway.verify(progress)
+        return self._reader.upkeep.verify(progress)
 
     def export_log(self, file: Place, progress: Callable[[int], None] | None = None) -> int:
         """Write the log as CloudEvents lines, byte for byte; returns their number."""
-        return exchange.export_log(self._gateway, Path(file), progress)
+        return exchange.export_log(self._reader, Path(file), progress)
 
     @staticmethod
     def import_log(path: Place, file: Place, progress: Callable[[int], None] | None = None) -> int:

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import orjson
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.errors import PalimpsestError
 from palimpsest.contracts.events import Accessed, Use
 from palimpsest.contracts.light import to_json
@@ -31,19 +31,19 @@ class Uses:
     closed.
     """
 
-    def __init__(self, gateway: LocalGateway, turn: RLock) -> None:
-        self._gateway = gateway
+    def __init__(self, writer: StoreWriter, turn: RLock) -> None:
+        self._writer = writer
         self._turn = turn
         self._gathered: dict[str, dict[str, Use]] = {}
         self._timer: Timer | None = None
 
     def note(self, owner_id: str, memory_ids: Sequence[str]) -> None:
         """Note that memories of an owner were recalled; does nothing if the policy says so."""
-        gateway = self._gateway
-        wanted = gateway.policy_in_force().recall.accessed
-        if not (memory_ids and wanted) or gateway.log.sealed:
+        writer = self._writer
+        wanted = writer.reader.policy_in_force().recall.accessed
+        if not (memory_ids and wanted) or writer.reader.log.sealed:
             return
-        at, found = gateway.clock(), self._gathered.setdefault(owner_id, {})
+        at, found = writer.reader.clock(), self._gathered.setdefault(owner_id, {})
         for memory_id in memory_ids:
             count = found[memory_id].count + 1 if memory_id in found else 1
             found[memory_id] = Use(candidate_id=memory_id, count=count, at=at)
@@ -57,11 +57,11 @@ class Uses:
 
         Empty if the policy does not record uses.
         """
-        if not self._gateway.policy_in_force().recall.accessed:
+        if not self._writer.reader.policy_in_force().recall.accessed:
             return {}
         gathered = self._gathered.get(owner_id, {}).values()
         latest: dict[str, datetime] = {}
-        for use in (*self._gateway.uses_left(owner_id), *gathered):
+        for use in (*self._writer.reader.uses_left(owner_id), *gathered):
             latest[use.candidate_id] = max(use.at, latest.get(use.candidate_id, use.at))
         return latest
 
@@ -73,7 +73,7 @@ class Uses:
             self._timer = None
             try:
                 self._leave()
-                self._gateway.serve_left()
+                self._writer.serve_left()
             except PalimpsestError as error:
                 _log.warning("accesses are not recorded yet: %s", error)
 
@@ -85,15 +85,15 @@ class Uses:
             self._timer = None
         try:
             self._leave()
-            if recalled and self._gateway.uses_are_overdue():
-                self._gateway.serve_left()
+            if recalled and self._writer.reader.uses_are_overdue():
+                self._writer.serve_left()
         except PalimpsestError as error:
             _log.warning("accesses are not recorded: %s", error)
 
     def _leave(self) -> None:
         """Leave each owner's uses once; if one fails, the rest stays gathered."""
         for owner_id, uses in [*self._gathered.items()]:
-            self._gateway.leave_uses(owner_id, uses_event(owner_id, [*uses.values()]))
+            self._writer.leave_uses(owner_id, uses_event(owner_id, [*uses.values()]))
             del self._gathered[owner_id]
 
 

@@ -1,18 +1,18 @@
-"""The gateway to a store that follows a cluster: reads from the store, writes to the topics."""
+"""Writing to the topics of a cluster, of which a store that follows it is read."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from palimpsest.backends.access_log import uses_event
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.reader import Reader, nothing_follows
 from palimpsest.backends.requested import as_asked
-from palimpsest.contracts.answers import A_co, JsonObject, result_or_refusal
+from palimpsest.contracts.answers import A_co, result_or_refusal
 from palimpsest.contracts.errors import (
     InvalidInputError,
     PalimpsestError,
@@ -21,7 +21,6 @@ from palimpsest.contracts.errors import (
     UsageError,
 )
 from palimpsest.contracts.identity import decision_id_or_unchanged, event_id
-from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import (
     ForgetRequest,
     OneCommand,
@@ -37,14 +36,13 @@ from palimpsest.contracts.requests import (
 from palimpsest.process.paths import LOG_FILE
 from palimpsest.process.signals import between_windows
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.inbox import gathered_uses
 from palimpsest.streams.embedded.pipeline import Rows
-from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.intake import Prepared, RawRow, understand
 from palimpsest.streams.intake.parsing import NO_RENAMES
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.serve import execute
 from palimpsest.streams.write.uses import summed
 
 if TYPE_CHECKING:
@@ -59,21 +57,16 @@ IN_BULK = ("reversed", "retracted", "restored")
 """Keys of answers whose entries were one command each, with ids from the request's and theirs."""
 
 
-class KafkaGateway(LocalGateway):
-    """Like `LocalGateway`, but a cluster decides.
+class ClusterWriter:
+    """Writes to a cluster, which decides; `reader` reads the store that follows it.
 
     It connects when it first writes; reading needs no broker.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        log: Log,
-        policy: Policy,
-        load: Callable[[], Embedder],
-        cluster: Connection,
-    ) -> None:
-        super().__init__(folder, log, policy, load)
+    def __init__(self, reader: Reader, cluster: Connection) -> None:
+        self.reader = reader
+        self._log = reader.log
+        self._inbox = reader.inbox
         self._cluster = cluster
         self._connected: ClusterClient | None = None
 
@@ -81,11 +74,11 @@ class KafkaGateway(LocalGateway):
         """Disconnect, and close the files."""
         if self._connected is not None:
             self._connected.close()
-        super().close()
+        self.reader.close()
 
     def behind(self) -> int | None:
         """How many records the store is behind the decisions; None if that is unknown."""
-        rows = self.log.rows("SELECT topic, partition, next_offset FROM followed")
+        rows = self._log.rows("SELECT topic, partition, next_offset FROM followed")
         followed = {(topic, partition): offset for topic, partition, offset in rows}
         if not followed:
             return None
@@ -95,31 +88,12 @@ class KafkaGateway(LocalGateway):
             _log.warning("it is unknown how far the store is behind the cluster: %s", error)
             return None
 
-    def refresh(self) -> None:
-        """Like `LocalGateway.refresh`; StoreError if no projector has ever filled the store."""
-        self._require_store()
-        super().refresh()
-
-    def ledger(self, owner_id: str) -> Ledger:
-        """Like `LocalGateway.ledger`; raises StoreError like `refresh`."""
-        self._require_store()
-        return super().ledger(owner_id)
-
-    def ledger_if_small(self, owner_id: str) -> Ledger | None:
-        """As `LocalGateway.ledger_if_small`; StoreError as `refresh`."""
-        self._require_store()
-        return super().ledger_if_small(owner_id)
-
-    def _require_store(self) -> None:
-        if not self.log.head() and not self.follows():
-            raise StoreError(nothing_follows(self.folder))
-
     def _client(self) -> ClusterClient:
         if self._connected is None:
-            if self.log.head() and not self.follows():
+            if self._log.head() and not self.reader.follows():
                 raise UsageError(
-                    f"the store {self.folder} has decisions of its own, but a cluster was given"
-                    " too: use a store that follows the cluster, or no cluster"
+                    f"the store {self.reader.folder} has decisions of its own, but a cluster was"
+                    " given, too: use a store that follows the cluster, or no cluster"
                 )
             if find_spec("aiokafka") is None:
                 raise UsageError(
@@ -128,7 +102,7 @@ class KafkaGateway(LocalGateway):
             from palimpsest.backends.cluster_client import ClusterClient
 
             followed: dict[str, str] = dict(
-                self.log.rows("SELECT DISTINCT topic, topic_id FROM followed")
+                self._log.rows("SELECT DISTINCT topic, topic_id FROM followed")
             )
             self._connected = ClusterClient(self._cluster, followed)
         return self._connected
@@ -138,7 +112,8 @@ class KafkaGateway(LocalGateway):
     def submit(
         self,
         inputs: Sequence[Input],
-        renames: Mapping[str, str] = NO_RENAMES,  # noqa: ARG002 - what is published is renamed
+        _renames: Mapping[str, str] = NO_RENAMES,
+        /,
     ) -> list[Outcome]:
         """Publish inputs; their outcomes will appear in the store."""
         self._client().publish(inputs)
@@ -152,7 +127,8 @@ class KafkaGateway(LocalGateway):
     def stream(
         self,
         inputs: Iterator[Input],
-        renames: dict[str, str],  # noqa: ARG002 - what is published is renamed already
+        _renames: dict[str, str],
+        /,
     ) -> Generator[Sequence[Outcome], None, None]:
         """Publish many inputs, window by window; rows before a pause are published at once."""
         with between_windows() as check, Rows(inputs) as rows:
@@ -161,7 +137,7 @@ class KafkaGateway(LocalGateway):
                     yield self.submit(window)
                 check()
 
-    def retry(self, raw: bytes, origin: str, renames: Mapping[str, str]) -> Outcome:  # noqa: ARG002 - the origin is a place in a topic, no source
+    def retry(self, raw: bytes, _origin: str, renames: Mapping[str, str], /) -> Outcome:
         """Publish a dead letter again if it can be read now, as if it came in the topic."""
         client = self._client()
         from palimpsest.streams.cluster.worker.partition_writer import SOURCE
@@ -175,7 +151,7 @@ class KafkaGateway(LocalGateway):
 
     def leave_uses(self, owner_id: str, event: bytes) -> None:
         """Leave an owner's gathered uses with the store, and publish what is due."""
-        super().leave_uses(owner_id, event)
+        self._inbox.put("uses", owner_id, event)
         self.serve_left()
 
     def serve_left(self) -> None:
@@ -204,7 +180,7 @@ class KafkaGateway(LocalGateway):
         """
         request = as_asked(request)
         if is_dry_run(request):
-            return super().ask(request)
+            return execute(self.reader.trial(), request)
         [answer] = self._ask_workers([request])
         if isinstance(answer, RefusedError):
             raise answer
@@ -230,7 +206,7 @@ class KafkaGateway(LocalGateway):
         if isinstance(request, ForgetRequest):
             if not request.memory_ids:
                 return request.owner_id
-            return self.log.owner_of(decision_id_or_unchanged(request.memory_ids[0]) or "") or None
+            return self._log.owner_of(decision_id_or_unchanged(request.memory_ids[0]) or "") or None
         names = (getattr(request, name, None) for name in ("a", "candidate_id", "memory_id"))
         candidate_id = next(filter(None, names), None)
         decision_id = (
@@ -238,10 +214,10 @@ class KafkaGateway(LocalGateway):
             if candidate_id is None
             else decision_id_or_unchanged(candidate_id)
         )
-        return (self.log.owner_of(decision_id) if decision_id else None) or None
+        return (self._log.owner_of(decision_id) if decision_id else None) or None
 
     def _await(self, events: Sequence[str]) -> None:
-        if isinstance(self.log, _NoStore):
+        if isinstance(self._log, _NoStore):
             return
         last = time.monotonic() + FOLLOWING_SECONDS
         while not self._shows(events):
@@ -249,7 +225,7 @@ class KafkaGateway(LocalGateway):
                 _log.warning(
                     "the cluster has done it, but the store %s does not show it after %.0f s:"
                     " is `palimpsest project` running on it?",
-                    self.folder,
+                    self.reader.folder,
                     FOLLOWING_SECONDS,
                 )
                 return
@@ -258,11 +234,11 @@ class KafkaGateway(LocalGateway):
     def _shows(self, events: Sequence[str]) -> bool:
         positions = []
         for one in events:
-            found = self.log.find(one)
+            found = self._log.find(one)
             if found is None:
                 return False
             positions.append(found.position)
-        return not positions or max(positions) <= min(self.positions().values())
+        return not positions or max(positions) <= min(self.reader.positions().values())
 
 
 def log_that_follows(folder: Path, *, needed: bool) -> Log:
@@ -283,15 +259,7 @@ class _NoStore(Log):
     MADE = "memory"
 
 
-def nothing_follows(folder: Path) -> str:
-    """What to do if no projector fills the requested store."""
-    return (
-        f"no store at {folder} follows the cluster, and reading needs one: run"
-        f" `palimpsest --store {folder} project` beside it"
-    )
-
-
-def events_of(request: Request, answer: JsonObject) -> list[str]:
+def events_of(request: Request, answer: Mapping[str, Any]) -> list[str]:
     """The ids of the events that executed a request, from its id or from its answer."""
     if isinstance(request, PolicyRequest):
         return [event_id(request.request_id, "0")]

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from html import escape
 from typing import Any
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.reader import Reader
 from palimpsest.charts.charts import Chart, histogram
 from palimpsest.charts.kinds import FAMILIES, FAMILY_OF
 from palimpsest.charts.zones import zones_of, zones_of_run
@@ -26,15 +26,15 @@ LONGEST = 2_000
 """Maximum number of shown characters of a text."""
 
 
-def page_of(gateway: LocalGateway, answer: Mapping[str, Any], just_this: str) -> str:
+def page_of(reader: Reader, answer: Mapping[str, Any], just_this: str) -> str:
     """The page of a batch run's answer, with the policy's decisions on arrival.
 
     `just_this` is the command that does exactly what a dry run showed.
     """
-    gateway.refresh()
-    policy = gateway.policy_in_force()
+    reader.refresh()
+    policy = reader.policy_in_force()
     owners = sorted({one["owner_id"] for one in answer["runs"]})
-    _, scored = outcomes(gateway.projections, policy.hash, owners)
+    _, scored = outcomes(reader.projections, policy.hash, owners)
     return drawn(answer, policy, scored, just_this)
 
 

@@ -75,7 +75,7 @@ class Invocation:
 
     def require_owner(self, store: Palimpsest, owner: str | None) -> None:
         """Exit with 1 if the named owner has no memories."""
-        if owner is not None and not store.gateway.owners(owner):
+        if owner is not None and not store.reader.owners(owner):
             self.output.problem(f"there is no owner {visible(owner)} in this store")
             raise typer.Exit(1)
 

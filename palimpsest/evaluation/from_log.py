@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.reader import Reader
 from palimpsest.contracts.events import Confirmed, Settled
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.evaluation.labelled import Pair
@@ -15,17 +15,17 @@ from palimpsest.streams.core.separations import statement_on
 SOURCE = "log"
 
 
-def labels_of(gateway: LocalGateway, progress: Callable[[str, float | None], None]) -> list[Pair]:
+def labels_of(reader: Reader, progress: Callable[[str, float | None], None]) -> list[Pair]:
     """The pairs about which a person's word holds: merged, confirmed, un-merged or separated.
 
     What a review by a model said, or a rule, is no label. If a judge gave a probability for the
     pair, the last one comes with it.
     """
-    owners = gateway.owners()
+    owners = reader.owners()
     found: list[Pair] = []
     for number, owner in enumerate(owners):
         progress("reading people's verdicts", number / len(owners))
-        found += _of_owner(gateway, gateway.ledger(owner))
+        found += _of_owner(reader, reader.ledger(owner))
     return found
 
 
@@ -35,10 +35,10 @@ def digest_of(pairs: Sequence[Pair]) -> str:
     return f"sha256:{hashlib.sha256(b''.join(lines)).hexdigest()}"
 
 
-def _of_owner(gateway: LocalGateway, ledger: Ledger) -> Iterator[Pair]:
+def _of_owner(reader: Reader, ledger: Ledger) -> Iterator[Pair]:
     confirmed: list[Edge] = []
     verdicts: dict[tuple[str, str], Verdict] = {}
-    for recorded in gateway.log.of_owner(ledger.owner_id):
+    for recorded in reader.log.of_owner(ledger.owner_id):
         match recorded.event:
             case Confirmed(subject=decision, data=data) if data.rank == "person":
                 edge = ledger.edges.get(decision)

@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.candidate import DEFAULT_NAMESPACE
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import Decided
@@ -119,9 +119,7 @@ def _lines(raw: bytes) -> list[Any]:
         raise UsageError(f"{FORMS}, and this is not JSON") from None
 
 
-def pre_compact(
-    gateway: LocalGateway, owner_id: str, given: Sequence[Any], now: datetime
-) -> Report:
+def pre_compact(writer: StoreWriter, owner_id: str, given: Sequence[Any], now: datetime) -> Report:
     """Capture what the hook was given, and report on it.
 
     Entries without `content` or `text` are left out, and reported by number; `namespace` is
@@ -134,10 +132,10 @@ def pre_compact(
         if row is None:
             report.problems.append(f"candidate {number} has no text as its `content`")
     wanted = [row for row in rows if row is not None]
-    outcomes = gateway.submit(to_inputs(wanted, SOURCE)) if wanted else []
+    outcomes = writer.submit(to_inputs(wanted, SOURCE)) if wanted else []
     for row, outcome in zip(wanted, outcomes, strict=True):
         _report_outcome(
-            gateway, Capture(row["owner_id"], row["text"], row["namespace"], outcome), now, report
+            writer, Capture(row["owner_id"], row["text"], row["namespace"], outcome), now, report
         )
     return report
 
@@ -151,7 +149,7 @@ def _row(owner_id: str, one: Any) -> dict[str, Any] | None:
     return row | {name: one[name] for name in _FIELDS if name in one}
 
 
-def _report_outcome(gateway: LocalGateway, capture: Capture, now: datetime, report: Report) -> None:
+def _report_outcome(writer: StoreWriter, capture: Capture, now: datetime, report: Report) -> None:
     outcome, shown = capture.outcome, preview(capture.content)
     if outcome.result == "invalid":
         report.problems.append(f"a candidate is invalid: {outcome.reason}: {outcome.detail}")
@@ -165,12 +163,12 @@ def _report_outcome(gateway: LocalGateway, capture: Capture, now: datetime, repo
         case None:
             report.captured.append(f"**{escaped(capture.namespace)}**: {shown}\n   URN: {urn}")
         case "RecentCapture":
-            ago = _ago(now - _captured_at(gateway, outcome, now))
+            ago = _ago(now - _captured_at(writer, outcome, now))
             report.skipped.append(f'Recent capture: "{shown}" (captured {ago}, {urn})')
         case "ExactMatch":
             report.skipped.append(f'Exact match: "{shown}" (matches {urn})')
         case "SemanticSimilar":
-            percent = _percent(gateway, outcome)
+            percent = _percent(writer, outcome)
             report.skipped.append(f'Semantic {percent}: "{shown}" (similar to {urn})')
 
 
@@ -193,13 +191,13 @@ def _numbered(lines: Sequence[str]) -> str:
     return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
 
 
-def _captured_at(gateway: LocalGateway, outcome: Outcome, now: datetime) -> datetime:
-    recorded = gateway.log.find(decision_id_of(outcome.joined_to or ""))
+def _captured_at(writer: StoreWriter, outcome: Outcome, now: datetime) -> datetime:
+    recorded = writer.reader.log.find(decision_id_of(outcome.joined_to or ""))
     return recorded.event.time if recorded else now
 
 
-def _percent(gateway: LocalGateway, outcome: Outcome) -> str:
-    recorded = gateway.log.find(outcome.decision_id or "")
+def _percent(writer: StoreWriter, outcome: Outcome) -> str:
+    recorded = writer.reader.log.find(outcome.decision_id or "")
     event = recorded.event if recorded else None
     join = event.data.join if isinstance(event, Decided) else None
     return "?" if join is None or join.similarity is None else f"{join.similarity:.0%}"

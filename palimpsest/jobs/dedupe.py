@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.answers import Apart, Concluded, Pairing, RunReport
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.events import AnyEvent, Figures, Ran
@@ -108,7 +108,7 @@ class Wanted:
 
 
 async def dedupe(
-    gateway: LocalGateway, judge: PairJudge, wanted: Wanted, progress: Progress
+    writer: StoreWriter, judge: PairJudge, wanted: Wanted, progress: Progress
 ) -> dict[str, Any]:
     """Run the batch rules of the policy in force over every owner or one; returns a summary.
 
@@ -117,9 +117,9 @@ async def dedupe(
     now differ from its plan.
     """
     if wanted.plan is not None and not wanted.dry_run:
-        wanted = await _as_shown(gateway, judge, wanted, wanted.plan, progress)
-    policy, run, outcomes = gateway.policy_in_force(), Run(progress), Outcomes()
-    position = gateway.log.head()
+        wanted = await _as_shown(writer, judge, wanted, wanted.plan, progress)
+    policy, run, outcomes = writer.reader.policy_in_force(), Run(progress), Outcomes()
+    position = writer.reader.log.head()
     if policy.dedupe is None:
         having = ", ".join(name for name in preset_names() if load_policy(name).dedupe)
         raise RefusedError(
@@ -127,30 +127,30 @@ async def dedupe(
             f"the policy in force, {policy.name}, has no [dedupe] section: it compares memories as"
             f" they come in; `palimpsest policy set` takes one that has ({having})",
         )
-    owners = gateway.owners(wanted.owner_id)
+    owners = writer.reader.owners(wanted.owner_id)
     runs: list[RunReport] = []
     for number, owner in enumerate(owners):
         progress("comparing memories", number / len(owners))
         if isinstance(policy.dedupe, PairsDedupe):
-            composed = await _composed(gateway, judge, wanted, owner, run)
-            runs.append(_by_the_writer(gateway, wanted, owner, composed, run, outcomes))
+            composed = await _composed(writer, judge, wanted, owner, run)
+            runs.append(_by_the_writer(writer, wanted, owner, composed, run, outcomes))
         else:
-            runs.append(await _by_parts(gateway, judge, wanted, owner, run, outcomes))
+            runs.append(await _by_parts(writer, judge, wanted, owner, run, outcomes))
     plan = f"{plan_of(policy.name, run.joins)}{AT}{position}"
     return _summary(policy.name, plan, runs, run, outcomes, dry_run=wanted.dry_run)
 
 
 async def _as_shown(
-    gateway: LocalGateway, judge: PairJudge, wanted: Wanted, plan: str, progress: Progress
+    writer: StoreWriter, judge: PairJudge, wanted: Wanted, plan: str, progress: Progress
 ) -> Wanted:
     """The run with its plan made again; RefusedError if that differs from the plan shown."""
-    now = await dedupe(gateway, judge, replace(wanted, dry_run=True), progress)
+    now = await dedupe(writer, judge, replace(wanted, dry_run=True), progress)
     shown, _, position = plan.partition(AT)
     if now["plan"].partition(AT)[0] != shown:
         raise RefusedError(
             "another_plan",
             "what would be joined is not what was shown: "
-            f"{_changes_since(gateway, wanted, position)}. Look at it again",
+            f"{_changes_since(writer, wanted, position)}. Look at it again",
         )
     joins: dict[str, list[Pairing]] = defaultdict(list)
     for join in now["joined"]:
@@ -166,11 +166,11 @@ async def _as_shown(
     )
 
 
-def _changes_since(gateway: LocalGateway, wanted: Wanted, position: str) -> str:
+def _changes_since(writer: StoreWriter, wanted: Wanted, position: str) -> str:
     """Describe what the log got after a position, by owner, a few of them at most."""
     if not position.isdigit():
         return "the plan does not say when it was made"
-    after, log = int(position), gateway.log
+    after, log = int(position), writer.reader.log
     policies = [found and found.data.hash for found in (log.last_policy(after), log.last_policy())]
     told = ["the policy has changed"] if policies[0] != policies[1] else []
     owners = sorted(filter(None, log.owners_since(after, upto=log.head())))
@@ -189,21 +189,21 @@ def _kind(event: AnyEvent) -> str:
 
 
 async def _composed(
-    gateway: LocalGateway, judge: PairJudge, wanted: Wanted, owner: str, run: Run
+    writer: StoreWriter, judge: PairJudge, wanted: Wanted, owner: str, run: Run
 ) -> tuple[ComposedText, ...]:
     """The texts that the judge composes for an owner's run, if its rule says so.
 
     A later text may be composed of an earlier one, so the run is tried until no text is missing.
     Once the judge is unavailable, missing texts wait for the next run.
     """
-    policy = gateway.policy_in_force()
+    policy = writer.reader.policy_in_force()
     assert isinstance(policy.dedupe, PairsDedupe)
     texts: list[ComposedText] = []
     if policy.dedupe.equal == "concatenate" or not policy.judge.enabled:
         return ()
     while not run.unanswered:
         trial = replace(wanted, dry_run=True).request(owner)
-        answer = gateway.ask(trial.model_copy(update={"composed": tuple(texts)}))
+        answer = writer.ask(trial.model_copy(update={"composed": tuple(texts)}))
         lacking = answer.get("to_compose", ())
         if not lacking:
             break
@@ -225,7 +225,7 @@ async def _composed(
 
 
 def _by_the_writer(
-    gateway: LocalGateway,
+    writer: StoreWriter,
     wanted: Wanted,
     owner: str,
     composed: tuple[ComposedText, ...],
@@ -235,9 +235,9 @@ def _by_the_writer(
     """A run whose joins the owner's writer makes in one commit."""
     request = wanted.request(owner).model_copy(update={"composed": composed})
     if composed and owner in wanted.planned:
-        trial = gateway.ask(request.model_copy(update={"dry_run": True}))
-        wanted.require_planned(owner, trial.get("joined", ()), gateway.policy_in_force().name)
-    answer = gateway.ask(request)
+        trial = writer.ask(request.model_copy(update={"dry_run": True}))
+        wanted.require_planned(owner, trial.get("joined", ()), writer.reader.policy_in_force().name)
+    answer = writer.ask(request)
     figures = answer.get("figures", {})
     run.memories += int(figures.get("memories_before", 0))
     run.pairs += int(figures.get("pairs", 0))
@@ -252,7 +252,7 @@ def _by_the_writer(
 
 
 async def _by_parts(
-    gateway: LocalGateway,
+    writer: StoreWriter,
     judge: PairJudge,
     wanted: Wanted,
     owner: str,
@@ -260,12 +260,12 @@ async def _by_parts(
     outcomes: Outcomes,
 ) -> RunReport:
     """A run that asks the judge: planned here, requested part by part, then recorded."""
-    policy, found = gateway.policy_in_force(), run_id(owner, "dedupe", wanted.due)
+    policy, found = writer.reader.policy_in_force(), run_id(owner, "dedupe", wanted.due)
     report: RunReport = {"owner_id": owner, "step": "dedupe"}
-    before = gateway.log.find(event_id(found, "0"))
+    before = writer.reader.log.find(event_id(found, "0"))
     if before is not None and isinstance(before.event, Ran):
         return report | {"figures": before.event.data.figures, "done_before": True}
-    ledger = fold_owner(gateway.log, owner)
+    ledger = fold_owner(writer.reader.log, owner)
     assert policy.dedupe is not None, "the caller has asked"
     skipped = None if wanted.force else not_due(ledger, policy.dedupe, "dedupe", wanted.due)
     if skipped is not None:
@@ -278,40 +278,40 @@ async def _by_parts(
         whole = [part async for part in proposed]
         wanted.require_planned(owner, run.joins[joins:], policy.name)
         for part in whole:
-            carry_out(gateway, part, outcomes)
+            carry_out(writer, part, outcomes)
     else:
         async for part in proposed:
             if not wanted.dry_run:
-                carry_out(gateway, part, outcomes)
+                carry_out(writer, part, outcomes)
     ledger.dissolve()
     removed = len(run.joins) - joins - (len(outcomes.refused) - refused)
     took = round((time.perf_counter() - began) * 1000, 1)
     figures = figures_of(living_before, living_before - removed, took)
     report |= {"figures": figures, "warnings": [*warnings(figures)]}
     if not wanted.dry_run:
-        report["ran"] = gateway.ask(wanted.request(owner, figures))["ran"]
+        report["ran"] = writer.ask(wanted.request(owner, figures))["ran"]
     return report
 
 
-def carry_out(gateway: LocalGateway, part: Sequence[Proposal], outcomes: Outcomes) -> None:
+def carry_out(writer: StoreWriter, part: Sequence[Proposal], outcomes: Outcomes) -> None:
     """Send requests together, or one by one if the writer did not answer in time.
 
     A request that was already carried out has no second effect.
     """
     answers: Sequence[Concluded | Apart | RefusedError | TransientError]
     try:
-        answers = gateway.ask_each(part)
+        answers = writer.ask_each(part)
     except TransientError:
-        answers = [_one(gateway, request) for request in part]
+        answers = [_one(writer, request) for request in part]
     for request, answer in zip(part, answers, strict=True):
         outcomes.record(request, answer)
 
 
 def _one(
-    gateway: LocalGateway, request: Proposal
+    writer: StoreWriter, request: Proposal
 ) -> Concluded | Apart | RefusedError | TransientError:
     try:
-        return gateway.ask(request)
+        return writer.ask(request)
     except (RefusedError, TransientError) as error:
         return error
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from uuid import uuid4
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.requests import EmbedRequest
 
 
 def embed_late(
-    gateway: LocalGateway,
+    writer: StoreWriter,
     owner_id: str | None,
     progress: Callable[[int, int], None] | None,
     *,
@@ -21,14 +21,16 @@ def embed_late(
 
     With `long`, long texts without windows instead. A dry run counts what would be done as `left`.
     """
-    waiting = _without_windows(gateway) if long else gateway.log.verifications.owners_unembedded()
+    waiting = (
+        _without_windows(writer) if long else writer.reader.log.verifications.owners_unembedded()
+    )
     owners = {one: n for one, n in waiting.items() if n and owner_id in (None, one)}
     done, left = 0, sum(owners.values())
     for owner, texts in () if dry_run else owners.items():
         others, here = left - texts, texts
         while here:
             request = EmbedRequest(request_id=str(uuid4()), owner_id=owner, long=long)
-            answer = gateway.ask(request)
+            answer = writer.ask(request)
             done, here = done + answer["embedded"], answer["left"]
             left = others + here
             if progress is not None and done + left:
@@ -36,7 +38,7 @@ def embed_late(
     return {"embedded": done, "left": left}
 
 
-def _without_windows(gateway: LocalGateway) -> dict[str, int]:
+def _without_windows(writer: StoreWriter) -> dict[str, int]:
     """The number of long texts without windows, by owner."""
-    ledgers = (gateway.ledger(one) for one in gateway.log.owners_with_long_texts())
+    ledgers = (writer.reader.ledger(one) for one in writer.reader.log.owners_with_long_texts())
     return {one.owner_id: len(one.without_windows()) for one in ledgers}

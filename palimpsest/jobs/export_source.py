@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import orjson
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.jobs.import_notes import Note, notes_of
 from palimpsest.projections.duckdb.queries import query
@@ -119,14 +119,14 @@ class _Cleaned:
 
     def __init__(
         self,
-        gateway: LocalGateway,
+        reader: Reader,
         source: str,
         rows: Iterable[_Row],
         texts: Texts,
         keep: Collection[str],
     ) -> None:
-        gateway.refresh()
-        found = query(gateway.projections, _MEMBERS, {"source": source})
+        reader.refresh()
+        found = query(reader.projections, _MEMBERS, {"source": source})
         self._all = {one.id: one for one in (_Member(*row.values()) for row in found)}
         there = {row.candidate for row in rows if self._says(row)}
         self.of = {name: one for name, one in self._all.items() if one.is_row and name in there}
@@ -134,7 +134,7 @@ class _Cleaned:
         self._edges: dict[str, list[tuple[str, _Join]]] = defaultdict(list)
         self._groups = _Groups()
         ever = _Groups()
-        for row in query(gateway.projections, _JOINS, {"source": source}):
+        for row in query(reader.projections, _JOINS, {"source": source}):
             join = _Join(*row.values())
             pair = join.newer, join.older
             own = join.face_rule != "text" and (join.own or not ever.has_composed(*pair))
@@ -146,7 +146,7 @@ class _Cleaned:
             self._groups.unite(
                 first.setdefault((one.memory_id, verbatim(one.text)), one.id), one.id
             )
-        sources = query(gateway.projections, _SOURCES, {"source": source})
+        sources = query(reader.projections, _SOURCES, {"source": source})
         self._sources = {source for row in sources for source in row.values()}
         members: dict[str, list[_Member]] = defaultdict(list)
         for one in self.of.values():
@@ -247,11 +247,11 @@ def _keeping(row_id: str) -> str:
     return f"palimpsest export … --keep {shlex.quote(row_id)}"
 
 
-def noted(gateway: LocalGateway, path: Path, source: str | None) -> Note:
+def noted(reader: Reader, path: Path, source: str | None) -> Note:
     """The note of the import from a path; UsageError if there is none, or several."""
     found = [
         note
-        for note in notes_of(gateway.folder)
+        for note in notes_of(reader.folder)
         if note.path == str(path.absolute()) and source in (None, note.source)
     ]
     if len(found) == 1:
@@ -263,7 +263,7 @@ def noted(gateway: LocalGateway, path: Path, source: str | None) -> Note:
 
 
 def export(
-    gateway: LocalGateway,
+    reader: Reader,
     path: Path,
     to: Path,
     *,
@@ -282,13 +282,13 @@ def export(
     RefusedError if `to` exists, or if rows should get the `texts` of their faces and cannot;
     UsageError if nothing was imported from this path.
     """
-    note = noted(gateway, path, source)
+    note = noted(reader, path, source)
     history = Path(note.history) if note.history else None
     place = Place(path, note.table, note.query, history, trust)
     refuse_target(place, to)
     opened, mapping = open_source(place), note.mapping()
-    cleaned = _Cleaned(gateway, note.source, _rows(opened, note), texts, keep)
-    engine = _engine(gateway, note) if cleaned.says_otherwise else None
+    cleaned = _Cleaned(reader, note.source, _rows(opened, note), texts, keep)
+    engine = _engine(reader, note) if cleaned.says_otherwise else None
     changes = _Changes(max_changes)
     says = may_say(opened.kind, mapping, embeds=engine is not None)
     speaks = mapping.fields["text"][0] if says else None
@@ -403,11 +403,11 @@ _TEXTS_STAY = (
 )
 
 
-def _engine(gateway: LocalGateway, note: Note) -> Engine | None:
+def _engine(reader: Reader, note: Note) -> Engine | None:
     """The engine that made the vectors of a source, if known and in use here; else None."""
-    if note.model is None or note.model != gateway.policy_in_force().model:
+    if note.model is None or note.model != reader.policy_in_force().model:
         return None
-    engine = gateway.embedder().engine
+    engine = reader.embedder().engine
     return engine if engine.model == note.model else None
 
 

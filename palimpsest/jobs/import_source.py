@@ -9,8 +9,8 @@ from itertools import chain, islice
 from operator import itemgetter
 from typing import Any
 
-from palimpsest.backends.embedded import LocalGateway
 from palimpsest.backends.projector_process import is_worth_while
+from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.errors import InvalidInputError, UsageError
 from palimpsest.jobs.import_notes import Note, refuse_another, remember
 from palimpsest.jobs.ingest import NAMED, Summary, summarised
@@ -117,7 +117,7 @@ def foreseen(mapped: MappedSource, spool: Spool) -> dict[str, Any]:
 
 
 def bring_in(
-    gateway: LocalGateway,
+    writer: StoreWriter,
     mapped: MappedSource,
     spool: Spool,
     *,
@@ -132,12 +132,12 @@ def bring_in(
     """
     note = Note.of(mapped)
     if not mapped.is_named:
-        refuse_another(gateway.folder, note)
-    remember(gateway.folder, note)
+        refuse_another(writer.reader.folder, note)
+    remember(writer.reader.folder, note)
     total = spool.counts().rows
-    known, vectors = _known_vectors(gateway, spool, model)
+    known, vectors = _known_vectors(writer, spool, model)
     if known is not None:
-        remember(gateway.folder, note.model_copy(update={"model": model}))
+        remember(writer.reader.folder, note.model_copy(update={"model": model}))
 
     def report(summary: Summary) -> None:
         """Report the progress, and the decisions so far."""
@@ -151,11 +151,11 @@ def bring_in(
     with ExitStack() as during:
         during.enter_context(collector_at_rest())
         if known is not None:
-            during.enter_context(gateway.embedding_by(known))
+            during.enter_context(writer.reader.embedding_by(known))
             if total >= MANY_ROWS and is_worth_while():
-                during.enter_context(gateway.projecting_beside())
+                during.enter_context(writer.reader.upkeep.projecting_beside())
         numbers: deque[int] = deque()
-        rows = gateway.stream(_inputs(spool, known, numbers), {})
+        rows = writer.stream(_inputs(spool, known, numbers), {})
         summary = summarised(rows, report, iter(numbers.popleft, None))
     summary.invalid_rows.sort(key=itemgetter("row"))
     summary.remarks = [*mapped.source.remarks]
@@ -172,7 +172,7 @@ def _inputs(spool: Spool, known: KnownVectors | None, numbers: deque[int]) -> It
 
 
 def _known_vectors(
-    gateway: LocalGateway, spool: Spool, model: str | None
+    writer: StoreWriter, spool: Spool, model: str | None
 ) -> tuple[KnownVectors | None, dict[str, Any]]:
     """An engine that reuses the source's vectors, if a few agree with the model's own."""
     count = spool.counts().vectors
@@ -181,10 +181,10 @@ def _known_vectors(
         return None, report
     if model is None:
         return None, report | {"because": "their model is unknown: name it with --model-of-vectors"}
-    wanted = gateway.policy_in_force().model
+    wanted = writer.reader.policy_in_force().model
     if model != wanted:
         return None, report | {"because": f"they are of {model}, and the policy uses {wanted}"}
-    engine, samples = gateway.embedder().engine, spool.samples(TRIED)
+    engine, samples = writer.reader.embedder().engine, spool.samples(TRIED)
     agreement = round(lowest_agreement(engine, samples), 6)
     report |= {"tried": len(samples), "lowest_cosine": agreement}
     if engine.model != model or not isinstance(engine, Reading):

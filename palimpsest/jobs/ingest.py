@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import orjson
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.candidate import EXPIRY, UNDERSTOOD
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError, WrongFileError
 from palimpsest.jobs.wrong_files import advice
@@ -230,7 +230,7 @@ def check_files(
 
 
 def decide_on(
-    gateway: LocalGateway, files: CheckedFiles, progress: Callable[[IngestProgress], None] | None
+    writer: StoreWriter, files: CheckedFiles, progress: Callable[[IngestProgress], None] | None
 ) -> Summary:
     """Decide on the rows of checked files, and report `progress` after each window."""
     reader, source, renames = files.reader, files.source, files.renames
@@ -255,7 +255,7 @@ def decide_on(
         if progress is not None:
             progress(IngestProgress(summary.rows, decided, reader.total, summary.decisions))
 
-    summary = summarised(gateway.stream(read(), renames), report)
+    summary = summarised(writer.stream(read(), renames), report)
     summary.remarks = [*files.remarks]
     if unknown:
         summary.remarks.append(f"{_kept(unknown)}; --map renames a misspelt one")
@@ -316,7 +316,7 @@ def summarised(
 
 
 def retry_dead_letters(
-    gateway: LocalGateway, letter_ids: Sequence[str] | None, mapping: Mapping[str, str] | None
+    writer: StoreWriter, letter_ids: Sequence[str] | None, mapping: Mapping[str, str] | None
 ) -> Summary:
     """Read dead letters again; those that are valid now are marked `retried`.
 
@@ -324,23 +324,23 @@ def retry_dead_letters(
     original id, which comes from its bytes and its source.
     """
     renames = dict(mapping or {})
-    letters = DeadLetters(gateway.log)
+    letters = DeadLetters(writer.reader.log)
     wanted = letter_ids or [letter.id for letter in letters.all("open")]
     summary = Summary()
     for letter_id in wanted:
         letter, raw = letters.get(letter_id), letters.original(letter_id)
         if letter is None or raw is None:
             raise RefusedError("unknown_letter", f"there is no dead letter {letter_id}")
-        outcome = _retry(gateway, letter, raw, letters.headers(letter_id), renames)
+        outcome = _retry(writer, letter, raw, letters.headers(letter_id), renames)
         summary.add([outcome])
         if outcome.result != "invalid":
-            with gateway.log.transaction():
+            with writer.reader.log.transaction():
                 letters.mark(letter_id, "retried")
     return summary
 
 
 def _retry(
-    gateway: LocalGateway,
+    writer: StoreWriter,
     letter: DeadLetter,
     raw: bytes,
     headers: Headers,
@@ -351,13 +351,13 @@ def _retry(
         return _still_invalid(letter, InvalidInputError("field", "not all of its bytes were kept"))
     attributes = binary_mode(headers)
     if attributes is None:
-        return gateway.retry(raw, letter.origin, renames)
+        return writer.retry(raw, letter.origin, renames)
     try:
         event = as_structured(attributes, raw)
         parse(event, source=letter.origin)
     except InvalidInputError as error:
         return _still_invalid(letter, error)
-    return gateway.retry(event, letter.origin, renames)
+    return writer.retry(event, letter.origin, renames)
 
 
 def _still_invalid(letter: DeadLetter, error: InvalidInputError) -> Outcome:

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import RefusedError, StoreError, UsageError
 from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.log.acknowledged import ACKNOWLEDGED_FILE
@@ -19,19 +19,19 @@ from palimpsest.streams.log.import_log import import_lines
 from palimpsest.streams.log.log import Log
 
 
-def export_log(gateway: LocalGateway, file: Path, progress: Callable[[int], None] | None) -> int:
+def export_log(reader: Reader, file: Path, progress: Callable[[int], None] | None) -> int:
     """Write every line of the log to a file, byte for byte; returns their number."""
     try:
         with file.open("wb") as out:
-            return write_log(gateway, out, progress)
+            return write_log(reader, out, progress)
     except OSError as error:
         raise UsageError(f"{file} cannot be written: {error.strerror}") from error
 
 
-def write_log(gateway: LocalGateway, out: IO[bytes], progress: Callable[[int], None] | None) -> int:
+def write_log(reader: Reader, out: IO[bytes], progress: Callable[[int], None] | None) -> int:
     """Write every line of the log to an open file; returns their number."""
     count = 0
-    for count, (_, line) in enumerate(gateway.log.lines(), 1):
+    for count, (_, line) in enumerate(reader.log.lines(), 1):
         out.write(line + b"\n")
         if progress is not None and count % 1000 == 0:
             progress(count)
@@ -98,10 +98,10 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def dead_letters(
-    gateway: LocalGateway, state: DeadLetterState | None, limit: int | None, after: str | None
+    reader: Reader, state: DeadLetterState | None, limit: int | None, after: str | None
 ) -> list[dict[str, Any]]:
     """A page of letters, of one state or all. RefusedError if there is no letter `after`."""
-    letters = DeadLetters(gateway.log)
+    letters = DeadLetters(reader.log)
     if after is not None and letters.get(after) is None:
         raise _unknown(after)
     return [asdict(letter) for letter in islice(letters.all(state, after), limit)]
@@ -111,9 +111,9 @@ def _unknown(letter_id: str) -> RefusedError:
     return RefusedError("unknown_letter", f"there is no dead letter {letter_id}")
 
 
-def dead_letter(gateway: LocalGateway, letter_id: str) -> tuple[dict[str, Any], bytes]:
+def dead_letter(reader: Reader, letter_id: str) -> tuple[dict[str, Any], bytes]:
     """A letter, with its record's headers, and its bytes."""
-    letters = DeadLetters(gateway.log)
+    letters = DeadLetters(reader.log)
     letter, original = letters.get(letter_id), letters.original(letter_id)
     if letter is None or original is None:
         raise _unknown(letter_id)

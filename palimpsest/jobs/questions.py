@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.questions import AnyQuestion
@@ -26,21 +26,21 @@ ROWS = 256
 class StoreQuestions:
     """The questions of one store; answers are sent as requests.
 
-    `opened` opens the store's gateway, on a thread of its own that owns its files.
+    `opened` opens the store's writer, on a thread of its own that owns its files.
     """
 
-    def __init__(self, opened: Callable[[], LocalGateway]) -> None:
+    def __init__(self, opened: Callable[[], StoreWriter]) -> None:
         self._opened = opened
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="questions")
-        self._gateway: LocalGateway | None = None
+        self._writer: StoreWriter | None = None
 
     async def __aenter__(self) -> StoreQuestions:
         self._reading = await self._off_loop(self._open)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._gateway is not None:
-            await self._off_loop(self._gateway.close)
+        if self._writer is not None:
+            await self._off_loop(self._writer.close)
         self._thread.shutdown()
 
     async def take(self, most: int) -> list[PendingQuestion]:
@@ -60,8 +60,8 @@ class StoreQuestions:
         return await self._off_loop(self._reading.count)
 
     def _open(self) -> Reading:
-        self._gateway = self._opened()
-        return Reading(self._gateway)
+        self._writer = self._opened()
+        return Reading(self._writer)
 
     async def _off_loop(self, function: Callable[..., Result], *arguments: object) -> Result:
         loop = asyncio.get_running_loop()
@@ -71,9 +71,9 @@ class StoreQuestions:
 class Reading:
     """The table, read from its beginning to its end, and again when the log has grown."""
 
-    def __init__(self, gateway: LocalGateway) -> None:
-        self._gateway = gateway
-        self._owners = Owners(gateway.log)
+    def __init__(self, writer: StoreWriter) -> None:
+        self._writer = writer
+        self._owners = Owners(writer.reader.log)
         self._last: Waiting | None = None
         self._read_at = -1
         self._in_hand: set[tuple[str, str]] = set()
@@ -82,22 +82,22 @@ class Reading:
 
     def is_at_end(self) -> bool:
         """Whether the table was read to its current end."""
-        return self._last is None and self._read_at == self._gateway.log.head()
+        return self._last is None and self._read_at == self._writer.reader.log.head()
 
     def count(self) -> int:
         """How many questions are pending."""
-        return self._gateway.log.verifications.count()
+        return self._writer.reader.log.verifications.count()
 
     def take(self, most: int) -> list[PendingQuestion]:
         """Take up to `most` questions."""
         if self.is_at_end():
             return []
-        head = self._gateway.log.head()
+        head = self._writer.reader.log.head()
         self._owners.catch_up()
-        policy = self._gateway.policy_in_force()
+        policy = self._writer.reader.policy_in_force()
         found: list[PendingQuestion] = []
         while len(found) < most:
-            rows = self._gateway.log.verifications.waiting(ROWS, self._last)
+            rows = self._writer.reader.log.verifications.waiting(ROWS, self._last)
             found += self._questions(rows, policy, most - len(found))
             if not rows:
                 self._last, self._read_at = None, head
@@ -132,7 +132,7 @@ class Reading:
         requests = [one.request for one in answered if one.request is not None]
         refusals = [
             answer.reason if isinstance(answer, RefusedError) else None
-            for answer in self._gateway.ask_each(requests)
+            for answer in self._writer.ask_each(requests)
         ]
         carried_out = {
             request.request_id

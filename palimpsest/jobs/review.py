@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 from uuid import uuid4
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.commands import Unmerge
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import RANKS, BatchStep, Figures
@@ -70,7 +70,7 @@ class ReviewResult:
 
 
 async def review(
-    gateway: LocalGateway,
+    writer: StoreWriter,
     judge: ReviewJudge,
     *,
     progress: Progress,
@@ -87,29 +87,29 @@ async def review(
     because a text would live twice, the refusal is reported. Once the model is unavailable, no more
     requests are sent: the remaining decisions wait for the next run.
     """
-    owners = gateway.owners(owner_id)
+    owners = writer.reader.owners(owner_id)
     result = ReviewResult()
     for number, owner in enumerate(owners):
         progress("reviewing", number / len(owners))
-        if due is not None and gateway.log.find(event_id(run_id(owner, STEP, due), "0")):
+        if due is not None and writer.reader.log.find(event_id(run_id(owner, STEP, due), "0")):
             continue
         before, began = deepcopy(result), time.perf_counter()
-        ledger = fold_owner(gateway.log, owner)
+        ledger = fold_owner(writer.reader.log, owner)
         waiting = list(unreviewed(ledger))
         repeats = [edge for edge in waiting if edge.face == "repeat"]
-        _confirm_exact(gateway, repeats, ledger.seen, result)
+        _confirm_exact(writer, repeats, ledger.seen, result)
         rejected = iter([edge for edge in waiting if edge.decision in REJECTIONS])
         while part := list(islice(rejected, BATCH_SIZE)):
             if result.asked["unavailable"]:
                 result.asked["unavailable"] += len(part)
                 continue
             verdicts = await judge.review([_pair(edge) for edge in part])
-            _carry_out(gateway, part, verdicts, ledger, result)
+            _carry_out(writer, part, verdicts, ledger, result)
         ledger.dissolve()
         if due is not None and waiting:
             took = round((time.perf_counter() - began) * 1000, 1)
             figures = result.figures(before) | {"duration_ms": took}
-            gateway.ask(_record(owner, due, figures))
+            writer.ask(_record(owner, due, figures))
     return result.document()
 
 
@@ -140,16 +140,16 @@ def _is_reinstated(ledger: Ledger, edge: Edge) -> bool:
 
 
 def _confirm_exact(
-    gateway: LocalGateway, edges: Sequence[Edge], seen: int, result: ReviewResult
+    writer: StoreWriter, edges: Sequence[Edge], seen: int, result: ReviewResult
 ) -> None:
     requests = [_confirm(edge, None, seen) for edge in edges]
     for start in range(0, len(requests), BATCH_SIZE):
-        answers = gateway.ask_each(requests[start : start + BATCH_SIZE])
+        answers = writer.ask_each(requests[start : start + BATCH_SIZE])
         result.exact += sum(not isinstance(answer, RefusedError) for answer in answers)
 
 
 def _carry_out(
-    gateway: LocalGateway,
+    writer: StoreWriter,
     edges: Sequence[Edge],
     verdicts: Sequence[Verdict],
     ledger: Ledger,
@@ -162,7 +162,7 @@ def _carry_out(
             stated.append((edge, _confirm(edge, verdict, ledger.seen)))
         elif verdict.answer == "different" and not _refused_again(ledger, edge, verdict, result):
             stated.append((edge, _reverse(edge, verdict, ledger.seen)))
-    answers = gateway.ask_each([request for _, request in stated])
+    answers = writer.ask_each([request for _, request in stated])
     for (edge, request), answer in zip(stated, answers, strict=True):
         _add_answer(edge, request, answer, result)
 

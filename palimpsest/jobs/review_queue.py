@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Literal
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.projections.duckdb.queries import query
 from palimpsest.streams.core.ledger import Ledger
@@ -26,7 +26,7 @@ ORDER BY waits_as <> 'pending', waits_as, similarity, position, existing_id
 
 
 def next_question(
-    gateway: LocalGateway,
+    reader: Reader,
     *,
     decision_id: str | None = None,
     existing_id: str | None = None,
@@ -40,29 +40,29 @@ def next_question(
     not return, even if its candidate still waits for another. `skip` leaves out the first
     questions.
     """
-    gateway.refresh()
-    waiting = _waiting(gateway, [decision_id, existing_id, owner_id])
+    reader.refresh()
+    waiting = _waiting(reader, [decision_id, existing_id, owner_id])
     return next(islice(waiting, skip, None), None)
 
 
-def _waiting(gateway: LocalGateway, about: Sequence[str | None]) -> Iterator[dict[str, Any]]:
+def _waiting(reader: Reader, about: Sequence[str | None]) -> Iterator[dict[str, Any]]:
     ledgers: dict[str, Ledger] = {}
-    for row in query(gateway.projections, _NEXT, about):
+    for row in query(reader.projections, _NEXT, about):
         owner = row["owner_id"]
         if owner not in ledgers:
-            ledgers[owner] = fold_owner(gateway.log, owner)
+            ledgers[owner] = fold_owner(reader.log, owner)
         pair = [ledgers[owner].entries[row[one]] for one in ("candidate_id", "existing_id")]
         waits = row["waits_as"] == "forgotten"
         if waits or separation(ledgers[owner], pair[0], pair[1]) is None:
             yield row
 
 
-def question_about(gateway: LocalGateway, decision_id: str, existing_id: str) -> dict[str, Any]:
+def question_about(reader: Reader, decision_id: str, existing_id: str) -> dict[str, Any]:
     """The question about a decision's pair; raises RefusedError if it does not wait.
 
     A decision may have several waiting pairs; an answer concerns the pair that was shown.
     """
-    found = next_question(gateway, decision_id=decision_id, existing_id=existing_id)
+    found = next_question(reader, decision_id=decision_id, existing_id=existing_id)
     if found is None:
         pair = f"decision {decision_id} and candidate {existing_id}"
         raise RefusedError("not_waiting", f"nothing waits about {pair}: see `review next`")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.reader import Reader
 from palimpsest.contracts.policy import Policy, recorded_policy
 from palimpsest.projections.duckdb.queries import queries
 from palimpsest.streams.core.ledger import Ledger
@@ -43,14 +43,12 @@ class Counts:
     unembedded: int = 0
 
 
-def counts_as_of(
-    gateway: LocalGateway, position: int
-) -> tuple[Counts, dict[str, int], dict[str, Any]]:
+def counts_as_of(reader: Reader, position: int) -> tuple[Counts, dict[str, int], dict[str, Any]]:
     """Counts, decisions by kind, and the judge's figures; folds one owner after another."""
-    by_kind, [judged] = queries(gateway.projections, (_BY_KIND, [position]), (_JUDGED, [position]))
-    policy, counts = policy_as_of(gateway, position), Counts()
-    for owner_id in gateway.log.owners_since(0, upto=position):
-        with folded(gateway, owner_id, position) as ledger:
+    by_kind, [judged] = queries(reader.projections, (_BY_KIND, [position]), (_JUDGED, [position]))
+    policy, counts = policy_as_of(reader, position), Counts()
+    for owner_id in reader.log.owners_since(0, upto=position):
+        with folded(reader, owner_id, position) as ledger:
             living = [entry for entry in ledger.entries.values() if entry.living]
             pending = [entry for entry in living if entry.pending]
             asked = (settle_question(ledger, entry.id, policy) for entry in pending)
@@ -65,24 +63,24 @@ def counts_as_of(
     return counts, {row["decision"]: row["n"] for row in by_kind}, judged
 
 
-def policy_as_of(gateway: LocalGateway, position: int) -> Policy:
+def policy_as_of(reader: Reader, position: int) -> Policy:
     """The policy in force at the position; before the first event, the one in force now."""
-    recorded = gateway.log.last_policy(position)
+    recorded = reader.log.last_policy(position)
     if recorded is None:
-        return gateway.policy_in_force()
+        return reader.policy_in_force()
     return recorded_policy(recorded.data)
 
 
 def as_they_were(
-    gateway: LocalGateway, rows: Iterable[dict[str, Any]], position: int
+    reader: Reader, rows: Iterable[dict[str, Any]], position: int
 ) -> list[dict[str, Any]]:
     """Rows of `decisions` with their memory, standing and review as of the position."""
     found = list(rows)
-    [reinstated] = queries(gateway.projections, (_REINSTATED, [position]))
+    [reinstated] = queries(reader.projections, (_REINSTATED, [position]))
     again = {row["decision_id"] for row in reinstated}
     owners = {row["owner_id"] for row in found if row["candidate_id"] is not None}
     for owner_id in sorted(owners):
-        with folded(gateway, owner_id, position) as ledger:
+        with folded(reader, owner_id, position) as ledger:
             for row in found:
                 if row["owner_id"] == owner_id:
                     row.update(_then(ledger, row, again))
@@ -101,9 +99,9 @@ def _then(ledger: Ledger, row: dict[str, Any], again: Collection[str]) -> dict[s
 
 
 @contextmanager
-def folded(gateway: LocalGateway, owner_id: str, position: int) -> Iterator[Ledger]:
+def folded(reader: Reader, owner_id: str, position: int) -> Iterator[Ledger]:
     """An owner's ledger as of a position, released at the end."""
-    ledger = fold_owner(gateway.log, owner_id, position)
+    ledger = fold_owner(reader.log, owner_id, position)
     try:
         yield ledger
     finally:

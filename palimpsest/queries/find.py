@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.shown import Recalled
 from palimpsest.contracts.urn import Urn
@@ -56,7 +56,7 @@ class Plan(TypedDict):
 
 
 def find(
-    gateway: LocalGateway,
+    reader: Reader,
     owner_id: str,
     query: str,
     *,
@@ -65,16 +65,16 @@ def find(
     namespace: str | None,
 ) -> Plan:
     """All memories that mention the query, then the `k` nearest by meaning."""
-    ledger = gateway.ledger(owner_id)
-    position = gateway.log.head()
+    ledger = reader.ledger(owner_id)
+    position = reader.log.head()
     hits: list[Hit] = []
     if "words" in by:
-        index = gateway.mention_indexes.of(ledger)
+        index = reader.mention_indexes.of(ledger)
         hits = [_mentioning(owner_id, one) for one in index.find(query, namespace)]
     if "meaning" in by:
         known = {hit["memory_id"] for hit in hits}
         wanted = RecallOptions(k, Filter(namespace), former=True, without=frozenset(known))
-        near = recall(gateway, owner_id, query, wanted, fold=False)
+        near = recall(reader, owner_id, query, wanted, fold=False)
         hits += [_near(ledger, one) for one in near]
     return Plan(
         owner_id=owner_id,

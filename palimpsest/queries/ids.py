@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import AnyEvent, Decided, Joined, Redecided, Settled
 from palimpsest.contracts.identity import decision_id_of, decision_id_or_unchanged
@@ -36,7 +36,7 @@ class Named(NamedTuple):
     candidate_id: str
 
 
-def full_id(gateway: LocalGateway, typed: str, *kinds: Kind) -> str:
+def full_id(reader: Reader, typed: str, *kinds: Kind) -> str:
     """Expand an abbreviated id. Anything else is returned unchanged.
 
     A memory's id is that of its earliest candidate, a dead letter's that of its decision. A URN
@@ -44,17 +44,17 @@ def full_id(gateway: LocalGateway, typed: str, *kinds: Kind) -> str:
     ambiguous.
     """
     if is_urn(typed):
-        return _id_in(gateway, typed)
+        return _id_in(reader, typed)
     if _TOO_SHORT.fullmatch(typed):
         raise UsageError(f"{typed} is too short: give {SHORTEST} characters of an id, or more")
     if not _BEGINNING.fullmatch(typed):
         return typed
-    gateway.refresh()
+    reader.refresh()
     wanted = dict.fromkeys("candidate" if kind == "memory" else kind for kind in kinds)
     found = sorted(
         (row["id"], kind)
         for kind in wanted
-        for row in query(gateway.projections, _FOUND[kind], [typed.lower()])
+        for row in query(reader.projections, _FOUND[kind], [typed.lower()])
     )
     if len(found) > 1:
         listed = "".join(f"\n  {kind} {one}" for one, kind in found[:MOST_LISTED])
@@ -64,51 +64,51 @@ def full_id(gateway: LocalGateway, typed: str, *kinds: Kind) -> str:
     return found[0][0] if found else typed
 
 
-def named(gateway: LocalGateway, typed: str) -> Named:
+def named(reader: Reader, typed: str) -> Named:
     """Resolve an id or an abbreviated one; an unknown id counts as a candidate's."""
-    found = full_id(gateway, typed, "candidate", "decision")
-    recorded = gateway.log.find(found)
+    found = full_id(reader, typed, "candidate", "decision")
+    recorded = reader.log.find(found)
     event = recorded.event if recorded else None
     if isinstance(event, Decided | Settled | Joined | Redecided):
         return Named("decision", found, event.subject)
-    return Named("memory" if members(gateway, found) > 1 else "candidate", found, found)
+    return Named("memory" if members(reader, found) > 1 else "candidate", found, found)
 
 
-def named_update(gateway: LocalGateway, some_id: str) -> bool:
+def named_update(reader: Reader, some_id: str) -> bool:
     """Whether an id is that of a decision (which names an update), and not of a candidate."""
-    recorded = gateway.log.find(some_id)
+    recorded = reader.log.find(some_id)
     return recorded is not None and isinstance(recorded.event, Decided | Joined)
 
 
-def members(gateway: LocalGateway, memory_id: str) -> int:
+def members(reader: Reader, memory_id: str) -> int:
     """The number of candidates of a memory; 0 if this is not a memory's id."""
-    gateway.refresh()
+    reader.refresh()
     text = "SELECT count(*) AS n FROM candidates WHERE memory_id = ?"
-    [row] = query(gateway.projections, text, [memory_id])
+    [row] = query(reader.projections, text, [memory_id])
     count: int = row["n"]
     return count
 
 
-def bare(gateway: LocalGateway, given: Any) -> Any:
+def bare(reader: Reader, given: Any) -> Any:
     """Replace the URNs in an id, several ids or a selection by their ids; leave the rest.
 
     Raises UsageError for a malformed URN, or one whose owner or namespace is not the id's.
     """
     match given:
         case str() if is_urn(given):
-            return _id_in(gateway, given)
+            return _id_in(reader, given)
         case Selection(candidate_id=str() as one) if is_urn(one):
-            return given.model_copy(update={"candidate_id": _id_in(gateway, one)})
+            return given.model_copy(update={"candidate_id": _id_in(reader, one)})
         case Sequence() if not isinstance(given, str):
-            return [bare(gateway, one) for one in given]
+            return [bare(reader, one) for one in given]
         case _:
             return given
 
 
-def _id_in(gateway: LocalGateway, urn: str) -> str:
+def _id_in(reader: Reader, urn: str) -> str:
     """The id in a URN. If it is unknown here, a later step refuses it."""
     named = Urn.parse(urn)
-    admitted = _admission(gateway, named.id)
+    admitted = _admission(reader, named.id)
     if admitted is None:
         return named.id
     if (admitted.owner_id, admitted.data.candidate.namespace) != (named.owner_id, named.namespace):
@@ -119,15 +119,15 @@ def _id_in(gateway: LocalGateway, urn: str) -> str:
     return named.id
 
 
-def _admission(gateway: LocalGateway, some_id: str) -> Decided | None:
+def _admission(reader: Reader, some_id: str) -> Decided | None:
     """The first decision on the candidate with this id, or the candidate of this decision."""
     event: AnyEvent | None = None
     for one in (decision_id_or_unchanged(some_id), some_id):
-        recorded = gateway.log.find(one)
+        recorded = reader.log.find(one)
         event = recorded.event if recorded else None
         if event is not None:
             break
     if isinstance(event, Settled | Joined | Redecided):
-        recorded = gateway.log.find(decision_id_of(event.subject))
+        recorded = reader.log.find(decision_id_of(event.subject))
         event = recorded.event if recorded else None
     return event if isinstance(event, Decided) else None

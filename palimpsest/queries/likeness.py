@@ -9,7 +9,7 @@ from typing import TypeAlias, TypedDict
 
 import numpy as np
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.reader import Reader
 from palimpsest.contracts.events import Vector
 from palimpsest.contracts.urn import Urn
 from palimpsest.streams.core.ledger import Memory
@@ -32,15 +32,13 @@ class Alike(TypedDict):
     b_face: str
 
 
-def across_namespaces(
-    gateway: LocalGateway, owner_id: str, at_least: float, limit: int
-) -> list[Alike]:
+def across_namespaces(reader: Reader, owner_id: str, at_least: float, limit: int) -> list[Alike]:
     """Pairs of living memories of different namespaces by cosine, the nearest first.
 
     A text longer than the model's input is compared by windows; the score is that of its least
     similar window, in either direction. Memories that are not embedded completely are left out.
     """
-    ledger = gateway.ledger(owner_id)
+    ledger = reader.ledger(owner_id)
     living = [one for one in ledger.memories() if one.living and _embedded(one)]
     found = merge(_short(living, at_least), _long(living, at_least), key=lambda one: -one[0])
     across = (one for one in found if one[1].namespace != one[2].namespace)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import Decided, Reversed
 from palimpsest.contracts.shown import Found, Happened, History, Page
@@ -19,7 +19,7 @@ from palimpsest.streams.core.version import version_of
 
 
 def page_of(
-    gateway: LocalGateway,
+    reader: Reader,
     owner_id: str,
     wanted: Filter,
     *,
@@ -32,7 +32,7 @@ def page_of(
     A memory keeps its place as long as it keeps its id, so one that exists throughout is on exactly
     one page. `after` is the `next` of the previous page; raises UsageError if it is malformed.
     """
-    ledger = gateway.ledger(owner_id)
+    ledger = reader.ledger(owner_id)
     if after is not None and after not in ledger.entries:
         raise UsageError("`after` must be the `next` of a page of this owner's memories")
     found = [
@@ -42,7 +42,7 @@ def page_of(
     ]
     place = None if after is None else ledger.entries[after].place
     left = [memory for memory in found if place is None or memory.members[0].place < place]
-    weighing = _decay(gateway)
+    weighing = _decay(reader)
     return Page(
         memories=[shown_memory(one, weighing, former=former) for one in left[:limit]],
         next=left[limit - 1].id if len(left) > limit else None,
@@ -50,17 +50,17 @@ def page_of(
     )
 
 
-def find_memory(gateway: LocalGateway, some_id: str) -> Found:
+def find_memory(reader: Reader, some_id: str) -> Found:
     """The memory that an id belongs to today, with all its wordings.
 
     The id may be that of any candidate, so any former memory's, too. Raises RefusedError if it is
     unknown.
     """
-    owner_id = owner_of(gateway, some_id)
-    ledger = gateway.ledger(owner_id)
+    owner_id = owner_of(reader, some_id)
+    ledger = reader.ledger(owner_id)
     memory = _entry(ledger, some_id).memory
     return {
-        **shown_memory(memory, _decay(gateway), former=True),
+        **shown_memory(memory, _decay(reader), former=True),
         "id": some_id,
         "moved": memory.id != some_id,
         "state": state_of(memory),
@@ -76,10 +76,10 @@ def _entry(ledger: Ledger, some_id: str) -> Entry:
     return entry
 
 
-def _decay(gateway: LocalGateway) -> Weighing | None:
+def _decay(reader: Reader) -> Weighing | None:
     """How memories are weighed if the policy has decay, else None; none are left out."""
-    policy = gateway.policy_in_force()
-    return Weighing(policy, gateway.clock(), None) if policy.decay is not None else None
+    policy = reader.policy_in_force()
+    return Weighing(policy, reader.clock(), None) if policy.decay is not None else None
 
 
 # -- the history of a memory ---------------------------------------------------------------------
@@ -109,12 +109,12 @@ class _Cut(NamedTuple):
 class _Story:
     """An owner's log, folded, with the effect of each event."""
 
-    def __init__(self, gateway: LocalGateway, owner_id: str) -> None:
+    def __init__(self, reader: Reader, owner_id: str) -> None:
         self.ledger = Ledger(owner_id)
         self._steps: list[_Step] = []
         self._cuts: list[_Cut] = []
         timeline = Timeline()
-        for recorded in gateway.log.of_owner(owner_id):
+        for recorded in reader.log.of_owner(owner_id):
             entry = timeline.note(recorded)
             together = self._memories(entry)
             evolve(self.ledger, recorded.event)
@@ -173,10 +173,10 @@ def _with_face(step: _Step, memory_id: str, members: set[str]) -> Happened:
     return {**step.entry.event, "face": nearest[1].face}
 
 
-def history_of(gateway: LocalGateway, some_id: str) -> History:
+def history_of(reader: Reader, some_id: str) -> History:
     """Every event of a memory, by any of its ids; raises RefusedError if the id is unknown."""
-    owner_id = owner_of(gateway, some_id)
-    story = _Story(gateway, owner_id)
+    owner_id = owner_of(reader, some_id)
+    story = _Story(reader, owner_id)
     memory = _entry(story.ledger, some_id).memory
     return History(
         id=some_id,

@@ -9,7 +9,7 @@ from datetime import datetime
 
 import numpy as np
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.shown import Recalled
 from palimpsest.projections.recall.by_words import ranked_by_words
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 def recall(
-    gateway: LocalGateway,
+    reader: Reader,
     owner_id: str,
     question: str,
     wanted: RecallOptions,
@@ -46,7 +46,7 @@ def recall(
     without a vector always are. `fold`: indistinguishable memories are shown once. `unrecorded`
     uses, by memory id, count against decay; as of a time, only recorded uses do.
     """
-    policy, at = rules_at(gateway, as_of)
+    policy, at = rules_at(reader, as_of)
     unrecorded = unrecorded if as_of is None else NONE_UNRECORDED
     least = policy.recall.min_confidence if min_confidence is None else min_confidence
     weighs = policy.decay is not None or least is not None
@@ -55,38 +55,38 @@ def recall(
         weighing=Weighing(policy, at, least, unrecorded) if weighs else None,
         folding=Folding(policy) if fold else None,
     )
-    vector = _vector_of(gateway, question)
+    vector = _vector_of(reader, question)
     if as_of is not None:
-        position = position_as_of(gateway.log, as_of, owner_id)
-        ledger = fold_owner(gateway.log, owner_id, position)
+        position = position_as_of(reader.log, as_of, owner_id)
+        ledger = fold_owner(reader.log, owner_id, position)
         then = None if vector is None else Recollection(ledger, vector.shape[-1])
         return _of_ledger(ledger, then, question, vector, wanted)
     if vector is None:
-        return _of_ledger(gateway.ledger(owner_id), None, question, None, wanted)
-    exactly = weighs or bool(gateway.log.verifications.unembedded(owner_id))
-    found = None if exactly else _quickly(gateway, owner_id, question, vector, wanted)
+        return _of_ledger(reader.ledger(owner_id), None, question, None, wanted)
+    exactly = weighs or bool(reader.log.verifications.unembedded(owner_id))
+    found = None if exactly else _quickly(reader, owner_id, question, vector, wanted)
     if found is not None:
         return found
-    ledger = gateway.ledger(owner_id)
-    kept = gateway.recollections.of(ledger, vector, however_large=True)
+    ledger = reader.ledger(owner_id)
+    kept = reader.recollections.of(ledger, vector, however_large=True)
     kept = kept or Recollection(ledger, vector.shape[-1])
     return _of_ledger(ledger, kept, question, vector, wanted)
 
 
 def _quickly(
-    gateway: LocalGateway, owner_id: str, question: str, vector: Query, wanted: RecallOptions
+    reader: Reader, owner_id: str, question: str, vector: Query, wanted: RecallOptions
 ) -> list[Recalled] | None:
     """From the ledger if it is small or in memory, else from LanceDB; None if neither can."""
-    ledger = gateway.ledger_if_small(owner_id)
-    kept = None if ledger is None else gateway.recollections.of(ledger, vector)
+    ledger = reader.ledger_if_small(owner_id)
+    kept = None if ledger is None else reader.recollections.of(ledger, vector)
     if ledger is not None and kept is not None:
         return _of_ledger(ledger, kept, question, vector, wanted)
-    gateway.refresh()
+    reader.refresh()
     own = [*wanted.without]
     if wanted.session_id is not None:
-        compacted = gateway.log.compacted_at(owner_id, wanted.session_id)
-        own += own_memories(gateway.projections, owner_id, wanted.session_id, compacted)
-    return recall_stored(gateway.projections, gateway.log, owner_id, vector, wanted, without=own)
+        compacted = reader.log.compacted_at(owner_id, wanted.session_id)
+        own += own_memories(reader.projections, owner_id, wanted.session_id, compacted)
+    return recall_stored(reader.projections, reader.log, owner_id, vector, wanted, without=own)
 
 
 def _of_ledger(
@@ -105,12 +105,12 @@ def _of_ledger(
     return recollection.recall(vector, wanted, words)
 
 
-def _vector_of(gateway: LocalGateway, question: str) -> Query | None:
+def _vector_of(reader: Reader, question: str) -> Query | None:
     """None if the model is down and the policy continues without it."""
     try:
-        made = gateway.embedder().embed_now(question)
+        made = reader.embedder().embed_now(question)
     except Exception as error:
-        if gateway.policy_in_force().embedder_fails == "stop" or isinstance(error, UsageError):
+        if reader.policy_in_force().embedder_fails == "stop" or isinstance(error, UsageError):
             raise
         _log.warning("the embedder is down, memories are recalled by words: %s", error)
         return None

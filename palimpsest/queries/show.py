@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.reader import Reader
 from palimpsest.backends.verification import last_verification
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
@@ -34,41 +34,41 @@ from palimpsest.streams.core.worth import worth
 from palimpsest.streams.log.as_of import AsOf, in_utc, position_as_of, time_at
 
 
-def rules_at(gateway: LocalGateway, as_of: AsOf | None) -> tuple[Policy, datetime]:
+def rules_at(reader: Reader, as_of: AsOf | None) -> tuple[Policy, datetime]:
     """The policy in force and the time, now or as of a moment.
 
     The time is now, the one given, or that of the event at the position.
     """
     if as_of is None:
-        return gateway.policy_in_force(), gateway.clock()
-    position = position_as_of(gateway.log, as_of)
-    at = in_utc(as_of) if isinstance(as_of, datetime) else time_at(gateway.log, position)
-    return policy_as_of(gateway, position), at
+        return reader.policy_in_force(), reader.clock()
+    position = position_as_of(reader.log, as_of)
+    at = in_utc(as_of) if isinstance(as_of, datetime) else time_at(reader.log, position)
+    return policy_as_of(reader, position), at
 
 
-def owners_of_session(gateway: LocalGateway, session_id: str) -> list[str]:
+def owners_of_session(reader: Reader, session_id: str) -> list[str]:
     """The owners of candidates of a session."""
-    gateway.refresh()
+    reader.refresh()
     text = "SELECT DISTINCT owner_id FROM candidates WHERE session_id = ? ORDER BY 1"
-    return [row["owner_id"] for row in query(gateway.projections, text, [session_id])]
+    return [row["owner_id"] for row in query(reader.projections, text, [session_id])]
 
 
-def metrics(gateway: LocalGateway) -> str:
+def metrics(reader: Reader) -> str:
     """The figures of duplicates on arrival, in Prometheus' text format."""
-    gateway.refresh()
-    return dedup_metrics(gateway.projections, named_namespaces(gateway.policy_in_force()))
+    reader.refresh()
+    return dedup_metrics(reader.projections, named_namespaces(reader.policy_in_force()))
 
 
-def sql_file(gateway: LocalGateway) -> Path:
+def sql_file(reader: Reader) -> Path:
     """The path of the file of views, brought up to date unless another process is writing."""
-    gateway.refresh()
-    return views_file(gateway.projections)
+    reader.refresh()
+    return views_file(reader.projections)
 
 
-def sql(gateway: LocalGateway, text: str, parameters: Parameters) -> list[dict[str, Any]]:
+def sql(reader: Reader, text: str, parameters: Parameters) -> list[dict[str, Any]]:
     """Rows of a read-only query over the views."""
-    gateway.refresh()
-    return query(gateway.projections, text, parameters)
+    reader.refresh()
+    return query(reader.projections, text, parameters)
 
 
 _COUNTS = """
@@ -87,35 +87,40 @@ FROM verdicts
 """
 
 
-def status(gateway: LocalGateway, as_of: AsOf | None = None) -> dict[str, Any]:
-    """Counts by the analysts' views, the log's position and each projection's lag behind it."""
-    gateway.refresh()
+def status(
+    reader: Reader, as_of: AsOf | None = None, behind: Callable[[], int | None] = lambda: None
+) -> dict[str, Any]:
+    """Counts by the analysts' views, the log's position and each projection's lag behind it.
+
+    `behind` tells how many records the store is behind a cluster.
+    """
+    reader.refresh()
     if as_of is not None:
-        return status_as_of(gateway, position_as_of(gateway.log, as_of))
+        return status_as_of(reader, position_as_of(reader.log, as_of))
     asked = ((text, ()) for text in (_COUNTS, _BY_KIND, _PENDING, _JUDGED))
-    [counts], by_kind, [pending], [judged] = queries(gateway.projections, *asked)
+    [counts], by_kind, [pending], [judged] = queries(reader.projections, *asked)
     kinds = {row["decision"]: row["n"] for row in by_kind}
-    position = gateway.log.head()
-    policy = gateway.policy_in_force()
+    position = reader.log.head()
+    policy = reader.policy_in_force()
     return {
         **counts,
         "pending": pending["n"],
-        "unembedded": gateway.log.verifications.unembedded(),
+        "unembedded": reader.log.verifications.unembedded(),
         "invalid": kinds.get("invalid", 0),
         "decisions": kinds,
-        "judge": {"waiting": gateway.log.verifications.count(), **_rounded(judged)},
+        "judge": {"waiting": reader.log.verifications.count(), **_rounded(judged)},
         "position": position,
         "policy": {"name": policy.name, "hash": policy.hash, "exact": policy.exact},
-        "lag": {name: position - at for name, at in gateway.positions().items()},
-        "behind": gateway.behind(),
-        "verified": last_verification(gateway.folder),
+        "lag": {name: position - at for name, at in reader.positions().items()},
+        "behind": behind(),
+        "verified": last_verification(reader.folder),
     }
 
 
-def status_as_of(gateway: LocalGateway, position: int) -> dict[str, Any]:
+def status_as_of(reader: Reader, position: int) -> dict[str, Any]:
     """`status` as of a position of the log; nothing lagged behind it."""
-    counts, kinds, judged = counts_as_of(gateway, position)
-    policy = policy_as_of(gateway, position)
+    counts, kinds, judged = counts_as_of(reader, position)
+    policy = policy_as_of(reader, position)
     return {
         "candidates": counts.candidates,
         "memories": counts.memories,
@@ -128,7 +133,7 @@ def status_as_of(gateway: LocalGateway, position: int) -> dict[str, Any]:
         "judge": {"waiting": counts.waiting, **_rounded(judged)},
         "position": position,
         "policy": {"name": policy.name, "hash": policy.hash, "exact": policy.exact},
-        "lag": dict.fromkeys(gateway.positions(), 0),
+        "lag": dict.fromkeys(reader.positions(), 0),
         "behind": None,
         "verified": None,
     }
@@ -145,7 +150,7 @@ def _rounded(judged: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def decisions(
-    gateway: LocalGateway,
+    reader: Reader,
     *,
     owner_id: str | None,
     decision: str | None,
@@ -154,8 +159,8 @@ def decisions(
     as_of: AsOf | None = None,
 ) -> list[DecisionRow]:
     """The latest decisions that match, newest last; with a position, as of then."""
-    gateway.refresh()
-    position = None if as_of is None else position_as_of(gateway.log, as_of, owner_id)
+    reader.refresh()
+    position = None if as_of is None else position_as_of(reader.log, as_of, owner_id)
     given = {
         "owner_id = ?": owner_id,
         "decision = ?": decision,
@@ -165,9 +170,9 @@ def decisions(
     wanted = {clause: value for clause, value in given.items() if value is not None}
     where = f"WHERE {' AND '.join(wanted)}" if wanted else ""
     text = f"SELECT * FROM decisions {where} ORDER BY position DESC LIMIT ?"  # noqa: S608
-    rows = query(gateway.projections, text, [*wanted.values(), limit])
+    rows = query(reader.projections, text, [*wanted.values(), limit])
     if position is not None:
-        rows = as_they_were(gateway, rows, position)
+        rows = as_they_were(reader, rows, position)
     for row in rows:
         row["decided_at"] = row["decided_at"].replace(tzinfo=UTC)
     return cast("list[DecisionRow]", rows[::-1])
@@ -180,17 +185,17 @@ def _utc(moment: datetime | None) -> datetime | None:
     return moment.astimezone(UTC).replace(tzinfo=None)
 
 
-def show(gateway: LocalGateway, member_id: str, as_of: AsOf | None = None) -> ShownMemory:
+def show(reader: Reader, member_id: str, as_of: AsOf | None = None) -> ShownMemory:
     """The memory of a candidate, every member with the join that brought it in.
 
     The metadata is that of the latest living member; intensity, confidence and importance are the
     highest of all members, the latter two with the policy's decay. The `timeline` lists the events
     about its members since they were admitted.
     """
-    ledger, timeline = _timeline_of(gateway, member_id, as_of)
+    ledger, timeline = _timeline_of(reader, member_id, as_of)
     entry = ledger.entries[member_id]
     memory, total = entry.memory, Total.of(entry.memory)
-    policy, at = rules_at(gateway, as_of)
+    policy, at = rules_at(reader, as_of)
     return {
         "memory_id": memory.id,
         "urn": str(Urn(entry.fields.owner_id, memory.namespace, memory.id)),
@@ -206,19 +211,17 @@ def show(gateway: LocalGateway, member_id: str, as_of: AsOf | None = None) -> Sh
         "importance": worth(memory, "importance", policy, at),
         "accesses": total.accesses,
         "last_accessed": total.last_accessed.isoformat() if total.last_accessed else None,
-        "members": [shown_member(gateway, member) for member in memory.members],
+        "members": [shown_member(reader, member) for member in memory.members],
         "timeline": timeline.of({member.id for member in memory.members}),
     }
 
 
-def _timeline_of(
-    gateway: LocalGateway, candidate_id: str, as_of: AsOf | None
-) -> tuple[Ledger, Timeline]:
+def _timeline_of(reader: Reader, candidate_id: str, as_of: AsOf | None) -> tuple[Ledger, Timeline]:
     """The ledger of a candidate's owner, and the owner's timeline, both as of then."""
-    owner_id = owner_of(gateway, candidate_id)
-    position = None if as_of is None else position_as_of(gateway.log, as_of, owner_id)
+    owner_id = owner_of(reader, candidate_id)
+    position = None if as_of is None else position_as_of(reader.log, as_of, owner_id)
     ledger, timeline = Ledger(owner_id), Timeline()
-    for recorded in gateway.log.of_owner(owner_id, upto=position):
+    for recorded in reader.log.of_owner(owner_id, upto=position):
         evolve(ledger, recorded.event)
         timeline.note(recorded)
     if candidate_id not in ledger.entries:
@@ -228,22 +231,22 @@ def _timeline_of(
     return ledger, timeline
 
 
-def owner_of(gateway: LocalGateway, candidate_id: str) -> str:
+def owner_of(reader: Reader, candidate_id: str) -> str:
     """The owner of a candidate; raises RefusedError if it is unknown."""
-    owner_id = gateway.log.owner_of(decision_id_or_unchanged(candidate_id))
+    owner_id = reader.log.owner_of(decision_id_or_unchanged(candidate_id))
     if owner_id is None:
         raise RefusedError("unknown_candidate", f"there is no candidate {candidate_id}")
     return owner_id
 
 
-def shown_member(gateway: LocalGateway, entry: Entry) -> ShownMember:
+def shown_member(reader: Reader, entry: Entry) -> ShownMember:
     """A member with the join that brought it in, and that join's evidence."""
     edge = next((e for e in entry.edges if e.standing and e.newer is entry), None)
-    evidence = _evidence(gateway.log.find(edge.id if edge else entry.decision_id))
+    evidence = _evidence(reader.log.find(edge.id if edge else entry.decision_id))
     neighbour = _looked_at(evidence, edge)
     verdict = deciding(evidence.verdicts, edge.older.id if edge else None) if evidence else None
     if edge is not None and verdict is not None and verdict.speaker in (None, edge.older.id):
-        asked = _evidence(gateway.log.find(entry.asked_by or entry.decision_id))
+        asked = _evidence(reader.log.find(entry.asked_by or entry.decision_id))
         neighbour = neighbour or _looked_at(asked, edge)  # an answer has its question's cues
     return {
         "candidate_id": entry.id,
@@ -277,19 +280,17 @@ def _evidence(recorded: Recorded | None) -> Evidence | None:
     return None
 
 
-def _evidence_with_texts(
-    gateway: LocalGateway, ledger: Ledger, entry: Entry
-) -> dict[str, Any] | None:
+def _evidence_with_texts(reader: Reader, ledger: Ledger, entry: Entry) -> dict[str, Any] | None:
     """The evidence of a candidate's latest decision, with the texts that the scores belong to."""
-    recorded = gateway.log.find(entry.asked_by or entry.decision_id)
+    recorded = reader.log.find(entry.asked_by or entry.decision_id)
     evidence = _evidence(recorded)
     if recorded is None or evidence is None:
         return None
-    policies = gateway.log.policies()
+    policies = reader.log.policies()
     policy = policies.get(evidence.policy)
     document = explained(evidence, entry, policies)
     if policy is not None and policy.search == "memories":
-        with folded(gateway, ledger.owner_id, recorded.position - 1) as before:
+        with folded(reader, ledger.owner_id, recorded.position - 1) as before:
             texts = {one.id: _compared_text(one, evidence) for one in before.entries.values()}
     else:
         texts = {one.id: one.text for one in ledger.entries.values()}
@@ -310,14 +311,12 @@ def _looked_at(evidence: Evidence | None, edge: Edge | None) -> Any:
     return next((n for n in evidence.neighbours if n.candidate_id == edge.older.id), None)
 
 
-def show_candidate(
-    gateway: LocalGateway, candidate_id: str, as_of: AsOf | None = None
-) -> ShownCandidate:
+def show_candidate(reader: Reader, candidate_id: str, as_of: AsOf | None = None) -> ShownCandidate:
     """A candidate, its decision with the evidence of the latest one, its joins and its memory.
 
     The `timeline` lists the events about it since.
     """
-    ledger, timeline = _timeline_of(gateway, candidate_id, as_of)
+    ledger, timeline = _timeline_of(reader, candidate_id, as_of)
     entry = ledger.entries[candidate_id]
     shown: Any = {
         **to_json(entry.fields),
@@ -333,7 +332,7 @@ def show_candidate(
         "decided_at": entry.decided_at.isoformat(),
         "living": entry.living,
         "pending": entry.pending,
-        "evidence": _evidence_with_texts(gateway, ledger, entry),
+        "evidence": _evidence_with_texts(reader, ledger, entry),
         "joins": [
             {
                 "decision_id": edge.id,

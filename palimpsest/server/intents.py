@@ -319,7 +319,7 @@ class Intents:
             return store.forget(ids, **how)
         rank = how.pop("by")
         request = ForgetRequest(request_id=request_id(), memory_ids=(), rank=rank, **how)
-        return store.gateway.ask(request)
+        return store.writer.ask(request)
 
     def _forgetting(self, because: str | None) -> dict[str, Any]:
         return {
@@ -461,7 +461,7 @@ class Intents:
             self._require_same(store)
             if self._recorded(store, write):
                 return self._as_seen(
-                    store, lambda store: cast("Answer", store.gateway.answered(name))
+                    store, lambda store: cast("Answer", store.reader.answered(name))
                 )
             self._require_as_many(store, 0)
             with named_request(name, self._asked_for):
@@ -474,7 +474,7 @@ class Intents:
 
     def _recorded(self, store: Palimpsest, write: str) -> builtins.list[AnyEvent]:
         """The recorded events of a write with the key."""
-        recorded = store.gateway.log.of_request(self._request_id(write))
+        recorded = store.reader.log.of_request(self._request_id(write))
         return [one.event for one in recorded]
 
     def _require_same(self, store: Palimpsest) -> None:
@@ -486,7 +486,7 @@ class Intents:
     def _require_as_many(self, store: Palimpsest, count: int) -> None:
         """RefusedError if the key was used with more memories than these."""
         beyond = candidate_id(self.owner_id, self._source, f"{self._key}/{count}")
-        if store.gateway.log.owner_of(decision_id_of(beyond)) is not None:
+        if store.reader.log.owner_of(decision_id_of(beyond)) is not None:
             raise other_request()
 
     def _as_seen(self, store: Palimpsest, ask: Callable[[Palimpsest], Answer]) -> Answer:
@@ -494,7 +494,7 @@ class Intents:
         answer = ask(store)
         if self._shows_forgotten:
             return answer
-        ledger = store.gateway.ledger(self.owner_id)
+        ledger = store.reader.ledger(self.owner_id)
         return without(answer, forgotten_texts(ledger))
 
 
@@ -509,10 +509,10 @@ def _said(model: BaseModel) -> JsonObject:
 
 def own_id(store: Palimpsest, owner_id: str, some_id: str) -> str:
     """The id of this owner for an id, a URN or an abbreviated id; a problem for any other."""
-    found: str = bare(store.gateway, some_id)
+    found: str = bare(store.reader, some_id)
     if _BEGINNING.fullmatch(found):
         found = _full_id(store, owner_id, found)
-    log = store.gateway.log
+    log = store.reader.log
     owners = {log.owner_of(one) for one in (decision_id_or_unchanged(found), found)}
     if owners - {None} != {owner_id}:
         raise not_found()
@@ -524,7 +524,7 @@ _BEGINNING = re.compile(rf"[0-9a-f][0-9a-f-]{{{SHORTEST - 1},34}}")
 
 def _full_id(store: Palimpsest, owner_id: str, beginning: str) -> str:
     """Expand an abbreviated id of this owner; a problem if it is unknown or ambiguous."""
-    ledger = store.gateway.ledger(owner_id)
+    ledger = store.reader.ledger(owner_id)
     found = [
         one
         for ids in (ledger.entries, ledger.decisions, ledger.edges)
@@ -540,7 +540,7 @@ def _full_id(store: Palimpsest, owner_id: str, beginning: str) -> str:
 
 def require_own_forgetting(store: Palimpsest, owner_id: str, forgotten: str) -> Retracted:
     """The first event of a forgetting of this owner; a problem if the name is unknown."""
-    recorded = store.gateway.log.find(_first_event_of(forgotten))
+    recorded = store.reader.log.find(_first_event_of(forgotten))
     event = recorded.event if recorded else None
     if not isinstance(event, Retracted) or event.owner_id != owner_id:
         raise not_found()
@@ -557,7 +557,7 @@ def _first_event_of(forgotten: str) -> str:
 
 def _is_forgetting(store: Palimpsest, some_id: str) -> bool:
     try:
-        return store.gateway.log.owner_of(_first_event_of(some_id)) is not None
+        return store.reader.log.owner_of(_first_event_of(some_id)) is not None
     except ProblemError:
         return False
 

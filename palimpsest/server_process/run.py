@@ -124,7 +124,7 @@ async def _answering(app: App, listener: socket.socket) -> AsyncIterator[asyncio
 def _warm(store: Palimpsest) -> None:
     """Load the model; if that fails and the policy continues without it, log a warning."""
     try:
-        store.gateway.embedder().embed_now(WARM)
+        store.reader.embedder().embed_now(WARM)
     except ModelError as error:
         if store.policy.embedder_fails == "stop":
             raise

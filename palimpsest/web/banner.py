@@ -52,7 +52,7 @@ class Banner:
         """The current lines; none if all is well. No view is queried."""
         if self._now() >= self._until:
             self._lines = [*self._projections(store), *_waiting(store)]
-            self._head = store.gateway.log.head()
+            self._head = store.reader.log.head()
             self._until = self._now() + FRESH_SECONDS
         return self._lines
 
@@ -67,18 +67,18 @@ class Banner:
 
         They are written after calls return, so a small lag is normal.
         """
-        head = store.gateway.log.head()
+        head = store.reader.log.head()
         wanted = head - LAG if self._head is None else self._head
         if self._head is None:  # a new store may have none yet
-            store.gateway.refresh()
-        for name, position in store.gateway.positions().items():
+            store.reader.refresh()
+        for name, position in store.reader.positions().items():
             if position < wanted:
                 behind = _many(head - position, "event")
                 yield Line(f"The projection {name} is {behind} behind the log.")
 
     def _refusals(self, store: Palimpsest) -> Sequence[Line]:
         """Computed again after new events, or after a while: it takes some milliseconds."""
-        position, (of, until) = store.gateway.positions().get("duckdb"), self._refused_for
+        position, (of, until) = store.reader.positions().get("duckdb"), self._refused_for
         if position != of or self._now() >= until:
             self._refused = [*_refused(store)]
             self._refused_for = position, self._now() + QUIET_SECONDS
@@ -86,7 +86,7 @@ class Banner:
 
 
 def _refused(store: Palimpsest) -> Iterator[Line]:
-    count, latest = refused_since(store.gateway.projections, datetime.now(UTC) - RECENT)
+    count, latest = refused_since(store.reader.projections, datetime.now(UTC) - RECENT)
     if latest is not None:
         verb = "was" if count == 1 else "were"
         text = f"{_many(count, 'command')} {verb} refused in the last 24 hours."
@@ -94,8 +94,8 @@ def _refused(store: Palimpsest) -> Iterator[Line]:
 
 
 def _waiting(store: Palimpsest) -> Iterator[Line]:
-    log = store.gateway.log
-    if behind := store.gateway.behind():
+    log = store.reader.log
+    if behind := store.writer.behind():
         yield Line(f"This store is {_many(behind, 'record')} behind its cluster.")
     if waiting := log.verifications.count():
         yield Line(f"{_many(waiting, 'question')} {_verb(waiting)} for the judge.")

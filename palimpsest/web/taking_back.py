@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from palimpsest.api.store import Palimpsest
 from palimpsest.backends.requested import request_id
-from palimpsest.contracts.answers import JsonObject, MemoryPicture
+from palimpsest.contracts.answers import ConsequenceTold, MemoryPicture, NotDone
 from palimpsest.contracts.requests import (
     ReinstateRequest,
     Request,
@@ -80,9 +80,9 @@ class Foreseen:
     before: Sequence[MemoryPicture]
     after: Sequence[MemoryPicture]
     changes: bool
-    consequences: Sequence[JsonObject] = ()
+    consequences: Sequence[ConsequenceTold] = ()
     overtaken: Sequence[str] = ()
-    refused: Sequence[Mapping[str, str]] = ()
+    refused: Sequence[NotDone] = ()
 
     @property
     def became(self) -> Sequence[Became]:
@@ -182,7 +182,7 @@ def foresee(
     Raises a problem if it is not about this owner, RefusedError if it is impossible.
     """
     _require_own(store, owner_id, step)
-    trial = store.gateway.trial()
+    trial = store.reader.trial()
     seen, before = trial.ledger(owner_id).seen, _pictures(trial.ledger(owner_id))
     request = _request(owner_id, step, with_consequences, dry_run=True)
     answer = execute(trial, request)
@@ -215,7 +215,7 @@ def carry_out(
     shown = foresee(store, owner_id, step, with_consequences=with_consequences)
     require_token(token, shown.token)
     asked = _request(owner_id, step, with_consequences, actor=actor, because=because)
-    store.gateway.ask(asked)
+    store.writer.ask(asked)
     return shown
 
 
@@ -229,9 +229,9 @@ def became_between(
     """The fate of an owner's memories between two positions of the log; empty without both."""
     if since is None or until is None:
         return ()
-    with folded(store.gateway, owner_id, since) as then:
+    with folded(store.reader, owner_id, since) as then:
         before = _pictures(then).values()
-    with folded(store.gateway, owner_id, until) as then:
+    with folded(store.reader, owner_id, until) as then:
         return became(before, _pictures(then).values())
 
 

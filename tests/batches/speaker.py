@@ -58,12 +58,12 @@ class Speaker:
 
     def has(self, candidate_id: str) -> bool:
         """Whether the store's log has the decision on a candidate."""
-        return self.store.gateway.log.find(decision_id_of(candidate_id)) is not None
+        return self.store.reader.log.find(decision_id_of(candidate_id)) is not None
 
     def _is_shown(self) -> bool:
-        gateway = self.store.gateway
-        gateway.refresh()
-        return min(gateway.positions().values()) == gateway.log.head()
+        writer = self.store.writer
+        writer.reader.refresh()
+        return min(writer.reader.positions().values()) == writer.reader.log.head()
 
     def rows(self, view: str, columns: str = "*", where: str = "true") -> list[dict[str, Any]]:
         """Rows of a view about this owner."""
@@ -80,7 +80,7 @@ class Speaker:
 
     def waiting(self) -> list[Waiting]:
         """What the verifier will be asked about."""
-        waiting = self.store.gateway.log.verifications.waiting(10_000)
+        waiting = self.store.reader.log.verifications.waiting(10_000)
         return [one for one in waiting if one.owner_id == self.name]
 
     def recall(self, question: str, session_id: str) -> list[str]:

@@ -200,8 +200,8 @@ def test_one_failing_merge_is_a_warning_and_not_the_end(
 ) -> None:
     first, _, *_ = ada.say(*ONE_WORD_MORE, *TWINS)
     ada.under(STORE_TIME)
-    gateway = ada.store.gateway
-    asked = gateway.ask
+    writer = ada.store.writer
+    asked = writer.ask
 
     def ask_each(_requests: list[AnyRequest]) -> None:
         raise TransientError("no answer in time")
@@ -211,8 +211,8 @@ def test_one_failing_merge_is_a_warning_and_not_the_end(
             raise RefusedError("not_living", "one of the pair is retracted")
         return asked(request)
 
-    monkeypatch.setattr(gateway, "ask_each", ask_each)
-    monkeypatch.setattr(gateway, "ask", ask)
+    monkeypatch.setattr(writer, "ask_each", ask_each)
+    monkeypatch.setattr(writer, "ask", ask)
     answer = run(ada, asking)
     assert [one["reason"] for one in answer["refused"]] == ["not_living"]
     assert len(answer["joined"]) == 1

@@ -75,7 +75,7 @@ def test_a_join_that_a_person_reinstated_is_reviewed_by_a_person_alone(
     older, newer = ada.say(*OTHER)
     settle(ada, newer, older, "same")
     [taken] = review(ada, asking)["reversed"]
-    events = [one.event for one in ada.store.gateway.log.after(0, 10**6)]
+    events = [one.event for one in ada.store.reader.log.after(0, 10**6)]
     assert [e.data.rank for e in events if isinstance(e, Reversed)] == ["review"]
     ada.store.reinstate(taken["decision_id"])
     calls, position = server.calls, ada.store.status()["position"]
@@ -342,11 +342,11 @@ def test_what_a_person_put_back_is_not_reviewed_again(
     settle(ada, newer, older, "unavailable")
     [taken_out] = review(ada, asking)["reversed"]
     ada.store.reinstate(taken_out["decision_id"], actor="kim")
-    head, calls = ada.store.gateway.log.head(), server.calls
+    head, calls = ada.store.reader.log.head(), server.calls
     for _ in range(2):
         told = review(ada, asking)
         assert (told["refused"], told["reversed"], told["asked"]) == ([], [], {})
-    assert (ada.store.gateway.log.head(), server.calls) == (head, calls)
+    assert (ada.store.reader.log.head(), server.calls) == (head, calls)
 
 
 @embedded_alone
@@ -362,9 +362,9 @@ def test_a_reversal_that_cannot_be_is_recorded_once(
     [first] = review(ada, asking)["refused"]
     [paid] = ada.rows("verdicts", "model, calls", "model IS NOT NULL")
     assert paid == {"model": STORE_TIME.judge.review_model, "calls": 1}
-    head = ada.store.gateway.log.head()
+    head = ada.store.reader.log.head()
     assert review(ada, asking)["refused"] == [first]
-    assert (ada.store.gateway.log.head(), server.calls) == (head, 1)
+    assert (ada.store.reader.log.head(), server.calls) == (head, 1)
 
 
 # -- a person --------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from unittest.mock import Mock
 import pytest
 from typer.testing import CliRunner
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.embedded import EmbeddedWriter
 from palimpsest.cli.commands.maintenance import ENOUGH_BYTES, Finding, _finding_line, _graph_cache
 from palimpsest.cli.main import app
 from palimpsest.contracts.errors import InvalidInputError
@@ -640,14 +640,14 @@ def test_a_retry_that_another_process_decides_on_is_renamed_too(
 ) -> None:
     """It reads the row again, as it was."""
     given: list[dict[str, str]] = []
-    submit = LocalGateway.submit
+    submit = EmbeddedWriter.submit
 
-    def noted(gateway: LocalGateway, inputs: Any, renames: Any) -> Any:
+    def noted(writer: EmbeddedWriter, inputs: Any, renames: Any) -> Any:
         given.append(renames)
-        return submit(gateway, inputs, renames)
+        return submit(writer, inputs, renames)
 
     palimpsest.ingest({"owner_id": "ada", "content": PARIS}, status=1)
-    monkeypatch.setattr(LocalGateway, "submit", noted)
+    monkeypatch.setattr(EmbeddedWriter, "submit", noted)
     palimpsest.json("dead-letters", "retry", "--map", "content=text")
     assert given == [{"content": "text"}]
 

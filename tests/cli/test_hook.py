@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.api import store
-from palimpsest.backends import embedded as local_gateway
+from palimpsest.backends import embedded
 from palimpsest.cli.commands import hook as command
 from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.integrations import hook
@@ -285,8 +285,9 @@ def test_a_similarity_is_rounded(
     monkeypatch.setattr(hook, "Decided", SimpleNamespace)
     join = SimpleNamespace(similarity=similarity)
     recorded = SimpleNamespace(event=SimpleNamespace(data=SimpleNamespace(join=join)))
-    gateway: Any = SimpleNamespace(log=SimpleNamespace(find=lambda _: recorded))
-    assert hook._percent(gateway, Outcome("decided", decision_id="d")) == told
+    log = SimpleNamespace(find=lambda _: recorded)
+    writer: Any = SimpleNamespace(reader=SimpleNamespace(log=log))
+    assert hook._percent(writer, Outcome("decided", decision_id="d")) == told
 
 
 def test_what_was_sent_to_a_cluster_is_numbered() -> None:
@@ -343,7 +344,7 @@ def test_store_locked_by_one_that_does_not_serve(
     """The agent goes on; what it said waits in the inbox, and is decided on later."""
     left: list[bool] = []
     monkeypatch.setattr(command, "_leave", lambda: left.append(True))
-    monkeypatch.setattr(local_gateway, "POLL_SECONDS", 0.001)
+    monkeypatch.setattr(embedded, "POLL_SECONDS", 0.001)
     lock = WriterLock(line.store)
     assert lock.try_acquire()
     ran = line(

@@ -19,8 +19,8 @@ from infra.broker import free_port
 from palimpsest import Palimpsest
 from palimpsest.api import store
 from palimpsest.backends import cluster as kafka_gateway
-from palimpsest.backends.cluster import KafkaGateway, events_of
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.cluster import ClusterWriter, events_of
+from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.answers import Answer, Done, Refused
 from palimpsest.contracts.commands import Access
 from palimpsest.contracts.errors import RefusedError, StoreError, TransientError
@@ -79,9 +79,9 @@ TEXTS = (
 class Workers:
     """Stands for the client of a cluster: executes requests in the store that follows it."""
 
-    def __init__(self, gateway: LocalGateway) -> None:
+    def __init__(self, writer: StoreWriter) -> None:
         self.asked: list[Addressed] = []
-        self._gateway = gateway
+        self._writer = writer
 
     def ask_each(self, asked: Sequence[Addressed]) -> list[Answer]:
         self.asked += asked
@@ -89,7 +89,7 @@ class Workers:
 
     def _answer(self, request: Request) -> Answer:
         try:
-            return Done(self._gateway.ask(request))
+            return Done(self._writer.ask(request))
         except RefusedError as error:
             return Refused(error.reason, error.detail)
 
@@ -98,19 +98,20 @@ class Workers:
 
 
 class Asking:
-    """Asks a `KafkaGateway`, and checks of each answer that the store had it when it came."""
+    """Asks a `ClusterWriter`, and checks of each answer that the store had it when it came."""
 
-    def __init__(self, gateway: KafkaGateway, workers: Workers) -> None:
-        self.gateway = gateway
+    def __init__(self, writer: ClusterWriter, workers: Workers) -> None:
+        self.writer = writer
+        self.reader = writer.reader
         self.workers = workers
         self.kinds: set[type[Request]] = set()
 
     def __call__(self, kind: type[Any], **words: Any) -> dict[str, Any]:
         request = kind(request_id=str(uuid4()), **words)
-        answer: dict[str, Any] = self.gateway.ask(request)
+        answer: dict[str, Any] = self.writer.ask(request)
         events = events_of(request, answer)
         assert events
-        assert all(self.gateway.log.find(one) for one in events)
+        assert all(self.reader.log.find(one) for one in events)
         self.kinds.add(kind)
         return answer
 
@@ -127,12 +128,12 @@ def ask(
     opened: Palimpsest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> Iterator[Asking]:
     monkeypatch.setattr(kafka_gateway, "FOLLOWING_SECONDS", 0.0)
-    workers = Workers(opened.gateway)
+    workers = Workers(opened.writer)
     with Palimpsest.open(opened.folder, cluster=NOBODY) as following:
-        assert isinstance(following.gateway, KafkaGateway)
-        monkeypatch.setattr(following.gateway, "_client", lambda: workers)
+        assert isinstance(following.writer, ClusterWriter)
+        monkeypatch.setattr(following.writer, "_client", lambda: workers)
         with caplog.at_level(logging.WARNING, kafka_gateway.__name__):
-            yield Asking(following.gateway, workers)
+            yield Asking(following.writer, workers)
     assert caplog.text == "", "what was done was shown"
 
 
@@ -151,8 +152,8 @@ def test_rows_of_a_pipe_that_pauses_are_published_at_once(
         assert published.wait(10), "the row was held back until more of them came"
 
     with Palimpsest.open(opened.folder, cluster=NOBODY) as following:
-        monkeypatch.setattr(following.gateway, "_client", lambda: Publishing(opened.gateway))
-        outcomes = [one for window in following.gateway.stream(read(), {}) for one in window]
+        monkeypatch.setattr(following.writer, "_client", lambda: Publishing(opened.writer))
+        outcomes = [one for window in following.writer.stream(read(), {}) for one in window]
     assert [one.result for one in outcomes] == ["published"]
 
 
@@ -201,7 +202,7 @@ def test_a_dry_run_asks_no_worker(opened: Palimpsest, ask: Asking) -> None:
     [one] = opened.submit({"owner_id": "ada", "text": TEXTS[0]})
     only = Selection(candidate_id=one.candidate_id)
     request = RetractRequest(request_id=str(uuid4()), selection=only, dry_run=True)
-    assert ask.gateway.ask(request)["retracted"] == [one.candidate_id]
+    assert ask.writer.ask(request)["retracted"] == [one.candidate_id]
     assert ask.workers.asked == []
 
 
@@ -214,10 +215,10 @@ def test_joins_that_come_back_together_are_shown(opened: Palimpsest, ask: Asking
     for x, y in ((a, c), (d, e)):
         ask(MergeRequest, a=x, b=y)
     request = ReinstateManyRequest(request_id=str(uuid4()), selection=JoinSelection(owner_id="ada"))
-    first = ask.gateway.ask(request)
+    first = ask.writer.ask(request)
     assert len(first["reinstated"]) == 2
-    assert all(opened.gateway.log.find(one) for one in first["events"])
-    assert ask.gateway.ask(request) == first, "delivered again, it is answered as it was"
+    assert all(opened.reader.log.find(one) for one in first["events"])
+    assert ask.writer.ask(request) == first, "delivered again, it is answered as it was"
 
 
 GRIPS = [
@@ -236,7 +237,7 @@ def test_the_end_of_a_session_is_shown_with_all_that_it_led_to(
     answer = ask(SessionRequest, request="end_session", owner_id="ada", session_id="s")
     assert answer["superseded_count"] == 2
     [(request, _)] = ask.workers.asked
-    shown = [opened.gateway.log.find(one) for one in events_of(request, answer)]
+    shown = [opened.reader.log.find(one) for one in events_of(request, answer)]
     assert [type(one.event) for one in shown if one is not None] == [SessionEnded, Ran]
 
 
@@ -253,7 +254,7 @@ def test_what_was_recalled_is_published_beside_the_candidates(
             return len(inputs)
 
     with Palimpsest.open(opened.folder, cluster=NOBODY) as following:
-        monkeypatch.setattr(following.gateway, "_client", lambda: Publishing(opened.gateway))
+        monkeypatch.setattr(following.writer, "_client", lambda: Publishing(opened.writer))
         assert [len(following.recall("ada", "grip")) for _ in range(2)] == [1, 1]
         assert published == [], "the answer does not wait for it"
     [said] = published
@@ -280,11 +281,11 @@ def test_what_several_readers_recalled_is_published_once_a_minute(
             published.extend(inputs)
             return len(inputs)
 
-    workers = Publishing(opened.gateway)
+    workers = Publishing(opened.writer)
 
     def recall_once() -> None:
         with Palimpsest.open(opened.folder, cluster=NOBODY) as reader:
-            monkeypatch.setattr(reader.gateway, "_client", lambda: workers)
+            monkeypatch.setattr(reader.writer, "_client", lambda: workers)
             assert reader.recall("ada", "grip")
 
     def a_minute_later() -> None:
@@ -314,13 +315,13 @@ def test_a_refusal_is_raised_or_returned(opened: Palimpsest, ask: Asking) -> Non
     [one] = opened.submit({"owner_id": "ada", "text": TEXTS[0]})
     request = AccessRequest(request_id=str(uuid4()), candidate_id=str(one.candidate_id))
     nobody = request.model_copy(update={"candidate_id": "nobody", "request_id": str(uuid4())})
-    done, refused = ask.gateway.ask_each([request, nobody])
+    done, refused = ask.writer.ask_each([request, nobody])
     assert not isinstance(done, RefusedError)
     assert isinstance(refused, RefusedError)
     assert refused.reason == "unknown_candidate"
     with pytest.raises(RefusedError, match="no candidate"):
-        ask.gateway.ask(nobody)
-    assert ask.gateway.ask_each([]) == []
+        ask.writer.ask(nobody)
+    assert ask.writer.ask_each([]) == []
     assert [owner for _, owner in ask.workers.asked] == ["ada", None, None]
 
 

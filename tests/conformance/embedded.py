@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest import Palimpsest
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.reader import Reader
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.jobs.questions import StoreQuestions
 from palimpsest.process.paths import LOG_FILE
@@ -28,7 +29,7 @@ MEMORIES = "SELECT memory_id, face, members FROM memories WHERE owner_id = ? ORD
 
 
 class EmbeddedRuntime:
-    """A front gateway with its writing session; a restart opens another on the same folder.
+    """A front writer with its writing session; a restart opens another on the same folder.
 
     `history` is a log from elsewhere, that is imported first.
     """
@@ -38,18 +39,18 @@ class EmbeddedRuntime:
         if history:
             with Log.create(folder / LOG_FILE) as log:
                 import_lines(log, history)
-        self._gateway = self._opened()
+        self._writer = self._opened()
 
-    def _opened(self) -> LocalGateway:
+    def _opened(self) -> EmbeddedWriter:
         log = Log.create(self._folder / LOG_FILE)
         policy = load_policy("standard")
-        return LocalGateway(self._folder, log, policy, lambda: Embedder(StubEngine()))
+        return EmbeddedWriter(Reader(self._folder, log, policy, lambda: Embedder(StubEngine())))
 
     def submit(self, rows: Sequence[bytes]) -> list[Mapping[str, Any]]:
-        return [asdict(outcome) for outcome in self._gateway.submit(inputs(rows))]
+        return [asdict(outcome) for outcome in self._writer.submit(inputs(rows))]
 
     def ask(self, request: AnyRequest) -> Mapping[str, Any]:
-        return self._gateway.ask(request)
+        return self._writer.ask(request)
 
     def verify(self, judge: PairJudge) -> Tally:
         async def run() -> Tally:
@@ -62,13 +63,13 @@ class EmbeddedRuntime:
         return self.ask(request.model_copy(update={"dry_run": True}))
 
     def log(self) -> list[bytes]:
-        return [line for _, line in self._gateway.log.lines()]
+        return [line for _, line in self._writer.reader.log.lines()]
 
     def memories(self, owner_id: str) -> list[Mapping[str, Any]]:
         from palimpsest.projections.duckdb.queries import query
 
-        self._gateway.refresh()
-        return [*query(self._gateway.projections, MEMORIES, [owner_id])]
+        self._writer.reader.refresh()
+        return [*query(self._writer.reader.projections, MEMORIES, [owner_id])]
 
     def read_side(self) -> Path:
         return self._folder
@@ -77,12 +78,12 @@ class EmbeddedRuntime:
         return Palimpsest(self._folder, self._opened())
 
     def dead_letters(self) -> list[bytes]:
-        letters = DeadLetters(self._gateway.log)
+        letters = DeadLetters(self._writer.reader.log)
         return [letters.original(letter.id) or b"" for letter in letters.all()]
 
     def restart(self) -> None:
-        self._gateway.close()
-        self._gateway = self._opened()
+        self._writer.close()
+        self._writer = self._opened()
 
     def close(self) -> None:
-        self._gateway.close()
+        self._writer.close()

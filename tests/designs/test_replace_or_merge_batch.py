@@ -49,7 +49,7 @@ def run(ada: Speaker, asking: JudgeSettings, **how: Any) -> dict[str, Any]:
 def sources_to_compose(ada: Speaker) -> set[str]:
     """The texts that the verifier is given to compose one text of."""
     [waiting] = ada.waiting()
-    ledger = fold_owner(ada.store.gateway.log, ada.name)
+    ledger = fold_owner(ada.store.reader.log, ada.name)
     question = compose_question(ledger, waiting.subject, PRESET)
     assert question is not None
     return {source.text for source in question.sources}

@@ -120,14 +120,14 @@ def test_individual_merges_that_fail_are_warnings_not_errors(
     bread = "Nora bakes dark rye bread on every second friday for the whole street"
     first, *_ = old_memories(ada, LONGER, SHORTER, f"{bread} gladly", bread)
     store = ada.store
-    ask_each = store.gateway.ask_each
+    ask_each = store.writer.ask_each
 
     def overtaken(requests: Any) -> Any:
         if requests and store.show(first)["living"]:
             store.retract(Selection(candidate_id=first))
         return ask_each(requests)
 
-    monkeypatch.setattr(store.gateway, "ask_each", overtaken)
+    monkeypatch.setattr(store.writer, "ask_each", overtaken)
     with caplog.at_level(logging.WARNING):
         answer = dedupe(ada, asking)
     assert [one["reason"] for one in answer["refused"]] == ["not_living"]

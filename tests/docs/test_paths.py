@@ -58,7 +58,7 @@ def test_a_statement_takes_eight_calls_to_the_fold(memories: Palimpsest) -> None
     [one] = memories.submit({"owner_id": "ada", "text": "Ada has a boat"})
     assert path_to_the_fold(lambda: memories.confirm(one.decision_id or "")) == [
         "Palimpsest.confirm",
-        "LocalGateway.ask",
+        "EmbeddedWriter.ask",
         "serve",
         "_carried_out",
         "confirm",
@@ -73,7 +73,7 @@ def test_a_candidate_takes_nine_calls_to_the_fold(memories: Palimpsest) -> None:
     row = {"owner_id": "ada", "text": "Ada has a boat"}
     assert path_to_the_fold(lambda: memories.submit(row)) == [
         "Palimpsest.submit",
-        "LocalGateway.submit",
+        "EmbeddedWriter.submit",
         "decide_all",
         "Writer.close_window",
         "Writer.decide",
@@ -91,7 +91,7 @@ def test_an_unmerge_takes_nine_calls_to_the_fold(memories: Palimpsest) -> None:
     joined = memories.merge(a, b)["decision_id"]
     assert path_to_the_fold(lambda: memories.unmerge(decision_id=joined)) == [
         "Palimpsest.unmerge",
-        "LocalGateway.ask",
+        "EmbeddedWriter.ask",
         "serve",
         "_carried_out",
         "unmerge",

@@ -24,7 +24,7 @@ from palimpsest.api import asynchronous
 from palimpsest.streams.write.inputs import Input, Outcome
 from tests.facade.test_wrong_calls import in_child
 
-HERE = {"open", "close", "folder", "gateway", "import_log", "turn"}
+HERE = {"open", "close", "folder", "import_log", "reader", "turn", "writer"}
 """Of the facade, what is no call of the twin: the store's own are at `twin.store`."""
 
 Used = Callable[[AsyncPalimpsest], Coroutine[Any, Any, None]]
@@ -51,7 +51,7 @@ class Windows:
         self.sizes: list[int] = []
         self.go = threading.Event()
         self._begun = threading.Event()
-        self._submit = twin.store.gateway.submit
+        self._submit = twin.store.writer.submit
 
     def submit(self, inputs: Sequence[Input]) -> list[Outcome]:
         self.sizes.append(len(inputs))
@@ -74,7 +74,7 @@ def test_owners_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     async def used(twin: AsyncPalimpsest) -> None:
         windows = Windows(twin)
         offered = [*(batch("ada", n, 8) for n in range(4)), batch("bob", 0, 1), batch("bob", 1, 2)]
-        with patch.object(twin.store.gateway, "submit", windows.submit):
+        with patch.object(twin.store.writer, "submit", windows.submit):
             asked = [asyncio.ensure_future(twin.submit(rows)) for rows in offered]
             await windows.have_begun()
             windows.go.set()
@@ -126,7 +126,7 @@ def test_it_does_what_the_facade_does(tmp_path: Path) -> None:
 def test_what_tasks_submit_meanwhile_is_one_commit_and_each_gets_its_own(tmp_path: Path) -> None:
     async def used(twin: AsyncPalimpsest) -> None:
         windows = Windows(twin)
-        with patch.object(twin.store.gateway, "submit", windows.submit):
+        with patch.object(twin.store.writer, "submit", windows.submit):
             asked = [asyncio.ensure_future(twin.submit(note(n), source=f"s{n}")) for n in range(9)]
             await windows.have_begun()
             windows.go.set()
@@ -153,7 +153,7 @@ def test_who_submits_more_than_a_window_has_waits_for_nobody_else(tmp_path: Path
 def test_a_commit_has_as_many_as_it_holds_and_no_offer_is_in_two(tmp_path: Path) -> None:
     async def used(twin: AsyncPalimpsest) -> None:
         windows = Windows(twin)
-        with patch.object(twin.store.gateway, "submit", windows.submit):
+        with patch.object(twin.store.writer, "submit", windows.submit):
             first = asyncio.ensure_future(twin.submit(note(0)))
             await windows.have_begun()
             offers = ([note(1), note(2), note(3)], [note(4)], [note(5)], [note(6)] * 4)
@@ -171,7 +171,7 @@ def test_an_unreadable_candidate_keeps_its_own_submission_out_and_no_other(tmp_p
     async def used(twin: AsyncPalimpsest) -> None:
         windows = Windows(twin)
         blank = {**note(9), "text": " "}
-        with patch.object(twin.store.gateway, "submit", windows.submit):
+        with patch.object(twin.store.writer, "submit", windows.submit):
             first = asyncio.ensure_future(twin.submit(note(0)))
             await windows.have_begun()
             others = [
@@ -196,7 +196,7 @@ def test_an_unreadable_candidate_keeps_its_own_submission_out_and_no_other(tmp_p
 def test_a_wrong_call_is_nobody_elses_trouble(tmp_path: Path) -> None:
     async def used(twin: AsyncPalimpsest) -> None:
         windows = Windows(twin)
-        with patch.object(twin.store.gateway, "submit", windows.submit):
+        with patch.object(twin.store.writer, "submit", windows.submit):
             first = asyncio.ensure_future(twin.submit(note(0)))
             await windows.have_begun()
             others = [
@@ -236,7 +236,7 @@ def test_a_failing_store_is_reported_to_all_and_not_tried_again(
             go.wait(10)
             raise error("the disk is full")
 
-        with patch.object(twin.store.gateway, "submit", fail):
+        with patch.object(twin.store.writer, "submit", fail):
             asked = [asyncio.ensure_future(twin.submit(note(n))) for n in range(5)]
             await asyncio.to_thread(begun.wait, 10)
             go.set()
@@ -251,7 +251,7 @@ def test_a_failing_store_is_reported_to_all_and_not_tried_again(
 def test_cancelled_before_its_turn_it_is_never_made_and_after_that_it_stays(tmp_path: Path) -> None:
     async def used(twin: AsyncPalimpsest) -> None:
         windows = Windows(twin)
-        with patch.object(twin.store.gateway, "submit", windows.submit):
+        with patch.object(twin.store.writer, "submit", windows.submit):
             begun = asyncio.ensure_future(twin.submit(note(0)))
             await windows.have_begun()
             waiting = asyncio.ensure_future(twin.submit(note(1)))
@@ -272,7 +272,7 @@ def test_closed_it_says_so_and_what_waits_is_cancelled(tmp_path: Path) -> None:
     async def used() -> None:
         twin = await AsyncPalimpsest.open(tmp_path / "store", by="person")
         windows = Windows(twin)
-        with patch.object(twin.store.gateway, "submit", windows.submit):
+        with patch.object(twin.store.writer, "submit", windows.submit):
             begun = asyncio.ensure_future(twin.submit(note(0)))
             await windows.have_begun()
             waiting = asyncio.ensure_future(twin.submit(note(1)))

@@ -93,7 +93,7 @@ def test_a_submit_right_after_decides_the_same(policy: Policy, tmp_path: Path) -
 
 @pytest.fixture(name="log")
 def bytes_of_the_log(memories: Palimpsest) -> Log:
-    return memories.gateway.log
+    return memories.reader.log
 
 
 def test_of_a_new_store_nothing_is_written(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_of_a_new_store_nothing_is_written(tmp_path: Path) -> None:
         assert answer["decision"] == "stored"
         assert store.position == 0
         tables = ("events", "dead_letters", "inbox")
-        counts = [store.gateway.log.row(f"SELECT count(*) FROM {table}") for table in tables]
+        counts = [store.reader.log.row(f"SELECT count(*) FROM {table}") for table in tables]
         assert counts == [(0,)] * len(tables)
     with Log.open(tmp_path / LOG_FILE) as log:
         assert log.head() == 0

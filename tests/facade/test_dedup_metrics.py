@@ -81,7 +81,7 @@ def test_unnamed_namespaces_are_other_and_no_urn_is_a_label(store: Palimpsest) -
 
 def test_a_worker_counts_the_same(store: Palimpsest) -> None:
     worker, ledger = Metrics(), Ledger("ada")
-    events = [one.event for one in store.gateway.log.of_owner("ada")]
+    events = [one.event for one in store.reader.log.of_owner("ada")]
     named = named_namespaces(store.policy)
     worker.decided([(0, event, evolve(ledger, event)) for event in events], named)
     counted = samples(worker.text().decode())
@@ -102,7 +102,7 @@ def test_check_durations_are_a_workers(store: Palimpsest) -> None:
 def test_a_label_is_quoted_as_prometheus_wants(store: Palimpsest) -> None:
     odd = 'say "a\\b"\nline'
     store.submit({"owner_id": "ada", "namespace": odd, "text": "odd"})
-    store.gateway.refresh()
-    found = samples(dedup_metrics(store.gateway.projections, {odd}))
+    store.reader.refresh()
+    found = samples(dedup_metrics(store.reader.projections, {odd}))
     labels = (("namespace", odd), ("result", "unique"))
     assert found["palimpsest_dedup_checks_total", labels] == 1

@@ -8,7 +8,7 @@ import pytest
 
 from palimpsest import Palimpsest, RefusedError
 from palimpsest.api import store
-from palimpsest.backends import embedded as local_gateway
+from palimpsest.backends import reader as store_reader
 from palimpsest.cli.rendering import _reason
 from palimpsest.contracts.events import Decided, Embedded, Vector
 from palimpsest.contracts.wire import decode
@@ -110,7 +110,7 @@ def test_likeness_is_by_all_windows(memories: Palimpsest) -> None:
     memories.submit([{"owner_id": "ada", "namespace": n, "text": t} for n, t in texts.items()])
     vectors = {
         n: entry.distinct.vector
-        for entry in memories.gateway.ledger("ada").entries.values()
+        for entry in memories.reader.ledger("ada").entries.values()
         for n in texts
         if texts[n] == entry.text
     }
@@ -133,7 +133,7 @@ def test_large_owners_are_found_by_windows_too(
 ) -> None:
     """By LanceDB; the windows follow their memory through a join, an un-merge and a forgetting."""
     long, tea, *_ = keep(memories, LONG, *OTHERS)
-    monkeypatch.setattr(local_gateway, "FOLDED_EVENTS", 0)
+    monkeypatch.setattr(store_reader, "FOLDED_EVENTS", 0)
 
     def by_lancedb() -> str:
         with Palimpsest.open(memories.folder, create=False) as reader:
@@ -181,7 +181,7 @@ def long_of(memories: Palimpsest) -> str:
 def vectors_of(old: Palimpsest) -> dict[str, list[Vector | None]]:
     """What was recorded for each candidate, in order."""
     told: dict[str, list[Vector | None]] = {}
-    for _, line in old.gateway.log.lines():
+    for _, line in old.reader.log.lines():
         event = decode(line)
         if isinstance(event, Decided):
             told.setdefault(event.subject, []).append(event.data.content.vector)
@@ -237,7 +237,7 @@ def test_large_owners_are_found_by_late_windows_too(
     with reopened(old) as writer:
         long = long_of(writer)
         writer.embed(long=True)
-    monkeypatch.setattr(local_gateway, "FOLDED_EVENTS", 0)
+    monkeypatch.setattr(store_reader, "FOLDED_EVENTS", 0)
     with reopened(old) as reader:
         assert found(reader, END) == long
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 from palimpsest import Palimpsest
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.embedded import EmbeddedWriter
 from palimpsest.streams.embedded.inbox import Inbox
 
 THREADS = 60
@@ -35,9 +35,9 @@ def test_sixty_threads_submit_recall_and_show_at_once(memories: Palimpsest) -> N
 def test_what_came_to_the_inbox_during_a_call_is_answered_before_it_ends(
     memories: Palimpsest,
 ) -> None:
-    gateway = memories.gateway
-    assert isinstance(gateway, LocalGateway)
-    inbox = Inbox(gateway.log)
-    with gateway.writing():
+    writer = memories.writer
+    assert isinstance(writer, EmbeddedWriter)
+    inbox = Inbox(writer.reader.log)
+    with writer.reader.upkeep.writing():
         item = inbox.put("request", "cli", b"no request")
     assert inbox.take_answer(item) is not None

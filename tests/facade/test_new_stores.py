@@ -11,7 +11,8 @@ import pytest
 
 from palimpsest import Palimpsest, StoreError
 from palimpsest.api import store
-from palimpsest.backends import embedded as local_gateway
+from palimpsest.backends import reader as store_reader
+from palimpsest.backends import upkeep
 from palimpsest.contracts.errors import TransientError
 from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedded.lock import WriterLock
@@ -102,7 +103,7 @@ def test_a_second_process_waits_for_the_views_of_a_new_store(tmp_path: Path, wha
 
 
 def test_waiting_too_long_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_gateway, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(upkeep, "PATIENCE_SECONDS", 0.0)
     with (
         Palimpsest.open(tmp_path / "store") as second,
         WriterLock(tmp_path / "store"),
@@ -155,7 +156,7 @@ def test_after_a_failed_rebuild_all_goes_on(
     effect = failing(where)
     with Palimpsest.open(tmp_path / "store") as store:
         store.submit(ADA)
-        store._gateway._live.projector._effect = effect
+        store.reader.upkeep._live.projector._effect = effect
 
         def progress(what: str, _share: float) -> None:
             effect(what)
@@ -177,8 +178,8 @@ def test_who_waits_for_a_position_waits_for_all_projections(
     head = memories.position
     seen = [(head, 0), (0, head), (head, head)]
     reached = iter({"lancedb": lance, "duckdb": duck} for lance, duck in seen)
-    monkeypatch.setattr(local_gateway, "POLL_SECONDS", 0.0)
-    monkeypatch.setattr(memories.gateway, "positions", lambda: next(reached))
+    monkeypatch.setattr(store_reader, "POLL_SECONDS", 0.0)
+    monkeypatch.setattr(memories.reader, "positions", lambda: next(reached))
     memories.wait_for(head)
     assert [*reached] == []
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from palimpsest import Palimpsest, RefusedError
-from palimpsest.backends import embedded as local_gateway
+from palimpsest.backends import reader as store_reader
 from palimpsest.contracts.requests import Selection
 from palimpsest.projections.recall import from_ledger as recalling
 from palimpsest.streams.embedded.lock import WriterLock
@@ -38,7 +38,7 @@ def agree(writer: Palimpsest, queries: tuple[str, ...]) -> None:
         pytest.MonkeyPatch.context() as patch,
         Palimpsest.open(writer.folder, create=False, by="person") as reader,
     ):
-        patch.setattr(local_gateway, "FOLDED_EVENTS", 0)  # whom the reader has not loaded is large
+        patch.setattr(store_reader, "FOLDED_EVENTS", 0)  # whom the reader has not loaded is large
         reader.wait_for(writer.position)
         for query in queries:
             for words in ({"k": 50}, {"namespace": "home"}, {"session_id": "s1"}):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from palimpsest import Palimpsest, RefusedError
-from palimpsest.backends import embedded as local_gateway
+from palimpsest.backends import reader as store_reader
 from palimpsest.contracts.requests import Selection
 from palimpsest.contracts.shown import Recalled
 from palimpsest.projections.recall import from_lance as recall_lance
@@ -86,7 +86,7 @@ class Oracle:
 
     def __init__(self, store: Palimpsest) -> None:
         self.ledger = Ledger("ada")
-        for recorded in store.gateway.log.of_owner("ada"):
+        for recorded in store.reader.log.of_owner("ada"):
             evolve(self.ledger, recorded.event)
         self.separated = {
             frozenset((row["candidate_id"], row["other_id"]))
@@ -220,7 +220,7 @@ def test_both_ways_are_what_looking_at_all_of_them_finds(
             Palimpsest.open(memories.folder, create=False, by="person") as reader,
             monkeypatch.context() as m,
         ):
-            m.setattr(local_gateway, "FOLDED_EVENTS", 0)
+            m.setattr(store_reader, "FOLDED_EVENTS", 0)
             for wanted in FILTERS:
                 query = " ".join(chance.sample(WORDS, 4))
                 k, fold = chance.choice([1, 3, 50]), chance.random() < 0.7
@@ -230,7 +230,7 @@ def test_both_ways_are_what_looking_at_all_of_them_finds(
                 folded += [hit.memory_id for hit in expected if hit.folded]
                 here = memories.recall("ada", query, **how)
                 assert as_hits(here) == expected
-                reader.gateway._opened().writer.owners.forget({"ada"})
+                reader.reader._owners.forget({"ada"})
                 assert reader.recall("ada", query, **how) == here
     assert any(stored), "LanceDB answered"
     assert folded

@@ -194,7 +194,7 @@ ALL = {**DONE, **REFUSED}
 def ask(store: Palimpsest, request: AnyRequest) -> Any:
     """What is answered: what it did, or why it was refused."""
     try:
-        return store.gateway.ask(request)
+        return store.writer.ask(request)
     except RefusedError as error:
         return error.reason, error.detail
 
@@ -256,7 +256,7 @@ def test_a_dry_run_leaves_the_id_to_the_request(world: World) -> None:
 
 
 def test_one_that_changed_nothing_leaves_an_event(world: World) -> None:
-    log = world.store.gateway.log
+    log = world.store.reader.log
     kinds = {"retract nothing": Unchanged.type, "merge with nobody": Refused.type}
     for name, kind in kinds.items():
         request, head = ALL[name](world, str(uuid4())), log.head()
@@ -272,7 +272,7 @@ def test_a_long_answer_goes_on_in_further_events(
     monkeypatch.setattr(answered, "PART", 50)
     request = ALL["forget"](world, str(uuid4()))
     first = ask(world.store, request)
-    log = world.store.gateway.log
+    log = world.store.reader.log
     assert sum(isinstance(one.event, Unchanged) for one in log.after(0)) > 3
     world.changed_since()
     assert ask(world.store, request) == first
@@ -281,17 +281,17 @@ def test_a_long_answer_goes_on_in_further_events(
 def test_a_policy_of_a_log_before_requests_were_recorded_is_set_once(world: World) -> None:
     request = ALL["set_policy"](world, str(uuid4()))
     first = ask(world.store, request)
-    log = world.store.gateway.log
+    log = world.store.reader.log
     with log.transaction():
         log.execute("DELETE FROM requests")
     assert log.find(event_id(request.request_id, "0")) is not None
     world.store.set_policy(ASKS)
     assert ask(world.store, request) == first
-    assert world.store.gateway.policy_in_force().hash == ASKS.hash
+    assert world.store.reader.policy_in_force().hash == ASKS.hash
 
 
 def test_events_without_a_request_are_written_as_before(world: World) -> None:
-    log = world.store.gateway.log
+    log = world.store.reader.log
     [first] = [one.event for one in log.after(0, 2) if one.event.owner_id]
     assert b"request" not in encode(first).replace(b"recent", b"")
     assert decode(encode(first)) == first

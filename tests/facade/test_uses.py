@@ -13,7 +13,7 @@ import pytest
 
 from palimpsest import Palimpsest
 from palimpsest.backends import access_log as uses
-from palimpsest.backends import embedded as local_gateway
+from palimpsest.backends import reader as store_reader
 from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.contracts.events import Accessed
 from palimpsest.contracts.policy import Decay, Policy, Recall
@@ -56,7 +56,7 @@ def faded(tmp_path: Path, clock: Clock) -> Iterator[Palimpsest]:
 
 def opened(folder: Path, clock: Clock, policy: Policy = RULES) -> Palimpsest:
     store = Palimpsest.open(folder / "store", policy=policy)
-    store.gateway.clock = clock
+    store.reader.clock = clock
     return store
 
 
@@ -70,7 +70,7 @@ def faces(store: Palimpsest, **words: Any) -> list[str]:
 
 
 def recorded(store: Palimpsest) -> list[Accessed]:
-    found = (one.event for one in store.gateway.log.of_owner("ann"))
+    found = (one.event for one in store.reader.log.of_owner("ann"))
     return [event for event in found if isinstance(event, Accessed)]
 
 
@@ -118,7 +118,7 @@ def test_a_large_owner_is_weighed_too(
     faded: Palimpsest, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recalling, "MOST_IN_MEMORY", 0)
-    monkeypatch.setattr(local_gateway, "FOLDED_EVENTS", 0)
+    monkeypatch.setattr(store_reader, "FOLDED_EVENTS", 0)
     faded.set_policy(UNTOUCHED)
     say(faded, "green tea", confidence=0.9)
     clock.now += 110 * DAY
@@ -219,7 +219,7 @@ def test_a_store_that_cannot_be_written_to_says_so_and_goes_on(
         raise StoreError("the disk is full")
 
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(faded.gateway, "leave_uses", full)
+        meanwhile.setattr(faded.writer, "leave_uses", full)
         faded._uses.record()
     assert "the disk is full" in caplog.text
     assert faces(faded) == ["green tea"]
@@ -236,7 +236,7 @@ def test_on_a_read_only_disk_nothing_is_gathered_that_could_not_be_left(
         say(store, "green tea")
     monkeypatch.setattr(database, "_sealed", lambda _: True)
     with Palimpsest.open(tmp_path / "store", create=False) as sealed:
-        sealed.gateway.clock = clock
+        sealed.reader.clock = clock
         assert faces(sealed) == ["green tea"]
     assert caplog.messages == []
 
@@ -250,7 +250,7 @@ def test_a_reader_does_not_fail_for_what_cannot_be_left(
     with opened(tmp_path, clock) as store:
         say(store, "green tea")
         assert faces(store) == ["green tea"]
-        monkeypatch.setattr(store.gateway, "leave_uses", nobody)
+        monkeypatch.setattr(store.writer, "leave_uses", nobody)
     assert "no broker answers" in caplog.text
 
 
@@ -300,7 +300,7 @@ def test_a_process_that_recalls_takes_over_what_another_left_a_minute_ago(
     with opened(tmp_path, clock) as reader:
         [event] = recorded(reader)
         assert [use.count for use in event.data.uses or ()] == [3]
-        assert Inbox(reader.gateway.log).uses() == []
+        assert Inbox(reader.reader.log).uses() == []
 
 
 def test_the_first_query_after_a_recall_shows_the_access(tmp_path: Path, clock: Clock) -> None:
@@ -347,7 +347,7 @@ def test_processes_that_only_recall_leave_one_event(tmp_path: Path, clock: Clock
         assert event.data.uses is not None
         [use] = event.data.uses
         assert (use.candidate_id, use.count, use.at) == (tea, 3, last)
-        assert Inbox(store.gateway.log).uses() == []
+        assert Inbox(store.reader.log).uses() == []
 
 
 def test_recall_needs_no_lock_to_note_a_use(tmp_path: Path, clock: Clock) -> None:
@@ -357,7 +357,7 @@ def test_recall_needs_no_lock_to_note_a_use(tmp_path: Path, clock: Clock) -> Non
         assert faces(reader) == ["green tea"]
         reader._uses.record()
         assert recorded(reader) == []
-        assert len(Inbox(reader.gateway.log).uses()) == 1
+        assert len(Inbox(reader.reader.log).uses()) == 1
 
 
 def test_a_store_that_was_closed_records_nothing_more(tmp_path: Path, clock: Clock) -> None:
@@ -367,6 +367,6 @@ def test_a_store_that_was_closed_records_nothing_more(tmp_path: Path, clock: Clo
         assert recorded(store) == []
     store._uses.record()  # the timer that was on its way
     with opened(tmp_path, clock) as again:
-        again.gateway.serve_left()
+        again.writer.serve_left()
         [once] = recorded(again)
         assert [use.count for use in once.data.uses or ()] == [1]

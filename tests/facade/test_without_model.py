@@ -9,7 +9,7 @@ import pytest
 
 from palimpsest import Palimpsest, RefusedError, UsageError
 from palimpsest.api import store
-from palimpsest.backends import embedded as local_gateway
+from palimpsest.backends import reader as store_reader
 from palimpsest.contracts.errors import ModelError
 from palimpsest.projections.recall import from_ledger as recall
 from palimpsest.streams.embedder import EngineMissing, load_engine
@@ -139,7 +139,7 @@ def test_a_large_owners_texts_without_a_vector_are_found_by_words_too(
     without: Palimpsest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recall, "MOST_IN_MEMORY", 0)
-    monkeypatch.setattr(local_gateway, "FOLDED_EVENTS", 0)
+    monkeypatch.setattr(store_reader, "FOLDED_EVENTS", 0)
     kettle = "a kettle for the boat"
     with monkeypatch.context() as there:
         there.setattr(store, "load_engine", load_stub)

@@ -208,7 +208,7 @@ CALLS: dict[str, dict[str, Any]] = {
 """Every method, with all its arguments as they should be."""
 ANYWHERE = {"close", "import_log", "open"}
 """What asks nothing of an open store."""
-READ = {"gateway", "policy", "position", "sql_file"}
+READ = {"policy", "position", "reader", "sql_file", "writer"}
 """Properties."""
 WRONG: tuple[Any, ...] = (
     None, True, -1, 0, 2**70, 1.5, float("nan"), "", " ", "\x00", "\ud800", "no such", b"no such",

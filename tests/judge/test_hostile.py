@@ -172,9 +172,9 @@ def test_the_stream_and_its_log_are_unharmed(tmp_path: Path, server: JudgeServer
     memories = [text for name, text in HOSTILE.items() if name != "almost empty"]  # it is blank
     offered = [BEFORE.older.text, *memories, BEFORE.newer.text]
     rows = ({"owner_id": "ada", "id": str(n), "text": text} for n, text in enumerate(offered))
-    assert {outcome.result for outcome in store.gateway.submit(inputs(rows))} == {"decided"}
+    assert {outcome.result for outcome in store.writer.submit(inputs(rows))} == {"decided"}
     tally = store.verified(server)
-    events = [one.event for one in store.gateway.log.after(0, 10**6)]
+    events = [one.event for one in store.reader.log.after(0, 10**6)]
     texts = {e.subject: e.data.content.text for e in events if isinstance(e, Decided)}
     assert [*texts.values()] == offered
     settled = [event for event in events if isinstance(event, Settled)]
@@ -183,4 +183,4 @@ def test_the_stream_and_its_log_are_unharmed(tmp_path: Path, server: JudgeServer
         (verdict,) = event.data.evidence.verdicts
         rule = demo_rules.relation(texts[verdict.neighbour_id], texts[event.data.candidate_id])
         assert verdict.answer == rule
-    assert store.gateway.verify(None)["differences"] == 0
+    assert store.reader.upkeep.verify(None)["differences"] == 0

@@ -13,7 +13,8 @@ from uuid import uuid4
 
 import pytest
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.reader import Reader
 from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.events import Refused, Settled
@@ -65,29 +66,32 @@ class Store:
     def __init__(self, folder: Path, policy: Policy | None = None) -> None:
         self.folder = folder
         self._policy = policy or load_policy("standard")
-        self.gateway = self.opened()
+        self.writer = self.opened()
+        self.reader = self.writer.reader
 
-    def opened(self) -> LocalGateway:
+    def opened(self) -> EmbeddedWriter:
         log = Log.create(self.folder / LOG_FILE)
-        return LocalGateway(self.folder, log, self._policy, lambda: Embedder(StubEngine()))
+        return EmbeddedWriter(
+            Reader(self.folder, log, self._policy, lambda: Embedder(StubEngine()))
+        )
 
     def say(self, *texts: str, owner: str = "ada") -> list[Outcome]:
         rows = [{"owner_id": owner, "text": text, "id": text, "source": "test"} for text in texts]
-        return self.gateway.submit(inputs(rows))
+        return self.writer.submit(inputs(rows))
 
     def ask(self, request: AnyRequest) -> None:
-        self.gateway.ask(request)
+        self.writer.ask(request)
 
     @property
     def waiting(self) -> int:
-        return self.gateway.log.verifications.count()
+        return self.reader.log.verifications.count()
 
     def settled(self) -> Counter[str]:
-        found = (one.event for one in self.gateway.log.after(0, 10**6))
+        found = (one.event for one in self.reader.log.after(0, 10**6))
         return Counter(event.data.decision for event in found if isinstance(event, Settled))
 
     def refused(self) -> list[str]:
-        found = (one.event for one in self.gateway.log.after(0, 10**6))
+        found = (one.event for one in self.reader.log.after(0, 10**6))
         return [event.data.reason for event in found if isinstance(event, Refused)]
 
     def verified(
@@ -137,10 +141,10 @@ def test_what_is_pending_is_settled_and_nothing_is_asked_twice(
     calls = server.calls
     assert calls > 0
     assert {outcome.result for outcome in store.say(*BOATS)} == {"known"}
-    store.gateway.rebuild(("lancedb", "duckdb"), None)
+    store.reader.upkeep.rebuild(("lancedb", "duckdb"), None)
     joined = next(
         one.event.id
-        for one in store.gateway.log.after(0, 10**6)
+        for one in store.reader.log.after(0, 10**6)
         if isinstance(one.event, Settled) and one.event.data.candidate_id == second
     )
     store.ask(UnmergeRequest(request_id=fresh(), decision_id=joined))
@@ -257,8 +261,8 @@ def test_while_a_verdict_is_held_back_the_next_neighbour_is_not_asked_about(
     store.say(*BOATS[:2])
     store.verified(server)
     [newest] = store.say(BOATS[2])
-    ledger = fold_owner(store.gateway.log, "ada")
-    question = settle_question(ledger, str(newest.candidate_id), store.gateway.policy_in_force())
+    ledger = fold_owner(store.reader.log, "ada")
+    question = settle_question(ledger, str(newest.candidate_id), store.reader.policy_in_force())
     assert question is not None
     best, _next = (neighbour.side.candidate_id for neighbour in question.asked)
     chosen = Selection(candidate_id=best)

@@ -115,7 +115,7 @@ def bring(opened: Palimpsest, path: Path, name: str | None = None) -> str:
     """Import a source; the name that it has in the store."""
     brought = look_at(Place(path, trust=True), source=name)
     with spooled(brought, None, lambda _what, _share: None) as spool:
-        bring_in(opened.gateway, brought, spool, model=None, progress=lambda _what, _share: None)
+        bring_in(opened.writer, brought, spool, model=None, progress=lambda _what, _share: None)
     return brought.name
 
 
@@ -129,9 +129,7 @@ def imported(opened: Palimpsest, folder: Path, texts: list[str]) -> dict[str, Pa
         path = form(inside, rows_of(name, texts))
         brought = look_at(Place(path, trust=True), source=name)
         with spooled(brought, None, lambda _what, _share: None) as spool:
-            bring_in(
-                opened.gateway, brought, spool, model=None, progress=lambda _what, _share: None
-            )
+            bring_in(opened.writer, brought, spool, model=None, progress=lambda _what, _share: None)
         found[name] = path
     return found
 

@@ -300,7 +300,7 @@ def test_it_reports_progress_and_reads_only_so_much(
         shares = [share for _, share, _ in told if share is not None]
         assert shares == sorted(shares)
         assert shares[-1] == 1.0
-        bring_in(opened.gateway, brought_in, down, model=None, progress=progress)
+        bring_in(opened.writer, brought_in, down, model=None, progress=progress)
     text, share, _ = told[-1]
     assert (text, share) == ("25 of 25 rows: 23 stored, 2 joined, 0 pending", 1.0)
 
@@ -313,7 +313,7 @@ def test_pythons_collector_rests_during_an_import(palimpsest: CommandLine) -> No
         spooled(brought_in, None, lambda *_: None) as down,
     ):
         bring_in(
-            opened.gateway,
+            opened.writer,
             brought_in,
             down,
             model=None,

@@ -17,8 +17,8 @@ import pytest
 
 from palimpsest import Palimpsest
 from palimpsest.api import store
-from palimpsest.backends import embedded as local_gateway
 from palimpsest.backends import projector_process as projecting
+from palimpsest.backends import upkeep
 from palimpsest.backends.projector_process import ProjectorProcess
 from palimpsest.jobs import import_source as importing
 from palimpsest.process.paths import PROJECTIONS_FOLDER
@@ -80,7 +80,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(projecting, "usable_cores", lambda: 2)
     monkeypatch.setattr(pipeline, "WINDOW", 16)
     monkeypatch.setattr(store, "load_engine", load_stub)
-    monkeypatch.setattr(local_gateway, "ProjectorProcess", Watched)
+    monkeypatch.setattr(upkeep, "ProjectorProcess", Watched)
 
 
 def imported(folder: Path, source: Path, model: str | None = DEFAULT_MODEL) -> Any:

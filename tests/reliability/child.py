@@ -24,7 +24,7 @@ from typing import Any
 import typer.main
 
 from palimpsest.api import store
-from palimpsest.backends import embedded as local_gateway
+from palimpsest.backends import reader, upkeep
 from palimpsest.cli import main as cli
 from palimpsest.jobs import questions as store_questions
 from palimpsest.projections import projector
@@ -133,8 +133,8 @@ def live(plan: Plan) -> int:
     vars(os)["nice"] = lambda _: 0  # a verifier gives way to a stream, not to other tests
     os.environ.update(plan.get("env", {}))
     effect = effect_of(plan)
-    for kind in (Session, LiveProjections):
-        vars(local_gateway)[kind.__name__] = partial(kind, effect=effect)
+    vars(reader)["Session"] = partial(Session, effect=effect)
+    vars(upkeep)["LiveProjections"] = partial(LiveProjections, effect=effect)
     _watch_the_judge(effect)
     if "limit" in plan:
         _limit(plan["limit"])

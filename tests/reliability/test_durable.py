@@ -73,11 +73,11 @@ def test_a_call_returns_before_the_projections_have_it(tmp_path: Path, gate: Gat
         [outcome] = store.submit(rows(1))
         assert outcome.decision == "stored"
         assert store.position == 2
-        assert store._gateway.positions() == {"lancedb": 0, "duckdb": 0}
+        assert store.reader.positions() == {"lancedb": 0, "duckdb": 0}
         assert not is_free(store.folder)
         gate.open()
         assert eventually(partial(is_free, store.folder))
-        assert store._gateway.positions() == {"lancedb": 2, "duckdb": 2}
+        assert store.reader.positions() == {"lancedb": 2, "duckdb": 2}
 
 
 def test_what_a_store_wrote_its_own_calls_see(tmp_path: Path, gate: Gate) -> None:
@@ -98,7 +98,7 @@ def test_calls_that_come_fast_are_projected_together(tmp_path: Path, gate: Gate)
             store.submit(rows(count))
         gate.open()
         store.status()
-        assert len(listed(store._gateway.projections)) <= 3  # an empty one, the first, all others
+        assert len(listed(store.reader.projections)) <= 3  # an empty one, the first, all others
         assert store.verify()["differences"] == 0
 
 
@@ -106,7 +106,7 @@ def test_visible_means_visible_to_others_when_the_call_returns(tmp_path: Path) -
     with opened(tmp_path / "store", wait="visible") as store:
         store.submit(rows(3))
         assert is_free(store.folder)
-        assert set(store._gateway.positions().values()) == {store.position}
+        assert set(store.reader.positions().values()) == {store.position}
 
 
 def test_another_reader_waits_for_a_position(tmp_path: Path, gate: Gate) -> None:
@@ -184,7 +184,7 @@ def test_a_disk_that_is_mended_by_the_next_call_troubles_nobody(
 def test_a_release_that_comes_late_does_not_end_a_later_call(tmp_path: Path, gate: Gate) -> None:
     with opened(tmp_path / "store") as store:
         store.submit(rows(1))
-        store._gateway._release()  # as of a call before, on the projector's thread
+        store.reader.upkeep._release()  # as of a call before, on the projector's thread
         assert not is_free(store.folder)
         gate.open()
 
@@ -228,7 +228,7 @@ def ran(folder: Path, then: str) -> subprocess.CompletedProcess[str]:
 def positions(folder: Path) -> dict[str, int]:
     """How far projections are, as they lie there."""
     with opened(folder) as store:
-        return store._gateway.positions()
+        return store.reader.positions()
 
 
 @pytest.mark.parametrize("then", ["", "sys.exit(0)", "1 / 0"])

@@ -8,7 +8,8 @@ from uuid import uuid4
 
 import pytest
 
-from palimpsest.backends.embedded import LocalGateway
+from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.reader import Reader
 from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.requests import CombineRequest
@@ -34,11 +35,11 @@ def composed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("composed")
     unseeing = load_policy("standard").model_copy(update={"checks": (), "name": "unseeing"})
     log = Log.create(folder / LOG_FILE)
-    gateway = LocalGateway(folder, log, unseeing, lambda: Embedder(StubEngine()))
+    writer = EmbeddedWriter(Reader(folder, log, unseeing, lambda: Embedder(StubEngine())))
     for owner in OWNERS:
         said = [{"owner_id": owner, "text": f"{owner} keeps {thing}"} for thing in THINGS]
         rows = [row | {"source": "leaving" if row is said[0] else "staying"} for row in said]
-        first, *others = [outcome.candidate_id or "" for outcome in gateway.submit(inputs(rows))]
+        first, *others = [outcome.candidate_id or "" for outcome in writer.submit(inputs(rows))]
         for count, other in enumerate(others, start=2):
             request = CombineRequest(
                 request_id=str(uuid4()),
@@ -50,8 +51,8 @@ def composed(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 sources=(first, *others[: count - 1]),
                 evidence=Evidence(policy=unseeing.hash),
             )
-            gateway.ask(request)
-    gateway.close()
+            writer.ask(request)
+    writer.close()
     return folder
 
 

@@ -14,8 +14,10 @@ import orjson
 import pytest
 
 from palimpsest.api.store import Palimpsest
-from palimpsest.backends import embedded as local_gateway
-from palimpsest.backends.embedded import LocalGateway, Wait
+from palimpsest.backends import reader as store_reader
+from palimpsest.backends import upkeep
+from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.reader import Reader, Wait
 from palimpsest.contracts.errors import InvalidInputError, RefusedError
 from palimpsest.contracts.events import PolicySet
 from palimpsest.contracts.identity import digest
@@ -41,10 +43,8 @@ def opened(folder: Path, wait: Wait = "durable") -> Palimpsest:
     """The store with the stub engine, as one process has it."""
     folder.mkdir(exist_ok=True)
     log = Log.create(folder / LOG_FILE)
-    gateway = LocalGateway(
-        folder, log, load_policy("standard"), lambda: Embedder(StubEngine()), wait
-    )
-    return Palimpsest(folder, gateway)
+    reader = Reader(folder, log, load_policy("standard"), lambda: Embedder(StubEngine()), wait)
+    return Palimpsest(folder, EmbeddedWriter(reader))
 
 
 @pytest.fixture
@@ -55,8 +55,8 @@ def store(tmp_path: Path) -> Iterator[Palimpsest]:
 
 def with_effect(monkeypatch: pytest.MonkeyPatch, effect: Callable[[str], None]) -> None:
     """Have sessions that are opened from now on call this before each effect."""
-    for kind in (Session, LiveProjections):
-        monkeypatch.setattr(local_gateway, kind.__name__, partial(kind, effect=effect))
+    monkeypatch.setattr(store_reader, "Session", partial(Session, effect=effect))
+    monkeypatch.setattr(upkeep, "LiveProjections", partial(LiveProjections, effect=effect))
 
 
 def interrupting(name: str, number: int) -> Callable[[str], None]:
@@ -98,14 +98,14 @@ def test_an_interrupt_inside_one_stream_leaves_no_hole(
 ) -> None:
     """The session goes on to serve others before it lets the lock go."""
     with_effect(monkeypatch, interrupting("log:committed", 1))
-    with opened(tmp_path / "store") as store, store._gateway.writing() as session:
+    with opened(tmp_path / "store") as store, store.reader.upkeep.writing() as session:
         assert session is not None
         with pytest.raises(KeyboardInterrupt):
             decide_all(session.writer, to_inputs(rows(10), "test"))
         decide_all(session.writer, to_inputs(rows(20), "test"))
-        store._gateway.refresh()
-        assert store._gateway.positions() == dict.fromkeys(
-            ("lancedb", "duckdb"), store._gateway.log.head()
+        store.reader.refresh()
+        assert store.reader.positions() == dict.fromkeys(
+            ("lancedb", "duckdb"), store.reader.log.head()
         )
         assert store.sql("SELECT count(*) AS n FROM decisions")[0]["n"] == 20
 
@@ -113,14 +113,14 @@ def test_an_interrupt_inside_one_stream_leaves_no_hole(
 def test_who_brings_many_requests_decides_on_nobody_elses_candidates(tmp_path: Path) -> None:
     """A verifier, say: it may have no model to decide with."""
     with opened(tmp_path / "store") as store:
-        inbox = Inbox(store.gateway.log)
+        inbox = Inbox(store.reader.log)
         inbox.put("candidates", "inbox", pack(to_inputs(rows(2), "test"), {}))
         nobodys = str(uuid4())
         request = ConfirmRequest(request_id=str(uuid4()), decision_id=nobodys)
-        [refused] = store.gateway.ask_each([request])
+        [refused] = store.writer.ask_each([request])
         assert isinstance(refused, RefusedError)
         assert inbox.count_waiting() == 1
-        store.gateway.serve_left()
+        store.writer.serve_left()
         assert inbox.count_waiting() == 0
 
 
@@ -132,7 +132,7 @@ def test_a_store_that_is_open_twice_records_its_policy_once(tmp_path: Path) -> N
         other.submit(rows(9))
         early.wait_for(other.position)
         assert early.status()["candidates"] == 9
-        events = [recorded.event for recorded in early._gateway.log.after(0)]
+        events = [recorded.event for recorded in early.reader.log.after(0)]
         assert [isinstance(event, PolicySet) for event in events].count(True) == 1
         assert sound(early)
         assert sound(other)
@@ -157,7 +157,7 @@ def merge_request(request_id: str) -> bytes:
 
 def test_an_item_that_meets_a_bug_is_answered_and_the_rest_goes_on(store: Palimpsest) -> None:
     store.submit(rows(3))
-    inbox = Inbox(store._gateway.log)
+    inbox = Inbox(store.reader.log)
     broken = inbox.put("candidates", "inbox", b"not what we pack")
     unread = inbox.put("request", "inbox", b'{"request": "nothing"}')
     no_uuid = inbox.put("request", "inbox", merge_request("no uuid"))
@@ -178,8 +178,10 @@ def test_a_bug_is_reported_to_the_process_that_left_the_item(
     store: Palimpsest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sessions, "unpack", lambda _: 1 / 0)
+    writer = store.writer
+    assert isinstance(writer, EmbeddedWriter)
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-        store._gateway._sent((), {})
+        writer._sent((), {})
 
 
 def test_a_retry_through_the_inbox_is_read_with_its_renames(store: Palimpsest) -> None:
@@ -213,7 +215,7 @@ def test_rows_of_a_pipe_that_pauses_are_decided_on_though_another_wrote_when_it_
         assert decided.wait(10), "the row was held back until more of them came"
 
     Timer(0.2, lock.release).start()
-    for _ in store._gateway.stream(read(), {}):
+    for _ in store.writer.stream(read(), {}):
         decided.set()
     assert store.status()["candidates"] == 1
 
@@ -230,7 +232,7 @@ def test_a_retry_reads_a_record_with_its_headers(
     body = b'{"owner_id": "ann", "text": "Ann sings."}'
     error = InvalidInputError("wrong_partition", "elsewhere")
     came = "7", body, error, "memory.candidates/0/1", datetime.now(UTC)
-    log = store._gateway.log
+    log = store.reader.log
     with log.transaction():
         size = len(body) + more
         DeadLetters(log).follow(NewDeadLetter(*came, digest(body), size, headers))
@@ -255,12 +257,12 @@ def test_answers_that_nobody_fetches_do_not_stay_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(tmp_path / "store", wait="visible") as store:
-        inbox = Inbox(store._gateway.log)
+        inbox = Inbox(store.reader.log)
         inbox.put("request", "inbox", b"whoever asked this dies")
         store.submit(rows(1))
         count = "SELECT count(*) FROM inbox"
         store.submit(rows(2))
-        assert store._gateway.log.row(count) == (1,)
+        assert store.reader.log.row(count) == (1,)
         monkeypatch.setattr(sessions, "KEPT", timedelta(0))
         store.submit(rows(3))
-        assert store._gateway.log.row(count) == (0,)
+        assert store.reader.log.row(count) == (0,)

@@ -105,7 +105,7 @@ def test_a_page_ends_where_the_projections_do(after: int, upto: int) -> None:
         asked.append(values)
         return []
 
-    gateway = SimpleNamespace(refresh=lambda: None, positions=lambda: {"duckdb": 7})
-    store: Any = SimpleNamespace(gateway=gateway, position=9, sql=sql)
+    reader = SimpleNamespace(refresh=lambda: None, positions=lambda: {"duckdb": 7})
+    store: Any = SimpleNamespace(reader=reader, position=9, sql=sql)
     assert feed._page(store, "ada", after, 50) == ([], upto)
     assert asked == [["ada", after, upto, 50]]

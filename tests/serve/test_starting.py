@@ -191,8 +191,8 @@ def test_without_a_model_a_server_ends_where_the_policy_says_so(fails: str, ends
     def missing() -> None:
         raise ModelError("there is no model")
 
-    policy, gateway = SimpleNamespace(embedder_fails=fails), SimpleNamespace(embedder=missing)
-    store = cast("Any", SimpleNamespace(policy=policy, gateway=gateway))
+    policy, reader = SimpleNamespace(embedder_fails=fails), SimpleNamespace(embedder=missing)
+    store = cast("Any", SimpleNamespace(policy=policy, reader=reader))
     with pytest.raises(ModelError) if ends else nullcontext():
         run._warm(store)
 

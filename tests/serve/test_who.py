@@ -329,7 +329,7 @@ def test_no_text_is_in_any_log(served: Use[None], caplog: pytest.LogCaptureFixtu
             raise RuntimeError(f"a bug that quotes the {marker}")
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(server.twin.store.gateway, "ask", fail)
+            patch.setattr(server.twin.store.writer, "ask", fail)
             dry = {"decision_id": decision, "dry_run": True}
             failed = await server.ask("POST", "/v1/owners/ada/unmerge", dry)
         assert failed.status_code == 500

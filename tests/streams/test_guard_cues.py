@@ -47,7 +47,7 @@ FOUND = [
     (Cue.NEGATION, "Works at the mill.", "No longer works at the mill."),
     (Cue.NEGATION, "Passed the exam.", "Failed to pass the exam."),
     (Cue.NEGATION, "Travels with luggage.", "Travels without luggage."),
-    (Cue.NEGATION, "Is happy with the new gateway.", "Is unhappy with the new gateway."),
+    (Cue.NEGATION, "Is happy with the new writer.", "Is unhappy with the new writer."),
     (Cue.NEGATION, "The form is complete.", "The form is incomplete."),
     (Cue.NEGATION, "Is fit.", "Is unfit."),
     (Cue.NEGATION, "The nurse was careful.", "The nurse was careless."),

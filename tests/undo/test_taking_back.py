@@ -62,7 +62,7 @@ class OpenStore:
 
     def compose(self, text: str, of: list[str]) -> None:
         """The answer to the only question for a text that lost a source, which names these."""
-        ledger = fold_owner(self.store.gateway.log, "ada")
+        ledger = fold_owner(self.store.reader.log, "ada")
         [decision_id] = ledger.composing
         question = compose_question(ledger, decision_id, self.store.policy)
         assert question is not None

@@ -20,8 +20,8 @@ JOINED = (own_words(9, 30), f"{own_words(9, 30)}.")
 
 def the_pair(store: Palimpsest, waits_as: str) -> Pair:
     """The one pair that waits, for a reason; it waits as it was read."""
-    store.gateway.refresh()
-    [found] = read_pairs(store.gateway.projections)
+    store.reader.refresh()
+    [found] = read_pairs(store.reader.projections)
     assert found.waits_as == waits_as
     assert sides(store, found) is not None
     return found

@@ -366,8 +366,8 @@ def test_no_refusal_is_shown_that_nobody_asked_for(tmp_path: Path) -> None:
             store.reinstate(merged["decision_id"])
         assert len(Banner().lines(store)) == 1
         now = datetime.now(UTC)
-        assert refused_since(store.gateway.projections, now - RECENT)[0] == 1
-        assert refused_since(store.gateway.projections, now) == (0, None)
+        assert refused_since(store.reader.projections, now - RECENT)[0] == 1
+        assert refused_since(store.reader.projections, now) == (0, None)
 
 
 def test_a_page_that_shows_a_problem_has_the_banner_too(served: Use[None]) -> None:
@@ -412,11 +412,11 @@ def test_a_projection_that_stays_behind_is_reported(
     banner = Banner(lambda: now)
     with Palimpsest.open(tmp_path / "store", by="person") as store:
         store.submit([{"owner_id": "ada", "text": f"fact {n}"} for n in range(3)])
-        gateway = store.gateway
-        monkeypatch.setattr(gateway, "positions", lambda: {"duckdb": 2, "lancedb": 4})
+        reader = store.reader
+        monkeypatch.setattr(reader, "positions", lambda: {"duckdb": 2, "lancedb": 4})
         assert banner.lines(store) == [], "it may be on its way"
         now += FRESH_SECONDS
         [line] = banner.lines(store)
         assert line.text == "The projection duckdb is 2 events behind the log."
-        monkeypatch.setattr(gateway.log, "head", lambda: LAG + 5)
+        monkeypatch.setattr(reader.log, "head", lambda: LAG + 5)
         assert len(Banner().lines(store)) == 2, "so far behind at the first look"

@@ -244,7 +244,7 @@ class Read:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float = 0.0) -> None:
         self.now, self.head, self.times, self.seconds = 1_000.0, 7, 0, seconds
-        self.gateway = SimpleNamespace(projections=None, refresh=lambda: None)
+        self.reader = SimpleNamespace(projections=None, refresh=lambda: None)
         self.store = self
         self.board = board.ReviewBoard(self, lambda: self.now)  # type: ignore[arg-type]
         monkeypatch.setattr(board, "read_pairs", self._pairs)
@@ -644,7 +644,8 @@ def test_one_session_ends_and_others_stay() -> None:
 def test_the_banner_counts_what_waits(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     counted = SimpleNamespace(count=lambda *_: count, unembedded=lambda: count)
     log = SimpleNamespace(verifications=counted)
-    store: Any = SimpleNamespace(gateway=SimpleNamespace(log=log, behind=lambda: count or None))
+    reader, writer = SimpleNamespace(log=log), SimpleNamespace(behind=lambda: count or None)
+    store: Any = SimpleNamespace(reader=reader, writer=writer)
     monkeypatch.setattr(banner, "DeadLetters", lambda _: counted)
     found = [one.text for one in banner._waiting(store)]
     one = [
@@ -679,7 +680,7 @@ def test_refusals_are_counted_for_operators_with_the_day(
         return count, datetime(2026, 3, 1, 23, 59, tzinfo=UTC)
 
     monkeypatch.setattr(banner, "refused_since", refused_since)
-    store: Any = SimpleNamespace(gateway=SimpleNamespace(projections=None))
+    store: Any = SimpleNamespace(reader=SimpleNamespace(projections=None))
     [line] = banner._refused(store)
     assert line == banner.Line(told, "/review/days/2026-03-01#words", for_operators=True)
     assert abs((datetime.now(UTC) - asked[0]).total_seconds() - 24 * 3600) < 60

@@ -37,8 +37,8 @@ def joined(store: Palimpsest) -> tuple[str, str, str]:
 
 
 def remembered(store: Palimpsest, name: str = "kim") -> list[Answer]:
-    store.gateway.refresh()
-    statements = latest_statements(store.gateway.projections, MOST_WORDS)
+    store.reader.refresh()
+    statements = latest_statements(store.reader.projections, MOST_WORDS)
     return answers(store, by_name(statements).get(name, []))
 
 
@@ -48,8 +48,8 @@ def words(store: Palimpsest) -> list[tuple[str, str, str]]:
 
 def test_each_side_shows_the_text_that_stood_for_it_beside_its_own(store: Palimpsest) -> None:
     older, newer = asked(store)
-    store.gateway.refresh()
-    [waits] = read_pairs(store.gateway.projections)
+    store.reader.refresh()
+    [waits] = read_pairs(store.reader.projections)
     pair = replace(waits, older_text="Tea and milk", newer_text="Tea and mate")
     found = sides(store, pair)
     assert found is not None
@@ -211,8 +211,8 @@ def test_a_person_is_told_their_latest_answers_once_they_were_read(store: Palimp
     pairs = [asked(store, number) for number in range(MOST_ANSWERS + 2)]
     for one in pairs:
         store.separate(*one, actor="grace")
-    store.gateway.refresh()
-    told = by_name(latest_statements(store.gateway.projections, MOST_WORDS))
+    store.reader.refresh()
+    told = by_name(latest_statements(store.reader.projections, MOST_WORDS))
     board: Any = ReviewBoard(SimpleNamespace())  # type: ignore[arg-type]
     grace = Person()
     board._remember(store, grace, person())
@@ -232,8 +232,8 @@ def test_a_pair_has_as_much_that_hangs_on_it_as_joined_its_memory_later(store: P
     waiting = asked(store)
 
     def hangs() -> dict[tuple[str, str], int]:
-        store.gateway.refresh()
-        found = read_pairs(store.gateway.projections)
+        store.reader.refresh()
+        found = read_pairs(store.reader.projections)
         assert {(one.older_text, one.newer_text) for one in found} == {(None, None)}, (
             "each had its own text"
         )

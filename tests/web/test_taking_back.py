@@ -44,7 +44,7 @@ def pair(store: Palimpsest) -> tuple[str, str, str]:
 
 def ways(store: Palimpsest, some_id: str, owner: str = "ada") -> dict[str, Step | None]:
     """The way back of each event of a memory, by what it is; of several, the last one's."""
-    ledger = store.gateway.ledger(owner)
+    ledger = store.reader.ledger(owner)
     assert ledger is not None
     return {one["event"]: way_back(ledger, one) for one in store.history(some_id)["events"]}
 
@@ -168,7 +168,7 @@ def test_words_on_a_pair_are_taken_back_and_said_again(store: Palimpsest) -> Non
     assert again == Step("separate", a, b)
     do(store, again)
     assert ways(store, a)["reversed"] is None
-    assert store.gateway.log.head() == 6
+    assert store.reader.log.head() == 6
 
 
 def test_an_update_is_undone_and_comes_back(store: Palimpsest) -> None:
@@ -206,7 +206,7 @@ def test_what_was_retracted_or_forgotten_comes_back(store: Palimpsest) -> None:
 
 def all_ways(store: Palimpsest, some_id: str, event: str) -> list[Step | None]:
     """The way back of each event of a kind, in their order."""
-    ledger = store.gateway.ledger("ada")
+    ledger = store.reader.ledger("ada")
     told = store.history(some_id)["events"]
     return [way_back(ledger, one) for one in told if one["event"] == event]
 
@@ -239,7 +239,7 @@ def test_of_words_on_a_pair_the_one_that_holds_is_taken_back(store: Palimpsest) 
 def test_an_exact_repeat_cannot_be_cut(store: Palimpsest) -> None:
     a, again = say(store, FERRY), store.submit({"owner_id": "ada", "text": FERRY, "id": "2"})[0]
     assert again.decision == "hash_exact"
-    ledger = store.gateway.ledger("ada")
+    ledger = store.reader.ledger("ada")
     [edge] = ledger.edges.values()
     assert cut_of(edge) is None
     assert set(ways(store, a).values()) == {None}

@@ -37,7 +37,7 @@ def list_dead_letters(
 
     call = invocation(context)
     with call.store() as store:
-        first = after and full_id(store.gateway, after, "letter")
+        first = after and full_id(store.reader, after, "letter")
         found = store.dead_letters(state, limit=None if everything else limit + 1, after=first)
     page = found if everything else found[:limit]
     call.output.answer(page, lambda: rendering.dead_letters(page))
@@ -56,7 +56,7 @@ def show(
 
     call = invocation(context)
     with call.store() as store:
-        about, original = store.dead_letter(full_id(store.gateway, letter, "letter"))
+        about, original = store.dead_letter(full_id(store.reader, letter, "letter"))
     if raw:
         typer.get_binary_stream("stdout").write(original)
         return
@@ -80,6 +80,6 @@ def retry(
     call = invocation(context)
     mapping = parse_renames(renames)
     with call.store() as store:
-        wanted = [full_id(store.gateway, one, "letter") for one in chosen or ()]
+        wanted = [full_id(store.reader, one, "letter") for one in chosen or ()]
         summary: Any = store.retry_dead_letters(wanted or None, mapping=mapping)
     print_summary(call.output, summary.document())

@@ -122,7 +122,7 @@ def _capture(call: Invocation, owner: str, file: str, results: Queue[Report | st
                     settings=settings.judge,
                     folder=settings.store,
                 )
-            report = pre_compact(store.gateway, owner, entries, datetime.now(UTC))
+            report = pre_compact(store.writer, owner, entries, datetime.now(UTC))
             report.problems += problems
             results.put(report)
     except OSError as error:

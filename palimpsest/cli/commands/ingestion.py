@@ -93,7 +93,7 @@ def ingest(
         if dedupe_first:
             before = store.dedupe(judge=call.settings.judge, progress=report)
             call.output.remark(f"{len(before['joined']):,} joined by the batch rules before")
-        summary = decide_on(store.gateway, checked_files, _row_progress(report))
+        summary = decide_on(store.writer, checked_files, _row_progress(report))
     print_summary(call.output, summary.document())
 
 

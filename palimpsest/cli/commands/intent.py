@@ -49,7 +49,7 @@ def update(
     call = invocation(context)
     with call.store() as store:
         answer = store.update(
-            full_id(store.gateway, memory, "candidate"),
+            full_id(store.reader, memory, "candidate"),
             text,
             expect=expect,
             merge=merge,
@@ -88,7 +88,7 @@ def undo(
     call = invocation(context)
     with call.store() as store:
         answer = store.undo(
-            full_id(store.gateway, which, "candidate", "decision"),
+            full_id(store.reader, which, "candidate", "decision"),
             dry_run=dry_run,
             actor=call.settings.actor,
             because=because,
@@ -188,7 +188,7 @@ def _meant(
     elif query is not None and owner is not None:
         return dict(store.find(owner, query, by=("words",)))
     else:
-        return [full_id(store.gateway, one, "candidate") for one in which]
+        return [full_id(store.reader, one, "candidate") for one in which]
     if not isinstance(found, dict) or not {"hits", "token"} <= found.keys() or not found["hits"]:
         raise UsageError("the plan names no memory: nothing would be forgotten")
     return found

@@ -30,7 +30,7 @@ from palimpsest.process.signals import stop_event
 
 if TYPE_CHECKING:
     from palimpsest.api.store import Palimpsest
-    from palimpsest.backends.embedded import LocalGateway
+    from palimpsest.backends.writer import StoreWriter
     from palimpsest.streams.judge.batching import Batcher
     from palimpsest.streams.judge.worker import Questions, Tally
 
@@ -184,17 +184,17 @@ def _progress(
 async def _store_questions(call: Invocation, stack: AsyncExitStack) -> Questions:
     from palimpsest.jobs.questions import StoreQuestions
 
-    def open_gateway() -> LocalGateway:
-        """The gateway of the store, on the thread that will use it."""
+    def open_writer() -> StoreWriter:
+        """The writer of the store, on the thread that will use it."""
         from palimpsest.api.store import Palimpsest
 
         settings = call.settings
         store = Palimpsest.open(
             settings.store, create=False, cluster=settings.kafka, **settings.opening()
         )
-        return store.gateway
+        return store.writer
 
-    return await stack.enter_async_context(StoreQuestions(open_gateway))
+    return await stack.enter_async_context(StoreQuestions(open_writer))
 
 
 async def _topic_questions(call: Invocation, stack: AsyncExitStack) -> Questions:
@@ -302,7 +302,7 @@ def dedupe(
         if page is not None:
             from palimpsest.cli.dedupe_report import page_of
 
-            page.write_text(page_of(store.gateway, answer, just_this), encoding="utf-8")
+            page.write_text(page_of(store.reader, answer, just_this), encoding="utf-8")
     call.output.answer(answer, lambda: _dedupe_report(answer, just_this))
     if refused := answer["refused"]:
         call.output.remark(f"joins that were refused: {len(refused)}")
@@ -499,5 +499,5 @@ def _pair(store: Palimpsest, decision: str, existing: str) -> tuple[str, str]:
     """The pair's full ids."""
     from palimpsest.queries.ids import full_id
 
-    gateway = store.gateway
-    return full_id(gateway, decision, "decision"), full_id(gateway, existing, "candidate")
+    reader = store.reader
+    return full_id(reader, decision, "decision"), full_id(reader, existing, "candidate")

@@ -41,7 +41,7 @@ def export_log(
         progress = _event_progress(report, "written")
         if str(file) == STDOUT:
             out = typer.get_binary_stream("stdout")
-            count = write_log(store.gateway, out, progress)
+            count = write_log(store.reader, out, progress)
             call.output.remark(f"{count:,} events written")
             return
         count = store.export_log(file, progress=progress)

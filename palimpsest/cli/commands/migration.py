@@ -86,7 +86,7 @@ def import_source(
             document = foreseen(mapped, spool)
         else:
             with call.store(create=True) as store:
-                document = bring_in(store.gateway, mapped, spool, model=model, progress=report)
+                document = bring_in(store.writer, mapped, spool, model=model, progress=report)
     if dry_run:
         call.output.answer(document, lambda: rendering.foreseen_table(document))
         return
@@ -202,7 +202,7 @@ def _absent(call: Invocation) -> float | None:
 
     if call.settings.store.is_dir():
         with call.store() as store:
-            return store.gateway.policy_in_force().absent.confidence
+            return store.reader.policy_in_force().absent.confidence
     named = call.settings.opening().get("policy", "standard")
     policy = named if isinstance(named, Policy) else load_policy(str(named))
     return policy.absent.confidence

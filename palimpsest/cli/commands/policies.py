@@ -311,7 +311,7 @@ def calibrate(
         else:
             with call.store() as store:
                 rules = store.policy if policy is None else _policy(call, policy)
-                rows = logged.labels_of(store.gateway, report)
+                rows = logged.labels_of(store.reader, report)
             digest = logged.digest_of(rows)
         if language is not None:
             rows = [pair for pair in rows if language_of(pair) == language]

@@ -257,7 +257,7 @@ def show(
         raise typer.BadParameter("name a memory, or a candidate with --candidate")
     with call.store() as store:
         call.warn_if_behind(store)
-        what = named(store.gateway, candidate or memory or "")
+        what = named(store.reader, candidate or memory or "")
         if candidate is not None or what.kind == "decision":
             one = store.show_candidate(what.candidate_id, as_of=as_of)
             call.output.answer(one, lambda: rendering.candidate_tree(one))
@@ -389,7 +389,7 @@ def get(context: typer.Context, some_id: SomeId) -> None:
     call = invocation(context)
     with call.store() as store:
         call.warn_if_behind(store)
-        found = store.get(named(store.gateway, some_id).candidate_id)
+        found = store.get(named(store.reader, some_id).candidate_id)
     call.output.answer(found, lambda: rendering.found_memory(found))
 
 
@@ -401,5 +401,5 @@ def history(context: typer.Context, some_id: SomeId) -> None:
     call = invocation(context)
     with call.store() as store:
         call.warn_if_behind(store)
-        found = store.history(named(store.gateway, some_id).candidate_id)
+        found = store.history(named(store.reader, some_id).candidate_id)
     call.output.answer(found, lambda: rendering.history(found))

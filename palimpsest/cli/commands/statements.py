@@ -35,7 +35,7 @@ def merge(
     speaker = _speaker(face, a, b)
     with call.store() as store:
         actor = call.settings.actor
-        ids = {one: named(store.gateway, one).candidate_id for one in (a, b)}
+        ids = {one: named(store.reader, one).candidate_id for one in (a, b)}
         face = None if speaker is None else ids[speaker]
         answer = store.merge(ids[a], ids[b], face=face, actor=actor, because=because)
     call.output.answer(answer, lambda: rendering.changed("merged", answer))
@@ -57,7 +57,7 @@ def separate(context: typer.Context, a: A, b: B, because: Because = None) -> Non
 
     call = invocation(context)
     with call.store() as store:
-        a, b = (named(store.gateway, one).candidate_id for one in (a, b))
+        a, b = (named(store.reader, one).candidate_id for one in (a, b))
         answer = store.separate(a, b, actor=call.settings.actor, because=because)
     call.output.answer(answer, lambda: rendering.changed("separated", answer))
 
@@ -69,7 +69,7 @@ def withdraw(context: typer.Context, a: A, b: B, because: Because = None) -> Non
 
     call = invocation(context)
     with call.store() as store:
-        a, b = (named(store.gateway, one).candidate_id for one in (a, b))
+        a, b = (named(store.reader, one).candidate_id for one in (a, b))
         answer = store.withdraw(a, b, actor=call.settings.actor, because=because)
     call.output.answer(answer, lambda: rendering.changed("withdrawn", answer))
 
@@ -81,6 +81,6 @@ def confirm(context: typer.Context, decision: Decision, because: Because = None)
 
     call = invocation(context)
     with call.store() as store:
-        decision = full_id(store.gateway, decision, "decision")
+        decision = full_id(store.reader, decision, "decision")
         answer = store.confirm(decision, actor=call.settings.actor, because=because)
     call.output.answer(answer, lambda: rendering.changed("confirmed", answer))

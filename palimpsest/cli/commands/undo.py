@@ -102,11 +102,11 @@ def unmerge_one(
 
     with call.store() as store:
         if kind is None:
-            kind, one, _ = named(store.gateway, typed)
+            kind, one, _ = named(store.reader, typed)
             if kind == "memory" and not (yes or how["dry_run"]):
                 _confirm_memory(call, store, one)
         else:
-            one = full_id(store.gateway, typed, kind)
+            one = full_id(store.reader, typed, kind)
         answer = store.unmerge(
             decision_id=one if kind == "decision" else None,
             candidate_id=one if kind == "candidate" else None,
@@ -122,7 +122,7 @@ def _confirm_memory(call: Invocation, store: Palimpsest, memory_id: str) -> None
     """Ask before all joins of a memory are removed: its id is also that of one candidate."""
     from palimpsest.queries.ids import members
 
-    count = members(store.gateway, memory_id)
+    count = members(store.reader, memory_id)
     if count == 2:  # both meanings are the same single join
         return
     what = f"{memory_id} names a memory of {count:,} candidates"
@@ -285,7 +285,7 @@ def _reinstate_one(
 
     with call.store() as store:
         actor = call.settings.actor
-        decision_id = full_id(store.gateway, decision_id, "decision")
+        decision_id = full_id(store.reader, decision_id, "decision")
         answer = store.reinstate(decision_id, dry_run=dry_run, actor=actor, because=because)
     call.output.answer(answer, lambda: rendering.reinstated(answer, dry_run=dry_run))
 
@@ -398,7 +398,7 @@ def _with_full_id(store: Palimpsest, selection: Chosen) -> Chosen:
 
     if selection.candidate_id is None:
         return selection
-    whole = full_id(store.gateway, selection.candidate_id, "candidate")
+    whole = full_id(store.reader, selection.candidate_id, "candidate")
     return selection.model_copy(update={"candidate_id": whole})
 
 

@@ -239,7 +239,7 @@ async def _history(asked: _Call) -> list[Row]:
 
 async def _users(asked: _Call) -> Row:
     """The owners that the token gives access to."""
-    every = await asked.store.call(lambda store: store.gateway.owners())
+    every = await asked.store.call(lambda store: store.reader.owners())
     users = [
         {"id": one, "name": one, "type": "user"}
         for one in every
@@ -272,8 +272,8 @@ def _kept(owner_id: str, memories: Iterable[Mapping[str, Any]], filters: Filters
 
 def _owner_of(store: Palimpsest, some_id: str) -> str | None:
     """The owner of a memory."""
-    found: str = bare(store.gateway, some_id)
-    return store.gateway.log.owner_of(decision_id_or_unchanged(found))
+    found: str = bare(store.reader, some_id)
+    return store.reader.log.owner_of(decision_id_or_unchanged(found))
 
 
 def _when(timestamp: float | datetime | None) -> datetime | None:

@@ -78,7 +78,7 @@ def _position_of(store: Palimpsest, owner_id: str, after: int | str) -> int:
     """A position, or that of a decision of the owner; a problem for anything else."""
     if isinstance(after, int):
         return after
-    recorded = store.gateway.log.find(after)
+    recorded = store.reader.log.find(after)
     if recorded is None or recorded.event.owner_id != owner_id:
         raise ProblemError(422, "invalid", NO_NEXT)
     return recorded.position
@@ -91,7 +91,7 @@ def _page(
 
     Decisions of other processes that are not projected yet are in later pages.
     """
-    store.gateway.refresh()
-    upto = max(store.gateway.positions()["duckdb"], after)
+    store.reader.refresh()
+    upto = max(store.reader.positions()["duckdb"], after)
     rows = cast("list[DecisionRow]", store.sql(_ROWS, [owner_id, after, upto, limit]))
     return rows, rows[-1]["position"] if len(rows) == limit else upto

@@ -151,7 +151,7 @@ def _holds_no_more() -> RefusedError:
 
 
 def _ledger(store: Palimpsest, pair: Pair) -> Ledger:
-    return store.gateway.ledger(pair.owner_id)
+    return store.reader.ledger(pair.owner_id)
 
 
 def _ends(ledger: Ledger, pair: Pair) -> tuple[Entry, Entry]:

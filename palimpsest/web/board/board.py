@@ -143,8 +143,8 @@ class ReviewBoard:
         number, begun, position = self._begun, self._now(), await self._store.position()
         self._read_again_at = begun + REFRESH_SECONDS
         if position != self._waiting.position:
-            await self._store.call(lambda store: store.gateway.refresh())
-            projections = self._store.store.gateway.projections
+            await self._store.call(lambda store: store.reader.refresh())
+            projections = self._store.store.reader.projections
             self._latest_statements = by_name(
                 await asyncio.to_thread(latest_statements, projections, MOST_WORDS)
             )
@@ -333,7 +333,7 @@ class ReviewBoard:
 
 def _in_texts(store: Palimpsest, owner_id: str, detail: str) -> str:
     """A refusal with texts in place of ids: errors never contain texts, but people need them."""
-    ledger = store.gateway.ledger(owner_id)
+    ledger = store.reader.ledger(owner_id)
 
     def said(found: re.Match[str]) -> str:
         entry = ledger.entries.get(found[0])
@@ -344,7 +344,7 @@ def _in_texts(store: Palimpsest, owner_id: str, detail: str) -> str:
 
 def _texts(store: Palimpsest, pair: Pair) -> tuple[str, str]:
     """The beginnings of both texts, the older first."""
-    ledger = store.gateway.ledger(pair.owner_id)
+    ledger = store.reader.ledger(pair.owner_id)
     older = pair.older_text or ledger.entries[pair.existing_id].text
     newer = pair.newer_text or ledger.entries[pair.candidate_id].text
     return excerpt(older), excerpt(newer)

@@ -117,12 +117,12 @@ def _evidence(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any] | N
         return None
     if not found.neighbours and arrival is not None:
         found = structs.replace(found, neighbours=arrival.neighbours)
-    return explained(found, sides.newer, store.gateway.log.policies())
+    return explained(found, sides.newer, store.reader.log.policies())
 
 
 def evidence_of(store: Palimpsest, event_id: str) -> Evidence | None:
     """A decision's evidence; None if it recorded none."""
-    recorded = store.gateway.log.find(event_id)
+    recorded = store.reader.log.find(event_id)
     event = recorded.event if recorded else None
     if isinstance(event, Decided | Settled | Joined | Redecided):
         return event.data.evidence

@@ -31,7 +31,7 @@ def answers(store: Palimpsest, statements: Iterable[PairStatement]) -> list[Answ
     found: list[Answer] = []
     last: PairStatement | None = None
     for one in statements:
-        ledger = store.gateway.ledger(one.owner_id)
+        ledger = store.reader.ledger(one.owner_id)
         for answer in _answer(store, ledger, one):
             agrees = last is not None and (last.event, one.event) == ("joined", "confirmed")
             if last is not None and agrees and _ends(found[-1]) == _ends(answer):

@@ -85,16 +85,16 @@ def seen_by(store: Palimpsest, caller: Caller) -> Owners:
     """
     if caller.owners.pattern == EVERYBODY:
         return None
-    everybody = store.gateway.owners()
+    everybody = store.reader.owners()
     mine = [one for one in everybody if caller.owners.fullmatch(one)]
     return None if len(mine) == len(everybody) else mine
 
 
 def span(store: Palimpsest, caller: Caller, last: date) -> DaysView:
     """The days up to and including the last one."""
-    store.gateway.refresh()
+    store.reader.refresh()
     owners = seen_by(store, caller)
-    found = days(store.gateway.projections, last - timedelta(days=SPAN - 1), last, owners)
+    found = days(store.reader.projections, last - timedelta(days=SPAN - 1), last, owners)
     models = sorted({one.model for day in found for one in day.judge})
     charts = [
         by_day(
@@ -122,8 +122,8 @@ def span(store: Palimpsest, caller: Caller, last: date) -> DaysView:
 
 def one_day(store: Palimpsest, caller: Caller, day: date) -> DayView:
     """A single day."""
-    store.gateway.refresh()
-    owners, folder = seen_by(store, caller), store.gateway.projections
+    store.reader.refresh()
+    owners, folder = seen_by(store, caller), store.reader.projections
     [found] = days(folder, day, day, owners)
     families = by_family(found.decisions)
     columns = [Column(name, {name: n}) for name, n in families.items()]
@@ -140,7 +140,7 @@ def _row(day: Day) -> Row:
 
 def _text(store: Palimpsest, candidate_id: str) -> str:
     """A candidate's text, from one line of the log."""
-    recorded = store.gateway.log.find(decision_id_of(candidate_id))
+    recorded = store.reader.log.find(decision_id_of(candidate_id))
     event = recorded.event if recorded else None
     assert isinstance(event, Decided), "joined candidates were admitted"
     return event.data.content.text

@@ -163,7 +163,7 @@ def timeline(store: Palimpsest, owner_id: str, some_id: str, part: Part = ALL) -
 
 def _own(store: Palimpsest, owner_id: str, some_id: str) -> tuple[str, Ledger]:
     own = own_id(store, owner_id, some_id)
-    ledger = store.gateway.ledger(owner_id)
+    ledger = store.reader.ledger(owner_id)
     if own not in ledger.entries:
         raise not_found()
     return own, ledger
@@ -176,7 +176,7 @@ def _branches(store: Palimpsest, ledger: Ledger, memory: Memory, start: int) -> 
     """A page of members, each followed by those that joined it."""
     found = []
     for entry, depth in islice(_walk(memory), start, start + MEMBERS):
-        member = shown_member(store.gateway, entry)
+        member = shown_member(store.reader, entry)
         join = _join(ledger, member["joined_to"], member["decision"], member["decision_id"])
         supports = [
             _join(ledger, one["joined_to"], one["decision"], one["decision_id"])

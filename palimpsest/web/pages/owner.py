@@ -51,7 +51,7 @@ def add(door: Door) -> None:
 
 def counts(store: Palimpsest, owner_id: str) -> Counts:
     """An owner's current counts; a problem for an unknown owner."""
-    ledger = store.gateway.ledger(owner_id)
+    ledger = store.reader.ledger(owner_id)
     if not ledger.seen:
         raise not_found("this owner is unknown")
     memories = sum(memory.living for memory in ledger.memories())
@@ -73,7 +73,7 @@ async def _owners(visit: Visit) -> Response:
         """The owners of a page, with one more if another page follows."""
         wished = (
             one
-            for one in store.gateway.log.owners(after)
+            for one in store.reader.log.owners(after)
             if visit.caller.owners.fullmatch(one) and wanted.casefold() in one.casefold()
         )
         return [*islice(wished, OWNERS + 1)]

@@ -54,12 +54,12 @@ def add(door: Door) -> None:
 
 def view(store: Palimpsest, caller: Caller, policy_hash: str) -> PolicyView:
     """The page of a policy that is or was in force; a problem for any other."""
-    store.gateway.refresh()
+    store.reader.refresh()
     now = store.policy
-    policy = {now.hash: now, **store.gateway.log.policies()}.get(policy_hash)
+    policy = {now.hash: now, **store.reader.log.policies()}.get(policy_hash)
     if policy is None:
         raise not_found("this policy was never in force here")
-    became, scored = outcomes(store.gateway.projections, policy_hash, seen_by(store, caller))
+    became, scored = outcomes(store.reader.projections, policy_hash, seen_by(store, caller))
     zones = zones_of(policy)
     return PolicyView(
         policy=policy,
@@ -94,7 +94,7 @@ def _stretch(zone: Zone, guarded: bool, scored: Sequence[Scored]) -> Stretch:
 async def _policies(visit: Visit) -> Response:
     def known(store: Palimpsest) -> tuple[Policy, list[Policy]]:
         now = store.policy
-        others = store.gateway.log.policies()
+        others = store.reader.log.policies()
         return now, [one for name, one in others.items() if name != now.hash]
 
     now, others = await visit.store.call(known)

@@ -60,16 +60,16 @@ class Embedded:
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         self.store = Palimpsest.open(folder / "store", policy=load_policy("layered"))
-        self.store.gateway.clock = clock
+        self.store.reader.clock = clock
 
     def take(self, *rows: bytes) -> None:
-        self.store.gateway.submit([Input(row, understand(row)) for row in map(raw, rows)])
+        self.store.writer.submit([Input(row, understand(row)) for row in map(raw, rows)])
 
     def look(self) -> None:
-        self.store.gateway.serve_left()
+        self.store.writer.serve_left()
 
     def recorded(self) -> list[Accessed]:
-        found = (one.event for one in self.store.gateway.log.of_owner("ann"))
+        found = (one.event for one in self.store.reader.log.of_owner("ann"))
         return [event for event in found if isinstance(event, Accessed)]
 
     def close(self) -> None:
@@ -185,7 +185,7 @@ def test_what_is_recorded_already_does_not_wait_when_it_comes_again(
     runtime.take(word)
     runtime.take(word)
     if isinstance(runtime, Embedded):
-        assert Inbox(runtime.store.gateway.log).uses() == []
+        assert Inbox(runtime.store.reader.log).uses() == []
     else:
         assert not runtime.writer.uses_wait
     assert len(runtime.recorded()) == 1
@@ -207,7 +207,7 @@ def test_another_owner_does_not_wait(runtime: Embedded | Cluster, clock: Clock) 
     use = {"candidate_id": bob, "at": clock.now.isoformat()}
     word["data"] = {"owner_id": "bob", "candidate_id": bob, "uses": [use]}
     runtime.take(used("a", clock.now, tea=1), orjson.dumps(row), orjson.dumps(word))
-    found = runtime.store.gateway.log if isinstance(runtime, Embedded) else runtime.writer.log
+    found = runtime.store.reader.log if isinstance(runtime, Embedded) else runtime.writer.log
     assert any(isinstance(one.event, Accessed) for one in found.of_owner("bob"))
 
 
@@ -238,7 +238,7 @@ def test_of_reports_that_are_added_up_those_are_left_out_that_are_recorded(
     first, second = (parse(row, source="recall") for row in rows)
     assert isinstance(first, Access)
     assert isinstance(second, Access)
-    log = runtime.store.gateway.log if isinstance(runtime, Embedded) else runtime.writer.log
+    log = runtime.store.reader.log if isinstance(runtime, Embedded) else runtime.writer.log
     ledger = fold_owner(log, "ann")
     assert added_up([second, first], ledger) == second
     assert added_up([first], ledger) is None

@@ -1,0 +1,199 @@
+"""What a process reads of a store: the log, ledgers, the policy and the projections."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from palimpsest.backends.upkeep import POLL_SECONDS, Upkeep, follows
+from palimpsest.contracts.answers import result
+from palimpsest.contracts.errors import StoreError, TransientError, UsageError
+from palimpsest.contracts.events import Use
+from palimpsest.contracts.policy import Policy, recorded_policy
+from palimpsest.process.paths import PROJECTIONS_FOLDER
+from palimpsest.projections.duckdb.segments import reached
+from palimpsest.projections.lancedb.store import FOLDER as LANCE_FOLDER
+from palimpsest.projections.lancedb.store import read_state
+from palimpsest.projections.live import LiveProjections
+from palimpsest.projections.recall.from_ledger import Recollections
+from palimpsest.projections.recall.mentions import MentionIndexes
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.embedded.inbox import Inbox, gathered_uses
+from palimpsest.streams.embedded.session import Session
+from palimpsest.streams.embedder import Embedder, Engine
+from palimpsest.streams.log.log import Log
+from palimpsest.streams.write.answered import answer_of
+from palimpsest.streams.write.executor import DryRun
+from palimpsest.streams.write.owners import Owners
+from palimpsest.streams.write.uses import summed
+
+FOLDED_EVENTS = 5_000
+"""Largest history that is folded to answer a recall: loading LanceDB takes about as long."""
+
+Wait = Literal["durable", "visible"]
+"""When a writing call returns: once its events are durable, or once all readers see them."""
+
+
+class Reader:
+    """One process's view of a store; it builds no writer until the projections need upkeep.
+
+    `of_cluster`: a cluster decides, and a projector fills the store. Until it has, ledgers and
+    projections cannot be read: StoreError.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        log: Log,
+        policy: Policy,
+        load: Callable[[], Embedder],
+        wait: Wait = "durable",
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        of_cluster: bool = False,
+    ) -> None:
+        self.folder = folder
+        self.clock = clock
+        self.log = log
+        self.inbox = Inbox(log)
+        self.projections = folder / PROJECTIONS_FOLDER
+        self.upkeep = Upkeep(folder, log, clock, self._open_session, visible=wait == "visible")
+        self._wanted = self._known = policy
+        self._load = load
+        self._embedder: Embedder | None = None
+        self._of_cluster = of_cluster
+        self.recollections = Recollections()
+        self.mention_indexes = MentionIndexes()
+
+    def close(self) -> None:
+        """Flush the projections, stop the threads and close the files."""
+        try:
+            self.upkeep.close()
+        finally:
+            if self._embedder is not None:
+                self._embedder.close()
+            self.log.close()
+
+    def _open_session(self, live: LiveProjections) -> Session:
+        return Session(self.log, self._owners, self._wanted, self.embedder, self.clock, live)
+
+    def embedder(self) -> Embedder:
+        """The embedder, loaded when it is first needed."""
+        if self._embedder is None:
+            self._embedder = self._load()
+        return self._embedder
+
+    @contextmanager
+    def embedding_by(self, engine: Engine) -> Iterator[None]:
+        """Embed with another engine of the model while the block runs."""
+        usual, self._embedder = self.embedder(), Embedder(engine)
+        try:
+            yield
+        finally:
+            self._embedder.close()
+            self._embedder = usual
+
+    def policy_in_force(self) -> Policy:
+        """The recorded policy; before the first candidate, the one that it will record."""
+        recorded = self.log.last_policy()
+        if recorded is None:
+            return self._wanted
+        if recorded.data.hash != self._known.hash:
+            self._known = recorded_policy(recorded.data)
+        return self._known
+
+    def owners(self, only: str | None = None) -> list[str]:
+        """The owners of memories: all, or `only` this one, if it has any."""
+        return [owner for owner in self.log.owners() if only in (None, owner)]
+
+    def follows(self) -> bool:
+        """Whether the store's decisions are a cluster's."""
+        return follows(self.log)
+
+    def refresh(self) -> None:
+        """Repair the projections and catch up, as `Upkeep.refresh`."""
+        self._require_filled()
+        self.upkeep.refresh()
+
+    def wait_for(self, position: int, timeout: float) -> None:
+        """Wait until the projections have the log up to a position."""
+        self.refresh()
+        head = self.log.head()
+        if position > head:
+            raise UsageError(f"wait_for: the log ends at position {head}, before {position}")
+        deadline = time.monotonic() + timeout
+        while min(self.positions().values()) < position:
+            if time.monotonic() > deadline:
+                raise TransientError(
+                    f"position {position} is still not readable after {timeout:g} s: another"
+                    " process has not projected it yet"
+                )
+            time.sleep(POLL_SECONDS)
+            self.refresh()
+
+    def ledger(self, owner_id: str) -> Ledger:
+        """An owner's current ledger; needs neither the lock nor a projection."""
+        self._require_filled()
+        owners = self._owners
+        owners.catch_up()
+        ledger = owners.get(owner_id).ledger
+        owners.trim()
+        return ledger
+
+    def ledger_if_small(self, owner_id: str) -> Ledger | None:
+        """Like `ledger`; None for a large owner not in memory: folding would take too long."""
+        self._require_filled()
+        owners = self._owners
+        owners.catch_up()
+        if owners.loaded(owner_id) is None:
+            events = self.log.count_of(owner_id, FOLDED_EVENTS + 1)
+            if not events:
+                return Ledger(owner_id)
+            if events > FOLDED_EVENTS:
+                return None
+        ledger = owners.get(owner_id).ledger
+        owners.trim()
+        return ledger
+
+    @cached_property
+    def _owners(self) -> Owners:
+        """The ledgers in memory: reading and deciding share them."""
+        return Owners(self.log)
+
+    def _require_filled(self) -> None:
+        if self._of_cluster and not self.log.head() and not self.follows():
+            raise StoreError(nothing_follows(self.folder))
+
+    def answered(self, request_id: str) -> Any:
+        """The answer of a recorded request; RefusedError if it was refused."""
+        return result(answer_of(self.log, self.log.of_request(request_id)))
+
+    def uses_left(self, owner_id: str) -> tuple[Use, ...]:
+        """An owner's uses that were left but are not recorded yet."""
+        return summed(gathered_uses(item.body for item in self.inbox.uses(owner_id)))
+
+    def uses_are_overdue(self) -> bool:
+        """Whether uses were left over a minute ago and are still not recorded."""
+        return self.inbox.uses_are_overdue()
+
+    def trial(self) -> DryRun:
+        """An executor on the committed state that writes nothing."""
+        return DryRun(self.log, self.policy_in_force(), self.clock)
+
+    def positions(self) -> dict[str, int]:
+        """The log position that each projection has reached; read without a lock."""
+        lance = read_state(self.projections / LANCE_FOLDER)
+        return {"lancedb": lance["position"], "duckdb": reached(self.projections)}
+
+
+def nothing_follows(folder: Path) -> str:
+    """What to do if no projector fills the requested store."""
+    return (
+        f"no store at {folder} follows the cluster, and all that is read is read from one: have"
+        f" `palimpsest --store {folder} project` running beside it"
+    )

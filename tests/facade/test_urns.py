@@ -32,8 +32,8 @@ def test_every_call_takes_urns(memories: Palimpsest) -> None:
 def test_a_urn_that_does_not_match_is_a_usage_error(memories: Palimpsest) -> None:
     [a] = submit(memories, "tea in the shed")
     for call in (memories.show, memories.show_candidate, memories.access):
-        with pytest.raises(UsageError, match="no id of owner eve in namespace notes"):
+        with pytest.raises(UsageError, match="does not belong to owner eve in namespace notes"):
             call(urn(a, "eve"))
-    with pytest.raises(UsageError, match="no id of owner eve"):
+    with pytest.raises(UsageError, match="does not belong to owner eve"):
         memories.retract(Selection(candidate_id=urn(a, "eve")))
     assert memories.show(a)["living"]

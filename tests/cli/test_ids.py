@@ -120,8 +120,8 @@ def test_a_join_is_taken_out_by_whatever_id_names_it(joined: Joined, command: st
 def test_a_pair_is_named_by_decisions_too_and_a_join_that_went_is_marked(joined: Joined) -> None:
     line = joined.line
     line.json("unmerge", joined.ab)
-    marked = [one.split()[0] for one in line("decisions").out.splitlines() if "taken back" in one]
-    assert marked == ["manual_join"]
+    [marked] = [one for one in line("decisions").out.splitlines() if "taken back" in one]
+    assert marked.startswith("joined (manual_join)")
     line.json("merge", joined.ab, joined.a)
     assert len(line.json("show", joined.a)["members"]) == 3
 

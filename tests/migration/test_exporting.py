@@ -482,7 +482,7 @@ def test_only_what_was_imported_is_exported(palimpsest: CommandLine, tmp_path: P
     assert (ran.status, "nothing was imported from" in ran.err) == (2, True)
     palimpsest.json("import", str(path), "--yes", "--source", "two")
     ran = palimpsest("export", str(path), "--to", str(tmp_path / "a.jsonl"))
-    assert (ran.status, "name one with --source (one, two)" in ran.err) == (2, True)
+    assert (ran.status, "choose one with --source (one, two)" in ran.err) == (2, True)
     words = ("--to", str(tmp_path / "a.jsonl"), "--source", "one")
     assert palimpsest.json("export", str(path), *words)["source"] == "one"
 

@@ -47,7 +47,7 @@ def test_what_is_given_is_not_guessed() -> None:
         "text": ("memory",),
         "id": ("id",),
     }
-    with pytest.raises(UsageError, match="colour is no field of ours"):
+    with pytest.raises(UsageError, match="colour is not one of our fields"):
         fields(ROW, ts="colour")
 
 

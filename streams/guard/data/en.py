@@ -55,6 +55,27 @@ THINGS = _words(
 )
 """Things and animals that can be counted and seen."""
 
+COUNTED = _words(
+    "barber baker butcher carpenter electrician mechanic dentist engineer scientist programmer"
+    " developer lawyer writer painter musician singer dancer actor actress teacher student"
+    " librarian soldier sailor photographer designer architect accountant journalist violinist"
+    " pianist cellist drummer monk nun"
+    " cottage villa castle bicycle bike car lorry truck tractor boat canoe kayak helicopter caravan"
+    " sofa couch armchair desk bookshelf wardrobe fridge refrigerator dishwasher kettle toaster"
+    " suitcase backpack umbrella laptop keyboard skateboard surfboard snowboard helmet"
+)
+"""What is one without its article, too, behind *is* or *has*: no animal, food or material."""
+INSTRUMENTS = _words(
+    "piano guitar cello violin flute trumpet clarinet saxophone accordion harp ukulele banjo"
+    " trombone oboe viola"
+)
+LITTLE_ONES = _words(
+    "girl boy child kid dog puppy cat kitten bird rabbit horse boat car truck bike house cottage"
+    " town village river lake island road park table bench tent group band baby"
+    " fence hill hole stream shovel crowd whistle piece object umbrella"
+)
+"""What *little* calls small when it is one; of the rest it can be an amount, or an affection."""
+
 GROUPS = _words(
     "band family crowd group country team herd flock hole piece fire bit stage shovel whistle train"
     " plane toilet pot plate tray glass boot shoe bag wallet key pen pencil ring necklace present"
@@ -63,7 +84,7 @@ GROUPS = _words(
     " fish bee spider snake mouse rat duck swan chicken insect cake apple egg tomato potato child"
     " male female lady guy fellow fan store stall kiosk stadium harbor ship ferry bus island"
 ) - {"bit", "fire"}
-"""What is small and little, and is no thing to stand beside."""
+"""What has a place and is no thing to stand beside."""
 
 CAPTIONED = (
     PERSONS
@@ -255,25 +276,19 @@ HYPHENED = _words(
 COMPLEMENTS: dict[str, str] = {
     "un" + base: base
     for base in (
-        "available able necessary aware true real fair sure certain likely important healthy safe"
-        " stable reliable common usual natural clear willing familiar comfortable acceptable"
-        " ready surprising pleasant popular successful interested official"
-        " interesting realistic reasonable"
+        "available able necessary aware true fair sure certain important safe stable reliable usual"
+        " clear familiar acceptable ready official lawful married"
     ).split()
 } | dict(
     pair.split("/")
     for pair in (
-        "impossible/possible imperfect/perfect impolite/polite impatient/patient"
-        " impractical/practical improbable/probable incorrect/correct incomplete/complete"
+        "impossible/possible imperfect/perfect incorrect/correct incomplete/complete"
         " inaccurate/accurate inadequate/adequate inappropriate/appropriate"
-        " inconvenient/convenient inconsistent/consistent inefficient/efficient"
-        " ineffective/effective inexpensive/expensive insufficient/sufficient"
-        " insignificant/significant invisible/visible insecure/secure illogical/logical"
-        " irrational/rational irregular/regular irrelevant/relevant inactive/active"
-        " dishonest/honest disloyal/loyal"
+        " insufficient/sufficient invisible/visible illogical/logical irrelevant/relevant"
+        " illegal/legal"
     ).split()
 )
-"""Contraries by a prefix that say no more and no less than *not* before the other word."""
+"""Contraries by a prefix with nothing between them and the other word; no *unpopular*."""
 
 OPPOSITES = frozenset(
     {
@@ -284,9 +299,8 @@ OPPOSITES = frozenset(
 """Two words of which one or the other holds, said of the subject at the end of a sentence."""
 
 TWOFOLD = _words(
-    "possible available necessary able aware true real fair complete correct visible relevant"
-    " accurate important appropriate official perfect logical polite usual common surprising"
-    " healthy certain sure stable secure ready"
+    "possible available necessary able aware true fair complete correct visible relevant accurate"
+    " important appropriate official perfect logical usual certain sure stable ready legal"
 )
 """Words between which and their contrary there is nothing, so that *not un-* gives them back."""
 
@@ -325,23 +339,46 @@ SPACED = _words("km kg cm mm")
 # -- what bars an edit -----------------------------------------------------------------------------
 
 ARTICLES = _words("a an the")
-NO_ARTICLE_AFTER = PREPOSITIONS - {"with", "near", "behind", "under", "beside"} | _words(
-    "to by as help helps helped make makes made let lets see sees saw hear hears heard watch"
-    " watches watched will would can could may might shall should must not no all both half such"
-    " what than or and but his her my your our their its"
-)
-"""Words behind which a bare noun may be a verb, an idiom, or another thing."""
 
 NAMES_TOO = _words(
-    "turkey china polish rose may march august will mark bill jack apple amazon reading nice"
-    " mercury mars venus earth faith hope grace joy dawn summer lily daisy iris violet ruby amber"
-    " pearl olive ivy hazel heather frank grant miles art chase drew rob pat sue bob dick rich"
-    " victor hunter mason cooper baker butcher carpenter farmer gardener taylor page king prince"
-    " duke hall hill lane forest brook rusty sandy ginger jade crystal melody misty angel chuck"
-    " gene guy jean josh ray rod roger tony wade warren wright young short white black brown green"
-    " gray grey gold silver oracle shell target gap meta word excel windows slack teams signal"
-    " python java ruby rust go swift dart bash job numbers acts judges catholic orthodox"
-    " liberal labour democrat republican congress parliament cancer bears lions giants jets"
+    "abba access acts al alan alexandria amazon amber angel angular ann apple april archer"
+    " argos art august axe bacon baker banks barber baron bash basil bath battle bay beam bean"
+    " bears beau beetle bell ben bergen berry biff bill bird bishop black blanche blaze blizzard"
+    " block blunt blur bo bob bolt bond bonn booker boots boston brand brandy bristol brook"
+    " brooks brown buck bud buddy buffalo bull burns bush butcher butler cage cancer candy cane"
+    " cannes carol carpenter carter case cash caterpillar catholic chad chase chef cherry china"
+    " chip christian chrome chuck church clay cliff clover cole cologne colt como congress cook"
+    " cooper coral cork cream crest cross crystal cuba curry curt daisy dale dan dane danish"
+    " dart dawn deal dean debian dee del delhi dell delta democrat deno derby destiny dick"
+    " discord django docker dodge dolly domino don doors dot dove drake drew duke duncan eagle"
+    " eagles earl earth easter economist ed edge elastic ember english epic essen eve excel"
+    " faith fanny farmer faye february fern fields figma finn finnish firefox fisher flask flink"
+    " flora flowers forbes ford forest fortune fox frances frank fred french fry gail galaxy"
+    " gale gap gardener garland gates gay gene general genesis georgia german giants ginger glen"
+    " go gold grace grant gray green grey guardian guinea guy hall harry hazel head heart"
+    " heather helm herb hill hive holly honey hood hope hugh hull hunter ian ike independent"
+    " iris ivy jack jade jaguar january jasmine java jay jean jerry jets jewel jimmy jo job"
+    " johnny jordan josh joy judges jule june kafka kay kelly ken keynote king kirk kiss kit"
+    " kitty labour lagos lamb lance lane laurel law lee lent leo les liberal liberty lily lima"
+    " limerick linear link lions lotus louis louise love luke lyft mac major mali march marina"
+    " mark mars marsh marshal mason max may medium melody mercury mercy merry meta mike miles"
+    " milo mint mirror misty mo mobile mongo monk moody moon moss myrtle nice nick niger noble"
+    " node norm north notes notion numbers oasis office olive oman opera oracle orange orthodox"
+    " outlook page pam pansy park parker parks parliament pat patience patsy patty peacock pearl"
+    " peg penn penny peter phoenix pig pike piper pledge pole poles police polish pond pope"
+    " poppy porter post potter pound power precious price prince prudence publisher pulp puma"
+    " puppet python queen quick rails ralph randy raven ray react reader reading reddit redis"
+    " reed republican reuben rice rich rick rip river rivers rob robin rocky rod roger roman"
+    " romanian root rose rowan ruby rugby rush russet rust rusty safari sage sally salt sandwich"
+    " sandy saul scarlet scots scott scottish serenity shane sharp shell shelly shepherd sheriff"
+    " sherry short sid signal silver sketch skip sky slack smith snap snow sonny southwest spark"
+    " sparrow speed spike split spring square star starbucks steam steel stella sterling stew"
+    " steward stone storm stripe strong stuart subway sue summer sun sunday svelte swan swede"
+    " swedes swedish sweet swift tanner target tat taylor teams ted teddy temple thai threads"
+    " tide tim times togo tom tommy tony tower trace trent trinity troy tucker turkey twitter"
+    " tyler uber ubuntu united venus vera verity vic victor victoria violet virgin visa vogue"
+    " vue wade wagner wales walker walter warren waters watt wayne weaver webb wells welsh wendy"
+    " west wham white will willow windows wise wolf wolfe wood woods word wren wright young zoom"
 )
 """Words that a capital turns into a name or another thing."""
 
@@ -368,7 +405,18 @@ BEFORE_FEELINGS = _words(
 OBJECTS = _words("me you him her it us them")
 MAKING = _words("make makes made making")
 AFTER_A_PREDICATE = _words("to for with about where how what why whether if ?")
+IMPERSONAL = _words("that it this")
+PERSONAL = _words("i you he she we they")
+KIDS = _words("girl boy child kid baby girls boys kids")
+ALIVE = _words("he she i you")
+SIZED_AFTER = _words("a the one two three four several last")
+WANTED = ("wanted", "to")
 FUTURE = _words("will would")
+PLAYING = _words("play plays played playing learn learns learned learnt practises practices")
+HAVING = _words("is was has had owns bought")
+EATING = _words("eat eats ate eaten eating cook cooks cooked cooking taste tastes tasted tasting")
+PARTICLES = _words("up out off away back down along by over in on about around through")
+"""What belongs to the verb before it: *slept in*, *ran over*."""
 INTENSIFIERS = _words("very so really extremely")
 
 PLACED = SHOWN | _words(
@@ -411,6 +459,7 @@ CHANGED = (
     | _words(*(word for pair in SPELLINGS for word in pair))
     | _words(*HYPHENED, *(compound.replace("-", " ") for compound in HYPHENED))
     | _words(*COMPLEMENTS, *COMPLEMENTS.values(), *(word for pair in OPPOSITES for word in pair))
+    | _words("dead alive")
 )
 """Every word and sign that an edit drops, adds or exchanges: two texts that differ in another one
 differ. Numbers are compared by value."""

@@ -26,7 +26,7 @@ ROWS: tuple[Row, ...] = (
         "case-of-a-start",
         "the first letter of a sentence is small or a capital",
         "the rest of the word is small, at least two words follow, and it is no word that is a name"
-        " as well (*Turkey*, *Rose*, *Polish*)",
+        " as well (*Turkey*, *Rose*, *Polish*, *Pole*, *Cook*, *Shell*)",
         (
             ("my cat sleeps on the couch", "My cat sleeps on the couch"),
             ("a small dog is sleeping", "A small dog is sleeping"),
@@ -34,6 +34,12 @@ ROWS: tuple[Row, ...] = (
         (
             ("turkey is what they love most", "Turkey is what they love most"),
             ("She is fond of Turkey.", "She is fond of turkey."),
+            ("Pole dancing is her hobby.", "pole dancing is her hobby."),
+            ("Cook is here with her.", "cook is here with her."),
+            ("Cork is what they sell.", "cork is what they sell."),
+            ("Bath is where she is.", "bath is where she is."),
+            ("Welsh is what she speaks.", "welsh is what she speaks."),
+            ("Shell is what they found.", "shell is what they found."),
             ("IT is what she studied.", "It is what she studied."),
             ("mW is the unit of the plant", "MW is the unit of the plant"),
             ("the bank of Reading", "the bank of reading"),
@@ -63,14 +69,14 @@ ROWS: tuple[Row, ...] = (
     Row(
         "article",
         "*a*, *an* or *the* stands in one of the texts",
-        "before a person or a thing of a closed list, with at most two plain adjectives, in small"
-        " letters, in the singular; not behind a number, an identifier, a bracket, a single letter,"
-        " *to*, *by*, *of*, *in* and other words with which a bare noun means something else; or"
+        "*the* before a musical instrument that is played or learned; *a* or *an* behind *is*,"
+        " *has*, *owns*, *bought*, before a trade or a thing of a closed list that is one without"
+        " its article, too, with at most two plain adjectives: no animal, food or material; or"
         " *the* behind the only comma and before a relative *of* somebody, without *and* or *or*",
         (
             ("She plays the cello and sings.", "She plays cello and sings."),
-            ("He has a big dog with him.", "He has big dog with him."),
-            ("The baker likes her dog.", "Baker likes her dog."),
+            ("He has a red car with him.", "He has red car with him."),
+            ("He is a dentist in Lyon.", "He is dentist in Lyon."),
             ("It is by Ann, the daughter of her boss.", "It is by Ann, daughter of her boss."),
         ),
         (
@@ -86,6 +92,11 @@ ROWS: tuple[Row, ...] = (
             ("He is out of the question.", "He is out of question."),
             ("She met a king at the ball.", "She met the king at the ball."),
             ("The first cat is hers.", "First cat is hers."),
+            ("He likes the rabbit.", "He likes rabbit."),
+            ("She ate a dog.", "She ate dog."),
+            ("The baker likes her dog.", "Baker likes her dog."),
+            ("He works in the hospital.", "He works in hospital."),
+            ("He has a chicken for them.", "He has chicken for them."),
             ("She met the son of her boss.", "She met son of her boss."),
             ("It is Ann, the son of Tom, and Bob.", "It is Ann, son of Tom, and Bob."),
         ),
@@ -141,8 +152,8 @@ ROWS: tuple[Row, ...] = (
         "user",
         "*user* or *the user* opens one of the texts, or *user is* before what is being done",
         "before a verb of state in the third person (*likes*, *prefers*, *lives*, *is*) that more"
-        " words follow, or a verb of the past with its object behind it (*bought a*); not in a"
-        " question",
+        " words follow, or a verb of the past with its object behind it (*bought a*); as the first"
+        " word of the text, not of a later sentence; not in a question",
         (
             ("The user likes jazz and swims with her dog.", "Likes jazz and swims with her dog."),
             ("User is a baker and has a dog.", "Is a baker and has a dog."),
@@ -189,12 +200,16 @@ ROWS: tuple[Row, ...] = (
     Row(
         "relative",
         "*that is*, *which is* or *who are* stands before what is done or where something is",
-        "behind a person or thing of a closed list; before a verb in *-ing*, or a place",
+        "behind a person or thing of a closed list that begins the sentence, with its article and a"
+        " colour at most: behind a verb, the place could be the verb's; before a verb in *-ing*,"
+        " or a place",
         (
-            ("He has a cat that is in the garden.", "He has a cat in the garden."),
+            ("A cat that is in the garden sleeps.", "A cat in the garden sleeps."),
             ("A woman who is holding a cup smiles.", "A woman holding a cup smiles."),
         ),
         (
+            ("She put the cup that is on the table.", "She put the cup on the table."),
+            ("She shot the man that is in the car.", "She shot the man in the car."),
             ("She says that is in the garden.", "She says in the garden."),
             ("The man who is paid left.", "The man paid left."),
             ("The man who was in the car left.", "The man in the car left."),
@@ -271,7 +286,7 @@ ROWS: tuple[Row, ...] = (
         "date-order",
         "a date has its day before the month, or behind it",
         "behind *on*, *since*, *until*, *from*, *by* and the like or as the first word; before no"
-        " noun that the day could count",
+        " noun that the day could count; never the first end of a range (*to*, *till*)",
         (
             ("He was born on 6 October 1899 in Kent.", "He was born on October 6, 1899 in Kent."),
             ("The exam is on 6 October.", "The exam is on October 6."),
@@ -315,8 +330,10 @@ ROWS: tuple[Row, ...] = (
     Row(
         "size",
         "*small*, *little* and *tiny*",
-        "before a person, thing or group of a closed list, with plain adjectives at most between;"
-        " no relatives, no amounts",
+        "before one of a closed list that no amount is counted by (*girl*, *dog*, *boat*), with a"
+        " colour at most between, behind *a*, *the* or a number, or a preposition and the plural;"
+        " before no other noun or adjective (*a little camera shy*); no relatives, no possessives,"
+        " nothing that is eaten, no *pretty little*",
         (
             ("The little girl sleeps.", "The small girl sleeps."),
             ("A little white dog runs in the park.", "A small white dog runs in the park."),
@@ -325,14 +342,27 @@ ROWS: tuple[Row, ...] = (
             ("This is her little brother.", "This is her small brother."),
             ("She drinks a little milk.", "She drinks a small milk."),
             ("She is a little tired.", "She is a small tired."),
+            ("He knows a little piano.", "He knows a small piano."),
+            ("She ate a little cake.", "She ate a tiny cake."),
+            ("He plays a little pool with her.", "He plays a small pool with her."),
+            ("They have a little street in them.", "They have a small street in them."),
+            ("She ate a little dog.", "She ate a small dog."),
+            ("They have little family.", "They have small family."),
+            ("She is a little camera shy.", "She is a small camera shy."),
+            ("He is a little dog tired.", "He is a small dog tired."),
+            ("She drinks a little water.", "She drinks a small water."),
+            ("There is little hope for them.", "There is small hope for them."),
+            ("She is a pretty little girl.", "She is a pretty small girl."),
+            ("It is a little dirty boat.", "It is a small dirty boat."),
+            ("This is his little girl.", "This is his small girl."),
             ("She has a small dog.", "She has a large dog."),
         ),
     ),
     Row(
         "large",
         "*big* for *large*; *huge*, *enormous*, *gigantic* for each other",
-        "before a thing or animal of a closed list, with plain adjectives at most between;"
-        " never of people",
+        "before a thing or animal of a closed list, with plain adjectives at most between, and no"
+        " other noun behind it (*a big dog lover*); never of people",
         (
             ("Ada has a big dog at her house.", "Ada has a large dog at her house."),
             ("They live in a huge castle.", "They live in an enormous castle."),
@@ -501,7 +531,9 @@ ROWS: tuple[Row, ...] = (
     Row(
         "contrary",
         "*unfair* for *not fair*; *possible* for *not impossible*; *wrong* for *not right*",
-        "an attested pair, the second kind only where nothing lies between the two; said of the"
+        "an attested pair that nothing lies between (no *unpopular*, *inexpensive*, *insecure*);"
+        " *fair* of *that*, *it* or *this*, *uncertain* for *not sure* of a person, *alive* for"
+        " *not dead* of *he* or *she*; said of the"
         " subject behind a form of *be*, or with *will be*, at the end or before *to*, *for*,"
         " *with*, *about*, *where*, *how* and the like; *wrong* for *not right* and other opposites"
         " at the end alone; no other negation, no *all*, *every*, *only* or *because*; no question"
@@ -515,6 +547,9 @@ ROWS: tuple[Row, ...] = (
             ("That will not be necessary.", "That will be unnecessary."),
             ("He is not being fair to them.", "He is being unfair to them."),
             ("I was not wrong.", "I was right."),
+            ("I'm not sure what they eat.", "I'm uncertain what they eat."),
+            ("He is not dead.", "He is alive."),
+            ("It is not illegal.", "It is legal."),
         ),
         (
             ("The truck was unloaded on Monday.", "The truck was not loaded on Monday."),
@@ -531,6 +566,12 @@ ROWS: tuple[Row, ...] = (
             ("That may not be necessary.", "That may be unnecessary."),
             ("It is not wrong to say it.", "It is right to say it."),
             ("It is not dead.", "It is alive."),
+            ("The wine is not expensive.", "The wine is inexpensive."),
+            ("She is not popular.", "She is unpopular."),
+            ("He is not secure.", "He is insecure."),
+            ("The weather is not fair.", "The weather is unfair."),
+            ("He is not sure to win.", "He is unsure to win."),
+            ("He is not healthy.", "He is unhealthy."),
         ),
     ),
 )  # fmt: skip

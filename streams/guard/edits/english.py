@@ -5,7 +5,7 @@ from __future__ import annotations
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.en_edits import ROWS
 from palimpsest.streams.guard.edits import around
-from palimpsest.streams.guard.edits.around import capital, ends, kind, low, token
+from palimpsest.streams.guard.edits.around import capital, ends, is_lower, kind, low, token
 from palimpsest.streams.guard.edits.edit import FIGURES, Edit, Match
 from palimpsest.streams.guard.edits.moves import front
 from palimpsest.streams.guard.reading import Reading
@@ -54,27 +54,17 @@ def _case_of_a_text(one: Reading, i: int, other: Reading, j: int) -> Found:
 def _article(one: Reading, i: int, other: Reading, j: int) -> Found:
     if low(one, i) not in ("a", "an", "the") or kind(one, i) is not WORD:
         return None
-    before, noun = low(one, i - 1), around.noun_after(one, i + 1, en.PERSONS | en.THINGS)
+    before = low(one, i - 1)
     if low(one, i) == "the" and before == "," and low(one, i + 1) in en.RELATIVES:
         explains = one.lows.count(",") == 1 and {"and", "or"}.isdisjoint(one.lows)
         follows = low(one, i + 2) == "of" and low(other, j) == low(one, i + 1)
         return (1, 0) if explains and follows else None
-    if not noun or before in en.NO_ARTICLE_AFTER or before in en.ARTICLES:
-        return None
-    if i and (kind(one, i - 1) is not WORD or len(before) == 1):
-        return None
-    if not (around.stands_alone(one, noun + 1) or low(one, noun + 1) in en.PREPOSITIONS):
-        return None
-    if low(other, j) in en.DETERMINERS:
-        return None
-    if i in one.openers:  # the next word gets the capital
-        same = noun == i + 1 and low(one, noun) == low(other, j)
-        return (2, 1) if same and _capital_moves(one, i, other, j) else None
-    return (1, 0)
-
-
-def _capital_moves(one: Reading, i: int, other: Reading, j: int) -> bool:
-    return j in other.openers and capital(one, i) == capital(other, j)
+    if low(one, i) == "the":
+        played = before in en.PLAYING and low(one, i + 1) in en.INSTRUMENTS
+        alone = is_lower(one, i + 1) and around.stands_alone(one, i + 2)
+        return (1, 0) if played and alone else None
+    counted = before in en.HAVING and around.noun_after(one, i + 1, en.COUNTED)
+    return (1, 0) if counted and low(other, j) not in en.DETERMINERS else None
 
 
 def _a_or_an(one: Reading, i: int, other: Reading, j: int) -> Found:
@@ -152,7 +142,9 @@ def _relative(one: Reading, i: int, _other: Reading, _j: int) -> Found:
         return None
     noun = low(one, i - 1)
     known = noun in en.CAPTIONED or noun.removesuffix("s") in en.PERSONS | en.THINGS
-    return (2, 0) if known and around.is_lower(one, i - 1) and _shows(one, i + 2) else None
+    start = i - 2 - (low(one, i - 2) in en.COLOURS)
+    subject = start in one.openers and low(one, start) in en.ARTICLES | en.NUMBERS.keys()
+    return (2, 0) if known and subject and is_lower(one, i - 1) and _shows(one, i + 2) else None
 
 
 # -- marks -----------------------------------------------------------------------------------------
@@ -265,8 +257,18 @@ def _exchange(one: Reading, i: int, other: Reading, j: int, groups: en.Phrases) 
 
 def _size(one: Reading, i: int, other: Reading, j: int) -> Found:
     found = _exchange(one, i, other, j, en.SIZES)
-    sized = en.PERSONS | en.THINGS | en.GROUPS
-    return found if found and around.describes(one, i + 1, sized) else None
+    noun = i + 1 + (low(one, i + 1) in en.COLOURS | {"metal", "country"})
+    word, before, after = low(one, noun), low(one, i - 1), low(one, noun + 1)
+    owner, word = word.endswith("'s"), word.removesuffix("'s")
+    several = around.singular(word) != word and around.singular(word) in en.LITTLE_ONES
+    known = is_lower(one, noun) and (several or word in en.LITTLE_ONES)
+    seen = after.endswith("ing") or (word in en.KIDS and after.endswith(("s", "dressed")))
+    alone = around.stands_alone(one, noun + 1) or seen or after in en.ALONG
+    alone = alone or (owner and word in en.KIDS and after == "hand")
+    told = before in en.SIZED_AFTER or (several and before in en.PREPOSITIONS)
+    told = told or (i == 0 and word in en.KIDS) or (before, word) == ("in", "boat")
+    eaten = not en.EATING.isdisjoint(one.lows)
+    return found if found and known and alone and told and not eaten else None
 
 
 def _large(one: Reading, i: int, other: Reading, j: int) -> Found:
@@ -322,7 +324,9 @@ def _noun(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 def _body(one: Reading, i: int, other: Reading, j: int) -> Found:
     found = _exchange(one, i, other, j, en.BODIES)
-    return found if found and low(one, i + found[0]) in en.FINITE else None
+    after = found and i + found[0]
+    acts = after and (low(one, after) in en.FINITE or one.lows[after : after + 2] == en.WANTED)
+    return found if acts else None
 
 
 def _happy(one: Reading, i: int, other: Reading, j: int) -> Found:
@@ -377,7 +381,16 @@ def _contrary(one: Reading, i: int, other: Reading, j: int) -> Found:
     if not around.is_lower(one, adjective) or not around.is_lower(other, meaning):
         return None
     said, meant = low(one, adjective), low(other, meaning)
-    opposed = en.COMPLEMENTS.get(meant) == said
+    subject = low(one, i - 1).partition("'")[0]
+    if subject in en.BE | en.FUTURE | {"", "am"}:
+        subject = low(one, i - 2)
+    if "fair" in (said, meant) and subject not in en.IMPERSONAL and low(one, i + 1) != "being":
+        return None
+    if "sure" in (said, meant) and low(one, adjective + 1) == "to":
+        return None
+    unsure = {said, meant} == {"sure", "uncertain"} and subject in en.PERSONAL
+    living = {said, meant} == {"dead", "alive"} and subject in en.ALIVE and ends(one, adjective + 1)
+    opposed = en.COMPLEMENTS.get(meant) == said or unsure or living
     twofold = en.COMPLEMENTS.get(said) == meant and meant in en.TWOFOLD
     either = {(said, meant), (meant, said)} & en.OPPOSITES and ends(one, adjective + 1)
     if not (either or ((opposed or twofold) and around.closes_a_predicate(one, adjective + 1))):

@@ -10,6 +10,7 @@ from palimpsest.streams.guard.data.en import (
     FINITE,
     MONTHS,
     NEGATORS,
+    PARTICLES,
     PLACING,
     PREPOSITIONS,
     QUANTIFIERS,
@@ -61,6 +62,8 @@ def _is_one_clause(text: Reading, start: int, end: int) -> bool:
     if not verb or lows[verb : verb + 1] == () or lows[verb] not in ACTIONS:
         return False
     others = lows[:verb] + lows[verb + 1 :]
+    if lows[-1] in PARTICLES | PREPOSITIONS:
+        return False
     if not (FINITE | CLAUSES | NEGATORS | QUANTIFIERS | {"about"}).isdisjoint(others):
         return False
     place = next((n for n, low in enumerate(lows) if low in PREPOSITIONS), None)
@@ -86,7 +89,8 @@ MOVE = Edit(
     changes="a time that stands first stands last",
     context="one sentence of one clause with one verb of doing (*drinks*, *swam*); the time is"
     " *on Monday*, *in the morning*, *every day*, *in May*, *in 2019*; no *and*, *or*, *that*,"
-    " no negation, no second verb, nothing else that the time could belong to",
+    " no negation, no second verb, nothing else that the time could belong to; what ends it is no"
+    " particle of the verb (*slept in*)",
     passes=(
         ("In the morning, she drinks tea.", "She drinks tea in the morning."),
         ("On Monday she swam in the lake.", "She swam in the lake on Monday."),
@@ -98,6 +102,8 @@ MOVE = Edit(
         ("On Monday she ate the cake of the party.", "She ate the cake of the party on Monday."),
         ("On Mondays he swims.", "He swims on Monday."),
         ("In 2019 she sang about the war.", "She sang about the war in 2019."),
+        ("Every day she slept in.", "She slept in every day."),
+        ("In the morning he drove off.", "He drove off in the morning."),
     ),
     match=_nowhere,
 )

@@ -53,7 +53,7 @@ ROOMS = (
 )
 """The rooms of `palimpsest/`, from the ground up: those of one floor know nothing of each other."""
 
-PUBLIC = ("palimpsest", "palimpsest.__main__", "palimpsest.langgraph")
+PUBLIC = ("palimpsest", "palimpsest.__main__", "palimpsest.langgraph", "palimpsest.store")
 """What users import or run by its name: it stands above the rooms."""
 
 MODULES_PER_FOLDER = 15
@@ -309,6 +309,13 @@ def test_what_users_construct_is_imported_from_the_package() -> None:
     command = [sys.executable, "-c", code]
     ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert ran.stdout.split() == ["Palimpsest", "Selection"]
+
+
+def test_the_facade_is_found_at_its_former_place() -> None:
+    code = "import palimpsest.store as a; from palimpsest.api import store as b; print(a is b)"
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert ran.stdout.split() == ["True"]
 
 
 def write_tree(root: Path, files: dict[str, str]) -> Tree:

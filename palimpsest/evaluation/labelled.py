@@ -1,14 +1,12 @@
-"""Labelled pairs and clusters of CSV, JSON lines and Parquet; errors name line and column."""
+"""Labelled pairs and clusters of CSV, JSON lines and Parquet; errors name row and column."""
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import BufferedReader, TextIOWrapper
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, Literal, NamedTuple, NoReturn, TypeVar
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
@@ -16,8 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from palimpsest.contracts.candidate import Name, Text
 from palimpsest.contracts.errors import UsageError
 from palimpsest.streams.core.text import normalise
-from palimpsest.streams.intake.parquet import parquet_rows
-from palimpsest.streams.intake.tables import csv_reader, delimiter_of, is_table
+from palimpsest.streams.intake import RowReader
 
 Label = Literal["same", "different", "related"]
 T = TypeVar("T")
@@ -39,8 +36,6 @@ COLUMNS = {
 }
 """Columns that have several names, the first that is there counts."""
 
-_GZIP = b"\x1f\x8b"
-_PARQUET = b"PAR1"
 _TEXT: TypeAdapter[str] = TypeAdapter(Text)
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
 
@@ -83,15 +78,15 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of a file: it raises an error with its place."""
+    """A row of a file, counted from 1 without the names of a table: errors name its place."""
 
     file: Path
-    line: int
+    number: int
     values: Mapping[str, Any]
 
     def wrong(self, column: str, what: str) -> NoReturn:
-        """Raise UsageError with file, line and column."""
-        raise UsageError(f"{self.file}, line {self.line}, column {column}: {what}")
+        """Raise UsageError with file, row and column."""
+        raise UsageError(f"{self.file}, row {self.number}, column {column}: {what}")
 
     def checked(self, column: str, value: object, adapter: TypeAdapter[T]) -> T:
         """A value of the type; UsageError with what is wrong."""
@@ -122,7 +117,7 @@ class _Row:
 def read_pairs(files: Iterable[Path], renames: Mapping[str, str]) -> list[Pair]:
     """The labelled pairs of files, in order; `renames` tells which of ours their columns are.
 
-    UsageError names the file, line and column of the first row that is no labelled pair.
+    UsageError names the file, row and column of the first row that is not a labelled pair.
     """
     return [_pair(row) for file in files for row in _rows(file, renames)]
 
@@ -151,7 +146,7 @@ def _pair(row: _Row) -> Pair:
     if given not in LABELS:
         row.wrong("label", f"should be one of {', '.join(LABELS)}")
     return Pair(
-        id=row.optional("id") or f"{row.file.name}:{row.line}",
+        id=row.optional("id") or f"{row.file.name}:{row.number}",
         a=a,
         b=b,
         label=LABELS[given],
@@ -191,65 +186,15 @@ def _members(row: _Row) -> Iterator[Member]:
 
 
 def _rows(file: Path, renames: Mapping[str, str]) -> Iterator[_Row]:
-    for line, values in _read(file):
-        yield _Row(file, line, {renames.get(name, name): one for name, one in values.items()})
-
-
-def _read(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Each row with its line; of Parquet, its number."""
-    try:
-        with file.open("rb") as opened:
-            beginning = opened.read(len(_PARQUET))
-        if beginning == _PARQUET:
-            for number, (row, _) in enumerate(parquet_rows(str(file)), 1):
-                yield number, orjson.loads(row)
-            return
-        packed = beginning.startswith(_GZIP)
-        with cast("IO[bytes]", gzip.open(file)) if packed else file.open("rb") as rows:
-            yield from (_table if is_table(str(file)) else _lines)(rows, file)
-    except (OSError, EOFError) as error:
-        raise UsageError(f"{file} cannot be read: {_reason(error)}") from error
-
-
-def _reason(error: OSError | EOFError) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
-
-
-def _lines(opened: IO[bytes], file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    for number, line in enumerate(opened, 1):
-        if not line.strip():
-            continue
+    for number, row in enumerate(RowReader([file]), 1):
         try:
-            row = orjson.loads(line.rstrip().removeprefix(b"\xef\xbb\xbf"))
+            values = orjson.loads(row.raw)
         except orjson.JSONDecodeError as error:
             raise UsageError(
-                f"{file}, line {number}, column {error.colno}: is not JSON: {error.msg}"
+                f"{file}, row {number}, column {error.colno}: is not JSON: {error.msg}"
             ) from None
-        if not isinstance(row, dict):
-            raise UsageError(f"{file}, line {number}, column 1: is no JSON object")
-        yield number, row
-
-
-def _table(opened: IO[bytes], file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    import csv
-
-    text = TextIOWrapper(cast("BufferedReader", opened), "utf-8-sig", newline="")
-    number = 1
-    try:
-        first = text.readline()
-        names: list[str] = next(csv_reader([first], delimiter_of(first)), [])
-        begins, reader = 2, csv_reader(text, delimiter_of(first))
-        for cells in reader:
-            if len(cells) > len(names):
-                raise UsageError(
-                    f"{file}, line {begins}, column {len(names) + 1}: has no name in the first line"
-                )
-            if cells:
-                yield begins, dict(zip(names, cells, strict=False))
-            begins = number = reader.line_num + 2
-    except csv.Error as error:
-        raise UsageError(f"{file}, line {number}: cannot be read as CSV: {error}") from error
-    except UnicodeDecodeError:
-        raise UsageError(f"{file} is no text in UTF-8") from None
-    finally:
-        text.detach()
+        if not isinstance(values, dict):
+            raise UsageError(
+                f"{file}, row {number}: is not a JSON object, or has more cells than the first line"
+            )
+        yield _Row(file, number, {renames.get(name, name): one for name, one in values.items()})

@@ -80,7 +80,7 @@ def test_a_wrong_row_is_wrong_usage_with_its_place(palimpsest: CommandLine) -> N
     file = palimpsest.file([*SMALL, {"a": "a secret text", "label": 1}])
     ran = palimpsest("evaluate", "--pairs", file)
     assert ran.status == 2
-    assert "line 6, column b or text_b" in " ".join(ran.err.split())
+    assert "row 6, column b or text_b" in " ".join(ran.err.split())
     assert "secret" not in ran.err
 
 

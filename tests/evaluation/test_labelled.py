@@ -18,7 +18,7 @@ JSON = (
 )
 FOUND = [
     Pair("1", "x", "y", "same", "de", "s"),
-    Pair("pairs:3", "x", "z", "different", probability=0.25, model="m-1"),
+    Pair("pairs:2", "x", "z", "different", probability=0.25, model="m-1"),
 ]
 
 
@@ -39,8 +39,8 @@ def test_csv_with_other_names_and_texts_over_several_lines(tmp_path: Path) -> No
     file.write_text('question1,question2,is_duplicate\n"x, with\nx",y,1\nx,z,0\n')
     renames = {"question1": "a", "question2": "b", "is_duplicate": "label"}
     assert read_pairs([file], renames) == [
-        Pair("pairs.csv:2", "x, with\nx", "y", "same"),
-        Pair("pairs.csv:4", "x", "z", "different"),
+        Pair("pairs.csv:1", "x, with\nx", "y", "same"),
+        Pair("pairs.csv:2", "x", "z", "different"),
     ]
 
 
@@ -66,25 +66,25 @@ def test_clusters_as_rows_or_as_lists(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("p.jsonl", b'{"a": "x",\n', "line 1, column 11: is not JSON"),
-        ("p.jsonl", b"[1]\n", "line 1, column 1: is no JSON object"),
-        ("p.jsonl", b'\n{"a": "x", "label": 1}\n', "line 2, column b or text_b"),
-        ("p.jsonl", b'{"a": "x", "b": " \\n", "label": 1}', "line 1, column b: is blank"),
-        ("p.jsonl", b'{"a": "x", "b": 3, "label": 1}', "line 1, column b: input should be a valid"),
-        ("p.jsonl", b'{"a": "x", "b": "y", "label": "maybe"}', "line 1, column label: should be"),
+        ("p.jsonl", b'{"a": "x",\n', "row 1, column 11: is not JSON"),
+        ("p.jsonl", b"[1]\n", "row 1: is not a JSON object"),
+        ("p.jsonl", b'\n{"a": "x", "label": 1}\n', "row 1, column b or text_b"),
+        ("p.jsonl", b'{"a": "x", "b": " \\n", "label": 1}', "row 1, column b: is blank"),
+        ("p.jsonl", b'{"a": "x", "b": 3, "label": 1}', "row 1, column b: input should be a valid"),
+        ("p.jsonl", b'{"a": "x", "b": "y", "label": "maybe"}', "row 1, column label: should be"),
         (
             "p.jsonl",
             b'{"a": "x", "b": "y", "label": 1, "probability": 1.5}',
-            "line 1, column probability: should be a number from 0 to 1",
+            "row 1, column probability: should be a number from 0 to 1",
         ),
-        ("p.csv", b"a,b,label\nx,y,1\nx,,0\n", "line 3, column b or text_b"),
-        ("p.csv", b"a,b,label\nx,y,1,1\n", "line 2, column 4: has no name"),
-        ("p.csv", b"a,b,label\nx,\xff,1\n", "is no text in UTF-8"),
-        ("p.jsonl.gz", b"\x1f\x8bnothing", "cannot be read"),
+        ("p.csv", b"a,b,label\nx,y,1\nx,,0\n", "row 2, column b or text_b"),
+        ("p.csv", b"a,b,label\nx,y,1,1\n", "row 1: is not a JSON object, or has more cells"),
+        ("p.csv", b"a,b,label\nx,\xff,1\n", "row 1, column 1: is not JSON"),
+        ("p.jsonl.gz", b"\x1f\x8bnothing", "is cut short or damaged"),
         ("p.parquet", b"PAR1nothing", "is no Parquet, or damaged"),
     ],
 )
-def test_an_error_names_file_line_and_column(
+def test_an_error_names_file_row_and_column(
     tmp_path: Path, name: str, content: bytes, said: str
 ) -> None:
     file = tmp_path / name

@@ -27,6 +27,8 @@ UPCASTERS: dict[str, Upcaster] = {}
 """From an old type to a function that gives the envelope of the next version."""
 UNKNOWN = "union_tag_invalid"
 VALUE = "literal_error"
+NEWER = frozenset({UNKNOWN, VALUE, "extra_forbidden"})
+"""pydantic's error types for a request or question that a newer version may have written."""
 PLAINLY = {
     "json_invalid": "it is no JSON",
     "dict_type": "it is no JSON object",
@@ -84,7 +86,7 @@ def decode(line: bytes, position: int | None = None) -> AnyEvent:
 
 
 def decode_exported(line: bytes, number: int) -> AnyEvent:
-    """The event of a file's line. Raises StoreError, with the line's number, where it is none.
+    """The event of a file's line. Raises StoreError, with the line's number, if it is malformed.
 
     NewerError as `decode`.
     """

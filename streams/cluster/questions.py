@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from palimpsest.contracts.errors import NewerError, TransientError
 from palimpsest.contracts.policy import unhashed
 from palimpsest.contracts.questions import QUESTION, AnyQuestion, SettleQuestion
-from palimpsest.contracts.wire import require_known
+from palimpsest.contracts.wire import NEWER, require_known
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.records import Outgoing
 from palimpsest.streams.cluster.topics import LARGEST, Topics, partition_of
@@ -38,8 +38,6 @@ IDLE_SECONDS = 24 * 60 * 60
 SESSION_SECONDS = 6
 """After this time, another verifier gets the partitions of one that was killed."""
 FETCH_BYTES = LARGEST
-NEWER = frozenset({"union_tag_invalid", "extra_forbidden", "literal_error"})
-"""pydantic's error types for a question that a newer version may have asked."""
 
 
 def question_record(topic: str, question: AnyQuestion) -> Outgoing | None:

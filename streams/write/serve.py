@@ -60,7 +60,7 @@ from palimpsest.contracts.requests import (
     WithdrawRequest,
     is_dry_run,
 )
-from palimpsest.contracts.wire import VERSION
+from palimpsest.contracts.wire import NEWER, VERSION
 from palimpsest.streams.write.answered import earlier_answer, record_answer
 from palimpsest.streams.write.commit import Address, InputOffset, Reply
 from palimpsest.streams.write.executor import DryRun, Executor
@@ -77,8 +77,6 @@ SMALL = (SettleRequest, ComposeRequest, CombineRequest, SeparateRequest, Confirm
 MOST_TOGETHER = 64
 """Small requests of one transaction: each transaction waits for the disk, and others for it."""
 
-NEWER = frozenset({"union_tag_invalid", "extra_forbidden", "literal_error"})
-"""What pydantic calls the errors of a request that a newer version may have sent."""
 _NAME = re.compile(r"\w{1,40}", re.ASCII)
 """What a name of a field may be; whatever else stands there is not quoted."""
 ELSEWHERE = "wrong_partition"

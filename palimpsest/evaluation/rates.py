@@ -16,7 +16,7 @@ _Item = TypeVar("_Item", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Precision and recall of found clusters, each 0 to 1; 1 where there is nothing to find."""
+    """Precision and recall of found clusters, each 0 to 1; 1 if there is nothing to find."""
 
     precision: float
     recall: float
@@ -31,9 +31,9 @@ class Agreement:
 def upper_bound(errors: int, trials: int, confidence: float = 0.95) -> float:
     """The one-sided Clopper-Pearson upper bound of an error rate.
 
-    The largest rate under which so few errors in so many independent trials are still as likely as
-    1 - confidence (C. J. Clopper and E. S. Pearson, Biometrika 26, 1934). 1 without trials.
-    Raises ValueError where errors are negative or more than the trials.
+    The largest rate at which at most this number of errors in independent trials has a probability
+    of 1 - confidence (C. J. Clopper and E. S. Pearson, Biometrika 26, 1934). 1 without trials.
+    Raises ValueError if errors are negative or more than the trials.
     """
     if not 0 <= errors <= trials:
         raise ValueError(f"{errors} errors in {trials} trials")
@@ -57,8 +57,8 @@ def lower_bound(hits: int, trials: int, confidence: float = 0.95) -> float:
 def p_value(errors: int, trials: int, budget: float) -> float:
     """The exact p-value of "the error rate is over `budget`".
 
-    That is P(Binomial(trials, budget) <= errors): small where so few errors are unlikely at that
-    rate; 1 without trials. `budget` is between 0 and 1, both excluded. Raises ValueError where
+    That is P(Binomial(trials, budget) <= errors): small if that few errors are unlikely at that
+    rate; 1 without trials. `budget` is between 0 and 1, both excluded. Raises ValueError if
     errors are negative or more than the trials.
     """
     if not 0 <= errors <= trials:
@@ -67,7 +67,7 @@ def p_value(errors: int, trials: int, budget: float) -> float:
 
 
 def trials_needed(budget: float, confidence: float, errors: int = 0) -> int:
-    """The fewest trials that certify `budget` at `confidence` with so many errors among them.
+    """The fewest trials, `errors` of them wrong, that certify `budget` at `confidence`.
 
     Without an error it is the smallest n with (1 - budget)^n <= 1 - confidence.
     """
@@ -84,7 +84,7 @@ def trials_needed(budget: float, confidence: float, errors: int = 0) -> int:
 
 
 def _ways(errors: int, trials: int) -> NDArray[np.float64]:
-    """The logarithm of the number of ways to have 0, 1, ... so many errors."""
+    """The logarithm of the number of ways to have 0, 1, …, `errors` errors."""
     counts = range(errors + 1)
     whole = math.lgamma(trials + 1)
     return np.array(
@@ -93,7 +93,7 @@ def _ways(errors: int, trials: int) -> NDArray[np.float64]:
 
 
 def _at_most(ways: NDArray[np.float64], trials: int, rate: float) -> float:
-    """The probability of at most so many errors, summed from logarithms so that none vanishes."""
+    """The probability of at most the counted errors, from logarithms so that no term vanishes."""
     k = np.arange(len(ways))
     terms = np.exp(ways + k * math.log(rate) + (trials - k) * math.log1p(-rate))
     return math.fsum(terms.tolist())
@@ -102,7 +102,7 @@ def _at_most(ways: NDArray[np.float64], trials: int, rate: float) -> float:
 def pairwise(clusters: Mapping[_Item, Hashable], gold: Mapping[_Item, Hashable]) -> Agreement:
     """Agreement over pairs of items: which of the pairs put together belong together.
 
-    Both map each item to the name of its cluster. Raises ValueError where the items differ.
+    Both map each item to the name of its cluster. Raises ValueError if the items differ.
     """
     both = _overlaps(clusters, gold)
     together = sum(map(_pairs, both.values()))
@@ -115,7 +115,7 @@ def b_cubed(clusters: Mapping[_Item, Hashable], gold: Mapping[_Item, Hashable]) 
     """Agreement averaged over items (A. Bagga and B. Baldwin, COLING-ACL 1998).
 
     An item's precision is the share of its found cluster that is of its gold cluster; its recall
-    the share of its gold cluster that is in its found one. Raises ValueError where items differ.
+    the share of its gold cluster that is in its found one. Raises ValueError if items differ.
     """
     both = _overlaps(clusters, gold)
     if not both:

@@ -2,8 +2,8 @@
 
 The policy's own checks run once, wide open, so that the log's evidence has every pair's scores and
 what the guard saw. What a threshold takes then follows from that evidence, as it does in
-`palimpsest.streams.core.checks` for a scope of one candidate. The policy that comes out of it is
-decided by in earnest on the other half of the labels (`palimpsest.evaluation.calibrate`).
+`palimpsest.streams.core.checks` for a scope of one candidate. The resulting policy then
+really decides on the other half of the labels (`palimpsest.evaluation.calibrate`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NEVER = float("nan")
 """The score of a pair that no threshold takes."""
 
 LEAST = 0.0001
-"""By what two recorded scores differ at least."""
+"""The smallest difference of two recorded scores."""
 
 CUES = (
     Cue.VERSION,

@@ -26,7 +26,7 @@ Threshold = float
 STEPS = 200
 """Steps between 0 and 1: thresholds are multiples of .005."""
 MARGIN = 1.25
-"""A sequence begins where the other half takes so many times what one test needs at least."""
+"""A sequence begins where the held-out half takes this multiple of the trials one test needs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ class DuckStore:
 
     @property
     def is_overdue(self) -> bool:
-        """Whether there are so many segments that even a waiting commit must compact them first."""
+        """Whether the number of segments makes even a waiting commit compact them first."""
         return len(self._chain) > compaction.MOST
 
     def open(self, source: EventSource) -> list[str]:

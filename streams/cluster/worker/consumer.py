@@ -19,10 +19,9 @@ from palimpsest.streams.cluster.worker.leave_group import leave_to_standby
 
 LEAVE_SECONDS = 2.0
 MOST_HELD_BYTES = 64 * 1024 * 1024
-"""Of records that came and are not acknowledged. Faust counts records alone: 4,096 of 1 MiB would
-be 4 GiB."""
+"""Limit of unacknowledged records. Faust only counts them: 4,096 of 1 MiB would be 4 GiB."""
 FULL_SECONDS = 0.05
-"""How long no records are taken while so many are held."""
+"""Pause between two looks while the limit is reached."""
 _log = logging.getLogger(__name__)
 FAUST = logging.getLogger("faust")
 """For Faust's messages about our subclasses' steps, which it logs to their modules' loggers."""

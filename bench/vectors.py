@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,10 @@ create table if not exists embedding (
 
 
 class KeptVectors:
-    """Embeds each text once per model and engine; a run that is cut off goes on where it was."""
+    """An engine that embeds each text once per model and engine, on the thread that made it.
+
+    A run that is cut off goes on where it was.
+    """
 
     def __init__(self, file: Path, engine: Engine) -> None:
         """Keep embeddings of `engine` in `file`, which is made where it is not there."""
@@ -30,7 +33,13 @@ class KeptVectors:
         self._kept = sqlite3.connect(file)
         self._kept.execute(_TABLE)
         self._engine = engine
+        self.name, self.model, self.dimension = engine.name, engine.model, engine.dimension
         self._key = f"{engine.model}/{engine.name}"
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        """As the engine does."""
+        found = self.of(texts)
+        return [found[text] for text in texts]
 
     def of(
         self, texts: Collection[str], progress: Callable[[int], None] = lambda _: None

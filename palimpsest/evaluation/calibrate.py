@@ -142,7 +142,7 @@ def calibrate(
         return answer, None
     counts = Counts()
     for seen in evaluate_pairs([one.pair for one in halves.held_out], made, vectors, progress):
-        counts.add(seen)
+        counts.add(seen.pair.label, seen.fate)
     certificate = _certificate(answer, test, counts, budget)
     answer["certificate"] = certificate.model_dump(mode="json")
     answer["held_out"] = counts.document(budget.confidence)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from palimpsest.contracts.policy import Policy
 from palimpsest.evaluation.groups import groups_of
-from palimpsest.evaluation.labelled import Member, Pair
+from palimpsest.evaluation.labelled import Label, Member, Pair
 from palimpsest.evaluation.rates import Agreement, b_cubed, lower_bound, pairwise, upper_bound
 from palimpsest.evaluation.trial import Decision, Fate, KnownVectors, Progress, Stream, Trial
 from palimpsest.streams.guard import Reading, compare, guard_hash, kept_reading
@@ -53,16 +53,16 @@ class Counts:
     found: int = 0
     same_asked: int = 0
 
-    def add(self, seen: Seen) -> None:
+    def add(self, label: Label, fate: Fate) -> None:
         """Count a pair."""
-        if seen.pair.label == "same":
+        if label == "same":
             self.same += 1
-            self.found += seen.fate == "joined"
-            self.same_asked += seen.fate == "asked"
+            self.found += fate == "joined"
+            self.same_asked += fate == "asked"
         else:
             self.different += 1
-            self.false_joins += seen.fate == "joined"
-            self.different_asked += seen.fate == "asked"
+            self.false_joins += fate == "joined"
+            self.different_asked += fate == "asked"
 
     def document(self, confidence: float) -> dict[str, Any]:
         """Counts with rates; each bound is one-sided and exact (Clopper-Pearson)."""
@@ -133,7 +133,7 @@ def partial_document(
         counts: defaultdict[str, Counts] = defaultdict(Counts)
         for one in seen:
             for name in names(one):
-                counts[name].add(one)
+                counts[name].add(one.pair.label, one.fate)
         return {name: counts[name].document(confidence) for name in sorted(counts)}
 
     return cut

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -131,39 +134,77 @@ def _confirm_memory(call: Invocation, store: Palimpsest, memory_id: str) -> None
     typer.confirm(f"{what}. Take all of its joins out?", abort=True, err=True)
 
 
+# -- the options of a selection ------------------------------------------------------------------
+
+
+OF_CANDIDATES = {
+    "owner": Annotated[str | None, typer.Option(metavar="OWNER", help="Of this owner.")],
+    "source": Annotated[
+        str | None, typer.Option(metavar="S", help="Of candidates from this source.")
+    ],
+    "since": Annotated[
+        datetime | None,
+        typer.Option(parser=moment, metavar="TIME", help="Decided at this time or later."),
+    ],
+    "until": Annotated[
+        datetime | None,
+        typer.Option(parser=moment, metavar="TIME", help="Decided before this time."),
+    ],
+    "decision": Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND", help="With this kind of decision.", autocompletion=complete_kinds
+        ),
+    ],
+    "candidate": Annotated[str | None, typer.Option(metavar="C", help="Only this candidate.")],
+}
+OF_JOINS = {
+    **OF_CANDIDATES,
+    "policy": Annotated[str | None, typer.Option(metavar="HASH", help="Joined under this policy.")],
+    "below": Annotated[
+        float | None, typer.Option(min=0, max=1, metavar="SCORE", help="With a lower similarity.")
+    ],
+    "folded": Folded,
+}
+OF_CAUSE = {
+    "cause": Annotated[
+        str | None,
+        typer.Option(
+            metavar="R", help="Taken out or retracted by this request, whose id was printed."
+        ),
+    ],
+}
+FIELDS = {"owner": "owner_id", "candidate": "candidate_id"}
+"""Fields of a selection that are not called like their option."""
+
+Given = Mapping[str, Any]
+"""The options of a selection that were given, by field."""
+
+
+def selecting(options: Mapping[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command these options instead of its parameter `given`, which gets their values."""
+    added = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=options[name])
+        for name in options
+    ]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(**arguments: Any) -> None:
+            values = {FIELDS.get(name, name): arguments.pop(name) for name in options}
+            given = {field: value for field, value in values.items() if value is not None}
+            command(**arguments, given=given)
+
+        declared = signature(command, eval_str=True).parameters.values()
+        listed = [added if parameter.name == "given" else [parameter] for parameter in declared]
+        vars(run)["__signature__"] = Signature([*chain.from_iterable(listed)])
+        return run
+
+    return decorate
+
+
 # -- many at once: reverse, reinstate, retract, restore ------------------------------------------
 
-
-Owner = Annotated[str | None, typer.Option(metavar="OWNER", help="Of this owner.")]
-
-Source = Annotated[str | None, typer.Option(metavar="S", help="Of candidates from this source.")]
-
-Since = Annotated[
-    datetime | None,
-    typer.Option(parser=moment, metavar="TIME", help="Decided at this time or later."),
-]
-
-Until = Annotated[
-    datetime | None, typer.Option(parser=moment, metavar="TIME", help="Decided before this time.")
-]
-
-DecisionKind = Annotated[
-    str | None,
-    typer.Option(metavar="KIND", help="With this kind of decision.", autocompletion=complete_kinds),
-]
-
-Candidate = Annotated[str | None, typer.Option(metavar="C", help="Only this candidate.")]
-
-Policy = Annotated[str | None, typer.Option(metavar="HASH", help="Joined under this policy.")]
-
-Below = Annotated[
-    float | None, typer.Option(min=0, max=1, metavar="SCORE", help="With a lower similarity.")
-]
-
-Cause = Annotated[
-    str | None,
-    typer.Option(metavar="R", help="Taken out or retracted by this request, whose id was printed."),
-]
 
 Yes = Annotated[
     bool, typer.Option("--yes", help="Do not ask; required for several without a terminal.")
@@ -173,38 +214,21 @@ Act = Callable[..., Mapping[str, Any]]
 
 
 @app.command(epilog="Example: palimpsest reverse --source chat --since 2026-03-01 --dry-run")
+@selecting(OF_JOINS)
 def reverse(
     context: typer.Context,
     which: Annotated[
         str | None,
         typer.Argument(metavar="ID", help="Of a decision, a candidate or a memory; else options."),
     ] = None,
-    owner: Owner = None,
-    source: Source = None,
-    since: Since = None,
-    until: Until = None,
-    decision: DecisionKind = None,
-    candidate: Candidate = None,
-    policy: Policy = None,
-    below: Below = None,
-    folded: Folded = False,
+    *,
+    given: Given,
     dry_run: DryRun = False,
     yes: Yes = False,
     because: Because = None,
 ) -> None:
     """Un-merge every join that matches all options, except verbatim repeats; or that of an id."""
     call = invocation(context)
-    given = {
-        "owner_id": owner,
-        "source": source,
-        "since": since,
-        "until": until,
-        "decision": decision,
-        "candidate_id": candidate,
-        "policy": policy,
-        "below": below,
-        "folded": folded or None,
-    }
     if which is not None:
         _require_no_options(given)
         unmerge_one(call, which, dry_run=dry_run, yes=yes, because=because)
@@ -213,11 +237,11 @@ def reverse(
 
 
 def _reverse(
-    call: Invocation, given: Mapping[str, Any], *, dry_run: bool, yes: bool, because: str | None
+    call: Invocation, given: Given, *, dry_run: bool, yes: bool, because: str | None
 ) -> None:
     from palimpsest.contracts.requests import JoinSelection
 
-    selection = _selection(JoinSelection, **given)
+    selection = _selection(JoinSelection, given)
 
     def act(store: Palimpsest, **how: Any) -> Reversals:
         return store.reverse(_with_full_id(store, selection), because=because, **how)
@@ -226,21 +250,14 @@ def _reverse(
 
 
 @app.command(epilog="Example: palimpsest reinstate 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22")
+@selecting(OF_JOINS | OF_CAUSE)
 def reinstate(
     context: typer.Context,
     decision_id: Annotated[
         str | None, typer.Argument(metavar="DECISION", help="The reversed join's; else options.")
     ] = None,
-    owner: Owner = None,
-    source: Source = None,
-    since: Since = None,
-    until: Until = None,
-    decision: DecisionKind = None,
-    candidate: Candidate = None,
-    policy: Policy = None,
-    below: Below = None,
-    folded: Folded = False,
-    cause: Cause = None,
+    *,
+    given: Given,
     dry_run: DryRun = False,
     yes: Yes = False,
     because: Because = None,
@@ -249,23 +266,11 @@ def reinstate(
     from palimpsest.contracts.requests import JoinSelection
 
     call = invocation(context)
-    given = {
-        "owner_id": owner,
-        "source": source,
-        "since": since,
-        "until": until,
-        "decision": decision,
-        "candidate_id": candidate,
-        "policy": policy,
-        "below": below,
-        "folded": folded or None,
-        "cause": cause,
-    }
     if decision_id is not None:
         _require_no_options(given)
         _reinstate_one(call, decision_id, dry_run=dry_run, because=because)
         return
-    selection = _selection(JoinSelection, **given)
+    selection = _selection(JoinSelection, given)
 
     def act(store: Palimpsest, **how: Any) -> Reinstatements:
         return store.reinstate_many(_with_full_id(store, selection), because=because, **how)
@@ -273,8 +278,8 @@ def reinstate(
     _plan_and_apply(call, act, "reinstated", dry_run=dry_run, yes=yes)
 
 
-def _require_no_options(given: Mapping[str, object]) -> None:
-    if any(value is not None for value in given.values()):
+def _require_no_options(given: Given) -> None:
+    if given:
         raise typer.BadParameter("give an id or options, not both")
 
 
@@ -291,14 +296,11 @@ def _reinstate_one(
 
 
 @app.command(epilog="Example: palimpsest retract --source broken-bot --since 2026-03-01 --dry-run")
+@selecting(OF_CANDIDATES)
 def retract(
     context: typer.Context,
-    owner: Owner = None,
-    source: Source = None,
-    since: Since = None,
-    until: Until = None,
-    decision: DecisionKind = None,
-    candidate: Candidate = None,
+    *,
+    given: Given,
     dry_run: DryRun = False,
     yes: Yes = False,
     because: Because = None,
@@ -306,15 +308,7 @@ def retract(
     """Hide candidates from recall and search; joins are kept, and `restore` undoes it."""
     from palimpsest.contracts.requests import Selection
 
-    selection = _selection(
-        Selection,
-        owner_id=owner,
-        source=source,
-        since=since,
-        until=until,
-        decision=decision,
-        candidate_id=candidate,
-    )
+    selection = _selection(Selection, given)
 
     def act(store: Palimpsest, **how: Any) -> Retractions:
         return store.retract(_with_full_id(store, selection), because=because, **how)
@@ -323,18 +317,14 @@ def retract(
 
 
 @app.command(epilog="Example: palimpsest restore --source broken-bot --since 2026-03-01")
+@selecting(OF_CANDIDATES | OF_CAUSE)
 def restore(
     context: typer.Context,
     forgotten: Annotated[
         str | None, typer.Option(metavar="F", help="Everything that one `forget` hid, by its name.")
     ] = None,
-    owner: Owner = None,
-    source: Source = None,
-    since: Since = None,
-    until: Until = None,
-    decision: DecisionKind = None,
-    candidate: Candidate = None,
-    cause: Cause = None,
+    *,
+    given: Given,
     dry_run: DryRun = False,
     yes: Yes = False,
     because: Because = None,
@@ -343,21 +333,11 @@ def restore(
     from palimpsest.contracts.requests import Selection
 
     if forgotten is not None:
-        given = (owner, source, since, until, decision, candidate, cause)
-        if any(one is not None for one in given):
+        if given:
             raise typer.BadParameter("--forgotten goes with no other selection")
         _remember(invocation(context), forgotten, dry_run=dry_run, because=because)
         return
-    selection = _selection(
-        Selection,
-        owner_id=owner,
-        source=source,
-        since=since,
-        until=until,
-        decision=decision,
-        candidate_id=candidate,
-        cause=cause,
-    )
+    selection = _selection(Selection, given)
 
     def act(store: Palimpsest, **how: Any) -> Restorations:
         return store.restore(_with_full_id(store, selection), because=because, **how)
@@ -376,14 +356,13 @@ def _remember(call: Invocation, forgotten: str, *, dry_run: bool, because: str |
 Chosen = TypeVar("Chosen", "JoinSelection", "Selection")
 
 
-def _selection(kind: type[Chosen], **given: Any) -> Chosen:
+def _selection(kind: type[Chosen], given: Given) -> Chosen:
     from pydantic import ValidationError
 
-    options = {name: value for name, value in given.items() if value is not None}
-    if not options:
+    if not given:
         raise typer.BadParameter("give at least one option: none would select everything")
     try:
-        return kind.model_validate(options)
+        return kind.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         name = ".".join(map(str, first["loc"])).replace("_id", "")

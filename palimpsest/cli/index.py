@@ -122,12 +122,12 @@ LISTED = {
         "undo", "Bring retracted candidates back, or everything that one `forget` hid."
     ),
     "evaluate": Listed(
-        "policies",
+        "proof",
         "Count how many joins of a policy are wrong, on labelled pairs or clusters.",
         "evaluate_app",
     ),
     "calibrate": Listed(
-        "policies",
+        "proof",
         "Choose thresholds from a budget of errors, on labelled pairs, and certify them.",
         "calibrate_app",
     ),
@@ -170,7 +170,7 @@ LISTED = {
         "policies", "Thresholds and rules: presets, your own, the one in force.", group=True
     ),
     "dead-letters": Listed(
-        "dead_letters", "Unreadable input, with its original bytes.", group=True
+        "logs", "Unreadable input, with its original bytes.", "dead_letters_app", group=True
     ),
     "topics": Listed(
         "cluster",

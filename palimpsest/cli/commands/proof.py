@@ -1,0 +1,239 @@
+"""The proof of a policy on labelled data: `evaluate`, `calibrate` (docs/proof.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table as RichTable
+
+from palimpsest.cli import rendering
+from palimpsest.cli.invocation import Invocation, complete_presets, invocation, named_values
+from palimpsest.cli.shell import REFUSED
+from palimpsest.contracts.errors import UsageError
+
+if TYPE_CHECKING:
+    from palimpsest.contracts.policy import Policy
+    from palimpsest.evaluation.labelled import Pair
+    from palimpsest.evaluation.tables import Table
+    from palimpsest.evaluation.trial import KnownVectors, Progress
+
+evaluate_app = typer.Typer()
+calibrate_app = typer.Typer()
+
+Pairs = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="Labelled pairs, as CSV, JSON lines or Parquet: columns a, b and label, and if there"
+        " are any id, language, source, probability and model; repeatable.",
+    ),
+]
+Map = Annotated[
+    list[str] | None,
+    typer.Option("--map", metavar="THEIRS=OURS", help="Read their column as ours; repeatable."),
+]
+WhichPolicy = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME|FILE",
+        help="A preset, or a .toml file; defaults to the setting `policy`, then to standard.",
+        autocompletion=complete_presets,
+    ),
+]
+Page = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Also write a page with charts.")
+]
+Confidence = Annotated[
+    float,
+    typer.Option(min=0.5, max=0.9999, metavar="C", help="How sure each bound is; default .95."),
+]
+
+
+@evaluate_app.command(
+    epilog="Example: palimpsest evaluate --pairs labelled.jsonl --policy standard"
+)
+def evaluate(
+    context: typer.Context,
+    pairs: Pairs = None,
+    clusters: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Labelled clusters: columns text (or texts, a list) and cluster_id, and if there"
+            " is one owner_id; repeatable.",
+        ),
+    ] = None,
+    policy: WhichPolicy = None,
+    confidence: Confidence = 0.95,
+    renames: Map = None,
+    page: Page = None,
+) -> None:
+    """Count how many joins of a policy are wrong, on labelled pairs or clusters.
+
+    The policy itself decides, in a temporary store: each pair in both orders, and each owner's
+    clusters as a stream. The bounds are exact and one-sided. Your store is not read.
+    """
+    from palimpsest.evaluation import evaluate as evaluating
+
+    call = invocation(context)
+    if bool(pairs) == bool(clusters):
+        raise UsageError("name --pairs or --clusters, one of the two")
+    require_templates(page)
+    rules, names = _policy(call, policy), named_values("--map", renames)
+    from palimpsest.evaluation.labelled import digest_of, read_clusters, read_pairs
+    from palimpsest.evaluation.tables import evaluation_sentences, evaluation_tables
+
+    with call.output.progress() as report:
+        if pairs:
+            rows = read_pairs(pairs, names)
+            vectors = _vectors(call, rules, report)
+            seen = evaluating.evaluate_pairs(rows, rules, vectors, report)
+            answer = evaluating.pairs_document(seen, rules, vectors, confidence)
+        else:
+            seen = []
+            members = read_clusters(clusters or [], names)
+            vectors = _vectors(call, rules, report)
+            orders = evaluating.evaluate_clusters(members, rules, vectors, report)
+            answer = evaluating.clusters_document(orders, rules, vectors, confidence)
+    answer["data"] = digest_of([*(pairs or []), *(clusters or [])])
+    if page is not None:
+        from palimpsest.cli.proof_page import evaluation_page
+
+        page.write_text(evaluation_page(answer, seen, rules), encoding="utf-8")
+    call.output.answer(
+        answer, lambda: _drawn(evaluation_tables(answer), evaluation_sentences(answer))
+    )
+
+
+@calibrate_app.command(
+    epilog="Example: palimpsest calibrate --budget .005 --pairs labelled.jsonl --to mine.toml"
+)
+def calibrate(
+    context: typer.Context,
+    pairs: Pairs = None,
+    from_log: Annotated[
+        bool,
+        typer.Option("--from-log", help="Take what people said of pairs in the store as labels."),
+    ] = False,
+    budget: Annotated[
+        float,
+        typer.Option(
+            min=0.0001, max=0.5, metavar="SHARE", help="Wrong among what is joined; default .005."
+        ),
+    ] = 0.005,
+    different_budget: Annotated[
+        float,
+        typer.Option(
+            min=0.0001,
+            max=0.5,
+            metavar="SHARE",
+            help="The same among what is kept apart without asking; default .05.",
+        ),
+    ] = 0.05,
+    confidence: Confidence = 0.95,
+    policy: WhichPolicy = None,
+    language: Annotated[
+        str | None,
+        typer.Option(metavar="CODE", help="Only pairs of this language, as `evaluate` names it."),
+    ] = None,
+    renames: Map = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the policy, with its certificate, to this file."),
+    ] = None,
+    page: Page = None,
+) -> None:
+    """Choose thresholds from a budget of errors, on labelled pairs, and certify them.
+
+    Half of the labels choose the thresholds, by exact tests in a fixed sequence; the other half is
+    looked at afterwards. What the labels cannot bear is refused, with how many would do: the exit
+    status is then 3.
+    """
+    from palimpsest.evaluation import from_log as logged
+    from palimpsest.evaluation.calibrate import Budget
+    from palimpsest.evaluation.calibrate import calibrate as calibrated
+    from palimpsest.evaluation.evaluate import language_of
+    from palimpsest.evaluation.labelled import digest_of, read_pairs
+    from palimpsest.evaluation.tables import calibration_sentences, calibration_table, refusal
+
+    call = invocation(context)
+    if bool(pairs) == from_log:
+        raise UsageError("name --pairs or --from-log, one of the two")
+    require_templates(page)
+    rows: list[Pair]
+    with call.output.progress() as report:
+        if pairs:
+            rules = _policy(call, policy)
+            rows, digest = read_pairs(pairs, named_values("--map", renames)), digest_of(pairs)
+        else:
+            with call.store() as store:
+                rules = store.policy if policy is None else _policy(call, policy)
+                rows = logged.labels_of(store.reader, report)
+            digest = logged.digest_of(rows)
+        if language is not None:
+            rows = [pair for pair in rows if language_of(pair) == language]
+        vectors = _vectors(call, rules, report)
+        data = {"digest": digest, "date": datetime.now(UTC).date().isoformat()}
+        allowed = Budget(budget, different_budget, confidence)
+        answer, made = calibrated(rows, rules, vectors, allowed, data, report)
+    if page is not None:
+        from palimpsest.cli.proof_page import calibration_page
+
+        page.write_text(calibration_page(answer), encoding="utf-8")
+    if made is not None and to is not None:
+        from palimpsest.streams.policies.writing import write_policy
+
+        to.write_text(write_policy(made), encoding="utf-8")
+        answer["file"] = str(to)
+    call.output.answer(
+        answer, lambda: _drawn([calibration_table(answer)], calibration_sentences(answer))
+    )
+    if made is None:
+        call.output.problem(f"refused: {refusal(answer)}")
+        raise typer.Exit(REFUSED)
+
+
+def require_templates(page: Path | None) -> None:
+    """UsageError if a page is wanted and what makes it is not installed."""
+    if page is not None and find_spec("jinja2") is None:
+        raise UsageError("--html needs: pip install 'palimpsest-memory[serve]'")
+
+
+def _policy(call: Invocation, name: str | None) -> Policy:
+    return call.settings.dedup.load(name or call.settings.policy or "standard")
+
+
+def _vectors(call: Invocation, policy: Policy, report: Progress) -> KnownVectors:
+    from palimpsest.evaluation.trial import KnownVectors
+    from palimpsest.streams import embedder
+
+    engine = call.settings.engine or "onnx"
+    model = call.settings.model or policy.model
+    return KnownVectors(embedder.load_engine(model, engine, progress=report))
+
+
+# -- on the terminal -----------------------------------------------------------------------------
+
+MOST_ROWS = 20
+"""Of a table on the terminal; `--json` and `--html` give all."""
+
+
+def _drawn(tables: Iterable[Table], sentences: Iterable[str]) -> RenderableType:
+    return Group(*map(_table, tables), *map(rendering.shown, sentences))
+
+
+def _table(table: Table) -> RenderableType:
+    drawn = RichTable(title=table.title, title_justify="left", box=SIMPLE_HEAD)
+    for number, heading in enumerate(table.columns):
+        drawn.add_column(heading, justify="left" if number == 0 else "right")
+    for row in table.rows[:MOST_ROWS]:
+        drawn.add_row(*map(rendering.shown, row))
+    left = len(table.rows) - MOST_ROWS
+    return Group(drawn, rendering.shown(f"and {left:,} more")) if left > 0 else drawn

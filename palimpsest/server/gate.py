@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections import Counter
 from collections.abc import Collection
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import orjson
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
@@ -39,6 +40,11 @@ MOST_VALUES = 50_000
 """Maximum number of values in a body, at any depth: checking one that breaks a rule takes 10 µs."""
 PAGES = "/review"
 """Below this path a cookie identifies the caller, and tokens are ignored; elsewhere cookies are."""
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+HALF_A_PAIR = (
+    "the body is not JSON: perhaps a text has half of a surrogate pair, such as \\ud83d; cut texts"
+    " between whole characters"
+)
 NO_ROUTE = "-"
 """Logged in place of an unknown path, which could be anything."""
 
@@ -206,13 +212,17 @@ class Gate:
 
 
 class _Answer:
-    """A `send` that records the status, with a time limit for a client that does not read."""
+    """A `send` that records the status, with a time limit for a client that does not read.
+
+    JSON is sent without raw line separators, at which some clients would cut it.
+    """
 
     NONE = 0
 
     def __init__(self, send: Send, seconds: float) -> None:
         self._send = send
         self._seconds = seconds
+        self._head: Message | None = None
         self.status = self.NONE
 
     async def __call__(self, message: Message) -> None:
@@ -221,9 +231,25 @@ class _Answer:
             headers = [*message.get("headers", ()), (b"x-content-type-options", b"nosniff")]
             if not any(name == b"cache-control" for name, _ in headers):
                 headers.append((b"cache-control", b"no-store"))
-            message = {**message, "headers": headers}
+            self._head = {**message, "headers": headers}
+            return
+        head, self._head = self._head, None
         async with asyncio.timeout(self._seconds):
+            if head is not None:
+                head, message = _escaped(head, message)
+                await self._send(head)
             await self._send(message)
+
+
+def _escaped(head: Message, body: Message) -> tuple[Message, Message]:
+    """An answer's head and the first part of its body, escaped if that is all of it, and JSON."""
+    headers = MutableHeaders(raw=[*head["headers"]])
+    if body.get("more_body", False) or "json" not in headers.get("content-type", ""):
+        return head, body
+    escaped = body.get("body", b"").replace(b"\xe2\x80\xa8", b"\\u2028")
+    escaped = escaped.replace(b"\xe2\x80\xa9", b"\\u2029")
+    headers["content-length"] = str(len(escaped))
+    return {**head, "headers": headers.raw}, {**body, "body": escaped}
 
 
 def document_of(scope: Scope, body: bytes) -> Any:
@@ -234,7 +260,8 @@ def document_of(scope: Scope, body: bytes) -> Any:
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError:
-        raise ProblemError(400, "bad_request", "the body is not JSON") from None
+        detail = HALF_A_PAIR if _HALF.search(body) else "the body is not JSON"
+        raise ProblemError(400, "bad_request", detail) from None
     if deeper_than(found, DEEPEST):
         raise ProblemError(
             400, "bad_request", f"the body is nested more than {DEEPEST} levels deep"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
+from palimpsest.server.mcp.bounds import bounded
 from palimpsest.server.mcp.tools import TOOLS
 from palimpsest.streams.policies import load_policy
 from tests.serve.conftest import HOST, Server, Use, serving, token
@@ -383,3 +386,163 @@ def test_many_clients_write_at_once(served: Use[None]) -> None:
         assert (await server.twin.status())["candidates"] == 40
 
     served(used)
+
+
+def rpc(of: Any, method: str, **params: Any) -> dict[str, Any]:
+    """A message as a client without an SDK sends it."""
+    return {"jsonrpc": "2.0", "id": of, "method": method, "params": params}
+
+
+def adding(of: Any, text: str, **more: Any) -> dict[str, Any]:
+    return rpc(of, "tools/call", name="add_memory", arguments={"text": text, **more})
+
+
+def beginning(version: str | None) -> dict[str, Any]:
+    asked = {} if version is None else {"protocolVersion": version}
+    return rpc(1, "initialize", capabilities={}, clientInfo={"name": "t", "version": "0"}, **asked)
+
+
+JSON = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+
+
+async def post(server: Server, document: Any, **headers: str) -> Any:
+    return await server.ask("POST", "/mcp/ada", document, headers=JSON | headers)
+
+
+@pytest.mark.parametrize(
+    ("asked", "agreed"),
+    [
+        ("2025-03-26", "2025-03-26"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("2199-01-01", "2025-11-25"),
+        ("", "2025-11-25"),
+    ],
+)
+def test_the_server_says_who_it_is_and_agrees_to_what_it_speaks(
+    served: Use[None], asked: str, agreed: str
+) -> None:
+    async def used(server: Server) -> None:
+        result = (await post(server, beginning(asked))).json()["result"]
+        assert result["protocolVersion"] == agreed
+        assert result["serverInfo"] == {
+            "name": "palimpsest",
+            "version": version("palimpsest-memory"),
+        }
+
+    served(used)
+
+
+def test_what_is_no_handshake_is_answered_with_its_id(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        answer = (await post(server, beginning(None))).json()
+        assert (answer["id"], answer["error"]["code"]) == (1, -32602)
+        unknown = await post(server, rpc(5, "ping"), **{"mcp-protocol-version": "2199-01-01"})
+        assert unknown.status_code == 400
+        assert (await server.ask("GET", "/mcp/ada")).status_code == 405
+        for of in (0, -1, 2**60, "", "ünïcode\u2028"):
+            assert (await post(server, rpc(of, "ping"))).json()["id"] == of
+            assert (await post(server, rpc(of, "no/such"))).json()["id"] == of
+
+    served(used)
+
+
+def test_a_batch_is_answered_where_the_version_demands_it(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        known = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        batch = [adding(1, "first note"), known, adding("two", "second note"), rpc(3, "ping"), 5]
+        key = {"idempotency-key": "a batch"}
+        for _ in range(2):
+            answers = (await post(server, batch, **key)).json()
+            assert [one["id"] for one in answers] == [1, "two", 3, None]
+            assert "error" in answers[-1]
+        page = await server.twin.list("ada")
+        assert [one["face"] for one in page["memories"]] == ["second note", "first note"]
+        assert (await post(server, [known])).status_code == 202
+        newer = await post(server, batch, **{"mcp-protocol-version": "2025-06-18"})
+        assert newer.status_code == 400
+        assert (await post(server, [rpc(n, "ping") for n in range(101)])).status_code == 413
+
+    served(used)
+
+
+def test_no_answer_has_a_raw_line_separator(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        said = "first\u2028second\u2029third"
+        added = await post(server, adding("\u2029", said, metadata={"\u2028": "\u2029"}))
+        found = await post(server, rpc(2, "tools/call", name="get_memories", arguments={}))
+        listed = await server.ask("GET", "/v1/owners/ada/memories")
+        refused = await post(server, adding("\u2028", ""))
+        for answer in (added, found, listed, refused):
+            assert "\u2028" not in answer.text
+            assert "\u2029" not in answer.text
+        assert added.json()["id"] == "\u2029"
+        assert listed.json()["memories"][0]["face"] == said
+        assert found.json()["result"]["structuredContent"]["memories"][0]["metadata"]
+
+    served(used)
+
+
+def test_half_of_a_surrogate_pair_is_named(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        body = b'{"jsonrpc":"2.0","id":903,"method":"ping","params":{"a":"cut \\ud83d"}}'
+        answer = await server.ask("POST", "/mcp/ada", headers=JSON, content=body)
+        assert answer.status_code == 400
+        assert "surrogate" in answer.json()["detail"]
+
+    served(used)
+
+
+@pytest.mark.parametrize("script", ["latin", "漢字かな", 'a"b\\c', "\u2028\u0001"])
+def test_an_answer_is_bounded_however_long_the_memories_are(served: Use[None], script: str) -> None:
+    async def used(server: Server) -> None:
+        most = 32_768 // len(script.encode()) - 30
+        for number in range(12):
+            await server.add(f"note {number} " + script * most, metadata={"page": script * 5_000})
+        async with client(server) as made:
+            for tool, arguments in (
+                ("search_memories", {"query": "note", "k": 12}),
+                ("get_memories", {"limit": 12}),
+                ("find_memories", {"query": "note"}),
+            ):
+                result = await made.call_tool(tool, arguments)
+                assert not result.is_error
+                size = len(result.model_dump_json(by_alias=True, exclude_none=True))
+                assert size <= 100_000, (tool, size)
+                assert result.meta is not None
+                assert result.meta["palimpsest/left_out"] == 0
+            [first, *_] = (await call(made, "get_memories", limit=1))["memories"]
+            assert first["face"].startswith("note 11 ")
+
+    served(used)
+
+
+def test_a_page_that_is_cut_goes_on_where_it_ends(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        about = {f"field {n}": "x" for n in range(200)}
+        for number in range(40):
+            await server.add(f"note {number}", metadata=about)
+        async with client(server) as made:
+            seen: list[str] = []
+            after = None
+            while True:
+                result = await made.call_tool("get_memories", {"limit": 40, "after": after})
+                page = result.structured_content
+                assert page is not None
+                seen += [one["face"] for one in page["memories"]]
+                after = page["next"]
+                if after is None:
+                    break
+                assert (result.meta or {})["palimpsest/left_out"] > 0
+            assert seen == [f"note {number}" for number in reversed(range(40))]
+
+    served(used)
+
+
+def test_metadata_that_is_too_large_alone_is_cut() -> None:
+    memory = {"memory_id": "1", "face": "a", "metadata": {"a": {str(n): n for n in range(20_000)}}}
+    answer, notes = bounded({"memories": [memory]}, 10_000)
+    assert len(json.dumps(answer)) <= 10_000
+    assert answer["memories"][0]["memory_id"] == "1"
+    assert notes is not None
+    assert notes["palimpsest/left_out"] == 1

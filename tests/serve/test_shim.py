@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -11,7 +12,8 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from threading import Event
+from typing import Any, BinaryIO, cast
 
 import orjson
 import pytest
@@ -121,13 +123,42 @@ def test_owners_are_apart_and_a_name_may_have_a_slash(folder: Path) -> None:
     asyncio.run(used())
 
 
-@pytest.mark.parametrize("line", [b"nonsense\n", b"[1]\n", b'"initialize"\n'])
-def test_a_line_that_is_no_message_is_answered_and_asked_of_nobody(line: bytes) -> None:
+@pytest.mark.parametrize(
+    ("line", "of", "code"),
+    [
+        (b"nonsense", None, -32700),
+        (b'{"id": 1, "method": "ping\xff"}', None, -32700),
+        (b"[" * 2_000, None, -32700),
+        (b'"initialize"', None, -32600),
+        (b"[1]", None, -32600),
+        (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', None, -32600),
+        (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', None, -32600),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', None, -32600),
+        (b'{"jsonrpc":"2.0","id":NaN,"method":"ping"}', None, -32600),
+        (b'{"jsonrpc":"2.0","id":"no method"}', "no method", -32600),
+        ((b'{"jsonrpc":"2.0","id":3,"method":"ping","params":{"_meta":'
+         b'{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}'), 3, -32022),
+        ((b'{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"add_memory",'
+         b'"arguments":{"text":"cut \\udc4d","metadata":{"a":["\\ud83d"]}}}}'), 4, -32602),
+    ],
+)  # fmt: skip
+def test_a_line_that_is_no_message_is_answered_and_asked_of_nobody(
+    line: bytes, of: Any, code: int
+) -> None:
     out = BytesIO()
     endpoint = Endpoint(url="http://127.0.0.1:9", pid=1)
-    Shim("ada", lambda: endpoint, None, out).run(BytesIO(line))
+    Shim("ada", lambda: endpoint, None, out).run(BytesIO(line + b"\n"))
     answer = orjson.loads(out.getvalue())
-    assert (answer["id"], answer["error"]["code"]) == (None, -32700)
+    assert (answer["id"], answer["error"]["code"]) == (of, code)
+
+
+@pytest.mark.parametrize(
+    "of", [0, -1, 1.5, 2**70, "", "7", "ünïcode", "half \ud83d", "line\u2028", "x" * 5_000]
+)
+def test_every_id_comes_back_as_it_was(monkeypatch: pytest.MonkeyPatch, of: Any) -> None:
+    script = Script((200, PONG), (400, b'{"jsonrpc":"2.0","id":null,"error":{"code":1}}'))
+    line = json.dumps({"jsonrpc": "2.0", "id": of, "method": "ping"}).encode() + b"\n"
+    assert [one["id"] for one in said(monkeypatch, script, line, line)] == [of, of]
 
 
 PING = b'{"jsonrpc":"2.0","id":7,"method":"ping"}\n'
@@ -144,7 +175,8 @@ def said(
     found = (Endpoint(url=f"http://server-{n}", pid=n, agent=f"secret {n}") for n in range(9))
     out = BytesIO()
     Shim("team/ada", lambda: next(found), token, out).run(BytesIO(b"".join(lines)))
-    return [orjson.loads(line) for line in out.getvalue().splitlines()]
+    assert out.getvalue().isascii(), "no line separator that only some clients know"
+    return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
 def test_a_server_that_is_full_or_away_is_asked_again_under_the_same_key(
@@ -214,3 +246,109 @@ def test_who_asks_what_this_server_can_is_told_to_shake_hands(
 ) -> None:
     [told] = said(monkeypatch, Script(), b'{"jsonrpc":"2.0","id":1,"method":"server/discover"}\n')
     assert (told["id"], told["error"]["code"]) == (1, -32601)
+
+
+def tool_call(number: int) -> bytes:
+    params = {"name": "add_memory", "arguments": {"text": f"note {number}"}}
+    message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+    return json.dumps(message).encode() + b"\n"
+
+
+def test_pipelined_calls_are_forwarded_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = Script(*[(200, PONG)] * 30)
+    lines = [tool_call(number) for number in range(30)]
+    assert [one["id"] for one in said(monkeypatch, script, *lines)] == [*range(30)]
+    sent = [json.loads(one["body"])["params"]["arguments"]["text"] for one in script.asked]
+    assert sent == [f"note {number}" for number in range(30)]
+
+
+class Paced:
+    """Lines of a client that says the next only when something has happened."""
+
+    def __init__(self, *lines: bytes | Event) -> None:
+        self._lines = lines
+
+    def __iter__(self) -> Iterator[bytes]:
+        for line in self._lines:
+            if isinstance(line, Event):
+                assert line.wait(30)
+            else:
+                yield line
+
+
+class Slow(Script):
+    """Its first answer comes only when the client has gone on."""
+
+    def __init__(self, *answers: tuple[int, bytes]) -> None:
+        super().__init__(*answers)
+        self.begun, self.go_on = Event(), Event()
+
+    def request(self, *args: Any, **more: Any) -> None:
+        """Note that the first request has come, and wait."""
+        super().request(*args, **more)
+        self.begun.set()
+        assert self.go_on.wait(30)
+
+
+def cancel(of: Any) -> bytes:
+    params = {"requestId": of}
+    message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+    return json.dumps(message).encode() + b"\n"
+
+
+def test_a_cancelled_call_is_not_answered_nor_sent_if_it_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    script, out = Slow((200, PONG), (200, PONG)), BytesIO()
+    monkeypatch.setattr(shims, "connect", script.connect)
+    endpoint = Endpoint(url="http://server", pid=1, agent="secret")
+
+    class Done(Event):
+        """Lets the server answer, once the client has cancelled."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            script.go_on.set()
+            return True
+
+    lines = Paced(
+        *(tool_call(number) for number in (1, 2, 3)),
+        script.begun,
+        *map(cancel, (1, 2, "3", None, [], 99)),
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":7}\n',
+        Done(),
+    )
+    Shim("ada", lambda: endpoint, None, out).run(cast("BinaryIO", lines))
+    assert [json.loads(line)["id"] for line in out.getvalue().splitlines()] == [3]
+    assert [json.loads(one["body"])["params"]["arguments"]["text"] for one in script.asked] == [
+        "note 1",
+        "note 3",
+    ]
+
+
+def test_a_batch_is_answered_if_the_agreed_version_demands_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    agreed = b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-03-26"}}'
+    script, out = Script((200, agreed), (200, PONG), (202, b""), (200, PONG)), BytesIO()
+    monkeypatch.setattr(shims, "connect", script.connect)
+    endpoint = Endpoint(url="http://server", pid=1, agent="secret")
+    begin = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n'
+    notification = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    calls = [json.loads(tool_call(number)) for number in (2, 3)]
+    batch = json.dumps([calls[0], notification, 5, calls[1]]).encode() + b"\n"
+
+    def lines() -> Iterator[bytes]:
+        yield begin
+        last = time.monotonic() + 30
+        while not out.getvalue():
+            assert time.monotonic() < last
+            time.sleep(0.01)
+        yield batch
+
+    Shim("ada", lambda: endpoint, None, out).run(cast("BinaryIO", lines()))
+    _, answers = map(json.loads, out.getvalue().splitlines())
+    assert [(one["id"], "result" in one) for one in answers] == [
+        (2, True),
+        (None, False),
+        (3, True),
+    ]

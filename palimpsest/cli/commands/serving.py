@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
 from collections.abc import Callable
 from functools import partial
+from getpass import getuser
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from palimpsest.settings.serve import ServeSettings
 
 app = typer.Typer()
+Client = Literal["claude", "cursor", "vscode"]
+"""Clients whose configuration can be printed."""
 
 SILENT = ("mcp", "sse_starlette")
 """Libraries whose log lines quote requests."""
@@ -71,8 +75,10 @@ def serve(
     asyncio.run(_serve(call, call.settings.serve.model_copy(update=update), idle))
 
 
-def _named(owner: str) -> str:
+def _named(owner: str | None) -> str | None:
     """Check the owner, before a server is started."""
+    if owner is None:
+        return None
     from pydantic import TypeAdapter, ValidationError
 
     from palimpsest.contracts.candidate import Name
@@ -87,31 +93,63 @@ def _named(owner: str) -> str:
 @app.command(epilog="Example: palimpsest --store memories mcp --owner ada")
 def mcp(
     context: typer.Context,
+    config: Annotated[
+        Literal["config"] | None,
+        typer.Argument(help="Print a client's configuration instead.", show_default=False),
+    ] = None,
+    client: Annotated[
+        Client | None, typer.Argument(help="The client to configure.", show_default=False)
+    ] = None,
     owner: Annotated[
-        str,
-        typer.Option(metavar="OWNER", help="The owner of the memories.", callback=_named),
-    ],
+        str | None,
+        typer.Option(
+            metavar="OWNER",
+            help="The owner of the memories; in a configuration, you by default.",
+            callback=_named,
+        ),
+    ] = None,
 ) -> None:
     """Speak MCP on standard input and output, for one owner, and forward it to the store's server.
 
     Starts the server if none runs; a file in the store's folder has its address. If the
-    server was given tokens, set PALIMPSEST_TOKEN to the one to use.
+    server was given tokens, set PALIMPSEST_TOKEN to the one to use. `mcp config CLIENT` prints
+    what to put into the client's configuration.
     """
     call = invocation(context)
+    if config is not None:
+        if client is None:
+            raise typer.BadParameter(f"name a client: {', '.join(get_args(Client))}")
+        typer.echo(json.dumps(_configuration(call, client, owner or getuser()), indent=2))
+        return
+    if owner is None:
+        raise typer.BadParameter("missing option '--owner'")
     require_serve()
     from palimpsest.server.mcp.shim import speak
 
     speak(owner, server_of(call), os.environ.get("PALIMPSEST_TOKEN"))
 
 
+def _configuration(call: Invocation, client: Client, owner: str) -> dict[str, Any]:
+    """A client's configuration, with absolute paths: clients start programs anywhere."""
+    store = str(call.settings.store.absolute())
+    words = ["-m", "palimpsest", "--store", store, *_of_cluster(call), "mcp", "--owner", owner]
+    server = {"command": sys.executable, "args": words}
+    if client == "vscode":
+        return {"servers": {"memory": {"type": "stdio", **server}}}
+    return {"mcpServers": {"memory": server}}
+
+
+def _of_cluster(call: Invocation) -> list[str]:
+    """The options that name a cluster, as they were given."""
+    given = {"--bootstrap": call.bootstrap, "--prefix": call.prefix}
+    return [word for name, value in given.items() if value for word in (name, value)]
+
+
 def server_of(call: Invocation) -> Callable[[], Endpoint]:
     """A function that finds the store's server, or starts it."""
     from palimpsest.server.starting import find_or_start
 
-    folder = call.settings.store.absolute()
-    given = {"--bootstrap": call.bootstrap, "--prefix": call.prefix}
-    options = [word for name, value in given.items() if value for word in (name, value)]
-    return partial(find_or_start, folder, options)
+    return partial(find_or_start, call.settings.store.absolute(), _of_cluster(call))
 
 
 def require_serve() -> None:

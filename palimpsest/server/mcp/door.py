@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from typing import Any
 from urllib.parse import unquote
 
@@ -17,23 +18,29 @@ import orjson
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from pydantic import ValidationError
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from palimpsest.api.asynchronous import AsyncPalimpsest
+from palimpsest.contracts.limits import NETWORK
 from palimpsest.process.logs import loggable
 from palimpsest.process.output import plain
 from palimpsest.server.gate import admitted
 from palimpsest.server.http.operations import KEY_HEADER
 from palimpsest.server.intents import Intents, digest_of_call
+from palimpsest.server.mcp.bounds import STRUCTURED_BYTES, bounded
 from palimpsest.server.mcp.prose import DEFAULT_BYTES, fitted
+from palimpsest.server.mcp.shim import WITH_BATCHES
 from palimpsest.server.mcp.tools import TOOLS, Tool
 from palimpsest.server.problems import ProblemError, problem_of
 
 _log = logging.getLogger(__name__)
 
 SOURCE = "mcp"
+VERSION_HEADER = "mcp-protocol-version"
 PATH = "/mcp/{owner}"
 INSTRUCTIONS = (
     "Memories of one user. Search before you answer, and add what should be remembered. Texts of"
@@ -60,7 +67,10 @@ _LISTED = types.ListToolsResult(
 
 
 class _Owned:
-    """Admits a request only if its token is for the owner in its path."""
+    """Admits a request only if its token is for the owner in its path.
+
+    A client of the version that demands batches may send several messages at once.
+    """
 
     def __init__(self, manager: StreamableHTTPSessionManager) -> None:
         self._app = StreamableHTTPASGIApp(manager)
@@ -68,7 +78,35 @@ class _Owned:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
         admitted(request).caller.require_owner(unquote(request.path_params["owner"]))
-        await self._app(scope, receive, send)
+        messages = admitted(request).document
+        version = request.headers.get(VERSION_HEADER, WITH_BATCHES)
+        if not isinstance(messages, list) or not messages or version != WITH_BATCHES:
+            await self._app(scope, receive, send)
+            return
+        if len(messages) > NETWORK.found:
+            raise ProblemError(413, "too_large", f"a batch has at most {NETWORK.found} messages")
+        answers = [await self._answer(request, *one) for one in enumerate(messages)]
+        content = orjson.dumps([one for one in answers if one is not None])
+        response = Response(content, 200, media_type="application/json")
+        await (Response(status_code=202) if content == b"[]" else response)(scope, receive, send)
+
+    async def _answer(self, request: Request, number: int, message: Any) -> Any:
+        """The answer to one message of a batch, with a key of its own; None for a notification."""
+        headers = MutableHeaders(raw=[*request.scope["headers"]])
+        if KEY_HEADER in headers:
+            headers[KEY_HEADER] = f"{headers[KEY_HEADER]}/{number}"
+        body = orjson.dumps(message)
+        parts: list[bytes] = []
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(sent: Message) -> None:
+            parts.append(sent.get("body", b""))
+
+        await self._app({**request.scope, "headers": headers.raw}, receive, send)
+        content = b"".join(parts)
+        return orjson.loads(content) if content not in (b"", b"null") else None
 
 
 class McpDoor:
@@ -78,6 +116,7 @@ class McpDoor:
         self._store = store
         server: Server[Any] = Server(
             "palimpsest",
+            version=version("palimpsest-memory"),
             instructions=INSTRUCTIONS,
             on_list_tools=self._list,
             on_call_tool=self._call,
@@ -111,9 +150,11 @@ class McpDoor:
             text = fitted(tool.tells(arguments, answer), most_bytes)
         except Exception as error:  # noqa: BLE001 - the agent gets it, and the log without its text
             return _failed(error)
+        structured = bounded(answer, max(STRUCTURED_BYTES, most_bytes))
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=text)],
-            structured_content=answer,
+            structured_content=structured.answer,
+            meta=structured.notes,
         )
 
     def _intents(self, request: Any, params: types.CallToolRequestParams) -> Intents:

@@ -1,17 +1,22 @@
 """MCP over standard input and output, for clients that start a process: a proxy of the server.
 
-It forwards one JSON-RPC message per line, unchanged, and keeps only the negotiated version. If the
-server ends, it is found or started again, and the request repeated under the same key, so that
-nothing is done twice.
+It forwards JSON-RPC messages under ids of its own, so that each answer has the client's id whatever
+that is, and keeps only the negotiated version. Calls of tools are forwarded one after the other, so
+that pipelined writes keep their order. If the server ends, it is found or started again, and the
+request repeated under the same key, so that nothing is done twice.
 """
 
 from __future__ import annotations
 
 import http.client
+import json
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import count
+from math import isfinite
 from threading import Lock, local
 from typing import Any, BinaryIO
 from urllib.parse import quote
@@ -24,18 +29,48 @@ from palimpsest.server.endpoint import Endpoint
 from palimpsest.server.starting import connect
 
 THREADS = 8
-"""Maximum number of concurrent requests of one client."""
+"""Maximum number of concurrent requests of one client, calls of tools not counted."""
 ANSWER_SECONDS = 120.0
 AGAIN_SECONDS = 60.0
 """How long a request is retried while the server is away, or full."""
 PAUSE_SECONDS = 0.1
 NO_MESSAGE = -32700
+INVALID_REQUEST = -32600
 NOT_FOUND = -32601
+INVALID_PARAMS = -32602
 INTERNAL = -32603
+UNSUPPORTED_VERSION = -32022
 BUSY = frozenset({429, 503})
+INITIALIZE = "initialize"
 DISCOVER = "server/discover"
+CANCELLED = "notifications/cancelled"
+WITH_BATCHES = "2025-03-26"
+"""The only version that demands that a server takes several messages at once."""
+HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""The versions that a client can agree on by `initialize`."""
+HALF_A_PAIR = (
+    "a text has half of a surrogate pair, such as \\ud83d: cut texts between whole characters"
+)
 
 JsonObject = dict[str, Any]
+
+
+@dataclass(eq=False)
+class _Request:
+    """A message of the client; whether it expects an answer, and has not cancelled it."""
+
+    message: JsonObject
+    cancelled: bool = False
+
+    @property
+    def answered(self) -> bool:
+        """Whether it expects an answer: a request, and no notification or answer."""
+        return "id" in self.message and "method" in self.message
+
+    @property
+    def method(self) -> Any:
+        """What it asks for."""
+        return self.message.get("method")
 
 
 class Shim:
@@ -53,42 +88,125 @@ class Shim:
         self._endpoint: Endpoint | None = None
         self._version: str | None = None
         self._mine = local()
+        self._numbers = count(1)
+        self._waiting: dict[str, _Request] = {}
 
     def run(self, lines: BinaryIO) -> None:
         """Forward messages until the input ends; requests in progress are finished."""
         self._server(None)
-        with ThreadPoolExecutor(THREADS) as threads:
+        with ThreadPoolExecutor(1) as in_order, ThreadPoolExecutor(THREADS) as at_once:
             for line in lines:
                 if line.strip():
-                    threads.submit(self._forward, line)
+                    self._take(line, in_order, at_once)
 
-    def _forward(self, line: bytes) -> None:
+    def _take(self, line: bytes, in_order: Executor, at_once: Executor) -> None:
         try:
-            answer = self._answer(line)
-        except PalimpsestError as error:
-            answer = _error(_id_of(line), INTERNAL, str(error))
-        except Exception as error:  # noqa: BLE001 - the client waits for an answer
-            answer = _error(_id_of(line), INTERNAL, f"a bug: {type(error).__name__}")
-        if answer is not None:
+            message = json.loads(line.decode())
+        except (ValueError, RecursionError):
+            self._write(_error(None, NO_MESSAGE, "a line must be one JSON object in UTF-8"))
+            return
+        if isinstance(message, list) and message and self._version == WITH_BATCHES:
+            requests = [self._noted(one) for one in message]
+            in_order.submit(self._answer_all, requests)
+            return
+        request = self._noted(message)
+        if isinstance(request, _Request):
+            turn = in_order if request.method == "tools/call" else at_once
+            turn.submit(self._answer_one, request)
+        elif request is not None:
+            self._write(request)
+
+    def _noted(self, message: Any) -> _Request | JsonObject | None:
+        """A request to forward, or the answer that it has already; None for a cancellation."""
+        if not isinstance(message, dict):
+            return _error(None, INVALID_REQUEST, "a message must be a JSON object, and no batch")
+        request = _Request(message)
+        if "id" in message and not _is_id(message["id"]):
+            return _error(None, INVALID_REQUEST, "an id must be a string or a number")
+        if request.method == CANCELLED:
+            self._cancel(message.get("params"))
+            return None
+        if request.answered:
+            self._waiting[json.dumps(message["id"])] = request
+        elif "id" in message and not message.keys() & {"result", "error"}:
+            return _error(message["id"], INVALID_REQUEST, "a request must have a method")
+        return request
+
+    def _cancel(self, params: Any) -> None:
+        """Answer a request no longer; one that is not under way is not forwarded either."""
+        if not isinstance(params, dict):
+            return
+        with self._writing:
+            request = self._waiting.get(json.dumps(params.get("requestId")))
+            if request is not None and request.method != INITIALIZE:
+                request.cancelled = True
+
+    def _answer_one(self, request: _Request) -> None:
+        self._write(self._answer(request), request)
+
+    def _answer_all(self, requests: list[_Request | JsonObject | None]) -> None:
+        """Answer a batch in one line, without the requests that were cancelled."""
+        answers: list[JsonObject] = []
+        for request in requests:
+            answer = self._answer(request) if isinstance(request, _Request) else request
             with self._writing:
-                self._out.write(orjson.dumps(answer) + b"\n")
+                cancelled = isinstance(request, _Request) and self._forget(request).cancelled
+            if answer is not None and not cancelled:
+                answers.append(answer)
+        if answers:
+            self._write(answers)
+
+    def _forget(self, request: _Request) -> _Request:
+        """A request that has its answer, which cannot be cancelled any more."""
+        if request.answered:
+            self._waiting.pop(json.dumps(request.message["id"]), None)
+        return request
+
+    def _write(
+        self, answer: JsonObject | list[JsonObject] | None, request: _Request | None = None
+    ) -> None:
+        """Write a line in ASCII: some clients end lines at U+2028 and U+2029, too."""
+        with self._writing:
+            if request is not None and self._forget(request).cancelled:
+                return
+            if answer is not None:
+                self._out.write(json.dumps(answer).encode() + b"\n")
                 self._out.flush()
 
-    def _answer(self, line: bytes) -> JsonObject | None:
-        """The answer for the client; None for a notification."""
-        message = _parsed(line)
-        if not message:
-            return _error(None, NO_MESSAGE, "a line must be one JSON object")
-        if message.get("method") == DISCOVER:  # the handshake follows, and is forwarded
-            return _error(message.get("id"), NOT_FOUND, "not supported: use the handshake")
+    def _answer(self, request: _Request) -> JsonObject | None:
+        """The answer for the client, with its id; None for a notification."""
+        if request.cancelled:
+            return None
+        try:
+            answer = self._forwarded(request)
+        except PalimpsestError as error:
+            answer = _error(None, INTERNAL, str(error))
+        except Exception as error:  # noqa: BLE001 - the client waits for an answer
+            answer = _error(None, INTERNAL, f"a bug: {type(error).__name__}")
+        if answer is None or not request.answered:
+            return None
+        return {**answer, "id": request.message["id"]}
+
+    def _forwarded(self, request: _Request) -> JsonObject | None:
+        """The server's answer, or the error that there is instead."""
+        message = request.message
+        if request.method == DISCOVER:  # the handshake follows, and is forwarded
+            return _error(None, NOT_FOUND, "not supported: use the handshake")
+        if (version := _version_of(message)) is not None:
+            supported = {"supported": HANDSHAKES, "requested": version}
+            return _error(None, UNSUPPORTED_VERSION, "use the handshake", supported)
+        own = {"id": next(self._numbers)} if "id" in message else {}
+        try:
+            line = json.dumps({**message, **own}, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            return _error(None, INVALID_PARAMS, HALF_A_PAIR)
         status, body = self._asked(line)
         if not body:
             return None
         answer = _parsed(body)
         if "jsonrpc" not in answer:
-            detail = str(answer.get("detail", f"the server says {status}"))
-            return _error(message.get("id"), INTERNAL, detail) if "id" in message else None
-        if message.get("method") == "initialize" and "result" in answer:
+            return _error(None, INTERNAL, str(answer.get("detail", f"the server says {status}")))
+        if request.method == INITIALIZE and "result" in answer:
             self._version = answer["result"].get("protocolVersion")
         return answer
 
@@ -143,12 +261,25 @@ def _parsed(body: bytes) -> JsonObject:
     return found if isinstance(found, dict) else {}
 
 
-def _id_of(line: bytes) -> Any:
-    return _parsed(line).get("id")
+def _is_id(given: Any) -> bool:
+    """Whether JSON-RPC takes this for the id of a request: a string or a number."""
+    if isinstance(given, bool):
+        return False
+    return isinstance(given, str | int) or (isinstance(given, float) and isfinite(given))
 
 
-def _error(of: Any, code: int, message: str) -> JsonObject:
-    return {"jsonrpc": "2.0", "id": of, "error": {"code": code, "message": message}}
+def _version_of(message: JsonObject) -> Any:
+    """The version that a request names by itself, without a handshake (from 2026-07-28 on)."""
+    match message:
+        case {"params": {"_meta": {"io.modelcontextprotocol/protocolVersion": version}}}:
+            return version
+        case _:
+            return None
+
+
+def _error(of: Any, code: int, message: str, data: JsonObject | None = None) -> JsonObject:
+    error = {"code": code, "message": message} | ({} if data is None else {"data": data})
+    return {"jsonrpc": "2.0", "id": of, "error": error}
 
 
 def speak(owner_id: str, find: Callable[[], Endpoint], token: str | None) -> None:

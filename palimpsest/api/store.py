@@ -875,8 +875,9 @@ class Palimpsest:
         `force`. A run of one owner that was `due` at a time (default: now) is done once, however
         often it is requested. `dry_run` writes nothing but asks the judge; the real run uses the
         cached answers. With the `plan` of a dry run's answer, the run does exactly what that
-        showed. Raises RefusedError if it would now do something else, or if the policy has no batch
-        rules; UsageError if the judge cannot be used.
+        showed. Without `judge` its settings are those of the commands: PALIMPSEST_JUDGE_* and
+        `[judge]` of ./palimpsest.toml. Raises RefusedError if it would now do something else, or if
+        the policy has no batch rules; UsageError if the judge cannot be used.
         """
         moment = datetime.now(UTC) if due is None else due
         wanted = Wanted(moment, owner_id, dry_run, force, plan, **attribution)
@@ -913,8 +914,12 @@ class Palimpsest:
         return _run(run())
 
     def _judge(self, settings: JudgeSettings | None, *, recorded: bool = True) -> JudgeOnDemand:
+        if settings is None:
+            from palimpsest.settings.settings import read_settings
+
+            settings = read_settings().judge
         rules = self._reader.policy_in_force().judge
-        return JudgeOnDemand(self.folder, rules, settings or JudgeSettings(), recorded=recorded)
+        return JudgeOnDemand(self.folder, rules, settings, recorded=recorded)
 
     def embed(
         self,

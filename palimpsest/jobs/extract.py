@@ -38,7 +38,7 @@ def extract_candidates(
         total = Extraction()
         judge = Judge.beside(where, rules, settings, lambda: datetime.now(UTC))
         async with judge:
-            async for found in extract(judge.service, rules.model, messages, about):
+            async for found in extract(judge.service, judge.rules.model, messages, about):
                 for row in found.rows:
                     write(row)
                 _add(total, found)

@@ -22,6 +22,7 @@ CHATTY = (
     "asyncio",
     "aiohttp",
     "anthropic",
+    "openai",
     "httpx2",
     "httpcore2",
     "uvicorn",

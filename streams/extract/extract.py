@@ -80,8 +80,9 @@ async def extract(
     first = next((message.at for message in messages if message.at), None)
     if first is not None:
         about = {"session_id": session_of(first)} | about
+    asked = service.exchange.form(extract_prompt())
     for part in parts(messages, PART_BYTES):
-        reply = await service.ask(extract_prompt(), model, _payload(part), ANSWERS)
+        reply = await service.ask(asked, model, _payload(part), ANSWERS)
         if reply.outcome == "unavailable":
             yield Extraction(parts=1, unanswered=1)
         elif reply.outcome == "unusable" or reply.cut:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from uuid import uuid4
 
 from palimpsest.contracts import policy
-from palimpsest.contracts.errors import PalimpsestError, UsageError
+from palimpsest.contracts.errors import PalimpsestError
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.streams.judge.messages import (
     composition_entries,
@@ -91,7 +91,7 @@ class Judge:
         *,
         recorded: bool = True,
     ) -> None:
-        self.rules = rules
+        self.rules = settings.over(rules)
         self._recorded = recorded
         self.budget = budget
         self._settings = settings
@@ -139,13 +139,9 @@ class Judge:
         return self
 
     def _new_service(self) -> Service:
-        try:
-            from palimpsest.streams.judge.service import Service
-        except ModuleNotFoundError:
-            raise UsageError(
-                "the judge needs more packages: pip install 'palimpsest-memory[judge]'"
-            ) from None
-        return Service(self._settings, self.budget)
+        from palimpsest.streams.judge.service import Service, open_exchange
+
+        return Service(self._settings, self.budget, open_exchange(self._settings))
 
     async def __aexit__(
         self,
@@ -193,7 +189,10 @@ class Judge:
 
     async def compose(self, sources: Sequence[Side]) -> Composed:
         """Compose several texts, oldest first; the verdict's `neighbour_id` is the oldest's."""
-        asked, name = prompt("compose"), self.rules.model
+        exchange, name = self.service.exchange, self.rules.model
+        if not exchange.writes:
+            return Composed(None, _no_text(sources[0], name))
+        asked = exchange.form(prompt("compose"))
         key = Key(sources[0].hash, _hash(sources[1:]), asked.id, name)
         answer = self._cached(key)
         while answer is None:
@@ -216,12 +215,13 @@ class Judge:
         return answer
 
     async def _verdicts(self, name: Name, model: str, pairs: Sequence[Pair]) -> list[Verdict]:
-        comparison = _Comparison(prompt(name), model)
+        comparison = _Comparison(self.service.exchange.form(prompt(name)), model)
         return _as_verdicts(comparison, pairs, await self._answers(comparison, pairs))
 
     async def _verdicts_in_both_orders(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """An answer that would change a text is requested again in the other order."""
-        comparison = _Comparison(prompt("compare-relation"), self.rules.model)
+        asked = self.service.exchange.form(prompt("compare-relation"))
+        comparison = _Comparison(asked, self.rules.model)
         answers = await self._answers(comparison, pairs)
         again = [place for place, one in enumerate(answers) if one.answer in ONE_SIDED]
         swapped = replace(comparison, swapped=True)
@@ -279,7 +279,9 @@ class Judge:
 
     async def _ask_all(self, how: _Comparison, pairs: Sequence[Pair]) -> list[JudgeAnswer]:
         """Send all pairs in few concurrent requests."""
-        packs = pack(pairs, how.prompt, model(how.model), self.rules)
+        most = min(self.rules.most, self.service.exchange.most)
+        rules = self.rules.model_copy(update={"most": most})
+        packs = pack(pairs, how.prompt, model(how.model), rules)
         parts = [pairs[one.start : one.stop] for one in packs]
         answers = await _gather(self._ask(how, part, [NOTHING] * len(part)) for part in parts)
         return [answer for part in answers for answer in part]
@@ -301,8 +303,10 @@ class Judge:
             return [_no_answer(reply, cost) for cost in costs]
         read = read_answers(reply.given, ANSWERS[how.prompt.name], len(pairs))
         answers = [
-            replace(one, cost=cost) if one else _no_usable_answer(reply, cost)
-            for one, cost in zip(read, costs, strict=True)
+            replace(one, cost=cost, model=reply.model, probability=reply.probabilities.get(number))
+            if one
+            else _no_usable_answer(reply, cost)
+            for number, (one, cost) in enumerate(zip(read, costs, strict=True), 1)
         ]
         alone = len(pairs) == 1
         for pair, answer in zip(pairs, answers, strict=True):
@@ -350,18 +354,18 @@ def _agreed(first: JudgeAnswer, second: JudgeAnswer) -> JudgeAnswer:
     if second.answer == first.answer or second.answer in {"unavailable", "unusable"}:
         return replace(second, cost=cost)
     reason = f"{first.answer} in one order, {second.answer} in the other"
-    return JudgeAnswer("different", reason, cost)
+    return JudgeAnswer("different", reason, cost, model=second.model)
 
 
 def _no_answer(reply: Reply, cost: Cost) -> JudgeAnswer:
     """A reply that failed as an answer."""
     assert reply.outcome != "answered"
-    return JudgeAnswer(reply.outcome, reply.why, cost)
+    return JudgeAnswer(reply.outcome, reply.why, cost, model=reply.model)
 
 
 def _no_usable_answer(reply: Reply, cost: Cost) -> JudgeAnswer:
     reason = reply.why or "the model gave no usable answer about this pair"
-    return JudgeAnswer("unusable", reason, cost)
+    return JudgeAnswer("unusable", reason, cost, model=reply.model)
 
 
 def _composition(reply: Reply) -> JudgeAnswer:
@@ -369,8 +373,16 @@ def _composition(reply: Reply) -> JudgeAnswer:
         return _no_answer(reply, reply.cost)
     text = None if reply.cut else read_composed_text(reply.given)
     if text is None:
-        return JudgeAnswer("unusable", "the model gave no usable text", reply.cost)
-    return JudgeAnswer("compose", None, reply.cost, text)
+        reason = "the model gave no usable text"
+        return JudgeAnswer("unusable", reason, reply.cost, model=reply.model)
+    return JudgeAnswer("compose", None, reply.cost, text, model=reply.model)
+
+
+def _no_text(oldest: Side, model: str) -> Verdict:
+    reason = "a decision model writes no text"
+    return Verdict(
+        neighbour_id=oldest.candidate_id, answer="unusable", reasoning=reason, model=model
+    )
 
 
 async def _gather(requests: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
@@ -407,8 +419,9 @@ def _verdict(older: Side, answer: JudgeAnswer, asked: Prompt, model: str) -> Ver
         neighbour_id=older.candidate_id,
         answer=answer.answer,
         reasoning=answer.reason,
-        model=model,
+        model=answer.model or model,
         prompt=asked.id,
+        probability=answer.probability,
         input_tokens=cost.input_tokens,
         output_tokens=cost.output_tokens,
         cost_usd=cost.usd,

@@ -39,13 +39,16 @@ class Pair:
 class JudgeAnswer:
     """The judge's answer about a pair or a composition, and its cost.
 
-    `text` is set only for a composition. A cached answer costs nothing.
+    `text` is set only for a composition. `probability` is that of *the same*, and `model` the one
+    that answered, if the answer says so. A cached answer costs nothing.
     """
 
     answer: Answer
     reason: str | None = None
     cost: Cost = NOTHING
     text: str | None = None
+    probability: float | None = None
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

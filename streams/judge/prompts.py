@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -46,6 +47,55 @@ def prompt(name: Name) -> Prompt:
     path = files("palimpsest.streams.judge").joinpath("prompts", f"{name}.md")
     tool = _compose() if name == "compose" else _answer(ANSWERS[name])
     return Prompt(name, path.read_text(encoding="utf-8"), tool)
+
+
+def in_json(asked: Prompt) -> Prompt:
+    """The same prompt for a model that writes one JSON object instead of calling a tool."""
+    call = f"Call the tool `{asked.tool['name']}` exactly once, and write nothing else."
+    form = orjson.dumps(_example(asked.tool["input_schema"])).decode()
+    write = f"Write one JSON object of the form {form}, without anything before or after it."
+    before, found, after = asked.text.partition(call)
+    assert found, asked.name
+    return Prompt(asked.name, f"{before}{write}{after}", asked.tool)
+
+
+def _example(schema: Schema) -> Any:
+    """A document of a schema, with what is chosen by the model left open."""
+    match schema["type"]:
+        case "object":
+            return {name: _example(one) for name, one in schema["properties"].items()}
+        case "array":
+            return [_example(schema["items"])]
+        case "integer":
+            return 1
+        case _:
+            return " or ".join(schema.get("enum", ["…"]))
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The questions about one pair to a decision model: a choice, and whether both are the same.
+
+    `task` precedes all pairs. `choices` has the criterion of each label, in the order in which they
+    are sent, and `means` the answer that a label stands for.
+    """
+
+    task: str
+    choice: str
+    choices: dict[str, str]
+    means: dict[str, str]
+    same: str
+
+
+@cache
+def decision(name: Name) -> Decision:
+    """The questions in the place of a prompt about pairs."""
+    path = files("palimpsest.streams.judge").joinpath("prompts", "decisions.toml")
+    shipped = tomllib.loads(path.read_text(encoding="utf-8"))
+    found = shipped[name]
+    labels = {label: one.get("means", label) for label, one in found["choices"].items()}
+    criteria = {label: one["when"] for label, one in found["choices"].items()}
+    return Decision(shipped["task"], found["choice"], criteria, labels, found["same"])
 
 
 def _answer(allowed: tuple[str, ...]) -> Schema:

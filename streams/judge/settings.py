@@ -1,26 +1,34 @@
-"""Settings of the service: concurrency, rate, timeouts and the day's budget."""
+"""Settings of the service: its protocol, concurrency, rate, timeouts and the day's budget."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from palimpsest.contracts import policy
 
 Positive = Annotated[float, Field(gt=0.0)]
+Protocol = Literal["anthropic", "openai-chat", "openai-decisions", "systemone"]
 
 
 class JudgeSettings(BaseModel):
     """Settings of `[judge]` in palimpsest.toml; the policy has the questions.
 
-    At most `concurrency` requests run at a time, and `calls_per_second` start. One attempt may take
-    `timeout` seconds, all `retries` together `patience`; requests of many pairs may take longer. A
-    day is a day in UTC. The service's SDK reads the key from the environment (ANTHROPIC_API_KEY),
-    and ANTHROPIC_BASE_URL if `base_url` is not set.
+    `model` and `review_model` (by default `model`) take the place of the policy's, which names
+    models of the protocol `anthropic` only. At most `concurrency` requests run at a time, and
+    `calls_per_second` start. One attempt may take `timeout` seconds, all `retries` together
+    `patience`; requests of many pairs may take longer. A day is a day in UTC. The service's key is
+    read from the environment, from the variable that its vendor's SDK reads; so is the address if
+    `base_url` is not set.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    protocol: Protocol = "anthropic"
     base_url: str | None = None
+    model: Annotated[str, Field(min_length=1)] | None = None
+    review_model: Annotated[str, Field(min_length=1)] | None = None
     concurrency: Annotated[int, Field(ge=1, le=256)] = 8
     calls_per_second: Positive = 20.0
     daily_calls: Annotated[int, Field(ge=0)] | None = 20_000
@@ -28,3 +36,17 @@ class JudgeSettings(BaseModel):
     timeout: Positive = 60.0
     patience: Positive = 120.0
     retries: Annotated[int, Field(ge=0, le=20)] = 4
+
+    @model_validator(mode="after")
+    def _names_its_model(self) -> Self:
+        if self.protocol != "anthropic" and self.model is None:
+            raise ValueError(f"protocol {self.protocol} needs `model`: the policy names no other's")
+        return self
+
+    def over(self, rules: policy.Judge) -> policy.Judge:
+        """A policy's rules with these models in the place of its own."""
+        if self.model is None and self.review_model is None:
+            return rules
+        model = self.model or rules.model
+        review = self.review_model or self.model or rules.review_model
+        return rules.model_copy(update={"model": model, "review_model": review})

@@ -32,7 +32,10 @@ SPENT = "the budget of this day is spent"
 _SETTINGS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL")
 _ANSWERS = """CREATE TABLE IF NOT EXISTS answers (
     older BLOB, newer BLOB, prompt TEXT, model TEXT, answer TEXT NOT NULL, reason TEXT, text TEXT,
+    probability REAL, answered_by TEXT,
     PRIMARY KEY (older, newer, prompt, model)) WITHOUT ROWID"""
+_ADDED = {"probability": "REAL", "answered_by": "TEXT"}
+"""Columns that a file of an earlier version lacks."""
 _OWED = """CREATE TABLE IF NOT EXISTS owed (
     older BLOB, newer BLOB, prompt TEXT, model TEXT, cost TEXT NOT NULL,
     PRIMARY KEY (older, newer, prompt, model)) WITHOUT ROWID"""
@@ -68,10 +71,23 @@ def connect(file: Path) -> sqlite3.Connection:
         try:
             for statement in (*_SETTINGS, _ANSWERS, _OWED, _ASKED, _SPENDING):
                 connection.execute(statement)
+            _add_columns(connection)
         except BaseException:
             connection.close()
             raise
     return connection
+
+
+def _add_columns(connection: sqlite3.Connection) -> None:
+    there = {row[1] for row in connection.execute("PRAGMA table_info(answers)")}
+    for name, kind in _ADDED.items():
+        if name in there:
+            continue
+        try:
+            connection.execute(f"ALTER TABLE answers ADD COLUMN {name} {kind}")
+        except sqlite3.OperationalError as error:  # another process was faster
+            if "duplicate column" not in str(error):
+                raise
 
 
 # -- cached answers ------------------------------------------------------------------------------
@@ -109,17 +125,21 @@ class VerdictCache:
     def get(self, key: Key) -> JudgeAnswer | None:
         """The cached answer, if there is one; it costs nothing."""
         sql = (
-            "SELECT answer, reason, text FROM answers"
+            "SELECT answer, reason, text, probability, answered_by FROM answers"
             " WHERE older = ? AND newer = ? AND prompt = ? AND model = ?"
         )
         with file_errors(self._file):
             row = self._connection.execute(sql, key.row).fetchone()
-        return None if row is None else JudgeAnswer(row[0], row[1], text=row[2])
+        if row is None:
+            return None
+        answer, reason, text, probability, model = row
+        return JudgeAnswer(answer, reason, text=text, probability=probability, model=model)
 
     def put(self, key: Key, answer: JudgeAnswer) -> None:
         """Store an answer immediately; its cost is not stored."""
-        sql = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)"
-        values = (*key.row, answer.answer, answer.reason, answer.text)
+        sql = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        said = (answer.answer, answer.reason, answer.text)
+        values = (*key.row, *said, answer.probability, answer.model)
         with file_errors(self._file):
             self._connection.execute(sql, values)
 

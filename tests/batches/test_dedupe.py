@@ -55,6 +55,20 @@ def test_what_write_time_could_not_find_is_joined_and_can_be_taken_back(
     assert server.calls == calls, "what a person separated is not asked about"
 
 
+@embedded_alone
+def test_python_reads_the_settings_of_the_commands(
+    ada: Speaker, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ada.store.folder.parent)
+    monkeypatch.setenv("PALIMPSEST_JUDGE_PROTOCOL", "systemone")
+    monkeypatch.setenv("PALIMPSEST_JUDGE_MODEL", "judge-5")
+    monkeypatch.setenv("PALIMPSEST_JUDGE_BASE_URL", server.url)
+    ada.say(*ONE_WORD_MORE)
+    ada.under(STORE_TIME)
+    assert ada.store.dedupe(owner_id=ada.name)["asked"] == {"same": 1}
+    assert [request["model"] for request in server.requests] == ["judge-5"]
+
+
 def test_a_memory_that_was_taken_apart_is_joined_by_no_later_run(
     ada: Speaker, server: JudgeServer, asking: JudgeSettings
 ) -> None:

@@ -733,6 +733,21 @@ def test_doctor_says_whether_the_judge_can_be_asked(
     assert "not-to-be-shown" not in palimpsest("doctor").out
 
 
+def test_doctor_knows_the_judges_protocol(
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PALIMPSEST_JUDGE_PROTOCOL", "openai-chat")
+    monkeypatch.setenv("PALIMPSEST_JUDGE_MODEL", "local")
+    (without,) = _judge_of(palimpsest)
+    monkeypatch.setenv("PALIMPSEST_JUDGE_BASE_URL", "http://127.0.0.1:11434/v1")
+    (local,) = _judge_of(palimpsest)
+    assert (without["found"], local["found"]) == (False, True)
+    assert "OPENAI_API_KEY" in without["remedy"]
+    assert local["detail"].startswith("openai-chat: no key")
+
+
 def _judge_of(palimpsest: CommandLine) -> list[dict[str, Any]]:
     findings = palimpsest.json("doctor")["findings"]
     return [finding for finding in findings if finding["name"] == "judge"]

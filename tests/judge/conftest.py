@@ -25,6 +25,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[JudgeServer]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr("httpx2._transports.default.create_ssl_context", unread)
     monkeypatch.setattr("anthropic._base_client.INITIAL_RETRY_DELAY", 0.001)
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.001)
     with JudgeServer() as running:
         yield running
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from palimpsest.cli.demo import judge as demo_judge
 from palimpsest.cli.demo import rules as demo_rules
-from palimpsest.cli.demo.judge import MESSAGES, Fault, JudgeServer
+from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.cli.main import app
 
 
@@ -83,7 +83,7 @@ def test_it_answers_after_its_delay_or_a_faults(
     server.fail(Fault(429), Fault(429, delay=2.0))
     for _ in range(2):
         with pytest.raises(urllib.error.HTTPError) as raised:
-            urllib.request.urlopen(f"{server.url}{MESSAGES}", b"{}")
+            urllib.request.urlopen(f"{server.url}/v1/messages", b"{}")
         raised.value.close()
     assert slept == [0.5, 2.0]
 

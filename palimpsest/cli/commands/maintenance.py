@@ -145,6 +145,14 @@ EXTRAS = {
 }
 """The package whose presence shows that an extra is installed."""
 
+VENDORS = {
+    "anthropic": "ANTHROPIC",
+    "openai-chat": "OPENAI",
+    "openai-decisions": "OPENAI",
+    "systemone": "TYPESAFE",
+}
+"""What the variables of each protocol's key and address begin with."""
+
 ENOUGH_BYTES = 100 * 1024 * 1024
 
 
@@ -323,15 +331,17 @@ def _writer(folder: Path) -> Finding:
 
 def _judge(settings: Settings) -> Finding:
     """Whether the judge's service looks usable, without sending a request."""
-    keys = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
-    found = any(os.environ.get(key) for key in keys)
-    address = settings.judge.base_url or os.environ.get("ANTHROPIC_BASE_URL")
-    detail = "a key in the environment" if found else "no key in the environment"
+    judge = settings.judge
+    vendor = VENDORS[judge.protocol]
+    key = any(os.environ.get(name) for name in (f"{vendor}_API_KEY", f"{vendor}_AUTH_TOKEN"))
+    address = judge.base_url or os.environ.get(f"{vendor}_BASE_URL")
+    detail = "a key in the environment" if key else "no key in the environment"
     return Finding(
         "judge",
-        found,
-        f"{detail}, {address or 'the service itself'}",
-        "set ANTHROPIC_API_KEY; `palimpsest demo-judge` is to try it without one",
+        key or (vendor != "ANTHROPIC" and address is not None),
+        f"{judge.protocol}: {detail}, {address or 'the service itself'}",
+        f"set {vendor}_API_KEY, or another service in [judge]; `palimpsest demo-judge` is to try it"
+        " without one",
         needed=False,
     )
 

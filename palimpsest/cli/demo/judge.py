@@ -1,7 +1,7 @@
-"""A local server that speaks the service's API, for documentation, demonstrations and tests.
+"""A local server that speaks the protocols of judges, for documentation, demonstrations and tests.
 
 It answers by rules on words instead of a model, and can be told to fail in every way in which the
-service may. The real SDK is used; only the base URL differs.
+service may. The real SDKs are used; only the base URL differs.
 """
 
 from __future__ import annotations
@@ -18,12 +18,9 @@ from typing import Any, Self
 
 import orjson
 
-from palimpsest.cli.demo.rules import answer
+from palimpsest.cli.demo.wires import WIRES, error
 
 HOST = "127.0.0.1"
-MESSAGES = "/v1/messages"
-BYTES_A_TOKEN = 4
-"""A rough number, so that the costs of answers look realistic."""
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -33,9 +30,9 @@ class Fault:
     """A failure of one request.
 
     `status` other than 200 is an error of the service with these headers; `change` turns the right
-    message into another, `body` sends these bytes instead. `delay` comes before the answer, in
-    seconds; with `dribble` it comes before each byte, for ever. `hang_up` closes the connection
-    without an answer.
+    message into another, `body` sends these bytes instead of either. `delay` comes before the
+    answer, in seconds; with `dribble` it comes before each byte, for ever. `hang_up` closes the
+    connection without an answer.
     """
 
     status: int = 200
@@ -73,7 +70,7 @@ class JudgeServer:
 
     @property
     def url(self) -> str:
-        """The base URL, for ANTHROPIC_BASE_URL."""
+        """The base URL, for any protocol."""
         return f"http://{HOST}:{self._port}"
 
     def fail(self, *faults: Fault) -> None:
@@ -159,11 +156,12 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_POST(self) -> None:
-        """Answer a request for a message."""
+        """Answer a request of any protocol."""
         length = int(self.headers.get("content-length", 0))
         request = orjson.loads(self.rfile.read(length))
-        if self.path != MESSAGES:
-            self._send(404, _error("not_found_error", f"there is no {self.path}"))
+        if self.path not in WIRES:
+            body = error(self.path, 404, "not_found_error", f"there is no {self.path}")
+            self._send(404, orjson.dumps(body))
             return
         with self.server.judge.took(request) as fault:
             time.sleep(fault.delay or self.server.judge.delay)
@@ -172,13 +170,17 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, request: dict[str, Any], fault: Fault) -> None:
         if fault.hang_up:
             self.close_connection = True
-        elif fault.status != 200:
-            self._send(fault.status, _error(fault.kind, fault.message), fault.headers)
         elif fault.dribble:
             self._dribble(fault.dribble)
         else:
-            body = fault.body or orjson.dumps(_message(request, fault.change))
-            self._send(200, body, fault.headers)
+            body = fault.body or orjson.dumps(self._body(request, fault))
+            self._send(fault.status, body, fault.headers)
+
+    def _body(self, request: dict[str, Any], fault: Fault) -> object:
+        if fault.status != 200:
+            return error(self.path, fault.status, fault.kind, fault.message)
+        body = WIRES[self.path](request)
+        return body if fault.change is None else fault.change(body)
 
     def _send(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
         self.send_response(status)
@@ -201,35 +203,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's own name
         """Log nothing: requests contain memories."""
-
-
-def _message(request: dict[str, Any], change: Change | None) -> object:
-    tool = request["tools"][0]
-    given = answer(tool, orjson.loads(request["messages"][0]["content"]))
-    block = {"type": "tool_use", "id": "toolu_demo", "name": tool["name"], "input": given}
-    message: dict[str, Any] = {
-        "id": "msg_demo",
-        "type": "message",
-        "role": "assistant",
-        "model": request["model"],
-        "content": [block],
-        "stop_reason": "tool_use",
-        "stop_sequence": None,
-        "usage": _usage(request, given),
-    }
-    return message if change is None else change(message)
-
-
-def _usage(request: dict[str, Any], given: dict[str, Any]) -> dict[str, int]:
-    """Tokens as the service counts them; the prompt is always read from its cache."""
-    prompt = orjson.dumps([request["system"], request["tools"]])
-    return {
-        "input_tokens": len(request["messages"][0]["content"].encode()) // BYTES_A_TOKEN,
-        "output_tokens": len(orjson.dumps(given)) // BYTES_A_TOKEN,
-        "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": len(prompt) // BYTES_A_TOKEN,
-    }
-
-
-def _error(kind: str, message: str) -> bytes:
-    return orjson.dumps({"type": "error", "error": {"type": kind, "message": message}})

@@ -1,0 +1,116 @@
+"""The protocol `anthropic`: the Messages API, with a tool that the model answers by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anthropic import (
+    APIConnectionError,
+    APIStatusError,
+    APITimeoutError,
+    AsyncAnthropic,
+    CredentialsError,
+)
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.streams.judge.messages import request
+from palimpsest.streams.judge.models import Usage
+from palimpsest.streams.judge.prompts import Prompt
+from palimpsest.streams.judge.protocols.contract import (
+    NOT_AS_ASKED,
+    REFUSED,
+    Asked,
+    FailedRequestError,
+    Message,
+    NoMessageError,
+    address,
+)
+from palimpsest.streams.judge.settings import JudgeSettings
+
+_NO_CREDIT = "credit balance"
+_NO_KEY = (
+    "the judge needs a key that can be used: set ANTHROPIC_API_KEY, or configure another service in"
+    " [judge] (`palimpsest demo-judge` is to try it without one)"
+)
+
+
+class _Block(BaseModel):
+    type: str
+    name: str | None = None
+    input: Any = None
+
+
+class _Message(BaseModel):
+    """The fields of an answer that we read."""
+
+    model_config = ConfigDict(frozen=True)
+
+    content: list[_Block]
+    usage: Usage
+    model: str | None = None
+    stop_reason: str | None = None
+
+
+class AnthropicMessages:
+    """The vendor's SDK; it handles retries, back-off with jitter, `retry-after` and the key."""
+
+    key = "ANTHROPIC_API_KEY"
+    most = 500
+    writes = True
+
+    def __init__(self, settings: JudgeSettings) -> None:
+        self._client = _client(settings)
+
+    def form(self, prompt: Prompt) -> Prompt:
+        """The prompt as it is: its tool is offered."""
+        return prompt
+
+    async def send(self, asked: Asked) -> bytes:
+        """The body of the answer."""
+        body = request(asked.prompt, asked.model, asked.payload, asked.limit)
+        try:
+            sent = self._client.messages.with_raw_response.create(**body, timeout=asked.seconds)
+            read: bytes = (await sent).http_response.content
+        except CredentialsError:
+            raise UsageError(_NO_KEY) from None
+        except APITimeoutError:
+            raise FailedRequestError("no answer in time") from None
+        except APIConnectionError:
+            raise FailedRequestError("no connection") from None
+        except APIStatusError as error:
+            status = error.status_code
+            credit = _NO_CREDIT in error.message
+            raise FailedRequestError(f"status {status}", status, no_credit=credit) from None
+        return read
+
+    def read(self, body: bytes, asked: Asked) -> Message:
+        """The input of the tool; the blocks before the tool call are the model's thinking."""
+        try:
+            message = _Message.model_validate_json(body)
+        except ValidationError:
+            raise NoMessageError from None
+        usage, model = message.usage, message.model
+        if message.stop_reason == "refusal":
+            return Message(usage, model, why=REFUSED)
+        calls = [block for block in message.content if block.type == "tool_use"]
+        if len(calls) != 1 or calls[0].name != asked.prompt.tool["name"]:
+            return Message(usage, model, why=NOT_AS_ASKED)
+        cut = message.stop_reason not in {"tool_use", "end_turn"}
+        return Message(usage, model, calls[0].input, cut=cut)
+
+    async def close(self) -> None:
+        """Close the client."""
+        await self._client.close()
+
+
+def _client(settings: JudgeSettings) -> AsyncAnthropic:
+    """The SDK's client, without its tracing. Raises UsageError without a key or an address."""
+    url = address(settings.base_url, "ANTHROPIC_BASE_URL")
+    try:
+        client = AsyncAnthropic(base_url=url, max_retries=settings.retries, open_telemetry=False)
+    except CredentialsError:
+        raise UsageError(_NO_KEY) from None
+    if not (client.api_key or client.auth_token or client.credentials):
+        raise UsageError(_NO_KEY)
+    return client

@@ -1,0 +1,120 @@
+"""What the protocols have in common: an exchange is one request to a service and its answer."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeGuard
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.streams.judge.models import Usage
+from palimpsest.streams.judge.prompts import Prompt
+
+NOT_AS_ASKED = "the model did not answer as it was asked"
+REFUSED = "the model refused"
+NO_MESSAGE = "it is no message"
+SUM_TOLERANCE = 0.02
+"""How far the probabilities of a choice may be from 1 together: they are rounded on the wire."""
+
+
+class FailedRequestError(Exception):
+    """A request that got no answer, after retries.
+
+    `status` is the service's; None if there was no connection or no answer in time. It quotes
+    nothing of the request or of the answer.
+    """
+
+    def __init__(self, why: str, status: int | None = None, *, no_credit: bool = False) -> None:
+        super().__init__(why)
+        self.why = why
+        self.status = status
+        self.no_credit = no_credit
+
+
+class NoMessageError(Exception):
+    """What came back is not an answer of the protocol: the model may not have written it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """An answer, whatever the protocol: `given` is the input of the prompt's tool.
+
+    Without `given`, `why` is the reason. `model` is the one that answered, as the answer names it.
+    `probabilities` has that of *the same* by the number of the pair, if the service gives one; what
+    a model writes of itself is none. `usage` is None if the service does not report it. `cut`: the
+    answer ended early.
+    """
+
+    usage: Usage | None
+    model: str | None = None
+    given: Any = None
+    why: str = ""
+    cut: bool = False
+    probabilities: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request: `seconds` is the limit of one attempt, `limit` that of the answer in tokens."""
+
+    prompt: Prompt
+    model: str
+    payload: str
+    pairs: int
+    limit: int
+    seconds: float
+
+
+class Exchange(Protocol):
+    """A protocol with an open client.
+
+    `key` is the variable of the environment with the key, `most` the number of pairs in a request,
+    and `writes` whether the model can compose a text.
+    """
+
+    key: str
+    most: int
+    writes: bool
+
+    def form(self, prompt: Prompt) -> Prompt:
+        """The prompt as this protocol puts it, which verdicts name; UsageError if it cannot."""
+
+    async def send(self, asked: Asked) -> bytes:
+        """The body of the answer; FailedRequestError, or UsageError without a key."""
+
+    def read(self, body: bytes, asked: Asked) -> Message:
+        """Read a body; raises NoMessageError, and nothing else whatever the bytes are."""
+
+    async def close(self) -> None:
+        """Close the client."""
+
+
+def address(given: str | None, variable: str, *, versioned: bool = False) -> str | None:
+    """The address of a service: `base_url` or this variable; `/v1` is added if it has no path."""
+    url = given or os.environ.get(variable, "").strip() or None
+    if url is None:
+        return None
+    scheme, separator, rest = url.partition("://")
+    if scheme not in {"http", "https"} or not separator or not rest:
+        raise UsageError(
+            "the address of the judge's service must begin with https:// or http://:"
+            f" look at {variable}, or base_url of [judge]"
+        )
+    return f"{url.rstrip('/')}/v1" if versioned and "/" not in rest.rstrip("/") else url
+
+
+def is_probability(value: object) -> TypeGuard[float]:
+    """Whether a value of an answer is a number from 0 to 1."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0.0 <= value <= 1.0
+
+
+def adds_up(choice: object, probabilities: Mapping[Any, Any], labels: Iterable[str]) -> bool:
+    """Whether a choice is one of these labels and the likeliest, and all together are 1."""
+    values = list(probabilities.values())
+    known = set(probabilities) <= set(labels) and all(is_probability(value) for value in values)
+    if not (known and isinstance(choice, str) and choice in probabilities):
+        return False
+    whole = math.isclose(sum(values), 1.0, abs_tol=SUM_TOLERANCE)
+    return whole and probabilities[choice] >= max(values) - SUM_TOLERANCE

@@ -1,0 +1,223 @@
+"""The protocol `openai-chat`: Chat Completions with structured output, by a vendor or locally.
+
+The whole answer must be the JSON object that was asked for: thinking in the text, a code fence or
+half an object is no answer.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import orjson
+from openai import BadRequestError, UnprocessableEntityError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from palimpsest.streams.judge.prompts import Prompt, in_json
+from palimpsest.streams.judge.protocols.contract import (
+    NOT_AS_ASKED,
+    REFUSED,
+    Asked,
+    Message,
+    NoMessageError,
+)
+from palimpsest.streams.judge.protocols.openai_client import Counted, body_of, open_client
+from palimpsest.streams.judge.settings import JudgeSettings
+
+TOP = 5
+"""How many alternatives of each token are asked for, to find the probability of *same*."""
+_INSTEAD: dict[str, str | None] = {
+    "max_tokens": "max_completion_tokens",
+    "temperature": None,
+    "logprobs": None,
+    "top_logprobs": None,
+    "response_format": None,
+}
+"""Parameters that some models refuse, and what is sent in their place."""
+_ANSWER = re.compile(r'(?<!\\)"answer"\s*:\s*"([a-z]+)"')
+
+
+class _Choice(BaseModel):
+    class _Said(BaseModel):
+        content: str | None = None
+        refusal: str | None = None
+
+    message: _Said
+    finish_reason: str | None = None
+    logprobs: Any = None
+
+
+class _Completion(BaseModel):
+    """The fields of an answer that we read."""
+
+    model_config = ConfigDict(frozen=True)
+
+    choices: list[_Choice] = Field(min_length=1)
+    model: str | None = None
+    usage: Counted | None = None
+
+
+class _Alternative(BaseModel):
+    token: str
+    logprob: float
+
+
+class _Token(_Alternative):
+    top_logprobs: list[_Alternative] = []
+
+
+class _Logprobs(BaseModel):
+    content: list[_Token]
+
+
+class OpenAIChat:
+    """One request is one completion at temperature 0; what a model refuses is left out for it."""
+
+    key = "OPENAI_API_KEY"
+    most = 500
+    writes = True
+
+    def __init__(self, settings: JudgeSettings) -> None:
+        self._client = open_client(settings, self.key, "OPENAI_BASE_URL")
+        self._refused: dict[str, set[str]] = {}
+
+    def form(self, prompt: Prompt) -> Prompt:
+        """The prompt that asks for a JSON object."""
+        return _in_json(prompt)
+
+    async def send(self, asked: Asked) -> bytes:
+        """The body of the answer; a parameter that the model refuses is left out from then on."""
+        refused = self._refused.setdefault(asked.model, set())
+        create = self._client.chat.completions.with_raw_response.create
+        while True:
+            body = _request(asked, refused)
+            try:
+                return await body_of(_unrefused(create(**body, timeout=asked.seconds), refused))
+            except _RefusedParameterError as error:
+                refused.add(error.parameter)
+
+    def read(self, body: bytes, asked: Asked) -> Message:
+        """The content as the tool's input, with probabilities if the tokens have them."""
+        try:
+            completion = _Completion.model_validate_json(body)
+        except ValidationError:
+            raise NoMessageError from None
+        usage = completion.usage.usage if completion.usage else None
+        [choice, *_] = completion.choices
+        if choice.message.refusal or choice.finish_reason == "content_filter":
+            return Message(usage, completion.model, why=REFUSED)
+        content = choice.message.content or ""
+        try:
+            given = orjson.loads(content)
+        except orjson.JSONDecodeError:
+            return Message(usage, completion.model, why=NOT_AS_ASKED)
+        return Message(
+            usage,
+            completion.model,
+            given,
+            why="" if isinstance(given, dict) else NOT_AS_ASKED,
+            cut=choice.finish_reason != "stop",
+            probabilities=_probabilities(given, content, choice.logprobs, asked.pairs),
+        )
+
+    async def close(self) -> None:
+        """Close the client."""
+        await self._client.close()
+
+
+@cache
+def _in_json(prompt: Prompt) -> Prompt:
+    return in_json(prompt)
+
+
+def _request(asked: Asked, refused: set[str]) -> dict[str, Any]:
+    schema = asked.prompt.tool["input_schema"]
+    form = {"name": asked.prompt.tool["name"], "strict": True, "schema": schema}
+    body = {
+        "model": asked.model,
+        "messages": [
+            {"role": "system", "content": asked.prompt.text},
+            {"role": "user", "content": asked.payload},
+        ],
+        "response_format": {"type": "json_schema", "json_schema": form},
+        "temperature": 0,
+        "max_tokens": asked.limit,
+        "logprobs": True,
+        "top_logprobs": TOP,
+    }
+    if "answers" not in schema["properties"] or "logprobs" in refused:
+        del body["logprobs"], body["top_logprobs"]
+    for parameter in refused & body.keys():
+        value, other = body.pop(parameter), _INSTEAD[parameter]
+        if other is not None:
+            body[other] = value
+    return body
+
+
+class _RefusedParameterError(Exception):
+    def __init__(self, parameter: str) -> None:
+        super().__init__(parameter)
+        self.parameter = parameter
+
+
+async def _unrefused(sent: Any, refused: set[str]) -> Any:
+    """What was sent; raises _RefusedParameterError if the service refuses a parameter by name."""
+    try:
+        return await sent
+    except (BadRequestError, UnprocessableEntityError) as error:
+        if error.param in _INSTEAD and error.param not in refused:
+            raise _RefusedParameterError(error.param) from None
+        raise
+
+
+# -- probabilities ---------------------------------------------------------------------------------
+
+
+def _probabilities(given: Any, content: str, logprobs: Any, pairs: int) -> dict[int, float]:
+    """How probable *same* was of each pair, if the tokens of a whole answer tell."""
+    entries = given.get("answers") if isinstance(given, dict) else None
+    places = list(_ANSWER.finditer(content))
+    try:
+        tokens = _Logprobs.model_validate(logprobs).content
+    except ValidationError:
+        return {}
+    whole = "".join(token.token for token in tokens) == content
+    if not (whole and isinstance(entries, list) and len(entries) == len(places) == pairs):
+        return {}
+    found = {
+        entry["pair"]: _of_same(tokens, *place.span(1), answer=place[1])
+        for entry, place in zip(entries, places, strict=True)
+        if isinstance(entry, dict)
+        and isinstance(entry.get("pair"), int)
+        and entry.get("answer") == place[1]
+    }
+    return {pair: one for pair, one in found.items() if one is not None}
+
+
+def _of_same(tokens: Sequence[_Token], start: int, end: int, *, answer: str) -> float | None:
+    """The probability of *same* at the place of an answer; None if the alternatives lack it."""
+    at, logprob = 0, 0.0
+    for token in tokens:
+        before, at = at, at + len(token.token)
+        if before < end and at > start:
+            if answer != "same":
+                lead = token.token[: max(0, start - before)]
+                return _alternative(token, lead)
+            logprob += token.logprob
+    return _bounded(logprob)
+
+
+def _alternative(token: _Token, lead: str) -> float | None:
+    """The probability that *same* would have begun with this token; `lead` is what precedes it."""
+    for other in token.top_logprobs:
+        word = other.token.removeprefix(lead)
+        if other.token.startswith(lead) and word and "same".startswith(word.rstrip('"')[:4]):
+            return _bounded(other.logprob)
+    return None
+
+
+def _bounded(logprob: float) -> float | None:
+    return round(math.exp(min(logprob, 0.0)), 6) if not math.isnan(logprob) else None

@@ -1,0 +1,81 @@
+"""The OpenAI SDK's client, which many servers are written for: it sends, retries and limits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable
+from typing import Annotated, Any
+
+import httpx2
+from openai import APIConnectionError, APIStatusError, APITimeoutError, AsyncOpenAI
+from pydantic import BaseModel, Field
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.streams.judge.models import Usage
+from palimpsest.streams.judge.protocols.contract import FailedRequestError, address
+from palimpsest.streams.judge.settings import JudgeSettings
+
+Tokens = Annotated[int, Field(ge=0)]
+
+
+class _Details(BaseModel):
+    cached_tokens: Tokens = 0
+    cache_write_tokens: Tokens = 0
+
+
+class Counted(BaseModel):
+    """Counts of tokens: the first two of Chat Completions, the next two of decisions."""
+
+    prompt_tokens: Tokens = 0
+    completion_tokens: Tokens = 0
+    input_tokens: Tokens = 0
+    output_tokens: Tokens = 0
+    prompt_tokens_details: _Details | None = None
+    input_tokens_details: _Details | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """The same with the cached tokens apart."""
+        details = self.prompt_tokens_details or self.input_tokens_details or _Details()
+        read = self.prompt_tokens + self.input_tokens
+        return Usage(
+            input_tokens=max(0, read - details.cached_tokens - details.cache_write_tokens),
+            output_tokens=self.completion_tokens + self.output_tokens,
+            cache_creation_input_tokens=details.cache_write_tokens,
+            cache_read_input_tokens=details.cached_tokens,
+        )
+
+
+def open_client(settings: JudgeSettings, key: str, url: str) -> AsyncOpenAI:
+    """A client for the service at `base_url` or in the variable `url`, with the key of `key`.
+
+    Without an address it is the vendor's own. A server at another address may need no key. Raises
+    UsageError if there is neither, or if the address is none.
+    """
+    found = address(settings.base_url, url, versioned=True)
+    secret = os.environ.get(key, "").strip()
+    if found is None and not secret:
+        raise UsageError(
+            f"the judge needs a key that can be used: set {key}, or base_url of [judge] for a"
+            " server that needs none"
+        )
+    client = AsyncOpenAI(
+        api_key=secret or "none", base_url=found, max_retries=settings.retries, admin_api_key=""
+    )
+    if key != "OPENAI_API_KEY":  # another vendor's service: these are not for it
+        client.organization = client.project = None
+    return client
+
+
+async def body_of(sent: Awaitable[Any]) -> bytes:
+    """The body of an answer; raises FailedRequestError, which quotes nothing."""
+    try:
+        response = await sent
+        raw: httpx2.Response = getattr(response, "http_response", response)
+    except APITimeoutError:
+        raise FailedRequestError("no answer in time") from None
+    except APIConnectionError:
+        raise FailedRequestError("no connection") from None
+    except APIStatusError as error:
+        raise FailedRequestError(f"status {error.status_code}", error.status_code) from None
+    return raw.content

@@ -11,7 +11,7 @@ from palimpsest.contracts.events import Join, Joined, JoinedData
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
-from palimpsest.streams.core.operate import Result, pair_of
+from palimpsest.streams.core.operate import Result, pair_of, spoken_twice
 from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.settle import obstacle, usable, with_speakers
 
@@ -42,7 +42,8 @@ def combine(command: Combine, ledger: Ledger, now: datetime) -> Result:
         because=command.because,
         cause=command.cause,
     )
-    return [Joined(**head(command, newer.id, now), data=data)]
+    joined = Joined(**head(command, newer.id, now), data=data)
+    return spoken_twice(ledger, joined) or [joined]
 
 
 def _join(command: Combine, older: Entry) -> Join:

@@ -42,6 +42,7 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
 from palimpsest.streams.core.candidates import accessed, embedded, erased, restored, retracted
 from palimpsest.streams.core.compared import compared
+from palimpsest.streams.core.edges import AnyJoin, edge_of
 from palimpsest.streams.core.graph import begin, cut, unite
 from palimpsest.streams.core.indexes import (
     add_text,
@@ -66,7 +67,6 @@ from palimpsest.streams.core.ledger import (
     Statement,
 )
 from palimpsest.streams.core.separations import put_back, separation, state, take_apart, withdraw
-from palimpsest.streams.core.text import differences
 from palimpsest.streams.core.touched import Stated, Touched
 from palimpsest.streams.core.walk import (
     answered,
@@ -196,37 +196,14 @@ def _asked(evidence: Evidence) -> tuple[Neighbour, ...]:
 
 def _edge(
     ledger: Ledger,
-    event: Decided | Settled | Joined | Redecided,
+    event: AnyJoin,
     newer: Entry,
     join: Join,
     place: int,
     rank: Rank,
     composition: Composition | None,
 ) -> Edge:
-    evidence = event.data.evidence
-    verdicts = evidence.verdicts if evidence else ()
-    edge = Edge(
-        id=event.id,
-        decision=event.data.decision,
-        newer=newer,
-        older=ledger.entries[join.to],
-        face=join.face,
-        similarity=join.similarity,
-        place=place,
-        decided_at=event.time,
-        rank=rank,
-        policy=evidence.policy if evidence else None,
-        ranked=any(verdict.speaker is not None for verdict in verdicts),
-        former=bool(join.former),
-        outright=bool(join.outright),
-        over=ledger.entries[join.over] if join.over is not None else None,
-        forward=_compared_with(evidence, join) if join.forward else None,
-        chosen=bool(join.chosen),
-        differs=_differs(ledger.entries[join.to], newer, join, evidence),
-        cause=event.data.cause,
-        freed=isinstance(event, Settled) and event.data.cause is not None,
-        order=ledger.seen,
-    )
+    edge = edge_of(ledger, event, newer, join, place, rank)
     ledger.edges[edge.id] = edge
     if edge.over is not None:
         edge.over.updates = (*edge.over.updates, edge)
@@ -235,22 +212,6 @@ def _edge(
     if composition is not None:
         add_text(ledger, edge, composition, event.id)
     return edge
-
-
-def _differs(older: Entry, newer: Entry, join: Join, evidence: Evidence | None) -> tuple[str, ...]:
-    """What an exact repeat differs in; older events did not say it, and knew one form of a text."""
-    if evidence is not None and evidence.differs:
-        return evidence.differs
-    if join.face != "repeat" or newer.distinct is older.distinct:
-        return ()
-    return differences(older.text, newer.text) if newer.distinct.said == older.distinct.said else ()
-
-
-def _compared_with(evidence: Evidence | None, join: Join) -> str | None:
-    """Whose text the judge said that a newcomer's replaces."""
-    verdicts = evidence.verdicts if evidence else ()
-    found = (one.speaker or join.to for one in verdicts if one.neighbour_id == join.to)
-    return next(found, None)
 
 
 def _connect(ledger: Ledger, edge: Edge, touched: Touched) -> None:

@@ -36,18 +36,23 @@ def distinct_text(ledger: Ledger, namespace: str, content: Content) -> Distinct:
     scope, hashed = ledger.scope(namespace), identity_of(content)
     found = scope.by_hash.get(hashed)
     if found is None:
-        older, of_search = content.verbatim is None, search_hash(content)
-        said = content.hash if older else hashed
-        found = scope.by_hash[hashed] = Distinct(hashed, namespace, of_search, said, content.text)
-        same = scope.by_search.setdefault(of_search, [])
-        if older and content.vector is None:
+        found = scope.by_hash[hashed] = new_text(namespace, content)
+        same = scope.by_search.setdefault(found.search_hash, [])
+        if content.verbatim is None and content.vector is None:
             found.vector = next((one.vector for one in same if one.vector is not None), None)
         same.append(found)
     return found
 
 
+def new_text(namespace: str, content: Content) -> Distinct:
+    """The text of a content, which no scope has yet."""
+    hashed = identity_of(content)
+    said = content.hash if content.verbatim is None else hashed
+    return Distinct(hashed, namespace, search_hash(content), said, content.text)
+
+
 def add_text(ledger: Ledger, edge: Edge, composition: Composition, text_id: str) -> None:
-    """Keep a composed text with its join, and let exact repeats of it find its newest source.
+    """Keep a composed text with its join, and let repeats of it find that, or its newest source.
 
     `text_id` is the event that brought it. A text belongs to the sources that it was composed of
     first, until a candidate is decided on again with it.
@@ -57,6 +62,8 @@ def add_text(ledger: Ledger, edge: Edge, composition: Composition, text_id: str)
     content = composition.content
     distinct = distinct_text(ledger, edge.newer.fields.namespace, content)
     edge.composed = {**(edge.composed or {}), text_id: distinct}
+    if edge not in distinct.composed_for:
+        distinct.composed_for += (edge,)
     sources = [ledger.entries[source] for source in composition.sources]
     if not distinct.members and distinct.alias not in sources:
         distinct.alias = newest(sources)

@@ -6,7 +6,7 @@ It is what the log folds into. Only `streams.core.evolve` changes it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple, cast
@@ -37,7 +37,8 @@ class Distinct(Struct, eq=False):
     `hash` is that of the verbatim text, and `search_hash` that of its search form. `said` is by
     which of them faces know the text again: by the former, unless an older event said it first,
     which knew the latter alone. `alias` is the newest source of a composed text that has no
-    candidate of its own yet; until it has one there is no `row`.
+    candidate of its own yet; until it has one there is no `row`. `composed_for` are the joins, also
+    those that were taken out, for which the text was composed.
     """
 
     hash: str
@@ -49,6 +50,7 @@ class Distinct(Struct, eq=False):
     row: int | None = None
     members: list[Entry] = msgspec.field(default_factory=list)
     alias: Entry | None = None
+    composed_for: tuple[Edge, ...] = ()
 
     @property
     def target(self) -> Entry | None:
@@ -56,30 +58,31 @@ class Distinct(Struct, eq=False):
 
         Never one that was forgotten, nor one whose memory was: nobody new has it live again.
         """
-        if (living := self.representative) is not None:
+        if (living := self.lives_outside(())) is not None:
             return living
-        for one in self._speakers:
+        for one in self.members or self._newest_source:
             if one.forgotten is None and not one.memory.forgotten:
                 return one
         return None
 
     @property
-    def _speakers(self) -> list[Entry]:
-        """Its candidates; of a composed text without any, the newest source."""
-        return self.members or ([self.alias] if self.alias is not None else [])
-
-    @property
     def forgotten(self) -> Entry | None:
-        """The latest forgotten candidate with this text; None if a living one has it.
+        """The latest forgotten candidate with this text; None if it lives.
 
-        So it does of a composed text, by its newest source.
+        A composed text was forgotten with its newest source, also if a candidate says it by now.
         """
-        if self.representative is not None:
+        if self.lives_outside(()) is not None:
             return None
-        gone = [one for one in self._speakers if one.forgotten is not None]
+        said = (*self.members, *self._newest_source)
+        gone = [one for one in said if one.forgotten is not None]
         if not gone:
             return None
         return max(gone, key=lambda one: one.forgotten.order if one.forgotten else 0)
+
+    @property
+    def _newest_source(self) -> tuple[Entry, ...]:
+        """That of a composed text, if it was one."""
+        return (self.alias,) if self.alias is not None else ()
 
     @property
     def guarded(self) -> Entry | None:
@@ -93,6 +96,25 @@ class Distinct(Struct, eq=False):
         for entry in self.members:  # a third of a generator's time; asked for with every event
             if entry.living:
                 return entry
+        return None
+
+    def lives_outside(self, homes: Collection[Memory]) -> Entry | None:
+        """Who has this text live in none of these memories: a candidate, or a composed text."""
+        for entry in self.members:
+            if entry.living and entry.memory not in homes:
+                return entry
+        return self.spoken_outside(homes)
+
+    def spoken_outside(self, homes: Collection[Memory]) -> Entry | None:
+        """Of another living memory whose face is this text, composed: the alias, or the speaker."""
+        for join in self.composed_for:
+            memory = join.newer.memory
+            if not join.standing or memory in homes or not memory.living:
+                continue
+            if memory.face.composed is self:
+                first = self.alias
+                is_its = first is not None and first.living and first.memory is memory
+                return first if is_its else memory.face.speaker
         return None
 
 
@@ -556,3 +578,4 @@ class Ledger:
             for distinct in scope.by_hash.values():
                 distinct.members.clear()
                 distinct.alias = None
+                distinct.composed_for = ()

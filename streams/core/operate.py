@@ -18,6 +18,7 @@ from palimpsest.contracts.events import (
     OnCandidateData,
     OnDecisionData,
     Rank,
+    Redecided,
     Reinstated,
     Restored,
     Reversed,
@@ -29,12 +30,15 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.edges import edge_of
 from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.faces import fold_face
 from palimpsest.streams.core.graph import joins_of_update, path, smaller_side
+from palimpsest.streams.core.indexes import new_text
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Reversal, Statement
 from palimpsest.streams.core.refusal import Refusal, chain, unknown_candidate, unknown_decision
 from palimpsest.streams.core.separations import agreed, separated_pairs, separation, statement_on
+from palimpsest.streams.core.text import identity_of
 
 Seen = TypeVar("Seen")
 
@@ -75,7 +79,8 @@ def merge(command: Merge, ledger: Ledger, now: datetime) -> Result:
         actor=command.actor,
         because=command.because,
     )
-    return [Joined(**head(command, newer.id, now), data=data)]
+    joined = Joined(**head(command, newer.id, now), data=data)
+    return spoken_twice(ledger, joined) or [joined]
 
 
 def pair_of(ledger: Ledger, a: str, b: str) -> Pair | Refusal:
@@ -269,7 +274,7 @@ def text_lives_twice(ledger: Ledger, edge: Edge, side: set[Entry] | None) -> boo
 def face_elsewhere(
     ledger: Ledger, members: Collection[Entry], joins: Iterable[Edge]
 ) -> Entry | None:
-    """The living candidate outside of a memory with the text that would speak for the members.
+    """Who else, outside of the members, has the text live that would speak for them.
 
     `joins` may be more than those of the members. A text that speaks may be a composed one, which
     none of them says.
@@ -279,7 +284,8 @@ def face_elsewhere(
     same = ledger.distinct(ordered[0].fields.namespace, face.hash)
     if same is None or not face.speaker.living:
         return None
-    return next((one for one in same.members if one.living and one not in inside), None)
+    twin = next((one for one in same.members if one.living and one not in inside), None)
+    return twin or same.spoken_outside({one.memory for one in inside})
 
 
 def _same_text_on_both_sides(edge: Edge, side: set[Entry]) -> bool:
@@ -414,9 +420,8 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
         if refusal is not None:
             return refusal
     withdrawn = withdrawn_by(joins[0])
-    if withdrawn is not None and (twin := lives_beside(withdrawn, joins)) is not None:
-        return Refusal("same_text", f"its text lives in another memory, as candidate {twin.id}")
-    if (twin := _face_beside(ledger, joins, withdrawn)) is not None:
+    twin = twin_of(withdrawn, ledger, joins) if withdrawn else _face_beside(ledger, joins)
+    if twin is not None:
         return Refusal("same_text", f"its text lives in another memory, as candidate {twin.id}")
     said: Any = {"actor": command.actor, "because": command.because, "cause": command.cause}
     back: list[AnyEvent] = []
@@ -429,14 +434,47 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
     return back
 
 
-def _face_beside(ledger: Ledger, joins: Sequence[Edge], back: Entry | None) -> Entry | None:
-    """Who else says the composed text that would speak, if joins came back, with a candidate."""
+def twin_of(entry: Entry, ledger: Ledger, joins: Sequence[Edge] = ()) -> Entry | None:
+    """Who else has the text live of a candidate that came back, with joins, or of its memory."""
+    homes = {entry.memory, *(end.memory for join in joins for end in (join.newer, join.older))}
+    return entry.distinct.lives_outside(homes) or _face_beside(ledger, joins, entry)
+
+
+def _face_beside(ledger: Ledger, joins: Sequence[Edge], back: Entry | None = None) -> Entry | None:
+    """Who else has the composed text live that would speak if joins, or a candidate, came back."""
     homes = {end.memory.id: end.memory for join in joins for end in (join.newer, join.older)}
+    if back is not None:
+        homes[back.memory.id] = back.memory
     if not any(join.texts for join in joins) and not any(one.texted for one in homes.values()):
         return None
     members = {entry for memory in homes.values() for entry in memory.members}
     standing = [join for memory in homes.values() for join in memory.edges()]
     return seen_as(back, lambda: face_elsewhere(ledger, members, [*standing, *joins]), living=True)
+
+
+def spoken_twice(ledger: Ledger, event: Joined | Settled | Redecided) -> Refusal | None:
+    """Why a join may not be recorded: a composed text would speak then that lives elsewhere."""
+    data = event.data
+    if data.join is None:
+        return None
+    newer, older = ledger.entries[data.candidate_id], ledger.entries[data.join.to]
+    if not (newer.memory.texted or older.memory.texted):
+        return None
+    place = ledger.seen + 1 if isinstance(event, Joined) else newer.place
+    join = edge_of(ledger, event, newer, data.join, place, data.rank)
+    if data.composition is not None:
+        content = data.composition.content
+        text = ledger.distinct(newer.fields.namespace, identity_of(content))
+        join.texts = {event.id: data.composition}
+        join.composed = {event.id: text or new_text(newer.fields.namespace, content)}
+    twin = _face_beside(ledger, [join])
+    if twin is None:
+        return None
+    return Refusal(
+        "same_text",
+        f"a composed text would speak that lives in another memory, as candidate {twin.id}: join"
+        " the two first, or retract that",
+    )
 
 
 def seen_as(entry: Entry | None, look: Callable[[], Seen], *, living: bool) -> Seen:
@@ -513,9 +551,3 @@ def withdrawn_by(edge: Edge) -> Entry | None:
     """
     withdrew = edge.reversed_by is not None and edge.reversed_by.withdrew
     return edge.newer if withdrew and not edge.newer.living else None
-
-
-def lives_beside(entry: Entry, joins: Sequence[Edge]) -> Entry | None:
-    """Who living has a candidate's text in a memory that none of these joins brings in."""
-    homes = [end.memory for edge in joins for end in (edge.newer, edge.older)]
-    return next((m for m in entry.distinct.members if m.living and m.memory not in homes), None)

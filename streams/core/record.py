@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from functools import partial
 
 from msgspec import structs
 
@@ -44,6 +43,7 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.policy import Policy, required_version
 from palimpsest.streams.core import operate
+from palimpsest.streams.core.edges import edge_of
 from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.faces import standing_text
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
@@ -69,7 +69,7 @@ def restore(command: Restore, ledger: Ledger, now: datetime) -> Result:
         back = operate.reinstate(_redone(command, update), ledger, now)
         if not isinstance(back, Refusal):
             return back
-    twin = _living_elsewhere(entry) or _has_its_face(entry, ledger)
+    twin = operate.twin_of(entry, ledger)
     if twin is not None:
         return Refusal("same_text", f"its text lives in another memory, as candidate {twin.id}")
     data = OnCandidateData(candidate_id=entry.id, actor=command.actor, because=command.because)
@@ -77,15 +77,19 @@ def restore(command: Restore, ledger: Ledger, now: datetime) -> Result:
 
 
 def _remembered(command: Restore, entry: Entry, ledger: Ledger, now: datetime) -> Result:
-    """`restored`, after `joined` with the living candidate of its text; no other join returns."""
-    twin = _living_elsewhere(entry) or _has_its_face(entry, ledger)
+    """`restored`, after `joined` with whoever has its text, or its memory's; no other join returns.
+
+    Two may have them: the one its own text, the other the composed one that speaks again.
+    """
     events: list[AnyEvent] = []
-    if twin is not None:
+    joins: list[Edge] = []
+    while (twin := operate.twin_of(entry, ledger, joins)) is not None:
+        for one in (entry, *(join.other(entry) for join in joins)):
+            refusal = operate.conflict(ledger, one, twin, rank="rule")
+            if refusal is not None:
+                return refusal
         older, newer = sorted((entry, twin), key=lambda one: one.place)
-        refusal = operate.conflict(ledger, older, newer, rank="rule")
-        if refusal is not None:
-            return refusal
-        joined = JoinedData(
+        said = JoinedData(
             decision="manual_join",
             candidate_id=newer.id,
             join=Join(to=older.id, face="keep", similarity=1.0),
@@ -93,18 +97,11 @@ def _remembered(command: Restore, entry: Entry, ledger: Ledger, now: datetime) -
             actor=command.actor,
             because=command.because,
         )
-        events.append(Joined(**head(command, newer.id, now), data=joined))
+        joined = Joined(**head(command, newer.id, now, len(events)), data=said)
+        events.append(joined)
+        joins.append(edge_of(ledger, joined, newer, said.join, ledger.seen + len(events), "person"))
     data = OnCandidateData(candidate_id=entry.id, actor=command.actor, because=command.because)
     return [*events, Restored(**head(command, entry.id, now, len(events)), data=data)]
-
-
-def _has_its_face(entry: Entry, ledger: Ledger) -> Entry | None:
-    """The living candidate elsewhere with the composed text that the memory's face would be."""
-    memory = entry.memory
-    if not memory.texted:
-        return None
-    twin = partial(operate.face_elsewhere, ledger, memory.members, memory.edges())
-    return operate.seen_as(entry, twin, living=True)
 
 
 def _redone(command: Restore, update: Edge) -> Reinstate:
@@ -115,11 +112,6 @@ def _redone(command: Restore, update: Edge) -> Reinstate:
         because=command.because,
         decision_id=update.id,
     )
-
-
-def _living_elsewhere(entry: Entry) -> Entry | None:
-    members = entry.distinct.members
-    return next((m for m in members if m.living and m.memory is not entry.memory), None)
 
 
 def confirm(command: Confirm, ledger: Ledger, now: datetime) -> Result:

@@ -8,7 +8,7 @@ from palimpsest.contracts.commands import Redecide
 from palimpsest.contracts.events import Redecided, RedecidedData
 from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
-from palimpsest.streams.core.operate import Result
+from palimpsest.streams.core.operate import Result, spoken_twice
 from palimpsest.streams.core.refusal import Refusal, unknown_candidate
 from palimpsest.streams.core.separations import separated_pair
 
@@ -39,7 +39,8 @@ def redecide(command: Redecide, ledger: Ledger, now: datetime) -> Result:
         because=command.because,
         cause=command.cause,
     )
-    return [Redecided(**head(command, entry.id, now), data=data)]
+    redecided = Redecided(**head(command, entry.id, now), data=data)
+    return spoken_twice(ledger, redecided) or [redecided]
 
 
 def _refusal(command: Redecide, ledger: Ledger, entry: Entry) -> Refusal | None:

@@ -25,6 +25,7 @@ from palimpsest.contracts.policy import Fallback, Policy, Search
 from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.graph import current
 from palimpsest.streams.core.ledger import Answer, Answered, Entry, Ledger
+from palimpsest.streams.core.operate import spoken_twice
 from palimpsest.streams.core.refusal import Refusal, unknown_candidate
 from palimpsest.streams.core.separations import separated_pair, separation
 from palimpsest.streams.core.text import identity_of, verbatim
@@ -68,7 +69,10 @@ def settle(command: Settle, ledger: Ledger, policy: Policy, now: datetime) -> li
         if not _keeps_both(ledger, policy, entry, step.answer):
             refusal = refusal or step.hindrance
         if refusal is None:
-            return [_joined(command, ledger, policy, entry, step.answer, now)]
+            settled = _joined(command, ledger, policy, entry, step.answer, now)
+            refusal = spoken_twice(ledger, settled)
+            if refusal is None:
+                return [settled]
     if refusal is not None:
         return [refuse_verdicts(command, refusal, now)]
     return [_settled(command, policy, entry, "llm_keep", None, now)]
@@ -176,9 +180,16 @@ def due(ledger: Ledger, policy: Policy) -> tuple[Entry, Answer] | None:
             isinstance(step, Due)
             and (step.hindrance is None or _meaning(step.answer, policy, entry)[1] is None)
             and (found is None or step.answer.given.order < found[1].given.order)
+            and not _speaks_twice(ledger, policy, entry, step.answer)
         ):
             found = entry, step.answer
     return found
+
+
+def _speaks_twice(ledger: Ledger, policy: Policy, entry: Entry, answer: Answer) -> bool:
+    freed = Freed(entry.id, entry.id, entry, answer)
+    settled = settle_due(freed, ledger, policy, entry.decided_at)
+    return spoken_twice(ledger, settled) is not None
 
 
 def _keeps_both(ledger: Ledger, policy: Policy, entry: Entry, answer: Answer) -> bool:

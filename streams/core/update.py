@@ -130,13 +130,13 @@ def _displaced_by_higher(memory: Memory, said: str, rank: Rank) -> Rank | None:
 
 
 def _home(distinct: Distinct | None) -> Entry | None:
-    """Who has the text already: a living candidate, or the source of a composed one."""
+    """Who has the text already: whoever has it live, or the source of a composed one."""
     if distinct is None:
         return None
     alias = None if distinct.members else distinct.alias
     if alias is not None and alias.forgotten is not None:
         alias = None
-    return distinct.representative or alias
+    return distinct.lives_outside(()) or alias
 
 
 def _hindrance(command: Update, ledger: Ledger, memory: Memory, home: Entry) -> Refusal | None:

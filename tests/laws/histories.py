@@ -831,6 +831,15 @@ _CHANGING = among(
 changes = st.builds(operator.add, _beginnings, st.lists(_CHANGING, min_size=15, max_size=40))
 """Stories in which memories are updated, and updates are taken back."""
 
+_AGAIN = Kind(Say, point=range(4, 8), sign=("?", "?", "", "upper:?"))
+_TO_IT = Kind(Change, which=WHICH, point=range(4, 8), sign=("?",), merge=(False, True))
+_COME_AND_GO = among(
+    *[_AGAIN] * 4, *[FORGETTINGS] * 3, *[REMEMBERINGS] * 3, *[_LEAVE] * 3, *[_TO_IT] * 2,
+    *(UNCHANGES, ON_JOINS, ON_JOINS, TAKE_BACKS, PAIRS, _COMPOSES, _COMBINES),
+)  # fmt: skip
+retold = st.lists(_COME_AND_GO, min_size=4, max_size=16).map(lambda then: COMPOSED + then)
+"""Stories of composed texts that are said again, forgotten and brought back."""
+
 ASKING = Policy.model_validate(
     {
         "name": "asking",

@@ -23,7 +23,7 @@ from palimpsest.contracts.events import (
     Reversed,
 )
 from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck
-from palimpsest.streams.core import admit, evolve, faces, graph, record
+from palimpsest.streams.core import admit, evolve, faces, graph, operate
 from palimpsest.streams.core import update as updating
 from palimpsest.streams.core.checks import Outcome
 from palimpsest.streams.core.faces import Face
@@ -43,6 +43,7 @@ from tests.laws.histories import (
     changes,
     play,
     policies,
+    retold,
 )
 from tests.laws.test_breaks import search
 from tests.laws.world import World, cosine_of, jaccard_of, picture
@@ -63,6 +64,13 @@ fewer = settings(
 @given(any_policy, changes)
 def test_laws_hold(law: checks.Law, policy: Policy, story: list[Act]) -> None:
     law(policy, story)
+
+
+@fewer
+@given(st.just(ASKING), retold)
+def test_l6_a_composed_text_lives_in_one_memory(policy: Policy, story: list[Act]) -> None:
+    checks.l6_one_memory_per_text(policy, story)
+    checks.face_is_a_fold(policy, story)
 
 
 @fewer
@@ -499,8 +507,13 @@ def any_join_is_near_enough(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def twins_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A restoration does not ask who has the text by now."""
-    monkeypatch.setattr(record, "_living_elsewhere", lambda entry: None)
+    """Nobody asks who has the text by now of what comes back."""
+    monkeypatch.setattr(operate, "twin_of", lambda *_: None)
+
+
+def composed_texts_are_nobodys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text lives where a candidate says it, not where a composed one speaks."""
+    monkeypatch.setattr(Distinct, "spoken_outside", lambda *_: None)
 
 
 def refusals_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -524,6 +537,7 @@ BREAKS = [
     (meaning_is_not_compared, rewordings_wait, (any_policy, changes)),
     (any_join_is_near_enough, rewordings_wait, (any_policy, changes)),
     (twins_stay_apart, checks.l6_one_memory_per_text, (any_policy, changes)),
+    (composed_texts_are_nobodys, checks.l6_one_memory_per_text, (st.just(ASKING), retold)),
     (refusals_are_not_remembered, checks.l3_twice_is_once, (any_policy, changes)),
     (updates_join_who_speaks, chain_is_whole, (chains, numbers)),
     (undoing_only_retracts, undone_at_once, (any_policy, changes)),

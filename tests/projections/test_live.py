@@ -80,3 +80,29 @@ def test_after_the_end_another_may_have_written(tmp_path: Path) -> None:
     store.live.follow(store.write("The harbour freezes."))
     assert [*begun, store.live.begun] == [False, True]
     store.assert_shown()
+
+
+class Beside:
+    """Another process that projects: it does so when it is told to end."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.running = True
+
+    def finish(self) -> None:
+        """Project what was written meanwhile."""
+        other = LiveProjections(self._store.folder, self._store.history.log)
+        other.begin()
+        other.close()
+        self.running = False
+
+
+def test_another_process_projects_no_longer_than_it_is_left_to(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    beside = Beside(store)
+    with store.live.left_to(lambda: beside):
+        store.live.follow(store.write("The ferry leaves."))
+        meanwhile = beside.running
+    assert (meanwhile, beside.running) == (True, False)
+    store.live.follow(store.write("The harbour freezes."))
+    store.assert_shown()

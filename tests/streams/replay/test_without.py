@@ -12,7 +12,7 @@ from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import UnmergeRequest
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.replay.consequences import Plan, commands, plan
+from palimpsest.streams.replay.consequences import Plan, commands, describe, plan
 from tests.core.spec import (
     ASK,
     KEEP,
@@ -94,6 +94,20 @@ def test_an_answer_that_is_carried_out_again_keeps_its_rank(rank: Rank) -> None:
     asked_for = commands(history.ledger, request, [history.join("b").id], found)
     [again] = [one for one in asked_for if isinstance(one, Redecide)]
     assert (again.decision, again.rank) == ("llm_reject", rank)
+
+
+@pytest.mark.parametrize(("near", "was"), [({"a": ASK}, "pending"), ({}, "stored")])
+def test_a_consequence_says_whether_who_is_alone_waits(near: dict[str, float], was: str) -> None:
+    history = given(
+        say("a", "Likes tea"),
+        say("b", "Likes green tea", {"a": TAKE}),
+        say("c", "Likes all tea", near),
+        policy=policy(search="memories"),
+    )
+    [found] = without(history, "b", c={"a": KEEP}).consequences
+    told = describe(found)
+    assert told["was"] == {"decision": was, "joined_to": None}
+    assert told["would_be"] == {"decision": "auto_reject", "joined_to": history.id("a")}
 
 
 def test_who_withdraws_a_statement_takes_it_back_in_the_history_without_a_join_too() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable
+from datetime import datetime
 from functools import cache, wraps
 from pathlib import Path
 from threading import RLock
@@ -17,10 +18,18 @@ from types import FunctionType
 from typing import Annotated, Any, TypeVar, Unpack, get_args, get_origin, get_type_hints
 from weakref import WeakSet
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationError, create_model
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+)
 from pydantic_core import PydanticSerializationError
 
 from palimpsest.contracts.errors import StoreError, UsageError
+from palimpsest.contracts.model import Timestamp
 from palimpsest.contracts.requests import Selection
 from palimpsest.queries.ids import bare
 
@@ -50,6 +59,19 @@ def _unicode(words: str) -> str:
     words.encode()  # its error is a ValueError
     return words
 
+
+def moment(when: datetime | str) -> datetime:
+    """A time in UTC, without a zone it already is. ValueError if it is none, or out of range."""
+    try:
+        return _TIMESTAMP.validate_python(when)
+    except ValidationError as error:
+        [wrong] = error.errors(include_input=False, include_context=False)
+        raise ValueError(wrong["msg"].removeprefix("Value error, ")) from None
+
+
+_TIMESTAMP: TypeAdapter[datetime] = TypeAdapter(Timestamp)
+Time = Annotated[datetime | str, AfterValidator(moment)]
+"""A time, or its form in ISO 8601, such as `2026-01-31`; without a zone it is UTC."""
 
 Words = Annotated[str, AfterValidator(_unicode)]
 """Any text, however long."""
@@ -182,7 +204,7 @@ class _Arguments:
         for name, hint in get_type_hints(method, include_extras=True).items():
             if get_origin(hint) is Unpack:
                 self._more.append(name)
-                fields |= get_type_hints(get_args(hint)[0])
+                fields |= get_type_hints(get_args(hint)[0], include_extras=True)
             elif name != "return":
                 fields[name] = hint
                 if _has_ids(hint):

@@ -24,7 +24,17 @@ from typing import (
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
-from palimpsest.api.calls import Id, Place, Turn, Words, checked, require_no_inheritance
+from palimpsest.api.agent import Agent
+from palimpsest.api.calls import (
+    Id,
+    Place,
+    Time,
+    Turn,
+    Words,
+    checked,
+    moment,
+    require_no_inheritance,
+)
 from palimpsest.backends.access_log import Uses
 from palimpsest.backends.cluster import ClusterWriter, log_that_follows
 from palimpsest.backends.embedded import EmbeddedWriter
@@ -111,7 +121,7 @@ from palimpsest.projections.recall.hits import RecallOptions
 from palimpsest.queries import show as viewing
 from palimpsest.queries.duplicates import DedupResult, DuplicateCheck, dedup_result, duplicate_check
 from palimpsest.queries.find import By, Plan, find, meant
-from palimpsest.queries.ids import named_update
+from palimpsest.queries.ids import forgetting_of, named_update, require_owned
 from palimpsest.queries.likeness import Alike, across_namespaces
 from palimpsest.queries.memories import find_memory, history_of, page_of
 from palimpsest.queries.recall import recall
@@ -123,7 +133,7 @@ from palimpsest.streams.dedupe import Progress as BatchProgress
 from palimpsest.streams.embedder import DEFAULT_MODEL, Embedder, Progress, load_engine
 from palimpsest.streams.intake import Form, Prepared
 from palimpsest.streams.judge.settings import JudgeSettings
-from palimpsest.streams.log.as_of import AsOf, in_utc
+from palimpsest.streams.log.as_of import AsOf
 from palimpsest.streams.log.dead_letters import DeadLetterState
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
@@ -174,8 +184,8 @@ class Narrowed(TypedDict, total=False):
     namespace: Name | None
     category: Name | None
     metadata: Mapping[str, JsonValue] | None
-    since: datetime | None
-    until: datetime | None
+    since: Time | None
+    until: Time | None
 
 
 def _filter(narrowed: Narrowed) -> Filter:
@@ -184,9 +194,19 @@ def _filter(narrowed: Narrowed) -> Filter:
         namespace=narrowed.get("namespace"),
         category=narrowed.get("category"),
         metadata=narrowed.get("metadata") or {},
-        since=since and in_utc(since),
-        until=until and in_utc(until),
+        since=_time(since),
+        until=_time(until),
     )
+
+
+def _time(when: datetime | str | None) -> datetime | None:
+    """A time in UTC, if there is one."""
+    return None if when is None else moment(when)
+
+
+def _as_of(when: AsOf | str | None) -> AsOf | None:
+    """A position, or a time in UTC."""
+    return when if isinstance(when, int) else _time(when)
 
 
 class Attribution(TypedDict, total=False):
@@ -250,7 +270,9 @@ class Palimpsest:
     another one does, candidates and requests go through the inbox and the call waits for the
     answer. A forked child cannot use what its parent opened: open stores after the fork.
 
-    Ids are those that the calls and `sql` return; a URN works wherever an id does. Runs that
+    Ids are those that the calls and `sql` return; a URN works wherever an id does. With `owner_id`,
+    an id of another owner is refused as unknown: name the owner if the id comes from a user or a
+    model, or use the handle of one owner, `agent`. Runs that
     ask the judge (`dedupe`, `review`) run an event loop of their own: inside another one, call
     them with `asyncio.to_thread`.
     """
@@ -363,6 +385,15 @@ class Palimpsest:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def agent(self, owner_id: Name, *, actor: Name | None = None) -> Agent:
+        """A handle for an agent with the memories of one owner, such as a model's user.
+
+        It knows no ids of other owners, and cannot overrule a person. `actor` is recorded with its
+        requests.
+        """
+        self.turn.require()
+        return Agent(self, owner_id, actor)
 
     # -- from producers ----------------------------------------------------------------------------
 
@@ -535,8 +566,9 @@ class Palimpsest:
             progress=progress,
         )
 
-    def access(self, candidate_id: Id) -> Accessed:
+    def access(self, candidate_id: Id, *, owner_id: Name | None = None) -> Accessed:
         """Record that the memory of a candidate was used."""
+        require_owned(self._reader, owner_id, candidate_id)
         return self._writer.ask(AccessRequest(request_id=fresh(), candidate_id=candidate_id))
 
     def end_session(self, owner_id: Name, session_id: Name) -> Session:
@@ -578,30 +610,41 @@ class Palimpsest:
         b: Id,
         *,
         face: Id | None = None,
+        owner_id: Name | None = None,
         **attribution: Unpack[Attribution],
     ) -> Merged:
         """Declare two candidates the same; `face` is the one whose text becomes the face.
 
         Raises RefusedError, with the path, if a person separated them.
         """
+        require_owned(self._reader, owner_id, a, b, face)
         request = MergeRequest(request_id=fresh(), a=a, b=b, face=face, **attribution)
         return self._writer.ask(request)
 
-    def separate(self, a: Id, b: Id, **attribution: Unpack[Attribution]) -> Apart:
+    def separate(
+        self, a: Id, b: Id, *, owner_id: Name | None = None, **attribution: Unpack[Attribution]
+    ) -> Apart:
         """Declare two candidates different: nothing automatic joins them again."""
+        require_owned(self._reader, owner_id, a, b)
         request = SeparateRequest(request_id=fresh(), a=a, b=b, **attribution)
         return self._writer.ask(request)
 
-    def withdraw(self, a: Id, b: Id, **attribution: Unpack[Attribution]) -> Apart:
+    def withdraw(
+        self, a: Id, b: Id, *, owner_id: Name | None = None, **attribution: Unpack[Attribution]
+    ) -> Apart:
         """Take back the latest statement about a pair, a merge or a separation.
 
         Earlier statements about the pair hold again. RefusedError if there is none.
         """
+        require_owned(self._reader, owner_id, a, b)
         request = WithdrawRequest(request_id=fresh(), a=a, b=b, **attribution)
         return self._writer.ask(request)
 
-    def confirm(self, decision_id: Id, **attribution: Unpack[Attribution]) -> Agreed:
+    def confirm(
+        self, decision_id: Id, *, owner_id: Name | None = None, **attribution: Unpack[Attribution]
+    ) -> Agreed:
         """Confirm a decision."""
+        require_owned(self._reader, owner_id, decision_id)
         request = ConfirmRequest(request_id=fresh(), decision_id=decision_id, **attribution)
         return self._writer.ask(request)
 
@@ -614,6 +657,7 @@ class Palimpsest:
         dry_run: bool = False,
         with_consequences: bool = False,
         by: Speaker | None = None,
+        owner_id: Name | None = None,
         **attribution: Unpack[Attribution],
     ) -> Unmerged:
         """Remove a join, named by exactly one of its decision, its candidate or its memory.
@@ -623,6 +667,7 @@ class Palimpsest:
         `with_consequences` changes these, too. Raises RefusedError if it is impossible, or if it is
         `by` an agent and a person made the join (`outranked`).
         """
+        require_owned(self._reader, owner_id, decision_id, candidate_id, memory_id)
         request = UnmergeRequest(
             request_id=fresh(),
             decision_id=decision_id,
@@ -641,6 +686,7 @@ class Palimpsest:
         *,
         dry_run: bool = False,
         by: Speaker | None = None,
+        owner_id: Name | None = None,
         **attribution: Unpack[Attribution],
     ) -> PutBack:
         """Take a reversal back, with everything that was done because of it.
@@ -651,6 +697,7 @@ class Palimpsest:
         nothing. Raises RefusedError if the join itself cannot return, and `by` an agent, also if a
         person separated the two.
         """
+        require_owned(self._reader, owner_id, decision_id)
         request = ReinstateRequest(
             request_id=fresh(),
             decision_id=decision_id,
@@ -673,7 +720,7 @@ class Palimpsest:
         owner_id: Name | None = None,
         source: Name = "update",
         session_id: Name | None = None,
-        occurred_at: datetime | None = None,
+        occurred_at: Time | None = None,
         metadata: Metadata | None = None,
         dry_run: bool = False,
         **attribution: Unpack[Attribution],
@@ -696,7 +743,7 @@ class Palimpsest:
             rank=by or self._by,
             source=source,
             session_id=session_id,
-            occurred_at=occurred_at,
+            occurred_at=_time(occurred_at),
             metadata=metadata,
             dry_run=dry_run,
             **attribution,
@@ -795,13 +842,17 @@ class Palimpsest:
         selection: Selection | None = None,
         *,
         forgotten: Id | None = None,
+        owner_id: Name | None = None,
         dry_run: bool = False,
         **attribution: Unpack[Attribution],
     ) -> Restorations:
         """Bring retracted candidates back: a selection, or all that were `forgotten` at once.
 
-        A memory that has received a forgotten text since then is joined in the same command.
+        A memory that has received a forgotten text since then is joined in the same command. What
+        was `forgotten` must be of the owner, if one is given; a selection names its owner itself.
         """
+        if owner_id is not None and forgotten is not None:
+            forgetting_of(self._reader, owner_id, forgotten)
         request = RestoreRequest(
             request_id=fresh(),
             selection=selection,
@@ -824,26 +875,38 @@ class Palimpsest:
         return review_queue.next_question(self._reader, owner_id=owner_id, skip=skip)
 
     def review_same(
-        self, decision_id: Id, existing_id: Id, **attribution: Unpack[Attribution]
+        self,
+        decision_id: Id,
+        existing_id: Id,
+        *,
+        owner_id: Name | None = None,
+        **attribution: Unpack[Attribution],
     ) -> Merged | Agreed:
         """Record that a pair is the same; both ids are those of `next_review`.
 
         A pending pair is merged, a join confirmed; a text that repeats a forgotten one stays out.
         Raises RefusedError if that pair does not wait.
         """
+        require_owned(self._reader, owner_id, decision_id, existing_id)
         row = review_queue.question_about(self._reader, decision_id, existing_id)
         if row["waits_as"] == "pending":
             return self.merge(row["existing_id"], row["candidate_id"], **attribution)
         return self.confirm(decision_id, **attribution)
 
     def review_different(
-        self, decision_id: Id, existing_id: Id, **attribution: Unpack[Attribution]
+        self,
+        decision_id: Id,
+        existing_id: Id,
+        *,
+        owner_id: Name | None = None,
+        **attribution: Unpack[Attribution],
     ) -> Apart | Restorations | Unmerged:
         """Record that a pair is different: a pending pair is separated, a join removed.
 
         A text that waits because of a forgotten one is stored and separated from it; if the two are
         the same text, it is only stored.
         """
+        require_owned(self._reader, owner_id, decision_id, existing_id)
         row = review_queue.question_about(self._reader, decision_id, existing_id)
         if row["waits_as"] == "pending":
             return self.separate(row["existing_id"], row["candidate_id"], **attribution)
@@ -863,7 +926,7 @@ class Palimpsest:
         dry_run: bool = False,
         force: bool = False,
         plan: str | None = None,
-        due: datetime | None = None,
+        due: Time | None = None,
         judge: JudgeSettings | None = None,
         progress: BatchProgress = _ignore,
         **attribution: Unpack[Attribution],
@@ -879,8 +942,9 @@ class Palimpsest:
         `[judge]` of ./palimpsest.toml. Raises RefusedError if it would now do something else, or if
         the policy has no batch rules; UsageError if the judge cannot be used.
         """
-        moment = datetime.now(UTC) if due is None else due
-        wanted = Wanted(moment, owner_id, dry_run, force, plan, **attribution)
+        wanted = Wanted(
+            _time(due) or datetime.now(UTC), owner_id, dry_run, force, plan, **attribution
+        )
 
         async def run() -> dict[str, Any]:
             async with self._judge(judge, recorded=not dry_run) as asked:
@@ -893,7 +957,7 @@ class Palimpsest:
         self,
         *,
         owner_id: Name | None = None,
-        due: datetime | None = None,
+        due: Time | None = None,
         judge: JudgeSettings | None = None,
         progress: BatchProgress = _ignore,
     ) -> dict[str, Any]:
@@ -907,7 +971,7 @@ class Palimpsest:
         async def run() -> dict[str, Any]:
             async with self._judge(judge) as asked:
                 done = await review(
-                    self._writer, asked, owner_id=owner_id, due=due, progress=progress
+                    self._writer, asked, owner_id=owner_id, due=_time(due), progress=progress
                 )
                 return {**done, "cost": asked.cost()}
 
@@ -954,7 +1018,7 @@ class Palimpsest:
         query: Text,
         *,
         k: Annotated[int, Field(ge=1, le=PYTHON.found)] = 5,
-        as_of: AsOf | None = None,
+        as_of: int | Time | None = None,
         session_id: Name | None = None,
         min_confidence: Annotated[float, Field(ge=0, le=1)] | None = None,
         former: bool = False,
@@ -976,7 +1040,7 @@ class Palimpsest:
             owner_id,
             query,
             RecallOptions(k, _filter(narrowed), session_id, former=former),
-            as_of=as_of,
+            as_of=_as_of(as_of),
             min_confidence=min_confidence,
             fold=fold,
             unrecorded=self._uses.unrecorded(owner_id),
@@ -1020,27 +1084,29 @@ class Palimpsest:
         wanted = _filter(narrowed)
         return page_of(self._reader, owner_id, wanted, limit=limit, after=after, former=former)
 
-    def get(self, memory_id: Id) -> Found:
+    def get(self, memory_id: Id, *, owner_id: Name | None = None) -> Found:
         """The current memory by any id that a memory or a candidate ever had.
 
         `moved`: the memory has another id now; `state`: `living`, `pending` or `retracted`. It has
         all wordings, `former` ones included. Raises RefusedError for an unknown id.
         """
+        require_owned(self._reader, owner_id, memory_id)
         return find_memory(self._reader, memory_id)
 
-    def history(self, memory_id: Id) -> History:
+    def history(self, memory_id: Id, *, owner_id: Name | None = None) -> History:
         """Every event of a memory in order, each with what it `did`, who, why and when.
 
         This includes members that left, up to when they left; any id works, as for `get`.
         """
+        require_owned(self._reader, owner_id, memory_id)
         return history_of(self._reader, memory_id)
 
-    def status(self, *, as_of: AsOf | None = None) -> dict[str, Any]:
+    def status(self, *, as_of: int | Time | None = None) -> dict[str, Any]:
         """Counts, the log's position, how far each projection lags behind it, and `behind`.
 
         `as_of` a position of the log, or a time, counts as of then.
         """
-        return viewing.status(self._reader, as_of, self._writer.behind)
+        return viewing.status(self._reader, _as_of(as_of), self._writer.behind)
 
     def likeness(
         self,
@@ -1060,34 +1126,40 @@ class Palimpsest:
         """Metrics of duplicates on arrival, counted from the log, in Prometheus' text format."""
         return viewing.metrics(self._reader)
 
-    def show(self, memory_id: Id, *, as_of: AsOf | None = None) -> ShownMemory:
+    def show(
+        self, memory_id: Id, *, owner_id: Name | None = None, as_of: int | Time | None = None
+    ) -> ShownMemory:
         """A memory with every member, its join and its evidence; any member's id works.
 
         `timeline` lists the later statements about its members; `as_of` a position or a time.
         """
-        return viewing.show(self._reader, memory_id, as_of)
+        require_owned(self._reader, owner_id, memory_id)
+        return viewing.show(self._reader, memory_id, _as_of(as_of))
 
-    def show_candidate(self, candidate_id: Id, *, as_of: AsOf | None = None) -> ShownCandidate:
+    def show_candidate(
+        self, candidate_id: Id, *, owner_id: Name | None = None, as_of: int | Time | None = None
+    ) -> ShownCandidate:
         """A candidate with its decision, its evidence, its timeline and the memory it is in."""
-        return viewing.show_candidate(self._reader, candidate_id, as_of)
+        require_owned(self._reader, owner_id, candidate_id)
+        return viewing.show_candidate(self._reader, candidate_id, _as_of(as_of))
 
     def decisions(
         self,
         *,
         owner_id: Name | None = None,
         decision: KnownDecision | None = None,
-        since: datetime | None = None,
+        since: Time | None = None,
         limit: Annotated[int, Field(ge=1, le=MOST)] = 50,
-        as_of: AsOf | None = None,
+        as_of: int | Time | None = None,
     ) -> builtins.list[DecisionRow]:
         """The latest decisions that match, newest last; `as_of` a position or a time."""
         return viewing.decisions(
             self._reader,
             owner_id=owner_id,
             decision=decision,
-            since=since,
+            since=_time(since),
             limit=limit,
-            as_of=as_of,
+            as_of=_as_of(as_of),
         )
 
     def owners_of_session(self, session_id: Name) -> builtins.list[str]:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from palimpsest.backends.reader import Reader
-from palimpsest.contracts.errors import UsageError
-from palimpsest.contracts.events import AnyEvent, Decided, Joined, Redecided, Settled
-from palimpsest.contracts.identity import decision_id_of, decision_id_or_unchanged
+from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.events import AnyEvent, Decided, Joined, Redecided, Retracted, Settled
+from palimpsest.contracts.identity import decision_id_of, decision_id_or_unchanged, event_id
 from palimpsest.contracts.requests import Selection
 from palimpsest.contracts.urn import Urn, is_urn
 from palimpsest.projections.duckdb.queries import query
+from palimpsest.streams.write.handlers.forget import FORGET
 
 Kind = Literal["candidate", "decision", "letter", "memory"]
 
@@ -87,6 +88,33 @@ def members(reader: Reader, memory_id: str) -> int:
     [row] = query(reader.projections, text, [memory_id])
     count: int = row["n"]
     return count
+
+
+def require_owned(reader: Reader, owner_id: str | None, *ids: str | None) -> None:
+    """Raise RefusedError, as for unknown ids, if one of these is not this owner's.
+
+    Ids are of candidates (so of memories) and decisions. Without an owner, any id will do.
+    """
+    if owner_id is None:
+        return
+    for one in filter(None, ids):
+        if not {reader.log.owner_of(decision_id_or_unchanged(one)), reader.log.owner_of(one)} <= {
+            None,
+            owner_id,
+        }:
+            raise RefusedError("unknown_candidate", f"this owner has no {one}")
+
+
+def forgetting_of(reader: Reader, owner_id: str, forgotten: str) -> Retracted:
+    """The first event of a forgetting of this owner, by its name; RefusedError for any other."""
+    try:
+        recorded = reader.log.find(event_id(event_id(forgotten, FORGET), "0"))
+    except ValueError:
+        recorded = None
+    event = recorded.event if recorded else None
+    if not isinstance(event, Retracted) or event.owner_id != owner_id:
+        raise RefusedError("unknown_decision", f"this owner has no forgetting {forgotten}")
+    return event
 
 
 def bare(reader: Reader, given: Any) -> Any:

@@ -45,9 +45,9 @@ from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.requests import ForgetRequest
 from palimpsest.contracts.shown import Found, Happened, History, Page, ShownMemory
 from palimpsest.queries.find import By, Plan
+from palimpsest.queries.hiding import forgotten_texts, without
 from palimpsest.queries.ids import SHORTEST, bare
 from palimpsest.server.callers import Caller
-from palimpsest.server.hiding import forgotten_texts, without
 from palimpsest.server.problems import ProblemError, not_found
 from palimpsest.streams.log.as_of import AsOf
 from palimpsest.streams.write.handlers.forget import FORGET

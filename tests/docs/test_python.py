@@ -70,6 +70,13 @@ def test_python_of(page: str) -> None:
         run(block, str(ROOT / page), names)
 
 
+def test_the_readme_runs_again_in_the_same_folder() -> None:
+    for _ in range(2):
+        names: dict[str, Any] = {"__name__": "__main__"}
+        for block in blocks("README.md", "python"):
+            run(block, "README.md", names)
+
+
 def test_a_broken_promise_is_noticed() -> None:
     with pytest.raises(AssertionError, match="page:1 gives 2"):
         run(Block("python", "1 + 1  # → 3\n", 1), "page", {})

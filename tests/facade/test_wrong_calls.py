@@ -39,19 +39,20 @@ NARROWED = {
     "category": "plan",
     "metadata": {"page": 1},
     "since": datetime(2026, 1, 1, tzinfo=UTC),
-    "until": datetime(2027, 1, 1, tzinfo=UTC),
+    "until": "2027-01-01",
 }
 NOTHING_THERE = ("import_log", "export_source")
 """Their file is not there, or nothing was imported from it."""
 CALLS: dict[str, dict[str, Any]] = {
-    "access": {"candidate_id": A},
+    "agent": {"owner_id": "ada", "actor": "helper"},
+    "access": {"candidate_id": A, "owner_id": "ada"},
     "behind": {},
     "check": {"candidate": {"owner_id": "ada", "text": "She moved."}, "source": "s"},
     "dedup_result": {"candidate": {"owner_id": "ada", "text": "She moved."}, "source": "s"},
     "check_duplicate": {"candidate": {"owner_id": "ada", "text": "She moved."}, "source": "s"},
     "compact_session": {"owner_id": "ada", "session_id": "s"},
     "compose": {"request": COMPOSING},
-    "confirm": {"decision_id": A, **SAID},
+    "confirm": {"decision_id": A, "owner_id": "ada", **SAID},
     "dead_letter": {"letter_id": A},
     "dead_letters": {"state": "open", "limit": 1, "after": A},
     "decisions": {
@@ -81,8 +82,8 @@ CALLS: dict[str, dict[str, Any]] = {
         "k": 1,
         "namespace": "default",
     },
-    "get": {"memory_id": A},
-    "history": {"memory_id": A},
+    "get": {"memory_id": A, "owner_id": "ada"},
+    "history": {"memory_id": A, "owner_id": "ada"},
     "forget": {
         "what": [A],
         "expect": "v",
@@ -127,7 +128,7 @@ CALLS: dict[str, dict[str, Any]] = {
     },
     "likeness": {"owner_id": "ada", "at_least": 0.9, "limit": 1},
     "list": {"owner_id": "ada", "limit": 1, "after": None, "former": True, **NARROWED},
-    "merge": {"a": A, "b": B, "face": A, **SAID},
+    "merge": {"a": A, "b": B, "face": A, "owner_id": "ada", **SAID},
     "metrics": {},
     "next_review": {"owner_id": "ada", "skip": 1},
     "open": {
@@ -155,20 +156,20 @@ CALLS: dict[str, dict[str, Any]] = {
         "fold": False,
         **NARROWED,
     },
-    "reinstate": {"decision_id": A, "dry_run": True, "by": "person", **SAID},
+    "reinstate": {"decision_id": A, "owner_id": "ada", "dry_run": True, "by": "person", **SAID},
     "reinstate_many": {"selection": JoinSelection(owner_id="nobody"), "dry_run": True, **SAID},
-    "restore": {"selection": NOBODY, "forgotten": None, "dry_run": True, **SAID},
+    "restore": {"selection": NOBODY, "forgotten": None, "owner_id": "ada", "dry_run": True, **SAID},
     "retract": {"selection": NOBODY, "dry_run": True, **SAID},
     "retry_dead_letters": {"letter_ids": [A], "mapping": {}},
     "reverse": {"selection": JoinSelection(owner_id="nobody"), "dry_run": True, **SAID},
     "review": {"owner_id": "ada", "due": None, "judge": None, "progress": nothing},
-    "review_different": {"decision_id": A, "existing_id": B, **SAID},
-    "review_same": {"decision_id": A, "existing_id": B, **SAID},
-    "separate": {"a": A, "b": B, **SAID},
+    "review_different": {"decision_id": A, "existing_id": B, "owner_id": "ada", **SAID},
+    "review_same": {"decision_id": A, "existing_id": B, "owner_id": "ada", **SAID},
+    "separate": {"a": A, "b": B, "owner_id": "ada", **SAID},
     "set_policy": {"policy": load_policy("standard"), "actor": "grace"},
     "settle": {"requests": [SETTLING]},
-    "show": {"memory_id": A, "as_of": 1},
-    "show_candidate": {"candidate_id": A, "as_of": 1},
+    "show": {"memory_id": A, "owner_id": "ada", "as_of": 1},
+    "show_candidate": {"candidate_id": A, "owner_id": "ada", "as_of": 1},
     "sql": {"query": "SELECT count(*) FROM memories WHERE owner_id = ?", "parameters": ["ada"]},
     "status": {"as_of": 1},
     "submit": {
@@ -185,6 +186,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "dry_run": True,
         "with_consequences": False,
         "by": "person",
+        "owner_id": "ada",
         **SAID,
     },
     "update": {
@@ -203,7 +205,7 @@ CALLS: dict[str, dict[str, Any]] = {
     },
     "verify": {"progress": nothing},
     "wait_for": {"position": 0, "timeout": 0.1},
-    "withdraw": {"a": A, "b": B, **SAID},
+    "withdraw": {"a": A, "b": B, "owner_id": "ada", **SAID},
 }
 """Every method, with all its arguments as they should be."""
 ANYWHERE = {"close", "import_log", "open"}

@@ -389,7 +389,7 @@ LISTS: list[tuple[str, dict[str, Any]]] = [
     ("/v1/owners/ada/memories", {"text": "x", "topics": [1] * 40_000}),
     ("/v1/owners/ada/memories", {f"unknown {n}": 0 for n in range(40_000)}),
     ("/v1/owners/ada/memories/batch", {"memories": [{}] * 40_000}),
-    ("/mem0/v3/memories/add/", {"user_id": "ada", "messages": [{"content": [{}] * 40_000}]}),
+    ("/mem0/v3/memories/add/", {"user_id": "ada", "messages": [{"content": [0] * 40_000}]}),
 ]
 
 

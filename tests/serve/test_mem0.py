@@ -642,3 +642,78 @@ def test_others_add_while_memories_are_filtered(
         assert (await answering).status_code == 200
 
     served(used)
+
+
+PICTURE = {"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}}
+CONVERSATION: list[dict[str, Any]] = [
+    {"role": "developer", "content": "Be brief"},
+    {"role": "user", "content": [PICTURE, {"type": "text", "text": PIZZA}, "and olives"]},
+    {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function"}]},
+    {"role": "tool", "tool_call_id": "c1", "content": "[]"},
+    {"role": "assistant", "tool_calls": []},
+    {"role": "user", "content": PICTURE},
+    {"role": "user", "content": [PICTURE]},
+    {"role": "assistant", "content": [{"type": "output_text", "text": SUSHI}, {"text": None}]},
+]
+
+
+@pytest.mark.parametrize(
+    ("infer", "said"),
+    [(True, [f"{PIZZA}\nand olives"]), (False, [SUSHI, "[]", f"{PIZZA}\nand olives"])],
+)
+def test_a_conversation_is_read_for_the_texts_that_it_holds(
+    served: Use[None], infer: bool, said: list[str]
+) -> None:
+    async def used(server: Server) -> None:
+        messages = {"messages": CONVERSATION, "infer": infer, **ADA}
+        assert len((await answer(server, "POST", ADD, messages))["results"]) == len(said)
+        assert await listed(server) == said
+
+    served(used)
+
+
+def test_a_long_conversation_is_remembered_whole_or_not_at_all(served: Use[None]) -> None:
+    def messages(count: int, last: str = "the end") -> dict[str, Any]:
+        texts = [*(f"note {n} {n}x{n}" for n in range(count - 1)), last]
+        return {"messages": [{"content": one} for one in texts], **ADA}
+
+    async def used(server: Server) -> None:
+        for wrong in (messages(513), messages(300, "x" * 40_000), messages(300, "a\u0000b")):
+            response = await server.ask("POST", ADD, wrong)
+            assert response.status_code == 422
+            assert await listed(server) == []
+        silent = [{"role": "assistant", "content": "as you wish"}] * 600
+        many = {**messages(512), "messages": [*silent, *messages(512)["messages"]]}
+        assert len((await answer(server, "POST", ADD, many))["results"]) == 512
+        assert len(await listed_pages(server)) == 512
+
+    served(used)
+
+
+async def listed_pages(server: Server) -> list[str]:
+    """What all pages have."""
+    found: list[str] = []
+    for page in range(1, 9):
+        path = f"{LIST}?page={page}&page_size=200"
+        rows = await answer(server, "POST", path, {"filters": ADA})
+        found += [row["memory"] for row in rows["results"]]
+    return found
+
+
+def test_the_time_of_a_message_is_shown_and_filtered(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await added(server, PIZZA, timestamp=1_700_000_000)
+        await added(server, SUSHI)
+        past = {"created_at": {"lt": "2024-01-01"}}
+        assert await listed(server, **past) == [PIZZA]
+        assert await listed(server, created_at={"gte": "2024-01-01"}) == [SUSHI]
+        found = await answer(server, "POST", SEARCH, {"query": "food", "filters": {**ADA, **past}})
+        [row] = found["results"]
+        assert row["created_at"] == "2023-11-14T22:13:20+00:00"
+        assert (await answer(server, "GET", path_of(row)))["created_at"] == row["created_at"]
+        dates = {"filters": ADA, "end_date": "2023-12-31"}
+        assert [
+            one["memory"] for one in (await answer(server, "POST", LIST, dates))["results"]
+        ] == [PIZZA]
+
+    served(used)

@@ -22,9 +22,9 @@ from palimpsest.cli.commands.serving import SILENT
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import Selection, SettleRequest
 from palimpsest.process.logs import FORM, PrivateFormatter
+from palimpsest.queries.hiding import without
 from palimpsest.server.callers import SHOW, Authenticator
 from palimpsest.server.gate import OPEN, PAGES
-from palimpsest.server.hiding import without
 from palimpsest.server.hosts import Hosts, is_loopback
 from palimpsest.server.http.feed import Feeds
 from palimpsest.server.http.v1 import all_operations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
@@ -10,35 +10,32 @@ from palimpsest.contracts.candidate import Metadata, Name, Text
 from palimpsest.contracts.limits import NETWORK
 from palimpsest.contracts.model import Model, Strict, Timestamp
 from palimpsest.integrations.mem0.filters import SAID_BY
+from palimpsest.server.problems import ProblemError
+from palimpsest.streams.embedded.pipeline import WINDOW
 
 Seconds = Annotated[float, Field(ge=0, le=253_402_300_799)]
 """Seconds since 1970, up to the year 9999."""
 
 
-class Part(Model):
-    """A part of a message."""
-
-    type: Literal["text"]
-    text: str
-
-
 class Message(Model):
-    """A message of a conversation."""
+    """A message of a conversation; what a tool was called with, and pictures, are not texts."""
 
     role: str = "user"
-    content: str | list[Part]
+    content: str | dict[str, Any] | list[str | dict[str, Any]] | None = None
 
     def text(self) -> str:
-        """The text of all its parts."""
-        if isinstance(self.content, str):
-            return self.content
-        return "\n".join(part.text for part in self.content)
+        """The text of all its parts; empty if it has none, as the call of a tool."""
+        parts = self.content if isinstance(self.content, list) else [self.content]
+        texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
+        return "\n".join(text for text in texts if isinstance(text, str))
 
     def by_another(self) -> dict[str, str]:
         """The speaker's role, unless that is the user."""
         return {} if self.role == "user" else {"role": self.role}
 
 
+INSTRUCTING = ("system", "developer")
+"""Roles whose messages are instructions to the model, and never remembered."""
 IGNORED = frozenset(
     "custom_instructions agent_custom_instructions custom_categories structured_data_schema"
     " includes excludes async_mode rerank fields keyword_search show_expired latest_only version"
@@ -74,20 +71,26 @@ class Who(Arguments):
 class Add(Who):
     """Messages to remember; the client has ids at the top, or in `filters`."""
 
-    messages: Annotated[list[Message], Field(max_length=NETWORK.found)]
+    messages: list[Message]
     filters: Who = Who()
     metadata: Metadata = {}
     infer: bool = True
     timestamp: Seconds | None = None
 
     def wanted(self) -> list[Message]:
-        """The messages to remember: the user's; with `infer=False`, all but the system's."""
-        return [
+        """The messages to remember: the user's; with `infer=False`, all but the system's.
+
+        A problem if they are more than one commit holds: then some could be kept without others.
+        """
+        found = [
             one
             for one in self.messages
-            if (one.role == "user" or (not self.infer and one.role != "system"))
+            if (one.role == "user" or (not self.infer and one.role not in INSTRUCTING))
             and one.text().strip()
         ]
+        if len(found) > WINDOW:
+            raise ProblemError(422, "invalid", f"a call remembers at most {WINDOW} messages")
+        return found
 
 
 class Search(Arguments):

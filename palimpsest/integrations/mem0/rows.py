@@ -12,7 +12,10 @@ Row = dict[str, Any]
 
 
 def row_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
-    """A memory in mem0's form; the ids are those of the latest member."""
+    """A memory in mem0's form; the ids are those of the latest member.
+
+    It was created when it is said to have happened: mem0's `timestamp` sets that.
+    """
     metadata = dict(memory["metadata"])
     about = {name: metadata.pop(name, None) for name in SAID_BY}
     return {
@@ -22,7 +25,7 @@ def row_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
         **about,
         "metadata": metadata,
         "categories": [],
-        "created_at": memory["created_at"],
+        "created_at": memory["occurred_at"] or memory["created_at"],
         "updated_at": memory["updated_at"],
         "version": memory["version"],
     }

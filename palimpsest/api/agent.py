@@ -1,0 +1,141 @@
+"""An agent's handle on the memories of one owner (docs/python.md)."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from palimpsest.contracts.answers import (
+    Checked,
+    Forgotten,
+    PutBack,
+    Restorations,
+    Session,
+    Undone,
+    Unmerged,
+    Updated,
+)
+from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.shown import Found, History, Page, Recalled, ShownMemory
+from palimpsest.queries.find import Plan
+from palimpsest.queries.hiding import forgotten_texts, without
+from palimpsest.queries.ids import forgetting_of
+
+if TYPE_CHECKING:
+    from palimpsest.api.store import Palimpsest
+    from palimpsest.streams.write.inputs import Outcome
+
+Answer = TypeVar("Answer")
+
+
+class Agent:
+    """What an agent may do with one owner's memories; each call is that of `Palimpsest`.
+
+    Ids of other owners are unknown here, forgotten texts are not shown, and what a person has said
+    stands. Statements of people (`merge`, `separate`, `confirm`, …) are not among the calls.
+    """
+
+    def __init__(self, store: Palimpsest, owner_id: str, actor: str | None = None) -> None:
+        self._store = store
+        self._actor = actor
+        self.owner_id = owner_id
+
+    @property
+    def _speaker(self) -> dict[str, Any]:
+        return {"by": "agent", "owner_id": self.owner_id, "actor": self._actor}
+
+    def submit(
+        self,
+        candidates: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]],
+        *,
+        source: str = "python",
+    ) -> builtins.list[Outcome]:
+        """Decide on a text or a candidate, or several. UsageError for one of another owner."""
+        rows = [candidates] if isinstance(candidates, str | Mapping) else candidates
+        return self._store.submit([self._candidate(one) for one in rows], source=source)
+
+    def _candidate(self, given: str | Mapping[str, Any]) -> dict[str, Any]:
+        row: Mapping[str, Any] = {"text": given} if isinstance(given, str) else given
+        if row.get("owner_id") not in (None, self.owner_id):
+            raise UsageError("a candidate is of another owner")
+        return {**row, "owner_id": self.owner_id}
+
+    def check(self, candidate: str | Mapping[str, Any], *, source: str = "python") -> Checked:
+        """Show the decision on a candidate if it were submitted now; nothing is written."""
+        return self._store.check(self._candidate(candidate), source=source)
+
+    def recall(self, query: str, *, k: int = 5, **narrowed: Any) -> builtins.list[Recalled]:
+        """The `k` memories nearest to a question, best first."""
+        return self._store.recall(self.owner_id, query, k=k, **self._today(narrowed))
+
+    def find(self, query: str, **wanted: Any) -> Plan:
+        """All memories that mention the query, then those nearest by meaning."""
+        return self._store.find(self.owner_id, query, **wanted)
+
+    def list(self, **wanted: Any) -> Page:
+        """A page of the living memories, the latest first."""
+        return self._store.list(self.owner_id, **wanted)
+
+    def get(self, memory_id: str) -> Found:
+        """The current memory of any id. RefusedError if it is unknown, or forgotten."""
+        found = self._store.get(memory_id, owner_id=self.owner_id)
+        if found["state"] == "retracted":
+            raise RefusedError("unknown_candidate", f"this owner has no {memory_id}")
+        return self._seen(found)
+
+    def history(self, memory_id: str) -> History:
+        """Every event of a memory, in order, without forgotten texts."""
+        return self._seen(self._store.history(memory_id, owner_id=self.owner_id))
+
+    def show(self, memory_id: str) -> ShownMemory:
+        """A memory with every member and its evidence. RefusedError as for `get`."""
+        self.get(memory_id)
+        return self._seen(self._store.show(memory_id, owner_id=self.owner_id))
+
+    def update(self, memory_id: str, text: str, **more: Any) -> Updated:
+        """Change the text of a memory."""
+        return self._seen(self._store.update(memory_id, text, **(more | self._speaker)))
+
+    def undo(self, update_id: str, **more: Any) -> Undone:
+        """Undo an update, or the last one of a memory."""
+        return self._seen(self._store.undo(update_id, **(more | self._speaker)))
+
+    def forget(self, what: Mapping[str, Any] | str | Sequence[str], **more: Any) -> Forgotten:
+        """Forget memories, by a plan of `find` or by ids."""
+        return self._store.forget(what, **(more | self._speaker))
+
+    def restore(self, forgotten: str, **more: Any) -> Restorations:
+        """Bring back what this agent has forgotten at once; RefusedError for what others forgot."""
+        forgetting = forgetting_of(self._store.reader, self.owner_id, forgotten)
+        if (forgetting.data.speaker, forgetting.data.actor) != ("agent", self._actor):
+            raise RefusedError("outranked", "somebody else forgot it: a person can restore it")
+        asked = more | {"owner_id": self.owner_id, "actor": self._actor}
+        return self._seen(self._store.restore(forgotten=forgotten, **asked))
+
+    def unmerge(self, **named: Any) -> Unmerged:
+        """Remove a join, named by its `decision_id`, `candidate_id` or `memory_id`."""
+        return self._seen(self._store.unmerge(**(named | self._speaker)))
+
+    def reinstate(self, decision_id: str, **more: Any) -> PutBack:
+        """Take a reversal back."""
+        return self._seen(self._store.reinstate(decision_id, **(more | self._speaker)))
+
+    def end_session(self, session_id: str) -> Session:
+        """Report that a conversation ended."""
+        return self._store.end_session(self.owner_id, session_id)
+
+    def compact_session(self, session_id: str) -> Session:
+        """Report that a conversation was compacted."""
+        return self._store.compact_session(self.owner_id, session_id)
+
+    @staticmethod
+    def _today(narrowed: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Refuse the past: an agent would see texts that were forgotten since."""
+        if narrowed.get("as_of") is not None:
+            raise UsageError("an agent recalls as of now: `as_of` is for people")
+        return narrowed
+
+    def _seen(self, answer: Answer) -> Answer:
+        """An answer without forgotten texts."""
+        return without(answer, forgotten_texts(self._store.reader.ledger(self.owner_id)))

@@ -1,15 +1,19 @@
 """Whether a text mentions a name or an identifier: whole words in canonical form, nothing learned.
 
 Canonical: case, compatibility forms, separators inside identifiers and phone numbers, a leading @
-or #, the plus-tag of an address, the scheme of a link and a possessive do not count. Digits always
-do: a number, a version or an identifier that goes on is another one.
+or #, the plus-tag of an address, the scheme of a link, a possessive, and Arabic vowel signs and
+articles do not count. Digits always do: a number, a version or an identifier that goes on is
+another one.
+
+The first and the last word of a query are also found with what some languages attach: Korean
+particles (끝말잇기를), Arabic and elided ones (لأحمد, l'école), and endings behind an apostrophe.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -21,7 +25,8 @@ _TOKEN = re.compile(
     | (?P<link>(?:[a-z][a-z0-9+.-]{0,40}://|www\.)[^\s<>"]+
         | (?<![a-z0-9-])(?:[a-z0-9-]+\.){1,30}[a-z]{2,}(?:/[^\s<>"]*)?)
     | (?P<digits>[+(]?\d[\d\s()./-]{5,60}\d(?!\d))
-    | (?P<number>(?:(?<![\w)])-)?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:[.:]\d+)*)
+    | (?P<number>(?:(?<![\w)])-)?(?:\d{1,3}(?:,\d{3})+(?!\d)
+        | (?<!\d,)\d+,\d+(?!,?\d)|\d+)(?:[.:]\d+)*)
     | (?P<unspaced>[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf]
         | [\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])
     | (?P<word>[a-z](?:\+\+|\#)(?!\w) | (?:[^\W\d_](?:'(?=[^\W\d_]))?)+)
@@ -29,10 +34,33 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'", "‐": "-", "‑": "-", "–": "-"})
+_ARABIC_SIGNS = dict.fromkeys([*range(0x64B, 0x653), 0x670, 0x640])
+"""Vowel signs, and the stroke that lengthens a word."""
+_ARABIC_ARTICLE = re.compile(r"[وفبك]?ال(?=\w{3})|[وف]?لل(?=\w{3})")
+_ATTACHED_BEFORE = re.compile(
+    r"(?P<arabic>[وفبكل]{1,2})"
+    r"|(?:[ldjmtscn]|qu|jusqu|lorsqu|puisqu|dell|all|dall|nell|sull|quell|un|gl)'"
+)
+"""Conjunctions and prepositions of Arabic, and elided words of French and Italian."""
+_PARTICLES = (
+    "들|에서|에게서|에게|께서|께|한테서|한테|에|으로서|으로써|으로|로서|로써|부터|까지|처럼|보다|만큼|마다"
+    "|밖에|조차|마저|하고|이랑|라고|이라고|라는|이라는|입니다|이에요|예요|이었다|였다|이다|이고|이며|이나"
+    "|을|를|은|는|의|와"
+)
+_ATTACHED_BEHIND = re.compile(
+    rf"(?P<particles>(?:{_PARTICLES}){{1,4}})"
+    rf"|(?P<ambiguous>(?:{_PARTICLES}|이|가|과|도|로|만|나|랑|뿐|대로){{1,4}})"
+    r"|'[^\W\d_]{1,6}"
+)
+"""Particles of Korean, and what follows a name behind an apostrophe, as in Ankara'da.
+
+Too many words of two syllables end as the ambiguous ones do: 도로 is a road, and no 도.
+"""
 _LINKS = frozenset("-_@&'")
 """Signs that make one word of what stands on both sides of them."""
 _SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:www\.)?")
 _GROUPS = re.compile(r"\d+")
+_THOUSANDS = re.compile(r"-?\d{1,3}(?:,\d{3})+(?!\d)")
 FEWEST_DIGITS = 7
 """Of a number in groups that is read as one, such as a phone's or a date."""
 
@@ -47,7 +75,10 @@ class Words(NamedTuple):
 
 def canonical(text: str) -> str:
     """A text as `words_of` and `mentions` compare it, signs and spaces included."""
-    return unicodedata.normalize("NFKC", text).casefold().translate(_QUOTES)
+    plain = unicodedata.normalize("NFKC", text).casefold().translate(_QUOTES)
+    if plain.isascii():
+        return plain
+    return plain.replace("i\u0307", "i").translate(_ARABIC_SIGNS)  # a capital dotted I
 
 
 @lru_cache(maxsize=8192)
@@ -59,10 +90,10 @@ def words_of(text: str) -> Words:
     ends: list[bool] = []
     place, last, apart = 0, 0, False
     while found := _TOKEN.search(plain, place):
-        made, place = _read(found)
         unspaced = found.lastgroup == "unspaced"
         joined = not (unspaced or apart) and bool(parts) and _one_word(plain[last : found.start()])
-        if joined:
+        made, place = _read(found, alone=not joined)
+        if joined and not (last == found.start() and _is_particle(made)):
             ends[-1] = False
         parts.append(made)
         begins.append(not joined)
@@ -75,8 +106,13 @@ def _one_word(between: str) -> bool:
     return not between or (len(between) == 1 and between in _LINKS)
 
 
-def _read(found: re.Match[str]) -> tuple[str, int]:
-    """A token in canonical form, and where the next may begin."""
+def _is_particle(word: str) -> bool:
+    found = _ATTACHED_BEHIND.fullmatch(word)
+    return found is not None and found.lastgroup is not None
+
+
+def _read(found: re.Match[str], *, alone: bool) -> tuple[str, int]:
+    """A token in canonical form, and where the next may begin; `alone`: it begins a word."""
     token, end = found[0], found.end()
     match found.lastgroup:
         case "address":
@@ -86,20 +122,23 @@ def _read(found: re.Match[str]) -> tuple[str, int]:
             bare = token.rstrip(".,;:!?)]}'")
             return _SCHEME.sub("", bare).rstrip("/") or bare, found.start() + len(bare)
         case "digits":
-            return _grouped(token, found.start())
+            return _grouped(token, found.start(), alone=alone)
         case "number":
-            return token.replace(",", ""), end
+            return (token.replace(",", "") if _THOUSANDS.match(token) else token), end
         case "word":
-            return token.removesuffix("'s"), end
+            article = _ARABIC_ARTICLE.match(token)
+            return token[article.end() if article else 0 :].removesuffix("'s"), end
         case _:
             return token, end
 
 
-def _grouped(token: str, start: int) -> tuple[str, int]:
+def _grouped(token: str, start: int, *, alone: bool) -> tuple[str, int]:
     """Groups of digits as one number, if they are a phone's or a date; else the first of them."""
     groups = _GROUPS.findall(token)
     signs = set(re.sub(r"\d", "", token))
-    if sum(map(len, groups)) >= FEWEST_DIGITS and _belong_together(groups, signs):
+    if sum(map(len, groups)) >= FEWEST_DIGITS and (
+        _belong_together(groups, signs) or (alone and signs == {"-"} and _is_local(groups))
+    ):
         return "".join(groups), start + len(token)
     first = re.match(r"[+(]?\d+(?:[.:]\d+)*", token)
     assert first is not None
@@ -119,13 +158,50 @@ def _belong_together(groups: list[str], signs: set[str]) -> bool:
     return len(groups) > 2 and max(sizes) <= 4
 
 
+def _is_local(groups: list[str]) -> bool:
+    """Whether two groups are a local phone number, or one with its prefix; 2019-2020 is none."""
+    sizes = [len(group) for group in groups]
+    if sizes == [4, 4]:
+        return not all(group[:2] in ("19", "20") for group in groups)
+    return sizes == [3, 4] or (len(sizes) == 2 and groups[0][0] == "0" and sizes[1] >= 5)
+
+
 def mentions(query: str, text: str) -> bool:
     """Whether the words of a query stand in a text, one after the other and as whole words."""
     needle, there = words_of(query).parts, words_of(text)
     size = len(needle)
     return size > 0 and any(
-        there.begins[end - size] and there.ends[end - 1] for end in _ends(needle, there.parts)
+        there.begins[start]
+        and there.ends[start + size - 1]
+        and _is_asked(needle[0], there.parts[start], before=True, behind=size == 1)
+        and _is_asked(needle[-1], there.parts[start + size - 1], before=size == 1, behind=True)
+        for start in _starts(needle, there.parts)
     )
+
+
+def _is_asked(asked: str, word: str, *, before: bool, behind: bool) -> bool:
+    """Whether a word is the one that is asked for, perhaps with something attached."""
+    if word == asked:
+        return True
+    if not before or not word.endswith(asked):
+        attached = None
+    else:
+        attached = _ATTACHED_BEFORE.fullmatch(word, 0, len(word) - len(asked))
+    if attached is not None:
+        return len(asked) >= (3 if attached["arabic"] else 2)
+    if not behind or not word.startswith(asked):
+        return False
+    attached = _ATTACHED_BEHIND.fullmatch(word, len(asked))
+    return attached is not None and (len(asked) > 1 or attached["particles"] is not None)
+
+
+def _starts(needle: tuple[str, ...], parts: tuple[str, ...]) -> Iterable[int]:
+    """Where a needle may begin: where all but its first and last parts stand."""
+    inner = needle[1:-1]
+    if not inner:
+        return range(len(parts) - len(needle) + 1)
+    ends = _ends(inner, parts[1:])
+    return (end - len(inner) for end in ends if end + 1 < len(parts))
 
 
 def _ends(needle: tuple[str, ...], parts: tuple[str, ...]) -> Iterator[int]:

@@ -49,6 +49,35 @@ SAME = [
     ("東京", "彼女は東京に住んでいる"),
     ("北京", "她住在北京。"),
     ("R&D", "she leads R&D"),
+    ("5551234", "Her number is 555-1234."),
+    ("555-1234", "call 5551234 today"),
+    ("0301234567", "call 030-1234567 today"),
+    ("12345678", "in Osaka: 1234-5678"),
+    ("2019-2020", "the season 2019-2020"),
+    ("2019", "the season 2019 2020"),
+    ("2", "the rooms 1,2,3"),
+    ("12,34", "it costs 12,34 euros"),
+    ("끝말잇기", "오늘 친구들과 끝말잇기를 했다."),
+    ("친구", "오늘 친구들과 끝말잇기를 했다."),
+    ("학교", "그녀는 학교에서는 조용하다"),
+    ("집", "지금 집에서 쉬고 있다"),
+    ("김철수 선생님", "어제 김철수 선생님께서 오셨다"),
+    ("취미", "내 취미는 독서입니다"),
+    ("독서", "내 취미는 독서입니다"),
+    ("INC-1007", "INC-1007을 닫았다"),
+    ("Slack", "우리는 Slack에서 이야기한다"),
+    ("كتاب", "قرأت الكتاب أمس"),
+    ("الكتاب", "هذا كتاب جيد"),
+    ("كتاب جديد", "اشترت الكتاب الجديد"),
+    ("أحمد", "أعطت المفتاح لأحمد"),
+    ("مدرسة", "ذهبت إلى المدرسة وللمدرسة باب"),
+    ("محمد", "مُحَمَّد في البيت"),
+    ("istanbul", "İstanbul'da yaşıyor"),
+    ("İstanbul", "she lives in istanbul"),
+    ("İZMİR", "izmir is warm"),
+    ("école", "elle va à l'école"),
+    ("Anna", "il libro dell'Anna"),
+    ("Ada", "Ada’ll call tomorrow"),
 ]
 OTHER = [
     ("ABC123", "Her order is ABC1234."),
@@ -82,6 +111,21 @@ OTHER = [
     ("C", "she writes C# at work"),
     ("Ada Lovelace", "Ada met Grace Lovelace"),
     ("東京", "京東で買う"),
+    ("12-34", "it costs 12,34 euros"),
+    ("12,34", "the code 12-34"),
+    ("12", "it costs 12,34 euros"),
+    ("34", "it costs 12,34 euros"),
+    ("12.34", "it costs 12,34 euros"),
+    ("20192020", "the season 2019-2020"),
+    ("5551234", "the order A-555-1234"),
+    ("5551234", "555-12345 is another"),
+    ("도", "도로가 막혔다"),
+    ("고양", "고양시에 산다"),
+    ("나", "나이가 많다"),
+    ("له", "الحمد لله"),
+    ("لد", "ولد صغير"),
+    ("Brien", "Mr. O'Brien called"),
+    ("sel", "Basel'de"),
     ("", "nothing is asked"),
     ("...", "nothing is asked ..."),
 ]
@@ -125,7 +169,7 @@ def test_a_text_mentions_itself_or_has_no_words(text: str) -> None:
 
 REPEATED = (
     *("x.y.", "a-", "a_", "w+", "%a", "a@", "@a.", "a@a.", "x.1.", "12345 ", "1/", "1((((((("),
-    *("a'", "a://", "mailto:", "www.", "1,", "1,111", "a.b/"),
+    *("a'", "a://", "mailto:", "www.", "1,", "1,111", "a.b/", "이라고", "l'", "وال", "1-", "1,2 "),
 )
 
 
@@ -138,20 +182,18 @@ def test_a_long_text_of_anything_is_read_once(part: str) -> None:
     assert words_of.__wrapped__(text).parts[-1] == "oat"
 
 
-class Part:
+class Part(str):
     """A word that counts how often it is compared."""
 
+    __slots__ = ()
     compared = 0
-
-    def __init__(self, text: str) -> None:
-        self.text = text
 
     def __eq__(self, other: object) -> bool:
         Part.compared += 1
-        return isinstance(other, Part) and self.text == other.text
+        return str.__eq__(self, other) is True
 
     def __hash__(self) -> int:
-        return hash(self.text)
+        return str.__hash__(self)
 
 
 def test_a_text_of_one_word_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,8 +202,8 @@ def test_a_text_of_one_word_is_searched_once(monkeypatch: pytest.MonkeyPatch) ->
     query = [*(Part("a") for _ in range(1_999)), Part("b")]
     whole = (True,) * len(text)
     known = {
-        "text": Words(tuple(text), whole, whole),  # type: ignore[arg-type]
-        "query": Words(tuple(query), whole, whole),  # type: ignore[arg-type]
+        "text": Words(tuple(text), whole, whole),
+        "query": Words(tuple(query), whole, whole),
     }
     monkeypatch.setattr("palimpsest.streams.core.mentions.words_of", known.__getitem__)
     before = Part.compared

@@ -34,6 +34,25 @@ def test_words_match_whole_and_of_this_owner_alone(memories: Palimpsest) -> None
     assert found(memories, "...") == []
 
 
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("오늘 친구들과 끝말잇기를 했다.", "끝말잇기"),
+        ("قرأت الكِتاب أمس", "الكتاب"),
+        ("أعطت المفتاح لأحمد", "أحمد"),
+        ("She moved to İzmir", "izmir"),
+        ("Her number is 555-1234.", "5551234"),
+        ("Her number is 5551234.", "555-1234"),
+        ("Il prezzo: 12,50", "12,50"),
+    ],
+)
+def test_words_are_found_with_what_is_attached_to_them(
+    memories: Palimpsest, text: str, query: str
+) -> None:
+    submit(memories, text, "tea at five")
+    assert found(memories, query) == [("word", text)]
+
+
 def test_another_wording_of_a_memory_is_an_alias(memories: Palimpsest) -> None:
     a, b = submit(memories, "the red boat Mistral", "her ship at the pier")
     memories.merge(a, b, face=b)

@@ -29,7 +29,7 @@ CONTENT = frozenset(
         " father likes loves hates wants needs lives owns drinks eats plays reads writes walks runs"
         " swims speaks thinks knows goes makes takes gives comes says sees uses has loves enjoys"
         " prefers moved bought sold married born died old new good great little small big large"
-        " white black red green blue yellow happy sad near street road city town river user"
+        " white black red green blue yellow happy sad near street road city town river user user's"
         " customer"
         " called named swim sings plays drives buys tells asks meeting coffee tea drawing sitting"
         " standing walking running talking playing holding"

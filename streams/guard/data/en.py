@@ -70,12 +70,17 @@ INSTRUMENTS = _words(
     " trombone oboe viola"
 )
 LITTLE_ONES = _words(
-    "girl boy child kid dog puppy cat kitten bird rabbit horse boat car truck bike house cottage"
+    "girl boy child kid dog puppy cat kitten bird horse boat car truck bike house cottage"
     " town village river lake island road park table bench tent group band baby"
     " fence hill hole stream shovel crowd whistle piece object umbrella"
 )
 """What *little* calls small when it is one; of the rest it can be an amount, or an affection."""
 
+LARGE_THINGS = THINGS - _words(
+    "cat city church pizza sandwich pancake cookie banana cup mug bottle bowl hat jacket sweater"
+    " jumper scarf shirt skirt coat raincoat helmet"
+)
+"""What is *large* as it is *big*: not what is sold in sizes, and no lion."""
 GROUPS = _words(
     "band family crowd group country team herd flock hole piece fire bit stage shovel whistle train"
     " plane toilet pot plate tray glass boot shoe bag wallet key pen pencil ring necklace present"
@@ -254,13 +259,12 @@ LARGE = _groups("big/large", "huge/enormous/gigantic")
 NEAR = _groups("near/close to", "beside/next to")
 NOUNS = _groups(
     "mother/mom/mum", "father/dad", "couch/sofa", "fridge/refrigerator", "photo/photograph",
-    "photos/photographs", "kids/children", "kid/child",
-    "airplane/plane", "tv/television", "grandmother/grandma", "grandfather/grandpa",
+    "photos/photographs", "kids/children", "tv/television", "grandmother/grandma",
+    "grandfather/grandpa",
 )  # fmt: skip
 BODIES = _groups("nobody/no one", "somebody/someone", "everybody/everyone", "anybody/anyone")
 STREETS = _groups("street/road")
-HAPPY = _groups("happy/glad/pleased")
-VERY_HAPPY = _groups("happy/glad/pleased/delighted/joyful")
+HAPPY = _groups("happy/glad/pleased/delighted/joyful")
 DAILY = _groups("daily/every day", "weekly/every week", "monthly/every month")
 QUICKLY = _groups("quickly/rapidly", "maybe/perhaps")
 BOUGHT = _groups("bought/purchased")
@@ -276,8 +280,8 @@ HYPHENED = _words(
 COMPLEMENTS: dict[str, str] = {
     "un" + base: base
     for base in (
-        "available able necessary aware true fair sure certain important safe stable reliable usual"
-        " clear familiar acceptable ready official lawful married"
+        "available able necessary aware true fair sure certain safe stable reliable usual clear"
+        " familiar acceptable ready official lawful married"
     ).split()
 } | dict(
     pair.split("/")
@@ -293,14 +297,14 @@ COMPLEMENTS: dict[str, str] = {
 OPPOSITES = frozenset(
     {
         ("false", "true"), ("wrong", "right"), ("wrong", "correct"), ("incorrect", "right"),
-        ("asleep", "awake"), ("closed", "open"), ("shut", "open"),
+        ("closed", "open"), ("shut", "open"), ("dead", "alive"), ("uncertain", "sure"),
     }
 )  # fmt: skip
-"""Two words of which one or the other holds, said of the subject at the end of a sentence."""
+"""Two words of which one or the other holds."""
 
 TWOFOLD = _words(
-    "possible available necessary able aware true fair complete correct visible relevant accurate"
-    " important appropriate official perfect logical usual certain sure stable ready legal"
+    "possible available necessary able aware true fair complete correct visible relevant official"
+    " perfect logical certain sure stable ready legal"
 )
 """Words between which and their contrary there is nothing, so that *not un-* gives them back."""
 
@@ -328,62 +332,16 @@ RANGING = _words("to till until through")
 
 MEASURES = _words(
     "km kg cm mm kilometer kilometers kilometre kilometres meter meters metre metres mile miles"
-    " kilogram kilograms gram grams pound pounds liter liters litre litres hour hours minute"
-    " minutes day days week weeks month months year years dollar dollars euro euros cent cents"
-    " usd eur gbp percent"
+    " kilogram kilograms gram grams pound pounds liter liters litre litres dollar dollars euro"
+    " euros cent cents usd eur gbp percent"
 )
-"""Units and currencies before which a number is a quantity."""
+"""Units and currencies before which a number is a quantity; 2.10 hours can be ten past two."""
 SPACED = _words("km kg cm mm")
 """Units that are written to their number as often as apart from it."""
 
 # -- what bars an edit -----------------------------------------------------------------------------
 
 ARTICLES = _words("a an the")
-
-NAMES_TOO = _words(
-    "abba access acts al alan alexandria amazon amber angel angular ann apple april archer"
-    " argos art august axe bacon baker banks barber baron bash basil bath battle bay beam bean"
-    " bears beau beetle bell ben bergen berry biff bill bird bishop black blanche blaze blizzard"
-    " block blunt blur bo bob bolt bond bonn booker boots boston brand brandy bristol brook"
-    " brooks brown buck bud buddy buffalo bull burns bush butcher butler cage cancer candy cane"
-    " cannes carol carpenter carter case cash caterpillar catholic chad chase chef cherry china"
-    " chip christian chrome chuck church clay cliff clover cole cologne colt como congress cook"
-    " cooper coral cork cream crest cross crystal cuba curry curt daisy dale dan dane danish"
-    " dart dawn deal dean debian dee del delhi dell delta democrat deno derby destiny dick"
-    " discord django docker dodge dolly domino don doors dot dove drake drew duke duncan eagle"
-    " eagles earl earth easter economist ed edge elastic ember english epic essen eve excel"
-    " faith fanny farmer faye february fern fields figma finn finnish firefox fisher flask flink"
-    " flora flowers forbes ford forest fortune fox frances frank fred french fry gail galaxy"
-    " gale gap gardener garland gates gay gene general genesis georgia german giants ginger glen"
-    " go gold grace grant gray green grey guardian guinea guy hall harry hazel head heart"
-    " heather helm herb hill hive holly honey hood hope hugh hull hunter ian ike independent"
-    " iris ivy jack jade jaguar january jasmine java jay jean jerry jets jewel jimmy jo job"
-    " johnny jordan josh joy judges jule june kafka kay kelly ken keynote king kirk kiss kit"
-    " kitty labour lagos lamb lance lane laurel law lee lent leo les liberal liberty lily lima"
-    " limerick linear link lions lotus louis louise love luke lyft mac major mali march marina"
-    " mark mars marsh marshal mason max may medium melody mercury mercy merry meta mike miles"
-    " milo mint mirror misty mo mobile mongo monk moody moon moss myrtle nice nick niger noble"
-    " node norm north notes notion numbers oasis office olive oman opera oracle orange orthodox"
-    " outlook page pam pansy park parker parks parliament pat patience patsy patty peacock pearl"
-    " peg penn penny peter phoenix pig pike piper pledge pole poles police polish pond pope"
-    " poppy porter post potter pound power precious price prince prudence publisher pulp puma"
-    " puppet python queen quick rails ralph randy raven ray react reader reading reddit redis"
-    " reed republican reuben rice rich rick rip river rivers rob robin rocky rod roger roman"
-    " romanian root rose rowan ruby rugby rush russet rust rusty safari sage sally salt sandwich"
-    " sandy saul scarlet scots scott scottish serenity shane sharp shell shelly shepherd sheriff"
-    " sherry short sid signal silver sketch skip sky slack smith snap snow sonny southwest spark"
-    " sparrow speed spike split spring square star starbucks steam steel stella sterling stew"
-    " steward stone storm stripe strong stuart subway sue summer sun sunday svelte swan swede"
-    " swedes swedish sweet swift tanner target tat taylor teams ted teddy temple thai threads"
-    " tide tim times togo tom tommy tony tower trace trent trinity troy tucker turkey twitter"
-    " tyler uber ubuntu united venus vera verity vic victor victoria violet virgin visa vogue"
-    " vue wade wagner wales walker walter warren waters watt wayne weaver webb wells welsh wendy"
-    " west wham white will willow windows wise wolf wolfe wood woods word wren wright young zoom"
-)
-"""Words that a capital turns into a name or another thing."""
-
-ACRONYMS_TOO = _words("it us who aids or us pin can age mad sad care cops nice ram rom lan wan ups")
-"""Words that capitals turn into an acronym."""
 
 CAPTION_STARTS = _words("a an one two three four five six several some")
 NO_CAPTION = FINITE | CLAUSES | NEGATORS
@@ -399,22 +357,46 @@ NUMBER_PARTS = frozenset(NUMBERS) | _words(
 RELATIVES = _words("son daughter wife husband brother sister father mother child widow")
 """Of whom *the* before *of* says nothing more."""
 
-BEFORE_FEELINGS = _words(
-    "is are am was were be look looks looked looking seem seems seemed feel feels felt"
-)
-OBJECTS = _words("me you him her it us them")
-MAKING = _words("make makes made making")
-AFTER_A_PREDICATE = _words("to for with about where how what why whether if ?")
-IMPERSONAL = _words("that it this")
 PERSONAL = _words("i you he she we they")
-KIDS = _words("girl boy child kid baby girls boys kids")
+KIN = _words("mother mom mum father dad grandmother grandma grandfather grandpa")
+"""Relatives, when they are somebody's: *the father of the church* is no *dad*."""
+LOOKS = _words("look looks looked looking seem seems seemed")
+FEELS = _words("is are am was were feel feels felt")
+FEELING = PERSONS | PERSONAL | _words("who and dog dogs cat kids children people clown bride mom")
+"""Who is *very happy* as they are *very glad*: no film and no ending."""
+COMPARED = _words("more less better worse fewer bi semi half almost nearly")
+"""Before *daily* these make a comparison or a compound."""
+OBJECTS = _words("me you him her it us them")
+AT_AN_END = frozenset({"", ".", "!"})
+AFTER_A_PREDICATE = AT_AN_END | _words("to for with about where how what why whether if ?")
+CLOSERS: dict[str, frozenset[str]] = (
+    dict.fromkeys(
+        "married perfect complete false dead right wrong shut closed open".split(), AT_AN_END
+    )
+    | dict.fromkeys(
+        "sure unsure certain uncertain".split(),
+        AFTER_A_PREDICATE - {"to", "for", "with"} | SUBJECTS | _words("that when who which"),
+    )
+    | {"true": AFTER_A_PREDICATE - {"to"}, "familiar": frozenset({"with"})}
+)
+"""What may follow these where others have `AFTER_A_PREDICATE`: who is *not married with children*
+is not *unmarried with children*."""
+IMPERSONAL = _words("that it this")
 ALIVE = _words("he she i you")
+SAID_OF: dict[str, frozenset[str]] = dict.fromkeys(
+    ("fair", "clear", "false", "possible"), IMPERSONAL
+) | {"right": IMPERSONAL | PERSONAL | {"something"}, "dead": ALIVE}
+"""The subjects of which a word is the contrary of its other; nobody is *not possible*."""
+KIDS = _words("girl boy child kid baby girls boys kids")
 SIZED_AFTER = _words("a the one two three four several last")
 WANTED = ("wanted", "to")
 FUTURE = _words("will would")
 PLAYING = _words("play plays played playing learn learns learned learnt practises practices")
 HAVING = _words("is was has had owns bought")
-EATING = _words("eat eats ate eaten eating cook cooks cooked cooking taste tastes tasted tasting")
+EATING = _words(
+    "eat eats ate eaten eating cook cooks cooked cooking taste tastes tasted tasting stew roast"
+    " fried grilled"
+)
 PARTICLES = _words("up out off away back down along by over in on about around through")
 """What belongs to the verb before it: *slept in*, *ran over*."""
 INTENSIFIERS = _words("very so really extremely")
@@ -425,6 +407,16 @@ PLACED = SHOWN | _words(
     " outside"
 )
 """Verbs of posture and motion: what follows them says where, not how dear."""
+BEFORE_SEEN = _words("is are and with in")
+"""What stands before what is seen: no verb that it could be the object of."""
+YOUNG = _words("girl boy kid girls boys kids")
+KIDS_ACT = SHOWN - {"watching", "chasing", "holding", "feeding"} | _words(
+    "showing selling turning having hugging teasing helping balancing tries crys smiles climbs"
+    " poses spins dislikes"
+)
+"""What children do and nobody does with them, as in *girl watching*."""
+STILL = _words("standing floating performing wearing looking trying dressed")
+"""What anything small does and nobody does with it, as in *dog walking* and *boat racing*."""
 STREET_VERBS = _words(
     "standing stands stand sitting sits sit walking walks walk running runs run riding rides ride"
     " dancing dances dance"
@@ -433,6 +425,16 @@ STREET_VERBS = _words(
 BESIDE = _words("near beside")
 FIGURATIVE = _words("long short new old big great")
 """Adjectives of a road that nobody walks on: *a long road to peace*."""
+NO_NAMES = (
+    DETERMINERS
+    | STATES
+    | SHOWN
+    | NUMBERS.keys()
+    | _words("he she they we you there these those")
+    | _words("user some any every each both not nobody everybody everyone someone with without")
+    | _words("what where when how while because although never always people children hangs")
+) - {"reading", "two", "four"}
+"""Words that no capital makes a name or an acronym."""
 INDEFINITE = _words("a an some two three four several many")
 CROSSING = _words("across crossing cross crosses crossed")
 ALONG = _words("down up along")
@@ -447,9 +449,18 @@ THINGS_IN_ING = _words(
 )
 """Words in *-ing* that are no deed that is seen."""
 
+MENTIONS = _words(
+    "spell spells spelled spelt spelling word words username password passphrase login handle"
+    " variable column branch file folder key tag label keyword title setting option flag"
+    " parameter named call called calls name names term terms set"
+)
+"""Words of texts that may speak of a word as such: there it is no other one."""
+SOCIAL = _words("church village town city farm")
+"""What people are close to without being near it."""
+
 # -- what edits change -----------------------------------------------------------------------------
 
-_PHRASES = SIZES + LARGE + NEAR + NOUNS + BODIES + STREETS + VERY_HAPPY + DAILY + QUICKLY
+_PHRASES = SIZES + LARGE + NEAR + NOUNS + BODIES + STREETS + HAPPY + DAILY + QUICKLY
 _PHRASES += BOUGHT + NAMED + LOCATED
 CHANGED = (
     _words(". 。 ． ｡ । ۔ , the a an user is are that which who not be being")

@@ -114,14 +114,10 @@ def asks(text: Reading) -> bool:
 def negations(text: Reading) -> int:
     """How many words negate or count something, whose reach a contrary could change.
 
-    A *because* that begins the text has nothing before it to reach.
+    A *because* that begins the text has nothing before it to reach; *no* before a comma answers.
     """
-    lows = text.lows[1:] if low(text, 0) == "because" else text.lows
+    answers = text.lows[:2] == ("no", ",")
+    lows = text.lows[1:] if answers or low(text, 0) == "because" else text.lows
     return sum(
         word in en.NEGATORS or word in en.QUANTIFIERS or word.endswith("n't") for word in lows
     )
-
-
-def closes_a_predicate(text: Reading, at: int) -> bool:
-    """Whether an adjective before a place has all of the sentence's *not*."""
-    return ends(text, at) or low(text, at) in en.AFTER_A_PREDICATE

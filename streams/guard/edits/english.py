@@ -27,8 +27,7 @@ def _case_of_a_start(one: Reading, i: int, other: Reading, j: int) -> Found:
         return None
     same = a.text[1:] == b.text[1:] and (len(a.text) == 1 or a.text[1:].islower())
     goes_on = kind(one, i + 1) is kind(one, i + 2) is WORD
-    named = low(one, i) in en.NAMES_TOO
-    return (1, 1) if same and goes_on and not named else None
+    return (1, 1) if same and goes_on and low(one, i) in en.NO_NAMES else None
 
 
 def _case_of_a_text(one: Reading, i: int, other: Reading, j: int) -> Found:
@@ -44,7 +43,7 @@ def _case_of_a_text(one: Reading, i: int, other: Reading, j: int) -> Found:
         return (1, 1) if known or (a.text, b.text) == ("i", "I") else None
     shouted = one.text.isupper() and not other.text.isupper()
     plain = b.text.islower() or (b.opens and b.text[1:].islower())
-    no_acronym = len(a.text) > 2 and low(one, i) not in en.ACRONYMS_TOO | en.NAMES_TOO
+    no_acronym = len(a.text) > 2 and low(one, i) in en.NO_NAMES
     return (1, 1) if shouted and plain and (no_acronym or a.text in ("A", "I")) else None
 
 
@@ -96,25 +95,36 @@ def _is_contracted(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 
 def _user(one: Reading, i: int, other: Reading, j: int) -> Found:
-    length = 2 if low(one, i) == "the" and low(one, i + 1) == "user" else 1
-    verb = i + length
-    if low(one, verb - 1) != "user" or i or j:
+    if i or j or around.asks(one) or around.asks(other) or capital(one, i) != capital(other, j):
         return None
-    if around.asks(one) or around.asks(other) or kind(one, verb + 1) is not WORD:
+    length = 2 if low(one, 0) == "the" else 1
+    subject = low(one, length - 1)
+    if length == 2 and subject in ("user", "user's") and low(other, j) == subject:
+        return (2, 1) if _is_of_the_user(one, 2) else None
+    if subject != "user" or kind(one, length + 1) is not WORD:
         return None
-    if capital(one, i) != capital(other, j):
-        return None
-    if low(one, verb) == "is" and low(other, j) == low(one, verb + 1):
-        does = verb + 1 + low(one, verb + 1).endswith("ly")
+    if low(one, length) == "is" and low(other, j) == low(one, length + 1):
+        does = length + 1 + low(one, length + 1).endswith("ly")
         doing = around.is_doing(one, does) and kind(one, does + 1) is WORD
         return (length + 2, 1) if doing else None
-    done = low(one, verb) in en.PASTS or low(one, verb).endswith("ed")
-    has_object = around.is_lower(one, verb) and low(one, verb + 1) in en.DETERMINERS
-    if low(one, verb) not in en.STATES and not (done and has_object):
-        return None
-    if low(other, j) == low(one, verb):
-        return length + 1, 1
-    return (2, 1) if length == 2 and low(other, j) == "user" else None
+    said = low(one, length) in en.STATES or _is_done(one, length, en.DETERMINERS)
+    return (length + 1, 1) if said and low(other, j) == low(one, length) else None
+
+
+def _is_of_the_user(text: Reading, verb: int) -> bool:
+    """Whether *user* is somebody here, not a part of *user accounts* and *user defined names*."""
+    word = low(text, verb)
+    if low(text, 1) == "user's":
+        return is_lower(text, verb) and word not in ("guide", "manual", "handbook")
+    if word in en.STATES | en.AUXILIARIES or _is_done(text, verb, en.DETERMINERS | en.PREPOSITIONS):
+        return kind(text, verb + 1) is WORD
+    does = word in ("works", "needs", "uses") and en.FINITE.isdisjoint(text.lows[verb + 1 :])
+    return does and low(text, verb + 1) in en.DETERMINERS | en.PREPOSITIONS | {"as"}
+
+
+def _is_done(text: Reading, verb: int, before: frozenset[str]) -> bool:
+    past = low(text, verb) in en.PASTS or low(text, verb).endswith("ed")
+    return past and is_lower(text, verb) and low(text, verb + 1) in before
 
 
 def _is_of_a_caption(one: Reading, i: int, _other: Reading, _j: int) -> Found:
@@ -233,7 +243,7 @@ def _date(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 
 def _spelling(one: Reading, i: int, other: Reading, j: int) -> Found:
-    same = (low(one, i), low(other, j)) in en.SPELLINGS
+    same = (low(one, i), low(other, j)) in en.SPELLINGS and en.MENTIONS.isdisjoint(one.lows)
     return (1, 1) if same and around.is_lower(one, i) and around.is_lower(other, j) else None
 
 
@@ -255,43 +265,85 @@ def _exchange(one: Reading, i: int, other: Reading, j: int, groups: en.Phrases) 
     return None
 
 
+def _synonyms(one: Reading, i: int, other: Reading, j: int, groups: en.Phrases) -> Found:
+    """The same, in a text that speaks of no words: *her password is sofa*."""
+    return _exchange(one, i, other, j, groups) if en.MENTIONS.isdisjoint(one.lows) else None
+
+
 def _size(one: Reading, i: int, other: Reading, j: int) -> Found:
-    found = _exchange(one, i, other, j, en.SIZES)
+    """*small* for *little*, said of one or more that are seen: *a little cake* is an amount."""
+    found = _synonyms(one, i, other, j, en.SIZES)
     noun = i + 1 + (low(one, i + 1) in en.COLOURS | {"metal", "country"})
-    word, before, after = low(one, noun), low(one, i - 1), low(one, noun + 1)
-    owner, word = word.endswith("'s"), word.removesuffix("'s")
-    several = around.singular(word) != word and around.singular(word) in en.LITTLE_ONES
-    known = is_lower(one, noun) and (several or word in en.LITTLE_ONES)
-    seen = after.endswith("ing") or (word in en.KIDS and after.endswith(("s", "dressed")))
-    alone = around.stands_alone(one, noun + 1) or seen or after in en.ALONG
-    alone = alone or (owner and word in en.KIDS and after == "hand")
-    told = before in en.SIZED_AFTER or (several and before in en.PREPOSITIONS)
-    told = told or (i == 0 and word in en.KIDS) or (before, word) == ("in", "boat")
-    eaten = not en.EATING.isdisjoint(one.lows)
-    return found if found and known and alone and told and not eaten else None
+    if found is None or not en.EATING.isdisjoint(one.lows):
+        return None
+    if not _is_little_one(one, noun) or not _counts(one, i, noun):
+        return None
+    return found if _ends_a_noun(one, noun) or _acts(one, i, noun) else None
+
+
+def _is_little_one(text: Reading, noun: int) -> bool:
+    word = low(text, noun).removesuffix("'s")
+    return is_lower(text, noun) and not en.LITTLE_ONES.isdisjoint((word, around.singular(word)))
+
+
+def _counts(text: Reading, size: int, noun: int) -> bool:
+    """Whether what stands before a size makes the noun one or several, no amount of it."""
+    before, word = low(text, size - 1), low(text, noun).removesuffix("'s")
+    if before in en.SIZED_AFTER or (size == 0 and word in en.KIDS):
+        return True
+    several = around.singular(word) in en.LITTLE_ONES - {word}
+    return (several and before in en.PREPOSITIONS) or (before, word) == ("in", "boat")
+
+
+def _ends_a_noun(text: Reading, noun: int) -> bool:
+    """Whether no other noun and no gerund follows: *a little dog walking* is an amount of it."""
+    word, after = low(text, noun), low(text, noun + 1)
+    if word.endswith("'s"):
+        return word.removesuffix("'s") in en.KIDS and after == "hand"
+    alone = around.stands_alone(text, noun + 1) and after not in en.SHOWN
+    return alone or after in en.ALONG
+
+
+def _acts(text: Reading, size: int, noun: int) -> bool:
+    """Whether the noun is no verb's object, and what follows can only be what it does."""
+    before = size - (low(text, size - 1) in en.SIZED_AFTER)
+    if before not in text.openers and low(text, before - 1) not in en.BEFORE_SEEN:
+        return False
+    does = en.STILL | en.KIDS_ACT if low(text, noun) in en.YOUNG else en.STILL
+    return low(text, noun + 1) in does
 
 
 def _large(one: Reading, i: int, other: Reading, j: int) -> Found:
-    found = _exchange(one, i, other, j, en.LARGE)
-    return found if found and around.noun_after(one, i + 1, en.THINGS) else None
+    found = _synonyms(one, i, other, j, en.LARGE)
+    return found if found and around.noun_after(one, i + 1, en.LARGE_THINGS) else None
 
 
 def _near(one: Reading, i: int, other: Reading, j: int) -> Found:
-    found = _exchange(one, i, other, j, en.NEAR)
+    found = _synonyms(one, i, other, j, en.NEAR)
     if found is None:
         return None
-    after = i + found[0]
-    before = low(one, i - 1)
-    if low(one, after) in en.INDEFINITE:
-        seen = before in en.PLACED or around.singular(before) in en.THINGS | en.GROUPS
-        return found if seen or around.describes(one, after + 1, en.THINGS) else None
-    article = low(one, after) in en.DETERMINERS
-    return found if article and around.describes(one, after + 1, en.THINGS) else None
+    article = i + found[0]
+    seen = low(one, i - 1) in en.PLACED or _is_seen(one, i - 1)
+    indefinite = low(one, article) in en.INDEFINITE
+    if low(one, i) in ("near", "close"):
+        stands = low(one, i - 1) in en.BE and _is_seen(one, i - 2) and indefinite
+        bound = low(one, i - 1) not in en.PLACED and around.describes(one, article + 1, en.SOCIAL)
+        if not (seen or stands) or bound:
+            return None
+    thing = around.describes(one, article + 1, en.THINGS)
+    if indefinite:
+        return found if seen or thing else None
+    return found if low(one, article) in en.DETERMINERS and thing else None
+
+
+def _is_seen(text: Reading, at: int) -> bool:
+    """Whether a person or a thing stands at a place that can be somewhere."""
+    return around.singular(low(text, at)) in en.PERSONS | en.THINGS | en.GROUPS | {"people"}
 
 
 def _street(one: Reading, i: int, other: Reading, j: int) -> Found:
     """*street* for *road*, where somebody moves or stands: never in an address or an idiom."""
-    found = _exchange(one, i, other, j, en.STREETS)
+    found = _synonyms(one, i, other, j, en.STREETS)
     if found is None or not around.stands_alone(one, i + 1) or low(one, i + 1) == "to":
         return None
     article = i - 1 if low(one, i - 1) in en.ARTICLES else i - 2
@@ -309,16 +361,24 @@ def _street(one: Reading, i: int, other: Reading, j: int) -> Found:
             and article < i - 1
             and low(one, i - 1) not in en.FIGURATIVE
         )
-        or (way == "of" and before in ("middle", "side"))
+        or (way == "of" and before == "side")
+        or (way == "of" and before == "middle" and low(one, article - 5) in en.STREET_VERBS)
     )
     return found if seen else None
 
 
 def _noun(one: Reading, i: int, other: Reading, j: int) -> Found:
-    found = _exchange(one, i, other, j, en.NOUNS)
+    found = _synonyms(one, i, other, j, en.NOUNS)
     if found is None or not around.stands_alone(one, i + found[0]):
         return None
-    before = low(one, i - 1)
+    before, word = low(one, i - 1), low(one, i)
+    if word in ("kids", "children"):
+        human = {"goat", "goats"}.isdisjoint(one.lows)
+        return (
+            found if human and before in en.DETERMINERS | en.NUMBERS.keys() | {"user's"} else None
+        )
+    if word in en.KIN:
+        return found if before in en.POSSESSIVES | {"user's"} else None
     return found if before in en.DETERMINERS | en.PLAIN_ADJECTIVES else None
 
 
@@ -330,29 +390,30 @@ def _body(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 
 def _happy(one: Reading, i: int, other: Reading, j: int) -> Found:
+    found = _exchange(one, i, other, j, en.HAPPY)
+    looks, subject = low(one, i - 2), low(one, i - 3)
+    feels = looks in en.LOOKS or (looks in en.FEELS and subject in en.FEELING)
     much = low(one, i - 1) in en.INTENSIFIERS
-    before = i - 2 if much else i - 1
-    made = low(one, before) in en.OBJECTS and low(one, before - 1) in en.MAKING
-    felt = made or low(one, before) in en.BEFORE_FEELINGS
-    found = _exchange(one, i, other, j, en.VERY_HAPPY if much else en.HAPPY)
-    return found if found and felt and ends(one, i + found[0]) else None
+    return found if found and feels and much and ends(one, i + 1) else None
 
 
 def _daily(one: Reading, i: int, other: Reading, j: int) -> Found:
-    found = _exchange(one, i, other, j, en.DAILY)
+    found = _synonyms(one, i, other, j, en.DAILY)
     if found is None or not ends(one, i + found[0]) or not ends(other, j + found[1]):
         return None
-    barred = en.DETERMINERS | en.AUXILIARIES | en.QUANTIFIERS
-    return found if kind(one, i - 1) is WORD and low(one, i - 1) not in barred else None
+    barred = en.DETERMINERS | en.AUXILIARIES | en.QUANTIFIERS | en.COMPARED
+    alone = is_lower(one, i - 1) and low(one, i - 1) not in barred
+    negated = not en.NEGATORS.isdisjoint(one.lows) or "n't" in one.text
+    return found if alone and not negated else None
 
 
 def _quickly(one: Reading, i: int, other: Reading, j: int) -> Found:
-    found = _exchange(one, i, other, j, en.QUICKLY)
+    found = _synonyms(one, i, other, j, en.QUICKLY)
     return found if found and around.stands_alone(one, i + found[0]) else None
 
 
 def _bought(one: Reading, i: int, other: Reading, j: int) -> Found:
-    found = _exchange(one, i, other, j, en.BOUGHT)
+    found = _synonyms(one, i, other, j, en.BOUGHT)
     article = found and low(one, i + found[0]) in ("a", "an")
     named = article and around.noun_after(one, i + 2, en.THINGS)
     return found if named and low(one, i - 1) not in en.AUXILIARIES else None
@@ -366,7 +427,7 @@ def _named(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 
 def _located(one: Reading, i: int, other: Reading, j: int) -> Found:
-    found = _exchange(one, i, other, j, en.LOCATED)
+    found = _synonyms(one, i, other, j, en.LOCATED)
     linked = low(one, i - 1) in ("is", "are")
     return found if found and linked and low(one, i + 1) in en.PLACING else None
 
@@ -374,30 +435,50 @@ def _located(one: Reading, i: int, other: Reading, j: int) -> Found:
 def _contrary(one: Reading, i: int, other: Reading, j: int) -> Found:
     """*not fair* for *unfair*, and *not impossible* for *possible*, said of the subject."""
     negated = _negated(one, i, other, j)
-    if negated is None:
+    if negated is None or around.negations(one) != 1 or around.negations(other):
         return None
-    length, matched = negated
-    adjective, meaning = i + length, j + matched
+    adjective, meaning = i + negated[0], j + negated[1]
     if not around.is_lower(one, adjective) or not around.is_lower(other, meaning):
         return None
-    said, meant = low(one, adjective), low(other, meaning)
-    subject = low(one, i - 1).partition("'")[0]
-    if subject in en.BE | en.FUTURE | {"", "am"}:
-        subject = low(one, i - 2)
-    if "fair" in (said, meant) and subject not in en.IMPERSONAL and low(one, i + 1) != "being":
+    if not en.INDEFINITE.isdisjoint(one.lows[:i]) or _asks_by_its_verb(one):
         return None
-    if "sure" in (said, meant) and low(one, adjective + 1) == "to":
+    words = low(one, adjective), low(other, meaning)
+    if not _is_said_of(_subject(one, i), words, being=low(one, i + 1) == "being"):
         return None
-    unsure = {said, meant} == {"sure", "uncertain"} and subject in en.PERSONAL
-    living = {said, meant} == {"dead", "alive"} and subject in en.ALIVE and ends(one, adjective + 1)
-    opposed = en.COMPLEMENTS.get(meant) == said or unsure or living
+    if not _is_contrary(*words) or not _closes(one, adjective + 1, words):
+        return None
+    return adjective + 1 - i, meaning + 1 - j
+
+
+def _subject(text: Reading, negation: int) -> str:
+    before = low(text, negation - 1).partition("'")[0]
+    return low(text, negation - 2) if before in en.BE | en.FUTURE | {""} else before
+
+
+def _is_said_of(subject: str, words: tuple[str, str], *, being: bool) -> bool:
+    """Whether the words are contraries of such a subject; *the point is not being fair*."""
+    if being:
+        return subject in en.PERSONAL
+    return all(subject in en.SAID_OF[word] for word in words if word in en.SAID_OF)
+
+
+def _is_contrary(said: str, meant: str) -> bool:
+    """Whether *not* before the one word says the other."""
+    opposed = en.COMPLEMENTS.get(meant) == said
     twofold = en.COMPLEMENTS.get(said) == meant and meant in en.TWOFOLD
-    either = {(said, meant), (meant, said)} & en.OPPOSITES and ends(one, adjective + 1)
-    if not (either or ((opposed or twofold) and around.closes_a_predicate(one, adjective + 1))):
-        return None
-    alone = around.negations(one) == 1 and not around.negations(other)
-    asked = around.asks(one) and low(one, 0) in en.AUXILIARIES
-    return (length + 1, matched + 1) if alone and not asked else None
+    return opposed or twofold or (said, meant) in en.OPPOSITES or (meant, said) in en.OPPOSITES
+
+
+def _closes(text: Reading, after: int, words: tuple[str, str]) -> bool:
+    """Whether the *not* reaches no further than the adjective before a place."""
+    follows = low(text, after)
+    if follows == "for" and low(text, after + 1) not in en.OBJECTS | en.POSSESSIVES:
+        return False
+    return all(follows in en.CLOSERS.get(word, en.AFTER_A_PREDICATE) for word in words)
+
+
+def _asks_by_its_verb(text: Reading) -> bool:
+    return around.asks(text) and low(text, 0) in en.AUXILIARIES
 
 
 def _negated(one: Reading, i: int, other: Reading, j: int) -> Found:
@@ -438,7 +519,7 @@ _BEGINS: dict[str, frozenset[str]] = {
     "noun": _firsts(en.NOUNS),
     "street": _firsts(en.STREETS),
     "nobody": _firsts(en.BODIES),
-    "happy": _firsts(en.VERY_HAPPY),
+    "happy": _firsts(en.HAPPY),
     "daily": _firsts(en.DAILY),
     "adverb": _firsts(en.QUICKLY),
     "bought": _firsts(en.BOUGHT),

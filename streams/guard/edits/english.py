@@ -297,11 +297,16 @@ def _counts(text: Reading, size: int, noun: int) -> bool:
 
 def _ends_a_noun(text: Reading, noun: int) -> bool:
     """Whether no other noun and no gerund follows: *a little dog walking* is an amount of it."""
-    word, after = low(text, noun), low(text, noun + 1)
-    if word.endswith("'s"):
-        return word.removesuffix("'s") in en.KIDS and after == "hand"
+    word, after = low(text, noun).removesuffix("'s"), low(text, noun + 1)
+    if low(text, noun) != word:
+        return word in en.KIDS and after == "hand"
+    if after in ("and", "or") and word not in en.KIDS:
+        return False
+    if after == "of" and word not in ("group", "crowd"):
+        return False
+    inner = (after == "in" and low(text, noun + 2) in en.OBJECTS) or after == "at"
     alone = around.stands_alone(text, noun + 1) and after not in en.SHOWN
-    return alone or after in en.ALONG
+    return (alone or after in en.ALONG) and not inner
 
 
 def _acts(text: Reading, size: int, noun: int) -> bool:
@@ -344,7 +349,7 @@ def _is_seen(text: Reading, at: int) -> bool:
 def _street(one: Reading, i: int, other: Reading, j: int) -> Found:
     """*street* for *road*, where somebody moves or stands: never in an address or an idiom."""
     found = _synonyms(one, i, other, j, en.STREETS)
-    if found is None or not around.stands_alone(one, i + 1) or low(one, i + 1) == "to":
+    if found is None or not around.stands_alone(one, i + 1) or low(one, i + 1) in ("to", "of"):
         return None
     article = i - 1 if low(one, i - 1) in en.ARTICLES else i - 2
     described = article == i - 1 or low(one, i - 1) in en.PLAIN_ADJECTIVES
@@ -450,6 +455,20 @@ def _contrary(one: Reading, i: int, other: Reading, j: int) -> Found:
     return adjective + 1 - i, meaning + 1 - j
 
 
+def _same(one: Reading, i: int, other: Reading, j: int) -> Found:
+    """*different* for *not the same*, and *the same* for *not different*."""
+    negated = _negated(one, i, other, j)
+    if negated is None or around.negations(one) != 1 or around.negations(other):
+        return None
+    at, meaning = i + negated[0], j + negated[1]
+    same, different = ("the", "same"), ("different",)
+    for said, meant in ((same, different), (different, same)):
+        after, end = at + len(said), meaning + len(meant)
+        if one.lows[at:after] == said and other.lows[meaning:end] == meant and ends(one, after):
+            return (after - i, end - j) if _subject(one, i) in en.IMPERSONAL else None
+    return None
+
+
 def _subject(text: Reading, negation: int) -> str:
     before = low(text, negation - 1).partition("'")[0]
     return low(text, negation - 2) if before in en.BE | en.FUTURE | {""} else before
@@ -498,6 +517,7 @@ def _firsts(*groups: en.Phrases) -> frozenset[str]:
     return frozenset(phrase[0] for each in groups for group in each for phrase in group)
 
 
+_NEGATIONS = frozenset({"not", "isn't", "aren't", "wasn't", "weren't"})
 _BEGINS: dict[str, frozenset[str]] = {
     "article": en.ARTICLES,
     "a-or-an": en.ARTICLES,
@@ -525,7 +545,8 @@ _BEGINS: dict[str, frozenset[str]] = {
     "bought": _firsts(en.BOUGHT),
     "named": _firsts(en.NAMED),
     "located": _firsts(en.LOCATED),
-    "contrary": frozenset({"not", "isn't", "aren't", "wasn't", "weren't"}),
+    "contrary": _NEGATIONS,
+    "same": _NEGATIONS,
 }
 """The words by which an edit begins, where they are few."""
 
@@ -560,6 +581,7 @@ _MATCHES: dict[str, Match] = {
     "named": _named,
     "located": _located,
     "contrary": _contrary,
+    "same": _same,
 }
 
 ENGLISH = tuple(Edit(*row, _MATCHES[row.name], _BEGINS.get(row.name, frozenset())) for row in ROWS)

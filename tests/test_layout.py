@@ -53,7 +53,13 @@ ROOMS = (
 )
 """The rooms of `palimpsest/`, from the ground up: those of one floor know nothing of each other."""
 
-PUBLIC = ("palimpsest", "palimpsest.__main__", "palimpsest.langgraph", "palimpsest.store")
+PUBLIC = (
+    "palimpsest",
+    "palimpsest.__main__",
+    "palimpsest.langgraph",
+    "palimpsest.mem0",
+    "palimpsest.store",
+)
 """What users import or run by its name: it stands above the rooms."""
 
 MODULES_PER_FOLDER = 15

@@ -9,13 +9,14 @@ from typing import Any, cast
 
 import pytest
 
+from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import Again
 from palimpsest.integrations.mem0 import door as mem0
 from palimpsest.integrations.mem0.door import _added
 from palimpsest.integrations.mem0.filters import understood
 from palimpsest.integrations.mem0.rows import history_rows
 from palimpsest.server.intents import Intents
-from palimpsest.server.problems import ProblemError
+from palimpsest.server.problems import problem_of
 from tests.serve.conftest import Server, Use, displaced
 
 ADD = "/mem0/v3/memories/add/"
@@ -552,9 +553,9 @@ def test_a_condition(asked: dict[str, Any], row: dict[str, Any], passes: bool) -
     ],
 )
 def test_a_condition_that_is_not_understood_is_refused(asked: dict[str, Any]) -> None:
-    with pytest.raises(ProblemError) as refused:
+    with pytest.raises(UsageError) as refused:
         understood(ADA, asked)
-    assert refused.value.status == 422
+    assert problem_of(refused.value).status == 422
 
 
 @pytest.mark.parametrize(
@@ -607,7 +608,7 @@ MANY: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("filters", MANY)
 def test_filters_have_a_bound(filters: dict[str, Any]) -> None:
-    with pytest.raises(ProblemError, match="at most 500 conditions"):
+    with pytest.raises(UsageError, match="at most 500 conditions"):
         understood(filters)
 
 

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
 from palimpsest.contracts.candidate import Metadata, Name, Text
+from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.limits import NETWORK
 from palimpsest.contracts.model import Model, Strict, Timestamp
 from palimpsest.integrations.mem0.filters import SAID_BY
-from palimpsest.server.problems import ProblemError
 from palimpsest.streams.embedded.pipeline import WINDOW
 
 Seconds = Annotated[float, Field(ge=0, le=253_402_300_799)]
 """Seconds since 1970, up to the year 9999."""
 
 
+def time_of(timestamp: float | datetime | None) -> dict[str, str | None]:
+    """When something happened, as a candidate's field."""
+    if isinstance(timestamp, float | int):
+        timestamp = datetime.fromtimestamp(timestamp, UTC)
+    return {"occurred_at": None if timestamp is None else timestamp.isoformat()}
+
+
 class Message(Model):
     """A message of a conversation; what a tool was called with, and pictures, are not texts."""
 
     role: str = "user"
+    name: str | None = None
     content: str | dict[str, Any] | list[str | dict[str, Any]] | None = None
 
     def text(self) -> str:
@@ -39,7 +48,7 @@ INSTRUCTING = ("system", "developer")
 IGNORED = frozenset(
     "custom_instructions agent_custom_instructions custom_categories structured_data_schema"
     " includes excludes async_mode rerank fields keyword_search show_expired latest_only version"
-    " output_format source".split()
+    " output_format source prompt".split()
 )
 """Options of mem0's extraction and ranking, which have no meaning here."""
 
@@ -80,7 +89,7 @@ class Add(Who):
     def wanted(self) -> list[Message]:
         """The messages to remember: the user's; with `infer=False`, all but the system's.
 
-        A problem if they are more than one commit holds: then some could be kept without others.
+        UsageError if they are more than one commit holds: then some could be kept without others.
         """
         found = [
             one
@@ -89,7 +98,7 @@ class Add(Who):
             and one.text().strip()
         ]
         if len(found) > WINDOW:
-            raise ProblemError(422, "invalid", f"a call remembers at most {WINDOW} messages")
+            raise UsageError(f"a call remembers at most {WINDOW} messages")
         return found
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -25,7 +24,8 @@ from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.model import Model
 from palimpsest.integrations.mem0 import bodies
 from palimpsest.integrations.mem0.filters import SAID_BY, Filters, understood
-from palimpsest.integrations.mem0.rows import Row, history_rows, row_of
+from palimpsest.integrations.mem0.items import SOURCE
+from palimpsest.integrations.mem0.rows import Row, added_row, history_rows, row_of
 from palimpsest.integrations.nearest import nearest_of
 from palimpsest.queries.ids import bare
 from palimpsest.server.callers import Caller
@@ -33,10 +33,7 @@ from palimpsest.server.gate import admitted
 from palimpsest.server.http.operations import KEY_HEADER, json_response
 from palimpsest.server.intents import Intents, digest_of_call
 from palimpsest.server.problems import ProblemError, not_found
-from palimpsest.streams.core.admit import FORGOTTEN
-from palimpsest.streams.core.skips import skipped_for
 
-SOURCE = "mem0"
 PREFIX = "/mem0"
 MEMORY = "/v1/memories/{memory}/"
 Body = TypeVar("Body", bound=Model)
@@ -120,8 +117,7 @@ async def _add(asked: _Call) -> Row:
     who = {**body.named(), **body.filters.named()}
     intents = asked.of(understood(who).user_id)
     about = {name: who[name] for name in SAID_BY if name in who}
-    when = _when(body.timestamp)
-    common = {"session_id": who.get("run_id"), "occurred_at": when and when.isoformat()}
+    common = {"session_id": who.get("run_id"), **bodies.time_of(body.timestamp)}
     rows = [
         {**common, "text": one.text(), "metadata": {**body.metadata, **about, **one.by_another()}}
         for one in body.wanted()
@@ -135,23 +131,12 @@ async def _add(asked: _Call) -> Row:
 
 
 async def _added(intents: Intents, outcome: Row) -> Row:
-    """A message's outcome in mem0's words; `NONE` if it was known or forgotten."""
-    if outcome["reason"] == FORGOTTEN:
-        return {"id": outcome["candidate_id"], "memory": None, "event": "NONE"}
-    if outcome["memory_id"] is None:  # a cluster decides later
-        return {"id": outcome["candidate_id"], "memory": None, "event": "ADD"}
+    """A message's outcome in mem0's words."""
     try:
-        memory = await intents.get(outcome["memory_id"])
+        memory = await intents.get(outcome["memory_id"]) if outcome["memory_id"] else None
     except ProblemError:  # it waits for a person, or has been forgotten since
-        return {"id": outcome["memory_id"], "memory": None, "event": "NONE"}
-    # The outcome of a known candidate does not say what it joined.
-    began = outcome["joined_to"] is None and skipped_for(outcome["decision"]) is None
-    speaks = any(
-        one["candidate_id"] == outcome["candidate_id"] and one["text"] == memory["face"]
-        for one in memory["members"]
-    )
-    event = "ADD" if began else "UPDATE" if speaks else "NONE"
-    return {"id": memory["memory_id"], "memory": memory["face"], "event": event}
+        memory = None
+    return added_row(outcome, memory)
 
 
 async def _search(asked: _Call) -> Row:
@@ -199,9 +184,9 @@ async def _update(asked: _Call) -> Row:
     about = {name: memory["metadata"][name] for name in SAID_BY if name in memory["metadata"]}
     metadata = None if body.metadata is None else {**body.metadata, **about}
     text = body.text or memory["face"]
-    when = _when(body.timestamp)
+    when = bodies.time_of(body.timestamp)
     done = await intents.update(
-        memory_id, text, dry_run=False, merge=True, metadata=metadata, occurred_at=when
+        memory_id, text, dry_run=False, merge=True, metadata=metadata, **when
     )
     if not done["changed"]:
         said = done["memories"][0]
@@ -210,7 +195,7 @@ async def _update(asked: _Call) -> Row:
             "namespace": said["namespace"],
             "metadata": metadata or {},
         }
-        await intents.add([{**again, "occurred_at": when and when.isoformat()}])
+        await intents.add([{**again, **when}])
     return row_of(intents.owner_id, await intents.get(memory_id))
 
 
@@ -274,9 +259,3 @@ def _owner_of(store: Palimpsest, some_id: str) -> str | None:
     """The owner of a memory."""
     found: str = bare(store.reader, some_id)
     return store.reader.log.owner_of(decision_id_or_unchanged(found))
-
-
-def _when(timestamp: float | datetime | None) -> datetime | None:
-    if timestamp is None or isinstance(timestamp, datetime):
-        return timestamp
-    return datetime.fromtimestamp(timestamp, UTC)

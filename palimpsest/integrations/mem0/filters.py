@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from palimpsest.server.problems import ProblemError
+from palimpsest.contracts.errors import UsageError
 
 Row = Mapping[str, Any]
 Condition = Callable[[Row], bool]
@@ -52,12 +52,12 @@ class Filters:
 
 
 def understood(*given: Mapping[str, Any]) -> Filters:
-    """Combine filters that must all hold; a problem if one is malformed, or names no user."""
+    """Combine filters that must all hold; UsageError if one is malformed, or names no user."""
     _require_few(given)
     parts = [one for some in given for one in _parts(some)]
     users = [asked for name, asked in parts if name == "user_id"]
     if len(set(map(str, users))) != 1 or not isinstance(users[0], str) or users[0] == ANY:
-        raise _wrong(
+        raise UsageError(
             "name one user_id, in the filters or their AND: all users at once are not allowed"
         )
     left = [(name, asked) for name, asked in parts if name != "user_id"]
@@ -67,7 +67,7 @@ def understood(*given: Mapping[str, Any]) -> Filters:
 
 
 def _require_few(given: Iterable[Mapping[str, Any]]) -> None:
-    """A problem for too many conditions: others wait while these are compared."""
+    """UsageError for too many conditions: others wait while these are compared."""
     conditions = listed = 0
     unread: list[Any] = [*given]
     while unread:
@@ -78,12 +78,12 @@ def _require_few(given: Iterable[Mapping[str, Any]]) -> None:
         elif isinstance(part, dict):
             conditions += len(part)
             for name, inner in part.items():
-                if name == "in" and isinstance(inner, list) and not _nested(inner):
+                if name in ("in", "nin") and isinstance(inner, list) and not _nested(inner):
                     listed += len(inner)
                 else:
                     unread.append(inner)
     if conditions > MOST_CONDITIONS or listed > MOST_LISTED_VALUES:
-        raise _wrong(
+        raise UsageError(
             f"filters have at most {MOST_CONDITIONS} conditions, and {MOST_LISTED_VALUES} values in"
             " lists of `in`"
         )
@@ -117,7 +117,7 @@ def _parts(given: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
 
 def _several(asked: Any) -> list[Mapping[str, Any]]:
     if not isinstance(asked, list) or not all(isinstance(one, dict) for one in asked):
-        raise _wrong("AND, OR and NOT need a list of conditions")
+        raise UsageError("AND, OR and NOT need a list of conditions")
     return asked
 
 
@@ -132,7 +132,7 @@ def _condition(name: str, asked: Any) -> Condition:
     if name == "metadata" and isinstance(asked, dict):
         return _all_of([_of_metadata(key, value) for key, value in asked.items()])
     if name not in FIELDS:
-        raise _wrong(
+        raise UsageError(
             f"the filters have {', '.join(FIELDS)}, metadata, AND, OR, NOT and one user_id"
         )
     field = FIELDS[name]
@@ -169,11 +169,13 @@ def _test(read: Read, asked: Any) -> Test:
 
 
 def _of_one_or_more(name: str, read: Read, asked: Any) -> Test:
-    if name not in _COMPARISONS or (name == "in" and not isinstance(asked, list)):
-        raise _wrong(f"a condition is a value, or has {', '.join(_COMPARISONS)}; `in` has a list")
-    other = _listed(read, asked) if name == "in" else read(asked)
-    every = all if name == "ne" else any
-    whole = isinstance(asked, list) and name != "in"
+    if name not in _COMPARISONS or (name in ("in", "nin") and not isinstance(asked, list)):
+        raise UsageError(
+            f"a condition is a value, or has {', '.join(_COMPARISONS)}; `in` has a list"
+        )
+    other = _listed(read, asked) if name in ("in", "nin") else read(asked)
+    every = all if name in ("ne", "nin") else any
+    whole = isinstance(asked, list) and name not in ("in", "nin")
 
     def test(value: Any) -> bool:
         values = value if isinstance(value, list | tuple) and not whole else (value,)
@@ -202,6 +204,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "lt": operator.lt,
     "lte": operator.le,
     "in": lambda value, other: value in other,
+    "nin": lambda value, other: value not in other,
     "contains": lambda value, other: other in value,
     "icontains": lambda value, other: other.casefold() in value.casefold(),
 }
@@ -216,9 +219,5 @@ def _time(value: Any) -> datetime:
     try:
         found = datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        raise _wrong("a time is compared with one in ISO 8601") from None
+        raise UsageError("a time is compared with one in ISO 8601") from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
-def _wrong(detail: str) -> ProblemError:
-    return ProblemError(422, "invalid", detail)

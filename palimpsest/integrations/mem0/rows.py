@@ -7,6 +7,8 @@ from typing import Any
 
 from palimpsest.contracts.shown import Happened, History
 from palimpsest.integrations.mem0.filters import SAID_BY
+from palimpsest.streams.core.admit import FORGOTTEN
+from palimpsest.streams.core.skips import skipped_for
 
 Row = dict[str, Any]
 
@@ -29,6 +31,27 @@ def row_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
         "updated_at": memory["updated_at"],
         "version": memory["version"],
     }
+
+
+def added_row(outcome: Mapping[str, Any], memory: Mapping[str, Any] | None) -> Row:
+    """A message's outcome, and the memory that it is in, if that is shown.
+
+    `NONE` if the text was known or forgotten, `UPDATE` if it speaks for a known memory.
+    """
+    if outcome["reason"] == FORGOTTEN:
+        return {"id": outcome["candidate_id"], "memory": None, "event": "NONE"}
+    if outcome["memory_id"] is None:  # a cluster decides later
+        return {"id": outcome["candidate_id"], "memory": None, "event": "ADD"}
+    if memory is None:
+        return {"id": outcome["memory_id"], "memory": None, "event": "NONE"}
+    # The outcome of a known candidate does not say what it joined.
+    began = outcome["joined_to"] is None and skipped_for(outcome["decision"]) is None
+    speaks = any(
+        one["candidate_id"] == outcome["candidate_id"] and one["text"] == memory["face"]
+        for one in memory["members"]
+    )
+    event = "ADD" if began else "UPDATE" if speaks else "NONE"
+    return {"id": memory["memory_id"], "memory": memory["face"], "event": event}
 
 
 def history_rows(history: History) -> Iterator[Row]:

@@ -1,0 +1,156 @@
+"""The arguments and rows of mem0's own class, where they differ from its client's."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from palimpsest.api.store import Palimpsest
+from palimpsest.contracts.limits import PYTHON
+from palimpsest.contracts.shown import Found, History
+from palimpsest.integrations.mem0.bodies import Add, Message, time_of
+from palimpsest.integrations.mem0.filters import FIELDS, SAID_BY, Filters, understood
+from palimpsest.integrations.mem0.rows import Row, history_rows, row_of
+from palimpsest.integrations.nearest import nearest_of
+
+SOURCE = "mem0"
+ENTITIES = ("user_id", "agent_id", "run_id")
+PROMOTED = ("actor_id", "role")
+"""Values of the metadata that mem0 shows beside it."""
+
+
+def read_messages(messages: Any, **more: Any) -> Add:
+    """The arguments of `add`, understood. ValueError, without any text, if one is wrong."""
+    entities(more)
+    given = [messages] if isinstance(messages, str | dict) else messages
+    if not isinstance(given, list):
+        raise ValueError("messages must be str, dict, or list[dict]")
+    given = [{"role": "user", "content": one} if isinstance(one, str) else one for one in given]
+    try:
+        return Add.model_validate({**more, "messages": given})
+    except ValidationError as error:
+        wrong = error.errors(include_input=False, include_context=False, include_url=False)[0]
+        raise ValueError(f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}") from None
+
+
+def speaker_of(message: Message, *, infer: bool) -> Row:
+    """Who said a message, as mem0 keeps it of messages that it does not extract from."""
+    return {} if infer else {"role": message.role, "actor_id": message.name}
+
+
+def candidates_of(body: Add, said: Sequence[Row]) -> Iterator[Row]:
+    """The candidates of messages, each with who said it."""
+    who = body.named()
+    about = {name: who[name] for name in SAID_BY if name in who}
+    common = {"owner_id": owner_of(who), "session_id": body.run_id, **time_of(body.timestamp)}
+    for one, by in zip(body.wanted(), said, strict=True):
+        yield {**common, "text": one.text(), "metadata": {**body.metadata, **about, **by}}
+
+
+def more_about(memory: Found, metadata: Mapping[str, Any] | None) -> Row:
+    """A memory's metadata with more of it; who said it stays."""
+    identity = {name: memory["metadata"].get(name) for name in (*SAID_BY, "actor_id")}
+    kept = {name: value for name, value in identity.items() if value is not None}
+    return {**memory["metadata"], **(metadata or {}), **kept}
+
+
+def changes_of(history: History) -> list[Row]:
+    """Each change of a memory's text."""
+    said = {"is_deleted": history["state"] == "retracted", "actor_id": None, "role": None}
+    rows = [{**row, **said} for row in history_rows(history)]
+    return [{name: row[name] for name in row if name != "user_id"} for row in rows]
+
+
+def owners_meant(memories: Palimpsest, filters: Any) -> Iterator[Filters]:
+    """The filters for each owner that they may mean: the user, or all if none is named."""
+    given = dict(filters or {})
+    who = entities(given)
+    rest = {name: value for name, value in given.items() if name not in ENTITIES}
+    about = {name: who[name] for name in SAID_BY if name in who}
+    owners = [who["user_id"]] if "user_id" in who else memories.reader.owners()
+    for owner_id in owners:
+        yield understood({**beside_metadata(rest), **about, "user_id": owner_id})
+
+
+def rows_of(memories: Palimpsest, wanted: Filters) -> Iterator[Row]:
+    """The memories of an owner that pass, the latest first."""
+    after = None
+    while True:
+        page = memories.list(
+            wanted.user_id, limit=PYTHON.listed, after=after, metadata=wanted.metadata
+        )
+        for memory in page["memories"]:
+            if wanted.keep(row_of(wanted.user_id, memory)):
+                yield item_of(wanted.user_id, memory)
+        after = page["next"]
+        if after is None:
+            return
+
+
+def entities(given: Mapping[str, Any]) -> dict[str, str]:
+    """The ids among arguments or filters; ValueError if there is none."""
+    who = {name: str(given[name]).strip() for name in ENTITIES if given.get(name) is not None}
+    if not who:
+        raise ValueError(f"at least one of {', '.join(ENTITIES)} is needed")
+    return who
+
+
+def owner_of(who: Mapping[str, str]) -> str:
+    """The user; an agent or a run without one is an owner of its own."""
+    return who.get("user_id") or next(f"{name}:{value}" for name, value in who.items())
+
+
+def refuse_entities(given: Mapping[str, Any], top_k: int) -> None:
+    """ValueError for ids beside the filters, and for a wrong number of memories."""
+    if wrong := given.keys() & {*ENTITIES}:
+        raise ValueError(f"{', '.join(sorted(wrong))}: use filters={{'user_id': '...'}} instead")
+    if isinstance(top_k, bool) or top_k < 1:
+        raise ValueError("top_k must be a positive number")
+
+
+def nearest(memories: Palimpsest, wanted: Filters, query: str, k: int) -> list[Row]:
+    """The `k` memories of an owner that pass and are nearest to a query, best first."""
+    owner_id = wanted.user_id
+    if wanted.conditions:
+        ids = {row["id"] for row in rows_of(memories, wanted)}
+        found = nearest_of(memories, owner_id, query, ids, k)
+    else:
+        found = memories.recall(owner_id, query, k=k, metadata=wanted.metadata)
+    return [item_of(owner_id, one) for one in found]
+
+
+def beside_metadata(filters: Mapping[str, Any]) -> Row:
+    """mem0's filters name fields of the metadata beside its own."""
+    found: Row = {}
+    about: Row = {}
+    for name, asked in filters.items():
+        if name in ("AND", "OR", "NOT"):
+            found[name] = [beside_metadata(one) for one in asked]
+        else:
+            (found if name in FIELDS else about)[name] = asked
+    return {**found, "metadata": about} if about else found
+
+
+def item_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
+    """A memory as mem0 shows it; one of an agent or a run alone has no user."""
+    row = row_of(owner_id, memory)
+    metadata = row["metadata"]
+    ids = {name: row[name] for name in ("agent_id", "run_id") if row[name] is not None}
+    alone = owner_id in {f"{name}:{value}" for name, value in ids.items()}
+    popped = {name: metadata.pop(name, None) for name in PROMOTED}
+    promoted = {name: value for name, value in popped.items() if value is not None}
+    return {
+        "id": row["id"],
+        "memory": row["memory"],
+        "hash": hashlib.md5(row["memory"].encode(), usedforsecurity=False).hexdigest(),
+        "metadata": metadata or None,
+        "score": memory.get("score"),
+        "created_at": row["created_at"],
+        "updated_at": row["updated_at"],
+        **({} if alone else {"user_id": owner_id}),
+        **ids,
+        **promoted,
+    }

@@ -42,6 +42,8 @@ __all__ = ["Composed", "Judge", "Pair", "PairJudge", "Side"]
 
 SWAPPED = "~swapped"
 """Suffix of a prompt's id in the cache: the pair was shown in reverse order."""
+UNUSABLE_RETRIES = 1
+"""How often a pair or a composition that was alone in its request is requested again."""
 WAIT_SECONDS = 0.1
 """Interval of checking for an answer that another process has requested."""
 Result = TypeVar("Result")
@@ -209,7 +211,12 @@ class Judge:
         if not fits(asked, payload, entries, model(key.model)):
             return JudgeAnswer("unusable", "the texts are more than the model reads")
         reply = await self.service.ask(asked, key.model, payload, entries)
-        answer = _composition(reply)
+        answer, retries = _composition(reply), UNUSABLE_RETRIES
+        while answer.answer == "unusable" and reply.cost.calls and retries:
+            retries -= 1
+            reply = await self.service.ask(asked, key.model, payload, entries)
+            again = _composition(reply)
+            answer = replace(again, cost=answer.cost + again.cost)
         if answer.answer == "compose" or (answer.answer == "unusable" and reply.lasting):
             self._remember(key, answer)
         return answer
@@ -287,13 +294,17 @@ class Judge:
         return [answer for part in answers for answer in part]
 
     async def _ask(
-        self, how: _Comparison, pairs: Sequence[Pair], paid: Sequence[Cost]
+        self,
+        how: _Comparison,
+        pairs: Sequence[Pair],
+        paid: Sequence[Cost],
+        retries: int = UNUSABLE_RETRIES,
     ) -> list[JudgeAnswer]:
         """Send one request; `paid` is what each pair has cost so far.
 
         Answers are cached immediately, so that a crash does not pay for them twice. If an answer is
         unusable, another pair of the request may be the cause: its pair is sent again in smaller
-        requests, and an unusable answer is cached only for a pair that was alone.
+        requests, alone `retries` times more, and an unusable answer is cached only after that.
         """
         payload = pairs_payload(pairs, swapped=how.swapped)
         reply = await self.service.ask(how.prompt, how.model, payload, len(pairs))
@@ -309,6 +320,8 @@ class Judge:
             for number, (one, cost) in enumerate(zip(read, costs, strict=True), 1)
         ]
         alone = len(pairs) == 1
+        if alone and read == [None] and reply.cost.calls and retries:
+            return await self._ask(how, pairs, costs, retries - 1)
         for pair, answer in zip(pairs, answers, strict=True):
             if answer.answer != "unusable" or (alone and reply.lasting):
                 self._remember(how.key(pair), answer)

@@ -41,6 +41,17 @@ COSTS = ("calls", "input_tokens", "output_tokens", "cost_usd", "seconds")
 Result = TypeVar("Result")
 
 
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """A question that stays pending for this `reason`: no usable answer settles it."""
+
+    reason: str
+    verdicts: tuple[Verdict, ...] = ()
+
+
+Decided = SettleRequest | ComposeRequest
+
+
 @dataclass(slots=True)
 class _InProgress(Generic[Result]):
     task: asyncio.Task[Result]
@@ -87,16 +98,18 @@ class Verifier:
         self._pairs: SharedRequests[Verdict] = SharedRequests()
         self._texts: SharedRequests[Composed] = SharedRequests()
 
-    async def answer(self, question: AnyQuestion) -> SettleRequest | ComposeRequest | None:
-        """The request with the judge's answers; None if no text could be composed.
+    async def answer(self, question: AnyQuestion) -> Decided | Undecided:
+        """The request with the judge's answers; Undecided if none of them can be used.
 
-        The request's id follows from the question: answered twice, it takes effect once.
+        A pair without a usable answer may be the same: the question waits unless a later neighbour
+        settles it. So does a memory for which no text could be composed. The request's id follows
+        from the question: answered twice, it takes effect once.
         """
         if isinstance(question, SettleQuestion):
             return await self._settle(question)
         return await self._compose(question)
 
-    async def _settle(self, question: SettleQuestion) -> SettleRequest:
+    async def _settle(self, question: SettleQuestion) -> SettleRequest | Undecided:
         verdicts: list[Verdict] = []
         composed: str | None = None
         sources: tuple[str, ...] = ()
@@ -110,6 +123,9 @@ class Verifier:
             verdicts.append(verdict)
             if verdict.answer not in NEXT:
                 break
+        unusable = next((one for one in verdicts if one.answer == "unusable"), None)
+        if unusable is not None and verdicts[-1].answer in NEXT:
+            return Undecided(unusable.reasoning or "unusable", tuple(verdicts))
         return SettleRequest(
             request_id=request_id(question),
             candidate_id=question.subject,
@@ -137,12 +153,13 @@ class Verifier:
             return await ask()
         return _at_no_cost(found) if shared else found
 
-    async def _compose(self, question: ComposeQuestion) -> ComposeRequest | None:
+    async def _compose(self, question: ComposeQuestion) -> ComposeRequest | Undecided:
         if not question.rules.enabled:
-            return None
+            return Undecided("the policy asks no judge")
         result = await self._composed(question, [_side(source) for source in question.sources])
         if result.text is None or not result.text.strip():
-            return None
+            why = result.verdict.reasoning if result.text is None else "nothing was composed"
+            return Undecided(why or result.verdict.answer, (result.verdict,))
         return ComposeRequest(
             request_id=request_id(question),
             decision_id=question.decision_id,

@@ -11,8 +11,7 @@ from typing import Any, Protocol
 from palimpsest.contracts.errors import TransientError
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.questions import AnyQuestion
-from palimpsest.contracts.requests import ComposeRequest, SettleRequest
-from palimpsest.streams.judge.verifier import Verifier, request_id
+from palimpsest.streams.judge.verifier import Decided, Undecided, Verifier, request_id
 
 MOST_QUESTIONS = 512
 """Maximum number of questions in progress; their pairs may share batches."""
@@ -20,8 +19,6 @@ POLL_SECONDS = 0.5
 """Interval of polling for questions, when there are none or enough are in progress."""
 LONGEST_WAIT_SECONDS = 30.0
 """Maximum pause between two attempts to reach a store or the brokers."""
-
-Request = SettleRequest | ComposeRequest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,10 +31,15 @@ class PendingQuestion:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredQuestion:
-    """A question with the request it led to; None if no text could be composed."""
+    """A question with the request it led to, or with the reason why it stays pending."""
 
     pending: PendingQuestion
-    request: Request | None
+    answer: Decided | Undecided
+
+    @property
+    def request(self) -> Decided | None:
+        """The request, if there is one."""
+        return None if isinstance(self.answer, Undecided) else self.answer
 
 
 class Questions(Protocol):
@@ -63,12 +65,14 @@ class Questions(Protocol):
 class Tally:
     """A worker's totals: verdicts by answer, requests by outcome, and their cost.
 
-    `known` counts cached verdicts, which cost nothing. `usd` is None if a price is not known.
+    `left` counts the questions that stay pending, by reason. `known` counts cached verdicts, which
+    cost nothing. `usd` is None if a price is not known.
     """
 
     questions: int = 0
     answers: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[str] = field(default_factory=Counter)
+    left: Counter[str] = field(default_factory=Counter)
     known: int = 0
     calls: float = 0.0
     usd: float | None = 0.0
@@ -76,10 +80,9 @@ class Tally:
     def count(self, answered: AnsweredQuestion) -> None:
         """Count an answered question."""
         self.questions += 1
-        if answered.request is None:
-            self.outcomes["left"] += 1
-            return
-        for verdict in answered.request.verdicts:
+        if isinstance(answered.answer, Undecided):
+            self.left[answered.answer.reason] += 1
+        for verdict in answered.answer.verdicts:
             self._count(verdict)
 
     def _count(self, verdict: Verdict) -> None:
@@ -106,7 +109,7 @@ class JudgeWorker:
     most: int = MOST_QUESTIONS
     poll: float = POLL_SECONDS
     _tasks: list[asyncio.Task[AnsweredQuestion]] = field(default_factory=list)
-    _in_progress: dict[str, asyncio.Future[Request | None]] = field(default_factory=dict)
+    _in_progress: dict[str, asyncio.Future[Decided | Undecided]] = field(default_factory=dict)
     _done: list[AnsweredQuestion] = field(default_factory=list)
 
     async def run(self, stop: asyncio.Event, *, once: bool = False) -> Tally:

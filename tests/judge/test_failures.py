@@ -186,21 +186,30 @@ NOT_THE_MODELS = {
 def test_an_unusable_answer_of_the_model_is_reported_and_remembered(
     asking: Asking, kind: str
 ) -> None:
-    asking.server.fail(WRONG[kind])
+    asking.server.always = WRONG[kind]
     (verdict,) = asking.compare(SAME)
     assert verdict.answer == "unusable"
     assert verdict.reasoning
-    assert asking.server.calls == 1
+    calls = asking.server.calls
+    assert (calls, verdict.calls) == ((1, 0) if kind.startswith("a request") else (2, 2))
+    asking.server.always = None
     if kind in NOT_THE_MODELS:
         assert asking.answers(SAME) == ["same"]
         return
     (again,) = asking.compare(SAME)
     assert (again.answer, again.reasoning, again.calls) == ("unusable", verdict.reasoning, 0)
-    assert asking.server.calls == 1
+    assert asking.server.calls == calls
+
+
+def test_one_unusable_answer_is_not_the_last_word(asking: Asking) -> None:
+    for kind in ("prose", "no JSON"):
+        asking.server.fail(WRONG[kind])
+        (verdict,) = asking.ruled(model=kind).compare(SAME)
+        assert (verdict.answer, verdict.calls) == ("same", 2)
 
 
 def test_another_model_or_prompt_is_asked_about_what_was_unusable(asking: Asking) -> None:
-    asking.server.fail(WRONG["refusal"])
+    asking.server.fail(*[WRONG["refusal"]] * 2)
     assert asking.answers(SAME) == ["unusable"]
     assert asking.ruled(ask="relation").answers(SAME) == ["same"]
     assert asking.ruled(model="other").answers(SAME) == ["same"]
@@ -218,10 +227,10 @@ def test_one_text_that_is_refused_keeps_no_other_from_its_answer(asking: Asking)
     verdicts = asking.compare(*pairs)
     told = ["unusable" if n == 5 else "same" for n in range(8)]
     assert [verdict.answer for verdict in verdicts] == told
-    assert asking.server.calls == 7, "eight, four and four, two and two, one and one"
-    assert sum(verdict.calls or 0 for verdict in verdicts) == pytest.approx(7)
+    assert asking.server.calls == 8, "eight, four and four, two and two, one and one, one again"
+    assert sum(verdict.calls or 0 for verdict in verdicts) == pytest.approx(8)
     assert asking.answers(*pairs) == told
-    assert asking.server.calls == 7
+    assert asking.server.calls == 8
 
 
 def test_pairs_that_no_message_answers_are_not_sent_again_one_by_one(asking: Asking) -> None:
@@ -259,8 +268,8 @@ def test_pairs_that_half_an_answer_leaves_out_are_asked_about_again(asking: Aski
 
 def test_a_composition_that_is_unusable_is_remembered(asking: Asking) -> None:
     sources = side("It runs at night."), side("It runs on two.", "b", 1)
-    asking.server.fail(WRONG["refusal"])
-    for calls in (1, 0):
+    asking.server.fail(*[WRONG["refusal"]] * 2)
+    for calls in (2, 0):
         composed = asking.compose(*sources)
         assert (composed.text, composed.verdict.answer) == (None, "unusable")
         assert composed.verdict.calls == calls
@@ -269,7 +278,7 @@ def test_a_composition_that_is_unusable_is_remembered(asking: Asking) -> None:
 
 def test_a_composition_that_no_message_answers_is_asked_for_again(asking: Asking) -> None:
     sources = side("It runs at night."), side("It runs on two.", "b", 1)
-    asking.server.fail(WRONG["no JSON"])
+    asking.server.fail(*[WRONG["no JSON"]] * 2)
     assert asking.compose(*sources).verdict.answer == "unusable"
     assert asking.compose(*sources).text
 
@@ -293,17 +302,16 @@ def test_one_number_too_many_spoils_all(asking: Asking) -> None:
 
 
 def test_a_text_that_was_cut_off_is_not_a_text(asking: Asking) -> None:
-    asking.server.fail(Fault(change=lambda m: m | {"stop_reason": "max_tokens"}))
+    asking.server.always = Fault(change=lambda m: m | {"stop_reason": "max_tokens"})
     composed = asking.compose(side("It runs at night."), side("It runs on two.", "b", 1))
     assert (composed.text, composed.verdict.answer) == (None, "unusable")
 
 
 @pytest.mark.parametrize("text", [None, 7, ["a"], "a\0b", "x" * (32 * 1024 + 1), "\ud800"])
 def test_what_no_memory_may_be_is_not_composed(asking: Asking, text: Any) -> None:
-    asking.server.fail(Fault(change=lambda m: _with(m, input={"text": text}), body=None))
+    asking.server.always = Fault(change=lambda m: _with(m, input={"text": text}))
     if text == "\ud800":
-        asking.server._next.clear()
-        asking.server.fail(Fault(body=_lone_surrogate()))
+        asking.server.always = Fault(body=_lone_surrogate())
     composed = asking.compose(side("It runs at night."), side("It runs on two.", "b", 1))
     assert (composed.text, composed.verdict.answer) == (None, "unusable")
 

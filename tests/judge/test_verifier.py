@@ -21,7 +21,7 @@ from palimpsest.contracts.questions import (
 from palimpsest.contracts.requests import ComposeRequest, SettleRequest
 from palimpsest.streams.judge.batching import Batcher, BatchSettings
 from palimpsest.streams.judge.pairs import Pair
-from palimpsest.streams.judge.verifier import Verifier, request_id
+from palimpsest.streams.judge.verifier import Decided, Undecided, Verifier, request_id
 from tests.judge.stand_in import AT, StandIn
 
 NEWCOMER = "11111111-1111-5111-8111-111111111111"
@@ -66,9 +66,7 @@ def by_name(answers: Mapping[str, Answer]) -> StandIn:
     return StandIn(rule)
 
 
-def answered(
-    judge: StandIn, question: AnyQuestion, patience: float = 0.0
-) -> SettleRequest | ComposeRequest | None:
+def answered(judge: StandIn, question: AnyQuestion, patience: float = 0.0) -> Decided | Undecided:
     verifier = Verifier(lambda _: judge, Batcher(BatchSettings(patience=patience)))
     return asyncio.run(verifier.answer(question))
 
@@ -80,7 +78,7 @@ def settled(judge: StandIn, question: SettleQuestion) -> SettleRequest:
     return request
 
 
-def verdicts_of(request: SettleRequest) -> list[tuple[str, str]]:
+def verdicts_of(request: SettleRequest | Undecided) -> list[tuple[str, str]]:
     return [(verdict.neighbour_id, verdict.answer) for verdict in request.verdicts]
 
 
@@ -114,14 +112,31 @@ def test_a_text_is_composed_of_the_neighbour_where_it_speaks_for_itself() -> Non
     assert (request.composed, request.sources) == ("B + NEW", ("b", NEWCOMER))
 
 
-@pytest.mark.parametrize("failure", ["unavailable", "unusable"])
-def test_a_text_that_could_not_be_composed_is_the_verdict(failure: Answer) -> None:
+def test_a_text_that_nobody_composed_is_the_verdict() -> None:
     judge = by_name({"b": "compose"})
-    judge.composes = failure
+    judge.composes = "unavailable"
     request = settled(judge, about("b"))
-    assert verdicts_of(request) == [("b", failure)]
+    assert verdicts_of(request) == [("b", "unavailable")]
     assert (request.composed, request.sources) == (None, ())
     assert request.verdicts[0].cost_usd == 0.75
+
+
+def test_what_has_no_usable_answer_waits() -> None:
+    judge = by_name({"a": "unusable", "b": "different"})
+    judge.why = "the model refused"
+    for names in (("a",), ("a", "b"), ("b", "a")):
+        left = answered(judge, about(*names))
+        assert isinstance(left, Undecided)
+        assert left.reason == "the model refused"
+        assert [one.neighbour_id for one in left.verdicts] == [*names]
+
+
+def test_a_text_that_was_composed_unusably_waits_with_its_cost() -> None:
+    judge = by_name({"b": "compose"})
+    judge.composes = "unusable"
+    left = answered(judge, about("b"))
+    assert isinstance(left, Undecided)
+    assert [(one.answer, one.cost_usd) for one in left.verdicts] == [("unusable", 0.75)]
 
 
 def test_an_empty_composition_merges_nothing() -> None:
@@ -145,13 +160,15 @@ def test_a_text_that_could_not_be_recreated_is_left_for_later() -> None:
     for empty, answer in ((True, "compose"), (False, "unusable"), (False, "unavailable")):
         judge = StandIn()
         judge.empty, judge.composes = empty, answer  # type: ignore[assignment]
-        assert answered(judge, compose_question("a", "b")) is None
+        left = answered(judge, compose_question("a", "b"))
+        assert isinstance(left, Undecided)
+        assert [verdict.answer for verdict in left.verdicts] == [answer]
 
 
 def test_a_policy_without_a_judge_asks_nobody() -> None:
     judge, nobody = StandIn(), Judge(enabled=False)
     assert verdicts_of(settled(judge, about("a", "b", rules=nobody))) == [("a", "unavailable")]
-    assert answered(judge, compose_question("a", "b", rules=nobody)) is None
+    assert isinstance(answered(judge, compose_question("a", "b", rules=nobody)), Undecided)
     assert judge.calls == 0
 
 
@@ -187,10 +204,12 @@ def of_each_owner(count: int, *names: str) -> list[SettleQuestion]:
     ]
 
 
-def together(judge: StandIn, questions: Sequence[SettleQuestion]) -> list[SettleRequest]:
+def together(
+    judge: StandIn, questions: Sequence[SettleQuestion]
+) -> list[SettleRequest | Undecided]:
     """The requests of questions that are all in hand before the first is answered."""
 
-    async def asking() -> list[SettleRequest]:
+    async def asking() -> list[SettleRequest | Undecided]:
         judge.gate = asyncio.Event()
         verifier = Verifier(lambda _: judge, Batcher(BatchSettings(patience=0.0)))
         tasks = [asyncio.create_task(verifier.answer(one)) for one in questions]
@@ -200,7 +219,7 @@ def together(judge: StandIn, questions: Sequence[SettleQuestion]) -> list[Settle
         for _ in range(5):
             await asyncio.sleep(0)
         judge.gate.set()
-        return [one for one in await asyncio.gather(*tasks) if isinstance(one, SettleRequest)]
+        return [one for one in await asyncio.gather(*tasks) if not isinstance(one, ComposeRequest)]
 
     return asyncio.run(asking())
 
@@ -218,7 +237,8 @@ def test_equal_texts_of_two_owners_that_are_under_way_at_once_are_paid_once() ->
 
 def test_a_text_composed_of_equal_ones_at_once_is_paid_once() -> None:
     judge = StandIn(lambda _: "compose")
-    requests = together(judge, of_each_owner(2, "a"))
+    answers = together(judge, of_each_owner(2, "a"))
+    requests = [one for one in answers if isinstance(one, SettleRequest)]
     assert [one.composed for one in requests] == ["A + NEW"] * 3
     assert [one.sources for one in requests] == [(f"a-{n}", NEWCOMER) for n in (0, 1, 0)]
     assert (len(judge.asked), len(judge.composed)) == (1, 1)
@@ -315,7 +335,7 @@ def test_a_text_that_two_ask_for_at_once_is_each_ones_own() -> None:
         }
     )
 
-    async def both() -> list[SettleRequest | ComposeRequest | None]:
+    async def both() -> list[Decided | Undecided]:
         verifier = Verifier(lambda _: judge, Batcher(BatchSettings(patience=0.0)))
         return [*await asyncio.gather(*map(verifier.answer, (compose_question("a", "b"), other)))]
 

@@ -15,7 +15,7 @@ import pytest
 
 from palimpsest.backends.embedded import EmbeddedWriter
 from palimpsest.backends.reader import Reader
-from palimpsest.cli.demo.judge import JudgeServer
+from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.events import Refused, Settled
 from palimpsest.contracts.evidence import Verdict
@@ -196,6 +196,23 @@ def test_a_spent_budget_is_the_policys_fallback_at_once(store: Store, server: Ju
     store.verified(server, daily_calls=0)
     assert server.calls == 0
     assert store.settled() == {"fallback_keep": 5}
+
+
+def test_what_has_no_usable_answer_waits_and_its_reason_is_counted(
+    store: Store, server: JudgeServer
+) -> None:
+    store.say(*BOATS[:2])
+    server.always = Fault(change=lambda message: message | {"stop_reason": "refusal"})
+    tally = store.verified(server)
+    assert (tally.left, tally.outcomes) == ({"the model refused": 1}, {})
+    assert (tally.answers, tally.calls) == ({"unusable": 1}, 2)
+    assert (tally.usd or 0) > 0
+    assert (store.waiting, store.settled()) == (1, {})
+    server.always = None
+    assert store.verified(server).calls == 0, "it is remembered, and costs nothing"
+    assert store.waiting == 1
+    store.verified(server, model="claude-sonnet-5-5")
+    assert store.waiting == 0
 
 
 Meanwhile = Callable[[str, str], Sequence[AnyRequest]]

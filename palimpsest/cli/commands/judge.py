@@ -117,6 +117,7 @@ def _document(tally: Tally, waiting: int | None) -> dict[str, Any]:
         "questions": tally.questions,
         "answers": dict(tally.answers),
         "outcomes": dict(tally.outcomes),
+        "left": dict(tally.left),
         "known": tally.known,
         "calls": round(tally.calls, 2),
         "usd": None if tally.usd is None else round(tally.usd, 6),

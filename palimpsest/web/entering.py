@@ -27,6 +27,7 @@ from palimpsest.web.door import SIGN_IN, Door, Visit, require_csrf
 from palimpsest.web.sessions import (
     SESSION_SECONDS,
     Session,
+    answers_of,
     cookie_name,
     reviewer_cookie,
     reviewer_of,
@@ -177,7 +178,8 @@ async def _sign_in(door: Door, visit: Visit) -> Response:
 
 
 def _begun(door: Door, visit: Visit, caller: Caller, seconds: float) -> Response:
-    session = door.sessions.begin(caller, seconds, _known_as(door, visit))
+    given = answers_of(visit.request.headers)
+    session = door.sessions.begin(caller, seconds, _known_as(door, visit), given)
     response = visit.page("entered.html")
     response.headers["set-cookie"] = set_cookie(visit.request.headers, session.secret)
     return response

@@ -9,7 +9,7 @@ import hashlib
 import re
 import secrets
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 from urllib.parse import quote, unquote
@@ -32,6 +32,8 @@ LOCAL_OPERATOR = Caller("", "operator", re.compile(EVERYBODY))
 """The caller of the link that `serve` prints: whoever can read it; asked for a name."""
 REVIEWER_COOKIE = "palimpsest_reviewer"
 """A cookie with a person's name, so that each browser is asked once, for all servers."""
+ANSWERS_COOKIE = "palimpsest_answers"
+"""A cookie with the ids of the events of the last answers that were given in a browser."""
 REVIEWER_SECONDS = 365 * 24 * 3600
 
 Held = TypeVar("Held")
@@ -41,16 +43,16 @@ Held = TypeVar("Held")
 class Session:
     """A person's session. `csrf` is the secret that only our own pages can send.
 
-    `says_who`: the person chose the name; the caller's name is empty until then. `is_known`: a
-    link, a token or this browser had that name before. Under a name that was only typed, the log
-    may have another person's answers.
+    `says_who`: the person chose the name; the caller's name is empty until then. Two people may
+    type the same name, so `answers` are the events of the last answers given in this browser; None
+    for a link or a token, whose name is one person's.
     """
 
     caller: Caller
     csrf: str
     secret: str = ""
     says_who: bool = False
-    is_known: bool = True
+    answers: frozenset[str] | None = None
 
 
 class Sessions:
@@ -76,19 +78,22 @@ class Sessions:
         return caller if expires > self._now() else None
 
     def begin(
-        self, caller: Caller, seconds: float = SESSION_SECONDS, known_as: str = ""
+        self,
+        caller: Caller,
+        seconds: float = SESSION_SECONDS,
+        known_as: str = "",
+        answers: frozenset[str] = frozenset(),
     ) -> Session:
         """A new session; its `secret` is for the cookie and is not kept.
 
-        A caller without a name is `known_as` the name entered before.
+        A caller without a name is `known_as` the name entered before, and has given `answers`.
         """
         secret = secrets.token_urlsafe(32)
-        named = replace(caller, name=caller.name or known_as)
         session = Session(
-            named,
+            replace(caller, name=caller.name or known_as),
             secrets.token_urlsafe(32),
             says_who=not caller.name,
-            is_known=bool(named.name),
+            answers=None if caller.name else answers,
         )
         until = self._now() + min(seconds, SESSION_SECONDS)
         _hold(self._sessions, _hash(secret), (until, session), MOST_SESSIONS)
@@ -103,9 +108,7 @@ class Sessions:
         """Set the name of the person of a request's cookie."""
         key = _hash(_secret(headers))
         until, session = self._sessions[key]
-        caller = replace(session.caller, name=name)
-        is_known = name == reviewer_of(headers)
-        self._sessions[key] = until, replace(session, caller=caller, is_known=is_known)
+        self._sessions[key] = until, replace(session, caller=replace(session.caller, name=name))
 
     def caller(self, headers: Headers) -> Caller:
         """The caller of a page, for the gate."""
@@ -144,6 +147,16 @@ def reviewer_of(headers: Headers) -> str:
 def reviewer_cookie(headers: Headers, name: str) -> str:
     """The header `Set-Cookie` that keeps a person's name in the browser."""
     return _cookie(headers, REVIEWER_COOKIE, quote(name, safe=""), REVIEWER_SECONDS)
+
+
+def answers_of(headers: Headers) -> frozenset[str]:
+    """The events of the last answers given in this browser."""
+    return frozenset(cookie_parser(headers.get("cookie", "")).get(ANSWERS_COOKIE, "").split("."))
+
+
+def answers_cookie(headers: Headers, event_ids: Iterable[str]) -> str:
+    """The header `Set-Cookie` that keeps the last answers in the browser."""
+    return _cookie(headers, ANSWERS_COOKIE, ".".join(event_ids), REVIEWER_SECONDS)
 
 
 def _cookie(headers: Headers, name: str, value: str, seconds: int) -> str:

@@ -38,7 +38,7 @@ class Browser:
     def __init__(self, server: Server, **headers: str) -> None:
         self.server = server
         self.cookie: str | None = None
-        self.known_as = ""
+        self.known_as = self.answers = ""
         self._headers = headers
         self.last: httpx2.Response | None = None
 
@@ -47,7 +47,7 @@ class Browser:
     ) -> httpx2.Response:
         """One request, redirects not followed."""
         held = [f"{COOKIE}={self.cookie}"] if self.cookie else []
-        held += [self.known_as] if self.known_as else []
+        held += [one for one in (self.known_as, self.answers) if one]
         if held:
             headers.setdefault("cookie", "; ".join(held))
         async with self.server.client(None, **self._headers, **headers) as client:
@@ -55,6 +55,8 @@ class Browser:
         given = response.headers.get("set-cookie")
         if given and given.startswith("palimpsest_reviewer="):
             self.known_as = given.partition(";")[0]
+        elif given and given.startswith("palimpsest_answers="):
+            self.answers = given.partition(";")[0]
         elif given:
             assert given.startswith(f"{COOKIE}=")
             self.cookie = given.partition("=")[2].partition(";")[0] or None

@@ -176,12 +176,13 @@ def test_undo_takes_back_the_answer_that_the_page_had_last_however_often_it_is_s
     served(used)
 
 
-def test_who_types_the_name_of_another_takes_back_none_of_their_answers(
+def test_of_two_browsers_with_one_typed_name_each_takes_back_its_own_answers(
     served: Use[None],
 ) -> None:
-    """Who comes again by the browser that has the name does."""
+    """Also after both came again; a link with the name has the answers of both."""
 
     async def come(server: Server, browser: Browser) -> None:
+        browser.cookie = None
         link = await server.ask("POST", "/links", {"role": "reviewer"}, name="root")
         await browser.get(link.json()["path"])
         if not browser.known_as:
@@ -189,20 +190,27 @@ def test_who_types_the_name_of_another_takes_back_none_of_their_answers(
             await browser.send("/review/name", name="kim")
         await browser.get("/review")
 
+    async def undo(browser: Browser) -> str:
+        await browser.send("/review/undo", queue="work")
+        await browser.get("/review")
+        return browser.notice
+
     async def used(server: Server) -> None:
-        await waiting_pairs(server, 2)
-        first, second = Browser(server), Browser(server)
-        await come(server, first)
-        await first.say("different")
+        await waiting_pairs(server, 3)
+        first, second, linked = Browser(server), Browser(server), Browser(server)
+        for browser in (first, second):
+            await come(server, browser)
+            await browser.say("different")
         await server.app.board._read()
-        await come(server, second)
-        await second.send("/review/undo", queue="work")
-        await second.get("/review")
-        assert second.notice == boards.NOTHING_TO_UNDO
-        await come(server, first)
-        await first.send("/review/undo", queue="work")
-        await first.get("/review")
-        assert first.notice == "Taken back: different."
+        for browser in (first, second):
+            await come(server, browser)
+            assert await undo(browser) == "Taken back: different."
+            assert await undo(browser) == boards.NOTHING_TO_UNDO
+            await browser.say("different")
+        await server.app.board._read()
+        await linked.enter(person("kim"))
+        await linked.get("/review")
+        assert [await undo(linked) for _ in range(2)] == ["Taken back: different."] * 2
 
     served(used)
 

@@ -99,15 +99,16 @@ def test_a_reason_is_kept_up_to_its_bound(given: str, kept: str | None) -> None:
     async def answer(*words: Any) -> None:
         said.append(words)
 
+    session = Session(person(), "")
     visit: Any = SimpleNamespace(
         form={"say": "same", "decision": "d", "existing": "e", "version": "v", "because": given},
-        session="a session",
+        session=session,
         is_partial=False,
         to=lambda path: path,
     )
     pages = Pairs(SimpleNamespace(answer=answer))  # type: ignore[arg-type]
     assert asyncio.run(pages.answer(visit)) == "/review"  # type: ignore[comparison-overlap]
-    assert said == [("a session", ("d", "e"), "same", "v", kept)]
+    assert said == [(session, ("d", "e"), "same", "v", kept)]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from palimpsest.web.board.board import MOST_ANSWERS, MOST_WORDS, Person, ReviewB
 from palimpsest.web.board.pictures import picture
 from palimpsest.web.board.remembering import answers, by_name
 from palimpsest.web.board.waiting import read_pairs
+from palimpsest.web.sessions import Session
 from tests.web.conftest import own_words, pair_texts, person, say
 
 
@@ -215,15 +216,15 @@ def test_a_person_is_told_their_latest_answers_once_they_were_read(store: Palimp
     told = by_name(latest_statements(store.reader.projections, MOST_WORDS))
     board: Any = ReviewBoard(SimpleNamespace())  # type: ignore[arg-type]
     grace = Person()
-    board._remember(store, grace, person())
+    board._remember(store, grace, Session(person(), ""))
     assert not grace.remembers, "nothing is read yet"
     board._latest_statements, board._read_through = told, 1
     for _ in range(2):
-        board._remember(store, grace, person())
+        board._remember(store, grace, Session(person(), ""))
         latest = [one.answer.pair.candidate_id for one in grace.answers]
         assert latest == [newer for _, newer in pairs[-MOST_ANSWERS:]]
     narrower = Person()
-    board._remember(store, narrower, person(owners="bob"))
+    board._remember(store, narrower, Session(person(owners="bob"), ""))
     assert not narrower.answers, "they are about owners who are not theirs any more"
 
 

@@ -43,12 +43,16 @@ TakeBack = Callable[[Palimpsest], object]
 
 @dataclass(frozen=True)
 class Answer:
-    """A recorded answer with its reason, and the function that undoes exactly it."""
+    """A recorded answer with its reason, and the function that undoes exactly it.
+
+    `events` are the ids of the events that recorded it.
+    """
 
     pair: Pair
     word: Choice
     because: str | None
     take_back: TakeBack
+    events: tuple[str, ...] = ()
 
 
 def sides(store: Palimpsest, pair: Pair) -> Sides | None:

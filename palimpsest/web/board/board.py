@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from palimpsest.api.asynchronous import AsyncPalimpsest
@@ -17,7 +17,6 @@ from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.process.logs import loggable
 from palimpsest.projections.duckdb.activity import PairStatement, latest_statements
-from palimpsest.server.callers import Caller
 from palimpsest.server.problems import not_found
 from palimpsest.web.board.answers import LABELS, Answer, Choice, give, sides
 from palimpsest.web.board.pictures import hangs, picture
@@ -109,6 +108,10 @@ class ReviewBoard:
             self._people.popitem(last=False)
         return known
 
+    def given(self, session: Session) -> list[str]:
+        """The ids of the events of a session's last answers."""
+        return [name for one in self.person(session).answers for name in one.answer.events]
+
     def leave(self, session: Session) -> None:
         """Forget a session that ends, and release its pairs for others."""
         self._people.pop(session.csrf, None)
@@ -191,8 +194,7 @@ class ReviewBoard:
 
     def _next(self, store: Palimpsest, session: Session, wanted: Wanted) -> dict[str, Any]:
         person, caller = self.person(session), session.caller
-        if session.is_known:
-            self._remember(store, person, caller)
+        self._remember(store, person, session)
         shown_pair: dict[str, Any] = {"pair": None, "hangs": None}
         # A page may be reloaded, and an undone pair need not be in the queue.
         held = [person.shown[wanted]] if wanted in person.shown else []
@@ -220,13 +222,17 @@ class ReviewBoard:
             "kinds": self._waiting.kinds(caller.owners),
         }
 
-    def _remember(self, store: Palimpsest, person: Person, caller: Caller) -> None:
-        """Look up a person's last answers from before the server's start, once they were read."""
+    def _remember(self, store: Palimpsest, person: Person, session: Session) -> None:
+        """Look up a person's last answers from before the session, once they were read."""
         if person.remembers or not self._read_through:
             return
         person.remembers = True
-        statements = self._latest_statements.get(caller.name, [])
-        mine = [one for one in statements if caller.owners.fullmatch(one.owner_id)]
+        caller, given = session.caller, session.answers
+        mine = [
+            one
+            for one in self._latest_statements.get(caller.name, [])
+            if caller.owners.fullmatch(one.owner_id) and (given is None or one.event_id in given)
+        ]
         for answer in answers(store, mine)[-MOST_ANSWERS:]:
             person.note(answer, _texts(store, answer.pair))
 
@@ -273,13 +279,15 @@ class ReviewBoard:
             person.tell(f"Not recorded: {refused.detail}.", failed=True)
             return
         try:
-            texts = _texts(store, pair)
+            texts, before = _texts(store, pair), store.reader.log.head()
             given = give(store, pair, word, version, session.caller.name, because)
         except RefusedError as refused:
             why = _in_texts(store, pair.owner_id, refused.detail)
             person.tell(f"Not recorded: {why}.", failed=True)
             return
-        person.note(given, texts)
+        since = (one.event for one in store.reader.log.after(before))
+        own = (one for one in since if getattr(one.data, "actor", None) == session.caller.name)
+        person.note(replace(given, events=tuple(one.id for one in own)), texts)
         person.skipped.discard(key)
         self._settle(pair, session)
         person.tell(f"Recorded: {LABELS[word]}.")

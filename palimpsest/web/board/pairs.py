@@ -13,7 +13,7 @@ from palimpsest.web.board.answers import CHOICES
 from palimpsest.web.board.board import ReviewBoard
 from palimpsest.web.board.waiting import QUEUES, Key, Wanted, wanted_of
 from palimpsest.web.door import Door, Visit, whole_number
-from palimpsest.web.sessions import Session
+from palimpsest.web.sessions import Session, answers_cookie
 
 LONGEST_REASON = 2_000
 
@@ -67,8 +67,12 @@ class Pairs:
 
     async def _then(self, visit: Visit) -> Response:
         """The next pair: a part of the page for htmx, a page of its own for a plain form."""
-        wanted = _wanted(visit)
-        return await self._shown(visit, wanted) if visit.is_partial else visit.to(_path(wanted))
+        wanted, session = _wanted(visit), _session(visit)
+        then = await self._shown(visit, wanted) if visit.is_partial else visit.to(_path(wanted))
+        if session.says_who:
+            given = answers_cookie(visit.request.headers, self._board.given(session))
+            then.headers["set-cookie"] = given
+        return then
 
     async def _shown(self, visit: Visit, wanted: Wanted) -> Response:
         values = await self._board.next(_session(visit), wanted)

@@ -36,9 +36,11 @@ def answers(store: Palimpsest, statements: Iterable[PairStatement]) -> list[Answ
             agrees = last is not None and (last.event, one.event) == ("joined", "confirmed")
             if last is not None and agrees and _ends(found[-1]) == _ends(answer):
                 take_back = undone(answer.pair, one.actor, last.event_id)
-                found[-1] = replace(answer, word=found[-1].word, take_back=take_back)
+                events = (last.event_id, one.event_id)
+                word = found[-1].word
+                found[-1] = replace(answer, word=word, take_back=take_back, events=events)
             else:
-                found.append(answer)
+                found.append(replace(answer, events=(one.event_id,)))
             last = one
     return found
 

@@ -55,6 +55,10 @@ class Agent:
         rows = [candidates] if isinstance(candidates, str | Mapping) else candidates
         return self._store.submit([self._candidate(one) for one in rows], source=source)
 
+    def add(self, messages: Any, **how: Any) -> builtins.list[Outcome]:
+        """Remember a conversation, as `Palimpsest.add` does."""
+        return self._store.add(messages, **(how | {"owner_id": self.owner_id}))
+
     def _candidate(self, given: str | Mapping[str, Any]) -> dict[str, Any]:
         row: Mapping[str, Any] = {"text": given} if isinstance(given, str) else given
         if row.get("owner_id") not in (None, self.owner_id):

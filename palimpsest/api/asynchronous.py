@@ -145,6 +145,7 @@ class AsyncPalimpsest:
         await self.close()
 
     access = AsyncMethod(Palimpsest.access)
+    add = AsyncMethod(Palimpsest.add)
     behind = AsyncMethod(Palimpsest.behind)
     check = AsyncMethod(Palimpsest.check)
     check_duplicate = AsyncMethod(Palimpsest.check_duplicate)

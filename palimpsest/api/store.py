@@ -103,6 +103,7 @@ from palimpsest.jobs import review_queue
 from palimpsest.jobs.dedupe import Wanted, dedupe
 from palimpsest.jobs.embed import embed_late
 from palimpsest.jobs.export_source import MOST_CHANGES, Texts, export
+from palimpsest.jobs.extract import memories_of, spoken
 from palimpsest.jobs.import_source import bring_in, foreseen, look_at, spooled
 from palimpsest.jobs.ingest import (
     IngestProgress,
@@ -436,6 +437,35 @@ class Palimpsest:
             for some in read
         ]
 
+    def add(
+        self,
+        messages: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        owner_id: Name,
+        *,
+        infer: bool = True,
+        session_id: Name | None = None,
+        namespace: Name | None = None,
+        source: Name = "conversation",
+        judge: JudgeSettings | None = None,
+    ) -> builtins.list[Outcome]:
+        """Remember a conversation: messages with `role` and `content`, and a time if they have one.
+
+        The judge's model extracts memories, as `palimpsest extract` does; with `infer=False`, each
+        message but the system's is stored as it is. The metadata of each has the `message` that it
+        came from: its `id`, or its number from 1. All are stored, or none. UsageError if the judge
+        cannot be used, TransientError if it did not answer for a part.
+        """
+        given = [messages] if isinstance(messages, str | Mapping) else messages
+        listed = [{"content": one} if isinstance(one, str) else one for one in given]
+        about = {"owner_id": owner_id, "session_id": session_id, "namespace": namespace}
+        known = {name: value for name, value in about.items() if value is not None}
+        if not infer:
+            return self.submit(spoken(listed, known), source=source)
+        rules = self._reader.policy_in_force().judge
+        settings = judge or JudgeSettings()
+        rows = _run(memories_of(listed, known, rules, settings, source=source, folder=self.folder))
+        return self.submit(rows, source=source)
+
     def check(self, candidate: Candidate, *, source: Name = "python") -> Checked:
         """Show the decision on a candidate if it were submitted now; nothing is written.
 
@@ -480,13 +510,15 @@ class Palimpsest:
         mapping: Mapping[str, str] | None = None,
         form: Form | None = None,
         keep_going: KeepGoing = False,
+        owner: Name | None = None,
         progress: Callable[[IngestProgress], None] | None = None,
     ) -> Summary:
         """Decide on every row of a file or several (JSONL or a JSON array, CSV, Parquet, or `-`).
 
-        `mapping` renames fields (theirs to ours); `form` is the files' format if their names do not
-        show it. An interrupt stops it and keeps what was done. If the first hundred rows of a file
-        are all wrong, it raises WrongFileError before anything is written, unless `keep_going`.
+        Rows without an owner belong to `owner`. `mapping` renames fields (theirs to ours); `form`
+        is the files' format if their names do not show it. An interrupt stops it and keeps what was
+        done. If the first hundred rows of a file are all wrong, it raises WrongFileError before
+        anything is written, unless `keep_going`.
         """
         writer = self._writer
         paths = [files] if isinstance(files, str | Path) else files
@@ -496,6 +528,7 @@ class Palimpsest:
             mapping=mapping,
             form=form,
             keep_going=keep_going,
+            owner=owner,
         )
         return decide_on(writer, checked, progress)
 

@@ -37,6 +37,7 @@ class Listed:
 
 LISTED = {
     "ingest": Listed("ingestion", "Decide on every row of the files and print a summary."),
+    "add": Listed("ingestion", "Add one memory, and show what became of it.", "add_app"),
     "import": Listed(
         "migration",
         "Import an existing store: files, SQLite, LanceDB, Qdrant, Chroma, mem0; it is only read.",

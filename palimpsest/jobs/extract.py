@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from palimpsest.contracts.errors import UsageError
+import orjson
+
+from palimpsest.contracts.errors import TransientError, UsageError
 from palimpsest.contracts.policy import Judge as Rules
-from palimpsest.streams.extract.conversation import read_conversation
+from palimpsest.streams.extract.conversation import (
+    INSTRUCTING,
+    TIMES,
+    Message,
+    read_conversation,
+    text_of,
+)
 from palimpsest.streams.extract.extract import Extraction, extract, statements
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.settings import JudgeSettings
+
+_log = logging.getLogger(__name__)
 
 
 def extract_candidates(
@@ -33,20 +44,54 @@ def extract_candidates(
     Raises UsageError for a line that is not a message, and if the service cannot be used.
     """
     messages = read_conversation(lines)
-
-    async def run(where: Path) -> Extraction:
-        total = Extraction()
-        judge = Judge.beside(where, rules, settings, lambda: datetime.now(UTC))
-        async with judge:
-            async for found in extract(judge.service, judge.rules.model, messages, about):
-                for row in found.rows:
-                    write(row)
-                _add(total, found)
-        return total
-
     with ExitStack() as stack:
         where = folder or Path(stack.enter_context(TemporaryDirectory()))
-        return asyncio.run(run(where))
+        judge = Judge.beside(where, rules, settings, lambda: datetime.now(UTC))
+        return asyncio.run(_extracted(judge, messages, about, write))
+
+
+async def _extracted(
+    judge: Judge,
+    messages: list[Message],
+    about: dict[str, str],
+    write: Callable[[dict[str, Any]], None],
+) -> Extraction:
+    total = Extraction()
+    async with judge:
+        async for found in extract(judge.service, judge.rules.model, messages, about):
+            for row in found.rows:
+                write(row)
+            _add(total, found)
+    return total
+
+
+async def memories_of(
+    messages: Sequence[Mapping[str, Any]],
+    about: dict[str, str],
+    rules: Rules,
+    settings: JudgeSettings,
+    *,
+    source: str,
+    folder: Path,
+) -> list[dict[str, Any]]:
+    """The candidates that the judge's model extracts, with the message that each rests on.
+
+    TransientError if it did not answer for a part: then none is to be stored.
+    """
+    said = [(number, one) for number, one in enumerate(messages, start=1) if _says(one)]
+    lines = [_line(one) for _, one in said]
+    judge = Judge.beside(folder, rules, settings, lambda: datetime.now(UTC))
+    found = await _extracted(judge, read_conversation(lines), about, lambda _: None)
+    if found.unanswered:
+        raise TransientError("the judge's service did not answer: nothing is stored")
+    if found.unusable:
+        _log.warning("%d parts or memories were not in the form that was asked for", found.unusable)
+    rows = []
+    for row, number in zip(found.rows, found.messages, strict=True):
+        origin = said[number - 1] if 0 < number <= len(said) else None
+        about_it = {} if origin is None else {"message": origin[1].get("id", origin[0])}
+        rows.append({**row, "source": source, "metadata": about_it})
+    return rows
 
 
 def transcript_candidates(
@@ -80,8 +125,38 @@ def transcript_candidates(
     return rows, [f"{lost} of {found.parts} parts of the transcript gave nothing"] if lost else []
 
 
+def spoken(messages: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A candidate for each message that says something, but the system's, as it is.
+
+    Its metadata has the message's number, from 1, or its own id, and its role.
+    """
+    rows = []
+    for number, message in enumerate(messages, start=1):
+        if not _says(message):
+            continue
+        text, role = text_of(message["content"]), message.get("role", "user")
+        given = (message[name] for name in TIMES if message.get(name) is not None)
+        said = {"message": message.get("id", number), "role": role}
+        rows.append({**about, "text": text, "occurred_at": next(given, None), "metadata": said})
+    return rows
+
+
+def _line(message: Mapping[str, Any]) -> bytes:
+    """A message as a line of a conversation."""
+    times = {name: message[name] for name in TIMES if name in message}
+    role = message.get("role", "user")
+    return orjson.dumps({**times, "role": role, "content": text_of(message["content"])})
+
+
+def _says(message: Mapping[str, Any]) -> bool:
+    """Whether a message has a text, and is no instruction to a model."""
+    said = message.get("role", "user") not in INSTRUCTING
+    return said and bool(text_of(message.get("content")).strip())
+
+
 def _add(total: Extraction, found: Extraction) -> None:
     total.rows += found.rows
+    total.messages += found.messages
     total.parts += found.parts
     total.unanswered += found.unanswered
     total.unusable += found.unusable

@@ -208,6 +208,7 @@ class CheckedFiles:
     source: str | None
     renames: dict[str, str]
     remarks: list[str]
+    owner: str | None = None
 
 
 def check_files(
@@ -217,16 +218,36 @@ def check_files(
     mapping: Mapping[str, str] | None,
     form: Form | None,
     keep_going: KeepGoing,
+    owner: str | None = None,
 ) -> CheckedFiles:
     """Check the first rows of files; writes nothing, and needs no store.
 
+    Rows without an owner belong to `owner`.
     Raises WrongFileError for a file whose first rows are all wrong, unless `keep_going` allows it.
     """
     if source is not None and not source.strip():
         raise UsageError("the source's name is blank")
     renames = dict(mapping or {})
     reader = RowReader(files, reading=uuid4().hex, form=form, renames=renames)
-    return CheckedFiles(reader, source, renames, _remarks(reader, renames, keep_going))
+    remarks = _remarks(reader, renames, owner, keep_going)
+    return CheckedFiles(reader, source, renames, remarks, owner)
+
+
+def _owned(row: RawRow, owner: str | None, renames: Mapping[str, str]) -> RawRow:
+    """A bare row with an owner, if it has none; the log must not depend on an option."""
+    if owner is None:
+        return row
+    try:
+        fields = orjson.loads(row.raw)
+    except orjson.JSONDecodeError:
+        return row
+    if not isinstance(fields, dict) or "specversion" in fields:
+        return row
+    owners = [name for name in fields if renames.get(name, name) == "owner_id"]
+    if any(fields[name] is not None for name in owners):
+        return row
+    rest = {name: value for name, value in fields.items() if name not in owners}
+    return replace(row, raw=orjson.dumps({**rest, "owner_id": owner}))
 
 
 def decide_on(
@@ -239,7 +260,8 @@ def decide_on(
 
     def read() -> Iterator[Input]:
         for number, row in enumerate(reader, 1):
-            named = row if source is None else replace(row, source=source)
+            named = _owned(row, files.owner, renames)
+            named = named if source is None else replace(named, source=source)
             ends.append((number, reader.done))
             meaning = understand(named, renames)
             if isinstance(meaning, Prepared) and meaning.candidate.metadata:
@@ -262,11 +284,13 @@ def decide_on(
     return summary
 
 
-def _remarks(reader: RowReader, renames: Mapping[str, str], keep_going: KeepGoing) -> list[str]:
+def _remarks(
+    reader: RowReader, renames: Mapping[str, str], owner: str | None, keep_going: KeepGoing
+) -> list[str]:
     """Check the first rows of each input; returns remarks on inputs that are wrong as a whole."""
 
     def is_right(row: RawRow) -> bool:
-        return not isinstance(understand(row, renames), InvalidInputError)
+        return not isinstance(understand(_owned(row, owner, renames), renames), InvalidInputError)
 
     remarks = []
     for path, first in reader.beginnings(FIRST_ROWS, is_right):

@@ -19,6 +19,10 @@ TIMES = ("at", "time", "timestamp", "created_at")
 """The accepted names of a message's time."""
 
 
+INSTRUCTING = ("system", "developer")
+"""Roles whose messages are instructions to a model, and nothing to remember."""
+
+
 class Message(BaseModel):
     """One message; `at` is its time, if known."""
 
@@ -35,6 +39,13 @@ class Message(BaseModel):
             return row
         given = (row[name] for name in TIMES if row.get(name) is not None)
         return {**row, "at": next(given, None)}
+
+
+def text_of(content: Any) -> str:
+    """The texts of a message's content, which may have parts; a picture has none."""
+    parts = content if isinstance(content, list) else [content]
+    texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def read_conversation(lines: Iterable[bytes]) -> list[Message]:

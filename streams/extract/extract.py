@@ -35,11 +35,13 @@ ANSWERS = 40
 class Extraction:
     """Extracted candidates: `rows` fit for `ingest`, and counts.
 
+    `messages` has the number of the message that each row rests on, from 1; 0 if that is unknown.
     `unanswered` counts parts without an answer, `unusable` the parts and memories that were not in
     the requested form.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
+    messages: list[int] = field(default_factory=list)
     parts: int = 0
     unanswered: int = 0
     unusable: int = 0
@@ -133,6 +135,7 @@ def _read(given: Any, part: Sequence[tuple[int, Message]], about: dict[str, str]
             found.unusable += 1
         elif row not in found.rows:
             found.rows.append(row)
+            found.messages.append(one.get("message", 0))
     return found
 
 

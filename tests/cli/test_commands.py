@@ -841,3 +841,32 @@ def test_check_says_what_would_become_of_a_text(palimpsest: CommandLine) -> None
     assert "confidence" in invalid.out
     assert palimpsest("check", "ada", "tea", "--field", "confidence").status == 2
     assert palimpsest.json("status")["candidates"] == 1
+
+
+def test_one_memory_is_added(palimpsest: CommandLine) -> None:
+    said = palimpsest("add", "ada", "Ada has a dog", "--session", "s", "--json").document
+    assert (said["result"], said["decision"]) == ("decided", "stored")
+    again = palimpsest("add", "ada", "-", "--json", stdin="Ada has a dog").document
+    assert again["joined_to"] == said["candidate_id"]
+    assert palimpsest("add", "ada", " ").status == 1
+
+
+def test_rows_without_an_owner_get_one(palimpsest: CommandLine) -> None:
+    rows = [
+        {"text": "Ada sails"},
+        {"text": "Ada rows", "user": None},
+        {"text": "Bob sails", "user": "bob"},
+        5,
+    ]
+    file = palimpsest.folder / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ingested = ("ingest", str(file), "--owner", "ada", "--map", "user=owner_id", "--json")
+    first = palimpsest(*ingested)
+    assert (first.document["decisions"], first.document["invalid"]) == ({"stored": 3}, 1)
+    assert palimpsest(*ingested).document["known"] == 3
+    counted = [palimpsest("list", one, "--json").document["total"] for one in ("ada", "bob")]
+    assert counted == [2, 1]
+    table = palimpsest.folder / "rows.csv"
+    table.write_text("text\nAda climbs\n")
+    assert palimpsest("ingest", str(table), "--owner", "ada", "--json").document["rows"] == 1
+    assert palimpsest("ingest", str(table)).status == 1

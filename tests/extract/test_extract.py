@@ -15,7 +15,7 @@ from palimpsest import Palimpsest
 from palimpsest.api import store
 from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.cli.main import app
-from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.errors import TransientError, UsageError
 from palimpsest.contracts.identity import session_of
 from palimpsest.streams.extract.conversation import Message, parts, read_conversation
 from palimpsest.streams.extract.extract import extract_prompt
@@ -252,3 +252,32 @@ def test_a_time_that_is_null_leaves_it_to_another_name() -> None:
     line = {"role": "user", "content": "tea", "at": None, "timestamp": "2026-03-01T09:00:00Z"}
     [message] = read_conversation([json.dumps(line).encode()])
     assert message.at is not None
+
+
+def test_add_extracts_and_keeps_the_message_that_a_memory_rests_on(
+    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    said = [{"role": "system", "content": "Be kind"}, *CHAT]
+    with Palimpsest.open(tmp_path / "store") as memories:
+        for result in ("decided", "known"):
+            outcomes = memories.add(said, "ada")
+            assert [one.result for one in outcomes] == [result, result]
+        found = {one["face"]: one["metadata"] for one in memories.list("ada")["memories"]}
+        assert found == {
+            "I adopted a rescue cat in 2023.": {"message": 2},
+            "Her name is Whiskers now.": {"message": 4},
+        }
+        server.always = Fault(status=500)
+        with pytest.raises(TransientError, match="nothing is stored"):
+            memories.add([{"role": "user", "content": "The dog is called Rex now."}], "ada")
+        assert memories.list("ada")["total"] == 2
+
+
+def test_add_without_a_key_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    with Palimpsest.open(tmp_path / "store") as memories, pytest.raises(UsageError):
+        memories.add("Ada has a dog", "ada")

@@ -44,6 +44,15 @@ NARROWED = {
 NOTHING_THERE = ("import_log", "export_source")
 """Their file is not there, or nothing was imported from it."""
 CALLS: dict[str, dict[str, Any]] = {
+    "add": {
+        "messages": [{"role": "user", "content": "She moved."}],
+        "owner_id": "ada",
+        "infer": False,
+        "session_id": "s",
+        "namespace": "default",
+        "source": "s",
+        "judge": None,
+    },
     "agent": {"owner_id": "ada", "actor": "helper"},
     "access": {"candidate_id": A, "owner_id": "ada"},
     "behind": {},
@@ -124,6 +133,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "mapping": {},
         "form": None,
         "keep_going": False,
+        "owner": "ada",
         "progress": nothing,
     },
     "likeness": {"owner_id": "ada", "at_least": 0.9, "limit": 1},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import asdict
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 from rich.text import Text
-from typer import get_binary_stream
+from typer import get_binary_stream, get_text_stream
 
 from palimpsest.cli import rendering
 from palimpsest.cli.invocation import invocation, moment
@@ -67,6 +68,10 @@ def ingest(
         bool,
         typer.Option("--keep-going", help="Read a file whose first hundred rows are all wrong."),
     ] = False,
+    owner: Annotated[
+        str | None,
+        typer.Option(metavar="OWNER", help="The owner of rows that have none."),
+    ] = None,
     dedupe_first: Annotated[
         bool,
         typer.Option("--dedupe-first", help="Run the policy's batch rules first."),
@@ -88,6 +93,7 @@ def ingest(
         mapping=parse_renames(renames),
         form=form.value if form else None,
         keep_going=keep_going or _file_confirmation(call.output),
+        owner=owner,
     )
     with call.store(create=True) as store, call.output.progress() as report:
         if dedupe_first:
@@ -95,6 +101,38 @@ def ingest(
             call.output.remark(f"{len(before['joined']):,} joined by the batch rules before")
         summary = decide_on(store.writer, checked_files, _row_progress(report))
     print_summary(call.output, summary.document())
+
+
+add_app = typer.Typer()
+
+
+@add_app.command(epilog='Example: palimpsest add ada "Ada has a big dog."')
+def add(
+    context: typer.Context,
+    owner: Annotated[str, typer.Argument(metavar="OWNER", help="The memory's owner.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The memory, or - to read it.")],
+    source: Annotated[
+        str, typer.Option(metavar="NAME", help="Where the text is from.")
+    ] = "command-line",
+    session: Annotated[
+        str | None, typer.Option(metavar="ID", help="The session that it is from.")
+    ] = None,
+    namespace: Annotated[str | None, typer.Option(metavar="N", help="Its namespace.")] = None,
+) -> None:
+    """Add one memory, and show what became of it.
+
+    Creates the store if there is none. The exit status is 1 if the
+    text is invalid.
+    """
+    call = invocation(context)
+    said = get_text_stream("stdin").read() if text == "-" else text
+    about = {"owner_id": owner, "session_id": session, "namespace": namespace}
+    with call.store(create=True) as store:
+        [outcome] = store.submit({**about, "text": said}, source=source)
+    document = asdict(outcome)
+    call.output.answer(document, lambda: rendering.fields(document))
+    if outcome.result == "invalid":
+        raise typer.Exit(FAILED)
 
 
 def _file_confirmation(output: Output) -> KeepGoing:

@@ -13,6 +13,7 @@ from palimpsest.contracts.limits import NETWORK
 from palimpsest.contracts.model import Model, Strict, Timestamp
 from palimpsest.integrations.mem0.filters import SAID_BY
 from palimpsest.streams.embedded.pipeline import WINDOW
+from palimpsest.streams.extract.conversation import INSTRUCTING, text_of
 
 Seconds = Annotated[float, Field(ge=0, le=253_402_300_799)]
 """Seconds since 1970, up to the year 9999."""
@@ -34,17 +35,13 @@ class Message(Model):
 
     def text(self) -> str:
         """The text of all its parts; empty if it has none, as the call of a tool."""
-        parts = self.content if isinstance(self.content, list) else [self.content]
-        texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
-        return "\n".join(text for text in texts if isinstance(text, str))
+        return text_of(self.content)
 
     def by_another(self) -> dict[str, str]:
         """The speaker's role, unless that is the user."""
         return {} if self.role == "user" else {"role": self.role}
 
 
-INSTRUCTING = ("system", "developer")
-"""Roles whose messages are instructions to the model, and never remembered."""
 IGNORED = frozenset(
     "custom_instructions agent_custom_instructions custom_categories structured_data_schema"
     " includes excludes async_mode rerank fields keyword_search show_expired latest_only version"

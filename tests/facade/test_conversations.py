@@ -1,0 +1,45 @@
+"""A conversation is remembered message by message, with the message that each memory came from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from palimpsest import InvalidInputError, Palimpsest
+
+PICTURE = {"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}}
+SAID: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be kind"},
+    {"role": "user", "content": "Ada has a dog", "at": "2026-03-01T12:00:00Z"},
+    {"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]},
+    {"role": "assistant", "content": [PICTURE, {"type": "text", "text": "What a dog"}], "id": "m4"},
+    {"role": "user", "content": "  "},
+    {"role": "user", "content": [PICTURE]},
+]
+
+
+def test_each_message_is_kept_with_where_it_came_from(memories: Palimpsest) -> None:
+    outcomes = memories.add(SAID, "ada", infer=False, session_id="s", namespace="chat")
+    assert [one.decision for one in outcomes] == ["stored", "stored"]
+    answer, said = memories.list("ada", namespace="chat")["memories"]
+    assert (said["face"], said["metadata"]) == ("Ada has a dog", {"message": 2, "role": "user"})
+    assert said["occurred_at"] == "2026-03-01T12:00:00+00:00"
+    assert answer["face"] == "What a dog"
+    assert answer["metadata"] == {"message": "m4", "role": "assistant"}
+    [wording] = said["members"]
+    assert (wording["session_id"], wording["source"]) == ("s", "conversation")
+
+
+def test_a_text_alone_is_a_message(memories: Palimpsest) -> None:
+    [one] = memories.add("Ada has a dog", "ada", infer=False)
+    [again] = memories.agent("ada").add({"content": "Ada has a dog"}, infer=False)
+    assert (one.decision, again.decision) == ("stored", "hash_exact")
+    assert memories.add([], "ada", infer=False) == []
+
+
+@pytest.mark.parametrize("wrong", [{"content": "x" * 40_000}, {"content": "y", "at": "soon"}])
+def test_all_messages_are_stored_or_none(memories: Palimpsest, wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError):
+        memories.add([*SAID, wrong], "ada", infer=False)
+    assert memories.list("ada")["total"] == 0

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 
 from palimpsest.backends.reader import Reader
-from palimpsest.contracts.events import Confirmed, Settled
+from palimpsest.contracts.events import AnyEvent, Confirmed, Joined, Separated, Settled
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.evaluation.labelled import Pair
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
@@ -37,20 +37,18 @@ def digest_of(pairs: Sequence[Pair]) -> str:
 
 def _of_owner(reader: Reader, ledger: Ledger) -> Iterator[Pair]:
     confirmed: list[Edge] = []
-    verdicts: dict[tuple[str, str], Verdict] = {}
+    verdicts: dict[frozenset[str], Verdict] = {}
     for recorded in reader.log.of_owner(ledger.owner_id):
         match recorded.event:
             case Confirmed(subject=decision, data=data) if data.rank == "person":
                 edge = ledger.edges.get(decision)
                 if edge is not None and edge.standing and decision in ledger.reviews:
                     confirmed.append(edge)
-            case Settled(subject=asked, data=data):
-                verdicts |= {(asked, one.neighbour_id): one for one in data.evidence.verdicts}
-            case _:
-                pass
+            case event:
+                verdicts |= _judged(event)
 
     def label(newer: Entry, older: Entry, *, separated: bool) -> Pair:
-        verdict = verdicts.get((newer.id, older.id))
+        verdict = verdicts.get(frozenset({newer.id, older.id}))
         given = verdict is not None and verdict.probability is not None
         return Pair(
             id=f"{newer.id}+{older.id}",
@@ -76,3 +74,18 @@ def _of_owner(reader: Reader, ledger: Ledger) -> Iterator[Pair]:
         if (edge.newer.id, edge.older.id) not in said:
             said.add((edge.newer.id, edge.older.id))
             yield label(edge.newer, edge.older, separated=False)
+
+
+def _judged(event: AnyEvent) -> dict[frozenset[str], Verdict]:
+    """What the judge said of pairs, at a verifier's question or in a batch run; not in a review."""
+    match event:
+        case Settled(subject=candidate, data=data):
+            said = data.evidence.verdicts
+        case Joined(subject=candidate, data=data) if data.evidence is not None:
+            said = data.evidence.verdicts
+        case Separated(data=separated) if separated.verdicts is not None:
+            ends = frozenset({separated.candidate_id, separated.other_id})
+            return {ends: separated.verdicts[-1]}
+        case _:
+            return {}
+    return {frozenset({candidate, one.neighbour_id}): one for one in said}

@@ -14,6 +14,7 @@ from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.contracts.answers import Pairing
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.requests import AnyRequest, Request
+from palimpsest.evaluation.from_log import labels_of
 from palimpsest.jobs.dedupe import plan_of
 from palimpsest.streams.judge.settings import JudgeSettings
 from tests.batches.conftest import STORE_TIME, embedded_alone, unseeing
@@ -67,6 +68,20 @@ def test_python_reads_the_settings_of_the_commands(
     ada.under(STORE_TIME)
     assert ada.store.dedupe(owner_id=ada.name)["asked"] == {"same": 1}
     assert [request["model"] for request in server.requests] == ["judge-5"]
+
+
+@embedded_alone
+def test_a_persons_word_labels_what_the_judge_gave_a_probability_for(
+    ada: Speaker, server: JudgeServer, asking: JudgeSettings
+) -> None:
+    server.always = Fault(change=lambda body: body | {"model": "judge-5-20260901"})
+    ada.say(*ONE_WORD_MORE)
+    ada.under(STORE_TIME)
+    asking = asking.model_copy(update={"protocol": "systemone", "model": "judge-latest"})
+    [joined] = run(ada, asking)["joined"]
+    ada.store.confirm(joined["decision_id"])
+    [pair] = labels_of(ada.store.reader, lambda _what, _share: None)
+    assert (pair.label, pair.probability, pair.model) == ("same", 0.96, "judge-5-20260901")
 
 
 def test_a_memory_that_was_taken_apart_is_joined_by_no_later_run(

@@ -157,6 +157,7 @@ class AsyncPalimpsest:
     decisions = AsyncMethod(Palimpsest.decisions)
     dedup_result = AsyncMethod(Palimpsest.dedup_result)
     dedupe = AsyncMethod(Palimpsest.dedupe)
+    ask_judge = AsyncMethod(Palimpsest.ask_judge)
     embed = AsyncMethod(Palimpsest.embed)
     end_session = AsyncMethod(Palimpsest.end_session)
     export_log = AsyncMethod(Palimpsest.export_log)

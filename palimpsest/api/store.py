@@ -115,6 +115,7 @@ from palimpsest.jobs.ingest import (
     to_inputs,
 )
 from palimpsest.jobs.judge_on_demand import JudgeOnDemand
+from palimpsest.jobs.questions import OwnQuestions
 from palimpsest.jobs.review import review
 from palimpsest.process.paths import LOG_FILE, PROJECTIONS
 from palimpsest.projections.recall.filter import Filter
@@ -133,7 +134,11 @@ from palimpsest.streams.core.text import verbatim_hash
 from palimpsest.streams.dedupe import Progress as BatchProgress
 from palimpsest.streams.embedder import DEFAULT_MODEL, Embedder, Progress, load_engine
 from palimpsest.streams.intake import Form, Prepared
+from palimpsest.streams.judge.batching import PATIENCE_SECONDS, Batcher, BatchSettings
+from palimpsest.streams.judge.own import JudgeFunction
 from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.verifier import Verifier
+from palimpsest.streams.judge.worker import JudgeWorker
 from palimpsest.streams.log.as_of import AsOf
 from palimpsest.streams.log.dead_letters import DeadLetterState
 from palimpsest.streams.log.log import Log
@@ -960,7 +965,7 @@ class Palimpsest:
         force: bool = False,
         plan: str | None = None,
         due: Time | None = None,
-        judge: JudgeSettings | None = None,
+        judge: JudgeSettings | JudgeFunction | None = None,
         progress: BatchProgress = _ignore,
         **attribution: Unpack[Attribution],
     ) -> dict[str, Any]:
@@ -972,7 +977,8 @@ class Palimpsest:
         often it is requested. `dry_run` writes nothing but asks the judge; the real run uses the
         cached answers. With the `plan` of a dry run's answer, the run does exactly what that
         showed. Without `judge` its settings are those of the commands: PALIMPSEST_JUDGE_* and
-        `[judge]` of ./palimpsest.toml. Raises RefusedError if it would now do something else, or if
+        `[judge]` of ./palimpsest.toml; a function of the older and the newer text answers itself.
+        Raises RefusedError if it would now do something else, or if
         the policy has no batch rules; UsageError if the judge cannot be used.
         """
         wanted = Wanted(
@@ -991,7 +997,7 @@ class Palimpsest:
         *,
         owner_id: Name | None = None,
         due: Time | None = None,
-        judge: JudgeSettings | None = None,
+        judge: JudgeSettings | JudgeFunction | None = None,
         progress: BatchProgress = _ignore,
     ) -> dict[str, Any]:
         """Review every rejection, or one owner's; one that was `due` at a time is done once.
@@ -1010,13 +1016,39 @@ class Palimpsest:
 
         return _run(run())
 
-    def _judge(self, settings: JudgeSettings | None, *, recorded: bool = True) -> JudgeOnDemand:
-        if settings is None:
+    def ask_judge(
+        self,
+        *,
+        judge: JudgeSettings | JudgeFunction | None = None,
+        patience: float = PATIENCE_SECONDS,
+    ) -> dict[str, Any]:
+        """Ask the judge about all pending candidates, and settle them; as `verifier --once`.
+
+        `judge` is as for `dedupe`. An outage of the service may last for `patience` in seconds
+        before the policy's fallback decides. Returns the counts of questions, answers, outcomes and
+        those `left` without a usable answer, `calls`, `usd`, and how many are `waiting`.
+        """
+
+        async def run() -> dict[str, Any]:
+            questions = OwnQuestions(self._writer)
+            async with self._judge(judge) as asked:
+                batcher = Batcher(BatchSettings(patience=patience))
+                worker = JudgeWorker(questions, Verifier(lambda _: asked, batcher), lambda _: None)
+                tally = await worker.run(asyncio.Event(), once=True)
+                await batcher.close()
+            return tally.document(await questions.waiting())
+
+        return _run(run())
+
+    def _judge(
+        self, judge: JudgeSettings | JudgeFunction | None, *, recorded: bool = True
+    ) -> JudgeOnDemand:
+        if judge is None:
             from palimpsest.settings.settings import read_settings
 
-            settings = read_settings().judge
+            judge = read_settings().judge
         rules = self._reader.policy_in_force().judge
-        return JudgeOnDemand(self.folder, rules, settings, recorded=recorded)
+        return JudgeOnDemand(self.folder, rules, judge, recorded=recorded)
 
     def embed(
         self,

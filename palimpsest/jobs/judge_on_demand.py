@@ -13,6 +13,7 @@ from palimpsest.contracts import policy
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.streams.judge.judge import Judge, PairJudge
 from palimpsest.streams.judge.models import NOTHING
+from palimpsest.streams.judge.own import JudgeFunction, OwnJudge
 from palimpsest.streams.judge.pairs import Composed, Pair, Side
 from palimpsest.streams.judge.settings import JudgeSettings
 
@@ -36,16 +37,22 @@ class RunCost(TypedDict):
 class JudgeOnDemand:
     """A store's judge, opened by the first request: before that, no packages or key are needed.
 
-    `recorded` is false in a dry run: the run that uses an answer records its cost.
+    `judge` are the settings of a service, or a function that answers. `recorded` is false in a dry
+    run: the run that uses an answer records its cost.
     """
 
     def __init__(
-        self, folder: Path, rules: policy.Judge, settings: JudgeSettings, *, recorded: bool = True
+        self,
+        folder: Path,
+        rules: policy.Judge,
+        judge: JudgeSettings | JudgeFunction,
+        *,
+        recorded: bool = True,
     ) -> None:
-        self._folder, self._rules, self._settings = folder, rules, settings
+        self._folder, self._rules, self._asked = folder, rules, judge
         self._recorded = recorded
         self._stack = AsyncExitStack()
-        self._judge: Judge | None = None
+        self._judge: Judge | OwnJudge | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -58,12 +65,16 @@ class JudgeOnDemand:
     ) -> None:
         await self._stack.aclose()
 
-    async def _opened(self) -> Judge:
-        if self._judge is None:
+    async def _opened(self) -> Judge | OwnJudge:
+        if self._judge is not None:
+            return self._judge
+        if isinstance(self._asked, JudgeSettings):
             beside = Judge.beside(
-                self._folder, self._rules, self._settings, _now, recorded=self._recorded
+                self._folder, self._rules, self._asked, _now, recorded=self._recorded
             )
             self._judge = await self._stack.enter_async_context(beside)
+        else:
+            self._judge = OwnJudge(self._asked, self._rules)
         return self._judge
 
     def cost(self) -> RunCost:

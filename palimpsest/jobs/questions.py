@@ -68,6 +68,29 @@ class StoreQuestions:
         return await loop.run_in_executor(self._thread, function, *arguments)
 
 
+class OwnQuestions:
+    """The questions of a store whose writer is the caller's, who waits for the answers."""
+
+    def __init__(self, writer: StoreWriter) -> None:
+        self._reading = Reading(writer)
+
+    async def take(self, most: int) -> list[PendingQuestion]:
+        """Take up to `most` pending questions, the oldest first."""
+        return self._reading.take(most) if most else []
+
+    async def at_end(self) -> bool:
+        """Whether the table was read to its end, and the log has not grown since."""
+        return self._reading.is_at_end()
+
+    async def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
+        """Carry out the requests; counts the settled ones, and the refusals by reason."""
+        return self._reading.deliver(answered)
+
+    async def waiting(self) -> int:
+        """How many questions are pending."""
+        return self._reading.count()
+
+
 class Reading:
     """The table, read from its beginning to its end, and again when the log has grown."""
 

@@ -85,6 +85,19 @@ class Tally:
         for verdict in answered.answer.verdicts:
             self._count(verdict)
 
+    def document(self, waiting: int | None) -> dict[str, Any]:
+        """The totals as JSON values; `waiting` are the questions that a store still has, if any."""
+        return {
+            "questions": self.questions,
+            "answers": dict(self.answers),
+            "outcomes": dict(self.outcomes),
+            "left": dict(self.left),
+            "known": self.known,
+            "calls": round(self.calls, 2),
+            "usd": None if self.usd is None else round(self.usd, 6),
+            "waiting": waiting,
+        }
+
     def _count(self, verdict: Verdict) -> None:
         self.answers[verdict.answer] += 1
         self.known += verdict.calls == 0 and verdict.answer != "unavailable"

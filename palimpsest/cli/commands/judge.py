@@ -99,7 +99,7 @@ def verifier(
     log_to_standard_error(logging.WARNING if once else logging.INFO)
     lower_priority()
     tally, waiting = asyncio.run(_run_worker(call, options, in_topics=in_topics))
-    document = _document(tally, waiting)
+    document = tally.document(waiting)
     call.output.answer(document, lambda: rendering.fields(_counts_as_text(document)))
 
 
@@ -110,19 +110,6 @@ def lower_priority() -> None:
     """
     if sys.platform != "win32":
         os.nice(max(0, NICENESS - os.nice(0)))
-
-
-def _document(tally: Tally, waiting: int | None) -> dict[str, Any]:
-    return {
-        "questions": tally.questions,
-        "answers": dict(tally.answers),
-        "outcomes": dict(tally.outcomes),
-        "left": dict(tally.left),
-        "known": tally.known,
-        "calls": round(tally.calls, 2),
-        "usd": None if tally.usd is None else round(tally.usd, 6),
-        "waiting": waiting,
-    }
 
 
 def _counts_as_text(document: dict[str, Any]) -> dict[str, Any]:

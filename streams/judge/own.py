@@ -1,0 +1,67 @@
+"""A function of the program in the place of a model; its answers are recorded the same."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from palimpsest.contracts import policy
+from palimpsest.contracts.evidence import Answer, Verdict
+from palimpsest.streams.judge.models import NOTHING, Cost
+from palimpsest.streams.judge.pairs import Composed, Pair, Side
+from palimpsest.streams.judge.prompts import ANSWERS
+from palimpsest.streams.judge.protocols.contract import is_probability
+
+JudgeFunction = Callable[[str, str], str | tuple[str, float]]
+"""Says how the older and the newer of two texts relate: one of the policy's answers, or a pair of
+the answer and the probability that both say the same."""
+
+NOT_OFFERED = "the function gave no answer that the policy asks for"
+
+
+class OwnJudge:
+    """Asks a function about each pair; it writes no text, so it may not answer `compose`.
+
+    Its name stands in verdicts as the model; their cost is unknown. What it raises is raised.
+    """
+
+    def __init__(self, function: JudgeFunction, rules: policy.Judge) -> None:
+        self._function = function
+        self._name = f"{function.__module__}.{getattr(function, '__qualname__', 'judge')}"
+        self._rules = rules
+        self.cost = NOTHING
+
+    async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """One verdict per pair, in order."""
+        if self._rules.ask == "compose":
+            return [Verdict(neighbour_id=p.older.candidate_id, answer="compose") for p in pairs]
+        return [self._verdict(pair, ANSWERS[f"compare-{self._rules.ask}"]) for pair in pairs]
+
+    async def review(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """Like `compare`; every answer is `same` or `different`."""
+        return [self._verdict(pair, ANSWERS["review"]) for pair in pairs]
+
+    async def compose(self, sources: Sequence[Side]) -> Composed:
+        """None: a function composes nothing."""
+        about, reason = sources[0].candidate_id, "a function composes no text"
+        verdict = Verdict(neighbour_id=about, answer="unusable", reasoning=reason, model=self._name)
+        return Composed(None, verdict)
+
+    def _verdict(self, pair: Pair, allowed: Sequence[str]) -> Verdict:
+        begun = time.monotonic()
+        said: Any = self._function(pair.older.text, pair.newer.text)
+        seconds = time.monotonic() - begun
+        self.cost += Cost(usd=None, seconds=seconds, calls=1)
+        answer, probability = said if isinstance(said, tuple) and len(said) == 2 else (said, None)
+        sound = probability is None or is_probability(probability)
+        usable = sound and isinstance(answer, str) and answer in allowed and answer != "compose"
+        return Verdict(
+            neighbour_id=pair.older.candidate_id,
+            answer=cast("Answer", answer) if usable else "unusable",
+            reasoning=None if usable else NOT_OFFERED,
+            model=self._name,
+            seconds=seconds,
+            calls=1.0,
+            probability=probability if usable else None,
+        )

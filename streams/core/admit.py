@@ -13,6 +13,7 @@ from palimpsest.contracts.events import (
     Content,
     Decided,
     DecidedData,
+    FaceRule,
     FirstDecision,
     Invalid,
     InvalidData,
@@ -35,6 +36,7 @@ from palimpsest.streams.core.exact import (
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.moment import happened
 from palimpsest.streams.core.neighbour_lookup import NeighbourLookup, similarity
+from palimpsest.streams.core.text import identity_of
 
 FORGOTTEN = "forgotten"
 """The reason of a refusal, and the check of what waits: its text was forgotten."""
@@ -137,16 +139,27 @@ def _exact(command: Admit, target: Entry, ledger: Ledger, policy: Policy, now: d
     content = command.content
     if content.vector is not None:
         content = structs.replace(content, vector=None)
-    join = Join(to=target.id, face="repeat", similarity=1.0)
+    distinct = ledger.distinct(command.candidate.namespace, identity_of(content))
+    said = distinct.said if distinct else content.hash
+    join = Join(to=target.id, face=_face_of_repeat(target, said), similarity=1.0)
     evidence = Evidence(policy=policy.hash, check="exact")
     return _decided(command, decision, content, join, evidence, now)
 
 
 def _folded(command: Admit, twin: Twin, ledger: Ledger, policy: Policy, now: datetime) -> Decided:
     decision = exact_decision(policy, ledger, twin.entry, now)
-    join = Join(to=twin.entry.id, face="repeat", similarity=1.0)
+    face = _face_of_repeat(twin.entry, twin.entry.distinct.said)
+    join = Join(to=twin.entry.id, face=face, similarity=1.0)
     evidence = Evidence(policy=policy.hash, check=FOLDED, down=command.down, differs=twin.differs)
     return _decided(command, decision, command.content, join, evidence, now)
+
+
+def _face_of_repeat(target: Entry, said: str) -> FaceRule:
+    """A repeat keeps the face if it would bring a composed text back that lives elsewhere (L6)."""
+    memory = target.memory
+    back = memory.face.displaced.get(said) if memory.texted else None
+    elsewhere = back and back.composed and back.composed.lives_outside({memory})
+    return "keep" if elsewhere else "repeat"
 
 
 def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> Decided:

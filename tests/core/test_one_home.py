@@ -7,18 +7,21 @@ import pytest
 from palimpsest.contracts.events import Again
 from tests.core.spec import (
     ASK,
+    TAKE,
     Step,
     combine,
     forget,
     given,
     judge,
     merge,
+    redecide,
     reinstate,
     restore,
     retract,
     say,
     separate,
     undo,
+    unmerge,
     update,
     withdraw,
 )
@@ -104,11 +107,26 @@ def test_no_join_has_it_speak_beside_who_says_it(unites: Step) -> None:
     given(*DORMANT, merge("c", "d", face="d"), unites).shows({HOT: "a b c d"})
 
 
+def test_nor_has_a_decision_that_is_made_anew() -> None:
+    history = given(*DORMANT, say("e", "Likes it very hot"), merge("c", "e"))
+    history.when(redecide("e", "auto_reject", "a", after="c")).then("refused same_text")
+    history.shows({"Likes tea": "a", "Likes it hot*": "b c e", HOT: "d"})
+
+
 def test_an_answer_that_would_is_held_until_nobody_says_it() -> None:
     asked = (*DORMANT, say("e", "Likes it very hot", {"a": ASK}), merge("c", "e"))
     history = given(*asked, judge("e", a="same")).then("refused same_text")
     history.shows({"Likes tea": "a", "Likes it hot*": "b c e", HOT: "d"})
     history.when(retract("d")).then("retracted d", "e llm_reject a").shows({HOT: "a b c e"})
+
+
+def test_a_repeat_of_a_source_does_not_bring_it_back_beside_who_says_it() -> None:
+    hates = (*COMPOSED, say("c", "Hates tea", {"a": TAKE}))
+    given(*hates, say("e", "Likes tea")).then("e hash_exact a").shows({GREEN: "a b c e"})
+    elsewhere = (forget("a"), say("d", GREEN), restore("c"), restore("b"), restore("a"))
+    history = given(*hates, *elsewhere, say("e", "Likes tea")).then("e hash_exact a")
+    history.shows({"Hates tea": "a b c e", GREEN: "d"})
+    history.when(unmerge("e")).then("refused same_text")
 
 
 @pytest.mark.parametrize(("again", "then"), [("refuse", "refused forgotten"), ("ask", "d pending")])

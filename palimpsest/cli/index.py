@@ -198,6 +198,7 @@ LISTED = {
     "verifier": Listed(
         "judge", "Ask the judge about pending candidates in batches, and deliver its verdicts."
     ),
+    "judge": Listed("judge", "Try the judge of the settings.", "judge_app", group=True),
     "extract": Listed(
         "ingestion",
         "Print the memories of a conversation, one JSON object a line, for `ingest -`.",

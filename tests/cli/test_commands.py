@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from palimpsest.backends.embedded import EmbeddedWriter
-from palimpsest.cli.commands.maintenance import ENOUGH_BYTES, Finding, _finding_line, _graph_cache
+from palimpsest.cli.commands.maintenance import ENOUGH_BYTES, Finding, _graph_cache, finding_line
 from palimpsest.cli.main import app
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import digest, invalid_id
@@ -756,7 +756,7 @@ def _judge_of(palimpsest: CommandLine) -> list[dict[str, Any]]:
 def test_doctor_marks_what_is_missing_by_whether_it_is_needed() -> None:
     def line(**found: Any) -> str:
         whole = {"found": True, "detail": "d", "remedy": "do so", **found}
-        return _finding_line(Finding("x", **whole)).plain
+        return finding_line(Finding("x", **whole)).plain
 
     assert line() == "✓ x: d"
     assert line(found=False) == "✗ x: d\n    do so"

@@ -43,7 +43,7 @@ DESIGNED = (
     " dead-letters list,"
     " dead-letters show, dead-letters retry, doctor, topics create, topics check,"
     " topics restore, worker,"
-    " project, verifier, serve, mcp,"
+    " project, verifier, judge doctor, serve, mcp,"
     " demo-judge, dedupe, schedule, review run, review next, review same, review different,"
     " review open,"
     " extract, prompt extract,"

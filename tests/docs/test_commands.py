@@ -39,8 +39,13 @@ TEXTS = (
     "Ada lives in Paris.",
 )
 FOLDED = '{"owner_id": "ada", "text": "Tulip7"}\n{"owner_id": "ada", "text": "TULIP7"}'
-STILL_WRONG: dict[tuple[str, ...], int] = {("dead-letters", "retry"): 1, ("restore", "stdin"): 1}
-"""A dead letter is as wrong as it was: nothing has been mended. Nothing was retracted."""
+STILL_WRONG: dict[tuple[str, ...], int] = {
+    ("dead-letters", "retry"): 1,
+    ("restore", "stdin"): 1,
+    ("judge", "doctor"): 1,
+}
+"""A dead letter is as wrong as it was: nothing has been mended. Nothing was retracted. The rules of
+the stand-in tell no synonyms."""
 IN_BULK = ("reverse", "reinstate", "retract", "restore")
 
 

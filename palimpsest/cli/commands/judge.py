@@ -1,4 +1,4 @@
-"""The judge: `verifier`, `demo-judge`, and the batch runs `dedupe` and `review`."""
+"""The judge: `verifier`, `judge doctor`, `demo-judge`, and the batch runs `dedupe`, `review`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -199,6 +199,55 @@ async def _waiting(questions: Questions) -> int | None:
     from palimpsest.jobs.questions import StoreQuestions
 
     return await questions.waiting() if isinstance(questions, StoreQuestions) else None
+
+
+# -- judge ---------------------------------------------------------------------------------------
+
+
+judge_app = typer.Typer(
+    no_args_is_help=True,
+    help="Try the judge of the settings.",
+    epilog="Example: palimpsest judge doctor",
+)
+
+
+@judge_app.callback()
+def _judge() -> None:
+    """Keep `doctor` a command of the group: typer makes an only command the group itself."""
+
+
+@judge_app.command("doctor", epilog="Example: palimpsest judge doctor")
+def judge_doctor(
+    context: typer.Context,
+    against: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="OLDER NEWER", help="Only ask about these two texts."),
+    ] = None,
+) -> None:
+    """Try key, model, form of the answers and order effects on ten pairs; exit status 1 on failure.
+
+    It sends no memory, records nothing, and uses neither the cache nor the budget of the store.
+    """
+    call = invocation(context)
+    from palimpsest.cli.commands.maintenance import Finding, finding_line
+    from palimpsest.jobs.judge_doctor import ask_about, examine
+    from palimpsest.streams.policies import load_policy
+
+    rules, settings = load_policy(call.settings.policy or "standard").judge, call.settings.judge
+    if against is not None:
+        verdict = ask_about(*against, rules, settings)
+        told = {name: value for name, value in verdict.items() if value is not None}
+        call.output.answer(verdict, lambda: fields(told))
+        if verdict["answer"] in {"unavailable", "unusable"}:
+            raise typer.Exit(FAILED)
+        return
+    checks = examine(rules, settings)
+    findings = [Finding(**asdict(check)) for check in checks]
+    healthy = all(finding.found or not finding.needed for finding in findings)
+    document = {"healthy": healthy, "findings": [asdict(finding) for finding in findings]}
+    call.output.answer(document, lambda: Group(*map(finding_line, findings)))
+    if not healthy:
+        raise typer.Exit(FAILED)
 
 
 # -- demo-judge ----------------------------------------------------------------------------------

@@ -181,12 +181,13 @@ def doctor(context: typer.Context) -> None:
     findings += [*_extras(), _judge(settings)]
     healthy = all(finding.found or not finding.needed for finding in findings)
     document = {"healthy": healthy, "findings": [asdict(finding) for finding in findings]}
-    call.output.answer(document, lambda: Group(*map(_finding_line, findings)))
+    call.output.answer(document, lambda: Group(*map(finding_line, findings)))
     if not healthy:
         raise typer.Exit(FAILED)
 
 
-def _finding_line(finding: Finding) -> Text:
+def finding_line(finding: Finding) -> Text:
+    """One check as a line, with the remedy if it failed."""
     mark = ("✓", "green") if finding.found else ("✗", "red") if finding.needed else ("-", "dim")
     remedy = f"\n    {finding.remedy}" if finding.remedy and not finding.found else ""
     return Text.assemble(mark, f" {finding.name}: ", shown(finding.detail), remedy)

@@ -286,9 +286,8 @@ class Judge:
 
     async def _ask_all(self, how: _Comparison, pairs: Sequence[Pair]) -> list[JudgeAnswer]:
         """Send all pairs in few concurrent requests."""
-        most = min(self.rules.most, self.service.exchange.most)
-        rules = self.rules.model_copy(update={"most": most})
-        packs = pack(pairs, how.prompt, model(how.model), rules)
+        most = self.service.exchange.most
+        packs = pack(pairs, how.prompt, model(how.model), self.rules, most)
         parts = [pairs[one.start : one.stop] for one in packs]
         answers = await _gather(self._ask(how, part, [NOTHING] * len(part)) for part in parts)
         return [answer for part in answers for answer in part]

@@ -34,13 +34,15 @@ REASON_CHARACTERS = 300
 # -- packing: which pairs share a request --------------------------------------------------------
 
 
-def pack(pairs: Sequence[Pair], prompt: Prompt, model: Model, rules: policy.Judge) -> list[range]:
+def pack(
+    pairs: Sequence[Pair], prompt: Prompt, model: Model, rules: policy.Judge, most: int = MOST_PAIRS
+) -> list[range]:
     """Split pairs into requests, in order; each holds at least one.
 
-    A request holds at most `rules.most` pairs. With its prompt and the expected answer it takes at
-    most `rules.share` of the model's context.
+    A request holds at most `most` and `rules.most` pairs. With its prompt and the expected answer
+    it takes at most `rules.share` of the model's context.
     """
-    most = min(rules.most, max(1, (model.answer - THINKING_TOKENS) // ANSWER_TOKENS))
+    most = min(most, rules.most, max(1, (model.answer - THINKING_TOKENS) // ANSWER_TOKENS))
     room = rules.share * model.context - tokens(prompt.text) - tokens(NO_PAIRS) - THINKING_TOKENS
     packed: list[range] = []
     begin, used = 0, 0

@@ -230,7 +230,7 @@ REFUSES = Fault(change=lambda message: message | {"stop_reason": "refusal", "con
 
 
 @embedded_alone
-def test_what_the_model_refuses_is_asked_about_once_and_holds_up_nothing(
+def test_what_the_model_refuses_is_asked_about_twice_and_holds_up_nothing(
     ada: Speaker,
     installation: Installation,
     server: JudgeServer,
@@ -247,7 +247,7 @@ def test_what_the_model_refuses_is_asked_about_once_and_holds_up_nothing(
         assert ran.exit_code == 0, ran.output
         told = json.loads(ran.stdout)
         assert (told["asked"], told["left"]) == ({"unusable": 1}, 1)
-        assert server.calls == 1, "what was refused is remembered"
+        assert server.calls == 2, "what was refused once more is remembered"
     assert next_question(ada)["waits_as"] == "unreviewed", "a person is asked"
 
 

@@ -91,6 +91,9 @@ GROUPS = _words(
 ) - {"bit", "fire"}
 """What has a place and is no thing to stand beside."""
 
+SEEN = PERSONS | THINGS | GROUPS | {"people"}
+"""Who and what can be somewhere."""
+
 CAPTIONED = (
     PERSONS
     | THINGS
@@ -133,8 +136,6 @@ PASTS = _words(
     " sent slept spent spoke swam taught told took thought won wore wrote"
 )
 """Irregular forms of the past that are no forms of the present."""
-
-STATES_BEFORE_OBJECTS = STATES - {"is"}
 
 ACTIONS = _words(
     "drinks drank eats ate swims swam walks walked runs ran sleeps slept cooks cooked cycles cycled"
@@ -197,6 +198,8 @@ QUANTIFIERS = _words(
 """Words whose reach a *not* beside a verb can change."""
 
 SUBJECTS = _words("i he she it we you they")
+AFTER_A_NOUN = PREPOSITIONS | FINITE | CLAUSES | SHOWN | SUBJECTS
+"""What follows a noun that no other noun follows."""
 ABBREVIATIONS = _words("mr mrs ms dr prof st vs no fig sr jr mt ave approx dept est etc")
 """A full stop after one of these ends no sentence."""
 
@@ -281,7 +284,7 @@ COMPLEMENTS: dict[str, str] = {
     "un" + base: base
     for base in (
         "available able necessary aware true fair sure certain safe stable reliable usual clear"
-        " familiar acceptable ready official lawful married"
+        " familiar acceptable ready official lawful married conscious"
     ).split()
 } | dict(
     pair.split("/")
@@ -362,7 +365,8 @@ KIN = _words("mother mom mum father dad grandmother grandma grandfather grandpa"
 """Relatives, when they are somebody's: *the father of the church* is no *dad*."""
 LOOKS = _words("look looks looked looking seem seems seemed")
 FEELS = _words("is are am was were feel feels felt")
-FEELING = PERSONS | PERSONAL | _words("who and dog dogs cat kids children people clown bride mom")
+SOMEBODY = PERSONS | _words("he she people kids children guy lady clown bride mom performers")
+FEELING = SOMEBODY | PERSONAL | _words("who and dog dogs cat")
 """Who is *very happy* as they are *very glad*: no film and no ending."""
 COMPARED = _words("more less better worse fewer bi semi half almost nearly")
 """Before *daily* these make a comparison or a compound."""
@@ -407,7 +411,7 @@ PLACED = SHOWN | _words(
     " outside"
 )
 """Verbs of posture and motion: what follows them says where, not how dear."""
-BEFORE_SEEN = _words("is are and with in")
+BEFORE_SEEN = _words("is are and with in ,")
 """What stands before what is seen: no verb that it could be the object of."""
 YOUNG = _words("girl boy kid girls boys kids")
 KIDS_ACT = SHOWN - {"watching", "chasing", "holding", "feeding"} | _words(

@@ -54,8 +54,7 @@ def stands_alone(text: Reading, at: int) -> bool:
     """Whether a noun before a place is followed by no other noun."""
     if at >= len(text.keys) or kind(text, at) is SIGN:
         return True
-    follows = en.PREPOSITIONS | en.FINITE | en.CLAUSES | en.SHOWN | en.SUBJECTS
-    return low(text, at) in follows
+    return low(text, at) in en.AFTER_A_NOUN
 
 
 def noun_after(text: Reading, at: int, nouns: frozenset[str]) -> int:

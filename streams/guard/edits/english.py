@@ -328,22 +328,24 @@ def _near(one: Reading, i: int, other: Reading, j: int) -> Found:
     if found is None:
         return None
     article = i + found[0]
-    seen = low(one, i - 1) in en.PLACED or _is_seen(one, i - 1)
-    indefinite = low(one, article) in en.INDEFINITE
-    if low(one, i) in ("near", "close"):
-        stands = low(one, i - 1) in en.BE and _is_seen(one, i - 2) and indefinite
-        bound = low(one, i - 1) not in en.PLACED and around.describes(one, article + 1, en.SOCIAL)
-        if not (seen or stands) or bound:
-            return None
+    if low(one, i) in ("near", "close") and not _is_a_place(one, i, article):
+        return None
     thing = around.describes(one, article + 1, en.THINGS)
-    if indefinite:
-        return found if seen or thing else None
+    if low(one, article) in en.INDEFINITE:
+        seen = low(one, i - 1) in en.PLACED or around.singular(low(one, i - 1)) in en.SEEN
+        return found if thing or seen else None
     return found if low(one, article) in en.DETERMINERS and thing else None
 
 
-def _is_seen(text: Reading, at: int) -> bool:
-    """Whether a person or a thing stands at a place that can be somewhere."""
-    return around.singular(low(text, at)) in en.PERSONS | en.THINGS | en.GROUPS | {"people"}
+def _is_a_place(text: Reading, close: int, article: int) -> bool:
+    """Whether *close to* says where somebody is: *she is close to her dog* does not."""
+    if low(text, close - 1) in en.PLACED:
+        return True
+    is_there = low(text, close - 1) in en.BE and low(text, article) in en.INDEFINITE
+    subject = around.singular(low(text, close - 1 - is_there))
+    if subject in en.PERSONS | {"people"} and not around.describes(text, article + 1, en.THINGS):
+        return False
+    return subject in en.SEEN and not around.describes(text, article + 1, en.SOCIAL)
 
 
 def _street(one: Reading, i: int, other: Reading, j: int) -> Found:
@@ -382,6 +384,8 @@ def _noun(one: Reading, i: int, other: Reading, j: int) -> Found:
         return (
             found if human and before in en.DETERMINERS | en.NUMBERS.keys() | {"user's"} else None
         )
+    if word in en.KIN and low(one, i + 1) in ("in", "of", "to"):
+        return None
     if word in en.KIN:
         return found if before in en.POSSESSIVES | {"user's"} else None
     return found if before in en.DETERMINERS | en.PLAIN_ADJECTIVES else None
@@ -397,7 +401,8 @@ def _body(one: Reading, i: int, other: Reading, j: int) -> Found:
 def _happy(one: Reading, i: int, other: Reading, j: int) -> Found:
     found = _exchange(one, i, other, j, en.HAPPY)
     looks, subject = low(one, i - 2), low(one, i - 3)
-    feels = looks in en.LOOKS or (looks in en.FEELS and subject in en.FEELING)
+    feels = looks in en.FEELS and subject in en.FEELING
+    feels = feels or (looks in en.LOOKS and not en.SOMEBODY.isdisjoint(one.lows))
     much = low(one, i - 1) in en.INTENSIFIERS
     return found if found and feels and much and ends(one, i + 1) else None
 

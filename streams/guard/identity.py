@@ -22,9 +22,15 @@ def guard_hash() -> str:
     return "sha256:" + hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
-def _lists(module: ModuleType) -> list[tuple[str, str]]:
+def _lists(module: ModuleType) -> list[tuple[str, object]]:
     lists = {name: value for name, value in vars(module).items() if name.isupper()}
-    return [
-        (name, repr(sorted(value) if isinstance(value, frozenset) else value))
-        for name, value in sorted(lists.items())
-    ]
+    return [(name, _in_order(value)) for name, value in sorted(lists.items())]
+
+
+def _in_order(value: object) -> object:
+    """A list whose writing is the same in every process: sets have no order of their own."""
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    if isinstance(value, dict):
+        return [(key, _in_order(each)) for key, each in value.items()]
+    return value

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -114,6 +117,15 @@ def test_a_text_is_read_once(text: str) -> None:
     assert kept_reading(text, truncated=True) is not first
 
 
-def test_the_guard_is_named_by_its_table() -> None:
+def test_the_guard_has_the_same_name_in_every_process() -> None:
     assert guard_hash().startswith("sha256:")
-    assert guard_hash() == guard_hash()
+    call = "from palimpsest.streams.guard import guard_hash; print(guard_hash())"
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", call],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.strip() == guard_hash()

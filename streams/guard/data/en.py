@@ -433,7 +433,7 @@ NO_NAMES = (
     DETERMINERS
     | STATES
     | SHOWN
-    | NUMBERS.keys()
+    | frozenset(NUMBERS)
     | _words("he she they we you there these those")
     | _words("user some any every each both not nobody everybody everyone someone with without")
     | _words("what where when how while because although never always people children hangs")

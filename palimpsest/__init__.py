@@ -19,6 +19,7 @@ from palimpsest.contracts.errors import (
 )
 
 if TYPE_CHECKING:
+    from palimpsest.api.agent import Agent
     from palimpsest.api.asynchronous import AsyncPalimpsest
     from palimpsest.api.store import Palimpsest
     from palimpsest.contracts.candidate import Candidate
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from palimpsest.contracts.requests import JoinSelection, Selection, SettleRequest
 
 __all__ = [
+    "Agent",
     "AsyncPalimpsest",
     "Candidate",
     "InvalidInputError",
@@ -45,6 +47,7 @@ __all__ = [
 ]
 
 _IMPORTED_LATER = {
+    "Agent": "api.agent",
     "AsyncPalimpsest": "api.asynchronous",
     "Candidate": "contracts.candidate",
     "JoinSelection": "contracts.requests",

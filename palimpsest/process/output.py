@@ -170,10 +170,15 @@ def _console(*, stderr: bool) -> Console:
 
 def write_json(document: Any) -> None:
     """Write one JSON document and a line feed to standard output, in UTF-8."""
-    line = json.dumps(plain(document), ensure_ascii=False) + "\n"
+    line = one_line(json.dumps(plain(document), ensure_ascii=False).encode())
     out = typer.get_binary_stream("stdout")
-    out.write(line.encode())
+    out.write(line + b"\n")
     out.flush()
+
+
+def one_line(document: bytes) -> bytes:
+    """JSON with U+2028 and U+2029 escaped: some readers end a line there."""
+    return document.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
 
 
 def plain(value: Any) -> Any:

@@ -24,6 +24,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from palimpsest.contracts.model import deeper_than, more_than
 from palimpsest.process.logs import loggable
+from palimpsest.process.output import one_line
 from palimpsest.server.callers import Authenticator, Caller
 from palimpsest.server.hosts import Hosts
 from palimpsest.server.problems import MEDIA_TYPE, ProblemError, problem_of
@@ -246,8 +247,7 @@ def _escaped(head: Message, body: Message) -> tuple[Message, Message]:
     headers = MutableHeaders(raw=[*head["headers"]])
     if body.get("more_body", False) or "json" not in headers.get("content-type", ""):
         return head, body
-    escaped = body.get("body", b"").replace(b"\xe2\x80\xa8", b"\\u2028")
-    escaped = escaped.replace(b"\xe2\x80\xa9", b"\\u2029")
+    escaped = one_line(body.get("body", b""))
     headers["content-length"] = str(len(escaped))
     return {**head, "headers": headers.raw}, {**body, "body": escaped}
 

@@ -870,3 +870,11 @@ def test_rows_without_an_owner_get_one(palimpsest: CommandLine) -> None:
     table.write_text("text\nAda climbs\n")
     assert palimpsest("ingest", str(table), "--owner", "ada", "--json").document["rows"] == 1
     assert palimpsest("ingest", str(table)).status == 1
+
+
+def test_a_document_is_one_line_for_every_reader(palimpsest: CommandLine) -> None:
+    said = "first\u2028second\u2029third"
+    palimpsest("add", "ada", said)
+    listed = palimpsest("list", "ada", "--json")
+    assert not {"\u2028", "\u2029"} & {*listed.out}
+    assert listed.document["memories"][0]["face"] == said

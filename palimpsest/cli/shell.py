@@ -37,7 +37,6 @@ WITH_VALUE = ("--store", "--bootstrap", "--prefix")
 """Common options with a value that may follow the command, like `--json`."""
 HELP = frozenset({"--help", "-h"})
 NEAR = {
-    "add": "ingest",
     "init": "ingest",
     "load": "ingest",
     "ls": "list, decisions or review next",

@@ -123,7 +123,7 @@ def test_what_is_former_on_its_own_is_shown_on_request(
     rows = [{"owner_id": "ann", "text": text} for text in ("tea in the shed", "a blue car")]
     tea, car = memories.submit(rows)
     mate = memories.update(str(tea.memory_id), "mate in the shed")
-    memories.submit({"owner_id": "ann", "text": "Mate in the shed", "id": "again"})
+    memories.submit({"owner_id": "ann", "text": "mate in the shed.", "id": "again"})
     memories.update(str(tea.memory_id), "coffee in the kettle")
     undone = memories.undo(str(mate["decision_id"]))
     [alone] = undone["former"]

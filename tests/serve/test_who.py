@@ -130,7 +130,7 @@ def test_an_agent_takes_back_what_no_person_said(served: Use[None]) -> None:
         assert (refused.status_code, refused.json()["reason"]) == (409, "separated")
         assert (await server.ask("POST", reinstate, named, name="grace")).status_code == 200
 
-        rule = (await server.add(f"{TEXT.upper()}."))["decision_id"]
+        rule = (await server.add(f"{TEXT}."))["decision_id"]
         taken = await server.ask("POST", unmerge, {"decision_id": rule})
         assert taken.status_code == 200, taken.text
         ranks = await server.twin.sql(

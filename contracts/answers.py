@@ -197,6 +197,12 @@ class Apart(TypedDict):
     memories: list[MemoryPicture]
 
 
+class Named(TypedDict):
+    """The owner of a submission whose rows may be published now."""
+
+    owner_id: str
+
+
 class Session(TypedDict):
     """A session that ended or was compacted, with the figures of its consolidation, if any."""
 

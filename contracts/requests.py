@@ -21,6 +21,7 @@ from palimpsest.contracts.answers import (
     Forgotten,
     LateVectors,
     Merged,
+    Named,
     PolicyInForce,
     PutBack,
     Recomposed,
@@ -399,6 +400,13 @@ class AccessRequest(Request[Accessed]):
     candidate_id: str
 
 
+class SubmitRequest(Request[Named]):
+    """The id of a submission to a cluster, and `asked` of it, before its rows are published."""
+
+    request: Literal["submit"] = "submit"
+    owner_id: Name
+
+
 class SessionRequest(Request[Session]):
     """A session ended, or its conversation was compacted."""
 
@@ -457,6 +465,7 @@ AnyRequest = Annotated[
     | ComposeRequest
     | RunRequest
     | AccessRequest
+    | SubmitRequest
     | SessionRequest
     | EmbedRequest
     | CheckRequest

@@ -18,14 +18,16 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from palimpsest.api.calls import CLOSED
 from palimpsest.api.store import IfInvalid, Offer, Palimpsest
+from palimpsest.contracts.answers import result_or_refusal
 from palimpsest.contracts.errors import (
     InvalidInputError,
+    RefusedError,
     StoreError,
     TransientError,
     UsageError,
 )
 from palimpsest.streams.embedded.pipeline import WINDOW
-from palimpsest.streams.write.inputs import Outcome
+from palimpsest.streams.write.inputs import OTHER_REQUEST, Outcome, Submission
 from palimpsest.streams.write.windows import WINDOW_BYTES
 
 THREADS = 8
@@ -124,7 +126,21 @@ class AsyncPalimpsest:
     async def offer(self, offer: Offer) -> builtins.list[Outcome]:
         """Like `submit`, for a request that may have an id: a repeat gets the first answer."""
         self.require()
-        return await asyncio.wrap_future(self._windows.put(_Waiting(offer)))
+        waiting = _Waiting(offer)
+        if offer.submission is not None and not await self._name(offer.submission, waiting.owners):
+            return [OTHER_REQUEST] * waiting.rows
+        return await asyncio.wrap_future(self._windows.put(waiting))
+
+    async def _name(self, submission: Submission, owners: set[str]) -> bool:
+        """Record a submission where its rows do not; False if its id was used for another one.
+
+        No thread waits, so that an owner whose partition has no worker keeps no other waiting.
+        """
+        owner_id = min(owners, default="")
+        named = await self.call(lambda store: store.writer.name(submission, owner_id))
+        if named is None:
+            return True
+        return not isinstance(result_or_refusal(await asyncio.wrap_future(named)), RefusedError)
 
     async def close(self) -> None:
         """Finish the calls that were started and close the store; the others are cancelled."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from palimpsest.backends.access_log import uses_event
 from palimpsest.backends.reader import Reader, nothing_follows
 from palimpsest.backends.requested import as_asked
-from palimpsest.contracts.answers import A_co, result_or_refusal
+from palimpsest.contracts.answers import A_co, Answer, result_or_refusal
 from palimpsest.contracts.errors import (
     InvalidInputError,
     PalimpsestError,
@@ -30,6 +31,7 @@ from palimpsest.contracts.requests import (
     Request,
     RunRequest,
     SessionRequest,
+    SubmitRequest,
     is_dry_run,
     target_of,
 )
@@ -41,7 +43,7 @@ from palimpsest.streams.embedded.pipeline import Rows
 from palimpsest.streams.intake import Prepared, RawRow, understand
 from palimpsest.streams.intake.parsing import NO_RENAMES
 from palimpsest.streams.log.log import Log
-from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.inputs import Input, Outcome, Submission
 from palimpsest.streams.write.serve import execute
 from palimpsest.streams.write.uses import summed
 
@@ -123,6 +125,13 @@ class ClusterWriter:
             else Outcome("published")
             for one in inputs
         ]
+
+    def name(self, submission: Submission, owner_id: str, /) -> Future[Answer]:
+        """Have the owner's worker record a submission; a refusal if its id was used otherwise."""
+        request = SubmitRequest(
+            request_id=submission.request_id, owner_id=owner_id, asked=submission.asked
+        )
+        return self._client().ask(request, owner_id)
 
     def stream(
         self,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -11,6 +13,7 @@ from aiokafka.errors import KafkaError
 
 from palimpsest.contracts.answers import Answer
 from palimpsest.contracts.errors import TransientError, UsageError
+from palimpsest.contracts.requests import Request
 from palimpsest.streams.cluster.client.client import Addressed, Client
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import read_topics, topic_id
@@ -55,18 +58,36 @@ class ClusterClient:
         assert self._client is not None
         return self._run(self._client.ask_each(asked))
 
+    def ask(self, request: Request, owner_id: str) -> Future[Answer]:
+        """Send a request about an owner; returns the answer to come, without waiting for it."""
+
+        async def answer() -> Answer:
+            assert self._client is not None
+            with _as_transient():
+                [answered] = await self._client.ask_each([(request, owner_id)])
+            return answered
+
+        return asyncio.run_coroutine_threadsafe(answer(), self._loop)
+
     def behind(self, followed: Mapping[tuple[str, int], int]) -> int:
         """The number of records of the decisions beyond these offsets of partitions."""
         assert self._client is not None
         return self._run(self._client.behind(followed))
 
     def _run(self, call: Coroutine[Any, Any, Result]) -> Result:
-        try:
+        with _as_transient():
             return asyncio.run_coroutine_threadsafe(call, self._loop).result()
-        except KafkaError as error:
-            raise TransientError(
-                f"the brokers did not take it ({type(error).__name__}): try again later"
-            ) from None
+
+
+@contextmanager
+def _as_transient() -> Iterator[None]:
+    """Raise TransientError for an error of the brokers."""
+    try:
+        yield
+    except KafkaError as error:
+        raise TransientError(
+            f"the brokers did not take it ({type(error).__name__}): try again later"
+        ) from None
 
 
 async def _connected(connection: Connection, followed: Mapping[str, str]) -> Client:

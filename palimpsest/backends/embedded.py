@@ -19,7 +19,7 @@ from palimpsest.streams.embedded.inbox import ItemKind, outcomes_of, pack
 from palimpsest.streams.embedded.pipeline import WINDOW, Rows, decide_all, run
 from palimpsest.streams.intake import RawRow, understand
 from palimpsest.streams.intake.parsing import NO_RENAMES
-from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.inputs import Input, Outcome, Submission
 from palimpsest.streams.write.serve import PendingRequest, execute, serve, serve_all
 
 AWAITED = 500
@@ -63,6 +63,9 @@ class EmbeddedWriter:
                 return decide_all(session.writer, inputs)
         windows = (inputs[start : start + WINDOW] for start in range(0, len(inputs), WINDOW))
         return [one for window in windows for one in self._sent(window, renames)]
+
+    def name(self, _submission: Submission, _owner_id: str) -> None:
+        """Nothing: the commit of a submission's rows records it."""
 
     def stream(
         self, inputs: Iterator[Input], renames: dict[str, str]

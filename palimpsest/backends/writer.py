@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Protocol
 
 from palimpsest.backends.reader import Reader
-from palimpsest.contracts.answers import A_co
+from palimpsest.contracts.answers import A_co, Answer
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.requests import Request
 from palimpsest.streams.intake.parsing import NO_RENAMES
-from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.inputs import Input, Outcome, Submission
 
 
 class StoreWriter(Protocol):
@@ -22,6 +23,12 @@ class StoreWriter(Protocol):
         self, inputs: Sequence[Input], renames: Mapping[str, str] = NO_RENAMES, /
     ) -> list[Outcome]:
         """Decide on a few inputs; `renames` are the renamed fields they were read with."""
+
+    def name(self, submission: Submission, owner_id: str, /) -> Future[Answer] | None:
+        """Record a submission before its rows; the answer to come is a refusal if its id is taken.
+
+        None if `submit` does so itself. It does not wait for the answer.
+        """
 
     def stream(
         self, inputs: Iterator[Input], renames: dict[str, str], /

@@ -19,6 +19,7 @@ from palimpsest.contracts.answers import (
     Failed,
     LateVectors,
     Misused,
+    Named,
     PolicyInForce,
     Refused,
 )
@@ -54,6 +55,7 @@ from palimpsest.contracts.requests import (
     SeparateRequest,
     SessionRequest,
     SettleRequest,
+    SubmitRequest,
     UndoRequest,
     UnmergeRequest,
     UpdateRequest,
@@ -114,6 +116,11 @@ def embed_late(executor: Executor, request: EmbedRequest) -> LateVectors:
     return {"embedded": done, "left": left}
 
 
+def name_submission(_executor: Executor, request: SubmitRequest) -> Named:
+    """Do nothing: that it is recorded refuses other rows under its id."""
+    return {"owner_id": request.owner_id}
+
+
 HANDLERS: dict[type[Request], Handler] = {
     MergeRequest: single.merge,
     CombineRequest: single.combine,
@@ -123,6 +130,7 @@ HANDLERS: dict[type[Request], Handler] = {
     SettleRequest: single.settle,
     ComposeRequest: single.compose,
     AccessRequest: single.access,
+    SubmitRequest: name_submission,
     SessionRequest: single.end_or_compact,
     UnmergeRequest: unmerge,
     ReinstateRequest: reinstate,

@@ -42,7 +42,7 @@ class EmbeddedRuntime:
         self._writer = self._opened()
 
     def _opened(self) -> EmbeddedWriter:
-        log = Log.create(self._folder / LOG_FILE)
+        log = Log.create(self._folder / LOG_FILE, shared=True)
         policy = load_policy("standard")
         return EmbeddedWriter(Reader(self._folder, log, policy, lambda: Embedder(StubEngine())))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
@@ -9,7 +10,8 @@ from uuid import uuid4
 import orjson
 import pytest
 
-from palimpsest import Palimpsest
+from palimpsest import AsyncPalimpsest, Palimpsest
+from palimpsest.api.store import Offer
 from palimpsest.contracts.errors import InvalidInputError, RefusedError
 from palimpsest.contracts.events import (
     Again,
@@ -50,6 +52,7 @@ from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.picture import picture
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write.inputs import OTHER_REQUEST, Outcome, Submission
 from tests.conformance.runtime import Runtime, decided
 from tests.conformance.streamed import OWNERS, STREAM, Streamed
 from tests.judge.stand_in import StandIn
@@ -322,6 +325,38 @@ def test_a_request_is_answered_as_it_was_after_a_restart_whatever_came_since(
         other = one.model_copy(update={"because": "of something else"})
         assert answer(runtime, other)["refused"] == "id_conflict"
     assert runtime.log() == before
+
+
+def test_rows_under_one_key_are_one_request(runtime: Runtime) -> None:
+    """Delivered again, also by another worker; with another body it is refused as a whole."""
+    said = Submission(fresh(), "a" * 32, 2)
+    cats = {"owner_id": "ann", "text": FIRST, "id": "1"}
+    tea = {"owner_id": "ann", "text": "Ann drinks tea", "id": "2"}
+    offer = Offer([cats, tea], "test", submission=said)
+    fewer = Offer([cats], "test", submission=said._replace(asked="b" * 32, rows=1))
+    others = [{"owner_id": "ann", "text": f"Ann has boat {n}", "id": f"b{n}"} for n in range(2)]
+    other = Offer(others, "test", submission=said._replace(asked="c" * 32))
+    [first, repeat, conflict, less] = offered(runtime, offer, offer, other, fewer)
+    assert repeat == first
+    assert conflict == [OTHER_REQUEST] * 2
+    assert less == [OTHER_REQUEST]
+    assert {one["face"] for one in folded(runtime, "ann")} == {FIRST, "Ann drinks tea"}
+    before = runtime.log()
+    runtime.restart()
+    assert offered(runtime, other, offer, fewer) == [conflict, first, less]
+    assert runtime.log() == before
+
+
+def offered(runtime: Runtime, *offers: Offer) -> list[list[Outcome]]:
+    """The outcomes of submissions, one after another."""
+
+    client = runtime.client()
+
+    async def run() -> list[list[Outcome]]:
+        async with AsyncPalimpsest(client) as store:
+            return [await store.offer(one) for one in offers]
+
+    return asyncio.run(run())
 
 
 def answer(runtime: Runtime, request: AnyRequest) -> Mapping[str, Any]:

@@ -1,7 +1,8 @@
 """Unpacks compressed batches of records within limits: a small one may unpack to gigabytes.
 
-Clients unpack a batch at once. Batches larger than any that producers send are unpacked record by
-record, keeping what a writer may read and a dead letter can hold.
+Clients unpack a batch at once, and all batches that a broker sent, too. Of those, few are unpacked
+at once; a batch larger than any that producers send is unpacked record by record, keeping what a
+writer may read and a dead letter can hold.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
+import aiokafka.consumer.fetcher as fetching
 import cramjam
 from aiokafka.record.default_records import DefaultRecordBatch
 
@@ -39,6 +43,64 @@ def bound_unpacking(most: int = UNPACKED_BYTES) -> None:
     module["gzip_decode"] = _bounded("gzip", most, lambda data: _gunzip(data, most))
     module["lz4_decode"] = _bounded("lz4", most, lambda data: _into(cramjam.lz4, data, most))
     module["zstd_decode"] = _bounded("zstd", most, lambda data: _into(cramjam.zstd, data, most))
+    vars(fetching)["FetchResult"] = _FetchResult
+
+
+class _Room:
+    """How many bytes of records may still be taken."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+
+_room: ContextVar[_Room | None] = ContextVar("room", default=None)
+
+
+@contextmanager
+def bytes_at_once(most: int) -> Iterator[None]:
+    """Make consumers unpack no further batch once records of `most` bytes were taken."""
+    token = _room.set(_Room(most))
+    try:
+        yield
+    finally:
+        _room.reset(token)
+
+
+def size_of(record: Any) -> int:
+    """The bytes of a record that its producer chose."""
+    return sum(
+        len(part or b"")
+        for part in (record.key, record.value, *(value for _, value in record.headers or ()))
+    )
+
+
+class _FetchResult(fetching.FetchResult):  # type: ignore[misc]  # aiokafka has no types for it
+    """What a broker sent of a partition; batches are unpacked as their records are taken."""
+
+    _partition_records: Any
+
+    def getall(self, max_records: int | None = None) -> list[Any]:
+        room = _room.get()
+        if room is None:
+            everything: list[Any] = super().getall(max_records)
+            return everything
+        if (
+            room.left <= 0
+            or not self.has_more()
+            or not self.check_assignment(self._topic_partition)
+        ):
+            return []
+        found = []
+        for record in self._partition_records:
+            found.append(record)
+            room.left -= size_of(record)
+            if room.left <= 0 or len(found) == max_records:
+                self._update_position()
+                break
+        else:
+            self._update_position()
+            self._partition_records = None
+        return found
 
 
 def _bounded(codec: str, most: int, whole: Callable[[Any], bytes | None]) -> Unpack:

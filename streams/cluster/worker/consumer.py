@@ -15,9 +15,12 @@ from faust.types import TP
 
 from palimpsest.streams.cluster.metadata import retry_without_brokers
 from palimpsest.streams.cluster.reader import WAIT_MILLISECONDS, Offsets, stopping
+from palimpsest.streams.cluster.unpacking import bytes_at_once, size_of
 from palimpsest.streams.cluster.worker.leave_group import leave_to_standby
 
 LEAVE_SECONDS = 2.0
+FETCHED_BYTES = 8 * 1024 * 1024
+"""Limit of records that Faust takes at once, up to the last one."""
 MOST_HELD_BYTES = 64 * 1024 * 1024
 """Limit of unacknowledged records. Faust only counts them: 4,096 of 1 MiB would be 4 GiB."""
 FULL_SECONDS = 0.05
@@ -55,14 +58,19 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         """Called by Faust for more records: none while those that it holds have too many bytes."""
         if self._fetched_bytes > MOST_HELD_BYTES:
             held = [one for one in list(self.consumer.unacked) if not one.acked]
-            self._fetched_bytes = sum(len(one.value or b"") for one in held)
+            self._fetched_bytes = sum(map(size_of, held))
             if self._fetched_bytes > MOST_HELD_BYTES:
                 await asyncio.sleep(FULL_SECONDS)
                 return {}
         found = await super().getmany(active_partitions, timeout)
         for records in found.values():
-            self._fetched_bytes += sum(len(one.value or b"") for one in records)
+            self._fetched_bytes += sum(map(size_of, records))
         return found
+
+    async def _fetch_records(self, *args: Any, **named: Any) -> Any:
+        """Called by Faust on the consumer's thread: what was fetched is unpacked here."""
+        with bytes_at_once(FETCHED_BYTES):
+            return await super()._fetch_records(*args, **named)
 
     def _inputs(self) -> Inputs:
         inputs: Inputs = vars(self.app)["manager"]

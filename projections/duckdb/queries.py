@@ -16,7 +16,7 @@ from typing import Any, Self
 import duckdb
 import orjson
 
-from palimpsest.contracts.errors import StoreError, UsageError
+from palimpsest.contracts.errors import StoreError, TransientError, UsageError
 from palimpsest.contracts.identity import digest
 from palimpsest.projections.base.files import OWNERS_ONLY, checksum, remove, sync
 from palimpsest.projections.base.source import Effect, no_effect
@@ -31,8 +31,8 @@ RECORD = "views.json"
 """A record of the `palimpsest.duckdb` last written, for later starts."""
 MEMORY = "1GB"
 THREADS = 2
-LISTINGS = 5
-"""How often the segments are listed again for a query if some disappear in between."""
+LISTINGS = 20
+"""How often the segments are listed for a query if some disappear in between."""
 LEFT = "Cannot open file"
 """DuckDB's message for a file that it has listed but does not find."""
 KEPT = 2
@@ -194,8 +194,8 @@ def query(folder: Path, text: str, parameters: Parameters = ()) -> list[Row]:
 def queries(folder: Path, *asked: Query) -> list[list[Row]]:
     """The rows of several queries with their parameters, on one connection.
 
-    A segment that was merged may disappear after a query has listed it and before it opens it: then
-    all queries are run again. Raises the same errors as `query`.
+    A segment that was merged may disappear while a query lists the segments or before it opens it:
+    then all queries are run again. Raises the same errors as `query`.
     """
     if not (folder / FOLDER).is_dir():
         raise StoreError(f"there are no views at {folder}: run `palimpsest rebuild duckdb`")
@@ -207,13 +207,20 @@ def queries(folder: Path, *asked: Query) -> list[list[Row]]:
         raise UsageError(str(error)) from error
 
 
-def _rows(folder: Path, asked: Sequence[Query], listings: int = LISTINGS) -> list[list[Row]]:
-    try:
-        return _listed_once(folder, asked)
-    except duckdb.IOException as error:
-        if LEFT not in str(error) or listings == 1:
-            raise
-    return _rows(folder, asked, listings - 1)
+def _rows(folder: Path, asked: Sequence[Query]) -> list[list[Row]]:
+    for left in reversed(range(LISTINGS)):
+        before = {*(folder / FOLDER).iterdir()}
+        try:
+            rows = _listed_once(folder, asked)
+        except duckdb.IOException as error:
+            if LEFT not in str(error) or not left:
+                raise
+            continue
+        # DuckDB lists the folders, then the files in each. If both a merged segment came and those
+        # that it replaces went in between, it has seen neither, without an error.
+        if before.issubset((folder / FOLDER).iterdir()):
+            return rows
+    raise TransientError(f"the segments at {folder} change all the time: try again later")
 
 
 def _listed_once(folder: Path, asked: Sequence[Query]) -> list[list[Row]]:

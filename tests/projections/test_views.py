@@ -492,6 +492,29 @@ def test_a_segment_that_leaves_while_a_query_begins_is_not_missed(
     assert leaving == []
 
 
+def test_a_segment_that_is_merged_while_a_query_lists_it_is_not_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB lists folders, then their files: a merged one that came in between it does not see."""
+    history = History()
+    for text in ("A kettle is hers.", "A violin is hers."):
+        history.admit("ada", text)
+        show(tmp_path, history)
+    old = listed(tmp_path)[-1].path
+    beside, merged = tmp_path / "beside", old.with_suffix(".1")
+    moves = [(beside, merged), (old, beside)]
+    create = analysts._Instance.create
+
+    def begins(instance: analysts._Instance, names: Any) -> None:
+        if moves:
+            Path.rename(*moves.pop())
+        create(instance, names)
+
+    monkeypatch.setattr(analysts._Instance, "create", begins)
+    assert len(query(tmp_path, "FROM candidates")) == 2
+    assert moves == []
+
+
 def compose(history: History) -> None:
     """Two memories joined by a text that the judge composed of them."""
     a = history.admit("ada", "The violin is old.")

@@ -9,7 +9,8 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,11 +20,13 @@ from palimpsest.process.logs import log_to_standard_error
 from palimpsest.projections import projector
 from palimpsest.streams import embedder
 from palimpsest.streams.cluster import reader as following
+from palimpsest.streams.cluster.client import restore
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.cluster.worker import assigned_partition as assigned
 from palimpsest.streams.cluster.worker import consumer as consuming
 from palimpsest.streams.cluster.worker import replica, watch, worker
+from palimpsest.streams.cluster.worker.producer import PartitionProducer
 from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.handlers import bulk
@@ -44,6 +47,7 @@ def live(plan: Plan) -> int:
     if "bootstrap" not in plan:
         loading = terminate_while_loading if plan.get("told_while_loading") else load_stub
         vars(embedder)["load_engine"] = loading
+        _watch_the_restoration(effect_of(plan))
         return type_commands(plan)
     for stream in (1, 2):
         take(stream, f"{plan['out']}.0.{stream}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -53,6 +57,36 @@ def live(plan: Plan) -> int:
     if plan["commands"] == [["project"]]:
         return _project(plan, connection, topics)
     return _work(plan, connection, topics)
+
+
+def _watch_the_restoration(effect: Callable[[str], object]) -> None:
+    """Have the steps of `topics restore` be effects; few records are published at once."""
+    restore.AT_ONCE = 3
+    for name in ("_delete", "create_one", "_fill_anew"):
+        vars(restore)[name] = _told_after(vars(restore)[name], partial(effect, f"restore:{name}"))
+    keep = restore._Plan.keep
+    vars(restore)["_Plan"].keep = _told_after(keep, partial(effect, "restore:keep"))
+    publish = PartitionProducer.publish
+
+    def published(*arguments: Any) -> int | None:
+        offset = publish(*arguments)
+        effect("restore:publish")
+        return offset
+
+    vars(restore)["PartitionProducer"] = type(
+        "Watched", (PartitionProducer,), {"publish": published}
+    )
+
+
+def _told_after(
+    step: Callable[..., Awaitable[Any]], told: Callable[[], object]
+) -> Callable[..., Awaitable[Any]]:
+    async def followed(*arguments: Any) -> Any:
+        result = await step(*arguments)
+        told()
+        return result
+
+    return followed
 
 
 def terminate_while_loading(*_: object, **__: object) -> NoReturn:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,17 @@ class Shell:
 
     def start(self, *words: str, **more: str) -> Child:
         """A process; it has its settings from the environment, and `more` of them."""
+        return self._start(words, env=more)
+
+    def start_to_crash(self, crash: tuple[str, int], *words: str) -> Child:
+        """A process that kills itself at the effect of this name and number."""
+        return self._start(words, crash=crash)
+
+    def _start(
+        self, words: Sequence[str], env: Mapping[str, str] | None = None, **plan: Any
+    ) -> Child:
         told = environment(self.connection) | {"PALIMPSEST_DATA": str(self.folder / "copies")}
-        child = self._forge.start(self._store, [*words], env=told | more)
+        child = self._forge.start(self._store, [*words], env=told | {**(env or {})}, **plan)
         self._running.append(child)
         return child
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import AsyncMock
@@ -281,6 +282,42 @@ def test_a_restoration_that_was_interrupted_continues_with_what_it_kept(
     assert [*(tmp_path / "store").glob("*.restoring")]
     shell.asked("topics", "restore")
     assert values(decisions(connection, topics)) == values(damaged[0])
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        ("restore:keep", 1),
+        ("restore:_delete", 1),
+        ("restore:create_one", 1),
+        ("restore:publish", 1),
+        ("restore:publish", 2),
+        ("restore:_fill_anew", 1),
+    ],
+    ids=lambda step: f"{step[0]}-{step[1]}",
+)
+def test_a_restoration_that_is_killed_twice_ends_right(
+    tmp_path: Path,
+    connection: Connection,
+    topics: Topics,
+    shell: Shell,
+    damaged: tuple[list[Record], list[Record]],
+    step: tuple[str, int],
+) -> None:
+    before, _ = damaged
+    first = shell.start_to_crash(step, "topics", "restore")
+    assert first.wait() == -signal.SIGKILL, first.printed(0, 2)
+    second = shell.start_to_crash(step, "topics", "restore")
+    # What has been deleted is not deleted again.
+    assert second.wait() == (0 if step[0] == "restore:_delete" else -signal.SIGKILL)
+    again = shell.asked("topics", "restore")
+    assert again["dry_run"] is False
+    after = decisions(connection, topics)
+    assert values(after) == values(before)
+    assert [one.headers for one in after[4:]] == [one.headers for one in before[4:]]
+    assert not [*(tmp_path / "store").glob("*.restoring*")]
+    decide(tmp_path / "new", connection, topics, range(9, 10))
+    assert decided((connection, topics)) == [str(number) for number in range(10)]
 
 
 def test_no_topic_is_restored_while_a_worker_runs(cluster: Cluster, forge: Forge) -> None:

@@ -490,7 +490,7 @@ Answer = Done[A_co] | Refused | Misused | Failed
 
 
 def from_json(answer: Mapping[str, Any]) -> Answer:
-    """An answer as it came; StoreError for what is none."""
+    """Parse an answer; StoreError if it is malformed."""
     match answer:
         case {"failed": str(error)}:
             return Failed(error)

@@ -106,7 +106,7 @@ def _moment(value: Any) -> datetime:
 
 
 EXPIRY = frozenset({"ttl", "expires_at", "expiration_date"})
-"""Fields that would have a memory end by itself; as nothing does, they are refused, not kept."""
+"""Fields that ask for a memory to expire; none does, so they are refused and not kept."""
 _FIELDS = frozenset(CandidateFields.__struct_fields__) | {"text"}
 UNDERSTOOD = _FIELDS | {"created_at", "session_began_at"}
 """The fields of a row that mean something; others are kept in `metadata`."""

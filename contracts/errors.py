@@ -69,7 +69,7 @@ class NewerError(StoreError):
 
 
 class SearchError(StoreError):
-    """A scope cannot be searched: a vector of the log is none, or of another model's length."""
+    """A scope cannot be searched: a vector in the log is malformed, or another model's."""
 
 
 class UsageError(PalimpsestError):

@@ -22,7 +22,7 @@ class Strict(Model):
 
 
 def deeper_than(value: Any, levels: int) -> bool:
-    """Whether lists and objects are nested over so many levels deep."""
+    """Whether lists and objects are nested deeper than `levels`."""
     level = [value]
     for _ in range(levels):
         level = [

@@ -80,7 +80,7 @@ class TokenCheck(_Strict):
 class SessionCheck(_Strict):
     """Cosine of at least `threshold` with one of the session's `last` texts → `session_reject`.
 
-    With `nearest`, instead with those of the session among the so many nearest of the scope.
+    With `nearest`, only with those of the session among that many nearest in the scope.
     """
 
     check: Literal["session"]

@@ -25,7 +25,7 @@ class Urn(NamedTuple):
 
     @classmethod
     def parse(cls, written: str) -> Self:
-        """Read a URN; UsageError for what is none."""
+        """Read a URN; UsageError if it is malformed."""
         parts = written.removeprefix(SCHEME).split("/")
         if not is_urn(written) or len(parts) != _PARTS or not all(parts):
             raise UsageError(f"a URN is written {SCHEME}OWNER/NAMESPACE/ID, each percent-encoded")

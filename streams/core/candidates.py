@@ -15,7 +15,7 @@ from palimpsest.streams.core.touched import Touched
 
 
 def retracted(ledger: Ledger, event: Retracted, touched: Touched) -> None:
-    """Have a candidate live no more, and note whether it is forgotten."""
+    """Mark a candidate as no longer living, and note whether it is forgotten."""
     data = event.data
     if data.again is not None:
         ledger.entries[data.candidate_id].forgotten = Forgotten(
@@ -33,14 +33,14 @@ def retracted(ledger: Ledger, event: Retracted, touched: Touched) -> None:
 
 
 def restored(ledger: Ledger, event: Restored, touched: Touched) -> None:
-    """Have a candidate live again."""
+    """Mark a candidate as living again."""
     ledger.entries[event.data.candidate_id].forgotten = None
     ledger.retractions.pop(event.data.candidate_id, None)
     live(ledger, event.data.candidate_id, True, touched)
 
 
 def live(ledger: Ledger, candidate_id: str, living: bool, touched: Touched) -> None:
-    """Have a candidate live, or live no more."""
+    """Mark a candidate as living, or not."""
     entry = ledger.entries[candidate_id]
     entry.living = living
     row_changed(ledger, entry)

@@ -100,7 +100,7 @@ def _walk(start: Entry, seen: set[Entry], without: Edge) -> Iterator[Entry]:
 
 
 def cut(edge: Edge) -> tuple[Memory, Memory] | None:
-    """Split the memory of a join that stands no more, the new part first; None where it stays one.
+    """Split the memory of a join that no longer stands, the new part first; None if it stays one.
 
     The larger part continues as the memory that it was.
     """

@@ -96,13 +96,13 @@ def keep_unembedded(ledger: Ledger, distinct: Distinct, down: bool, touched: Tou
 
 
 def row_changed(ledger: Ledger, entry: Entry) -> None:
-    """Have searches look at a candidate's row again."""
+    """Make searches read a candidate's row again."""
     if entry.distinct.row is not None:
         ledger.scope(entry.fields.namespace).changed.append(entry.distinct.row)
 
 
 def keep_forgotten(ledger: Ledger, entry: Entry) -> None:
-    """Have newcomers compared with a forgotten candidate, and with a composed text that it speaks.
+    """Compare newcomers with a forgotten candidate, and with a composed text that it speaks.
 
     They look for themselves whether its forgetting still stands in their way.
     """
@@ -130,7 +130,7 @@ def keep_review(ledger: Ledger, decision_id: str, review: Review | None, touched
 
 
 def face_changed(ledger: Ledger, memory: Memory, touched: Touched) -> None:
-    """Have searches look at a memory's face again, and projections at the memory."""
+    """Make searches read a memory's face again, and projections the memory."""
     touched.memory(memory)
     ledger.scope(memory.namespace).faces.append(memory.members[0])
 

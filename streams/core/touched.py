@@ -22,10 +22,10 @@ class Stated(NamedTuple):
 
 
 class Touched(Struct):
-    """What an event changed, by id; a memory or review that is no more is None.
+    """What an event changed, by id; a memory or review that is gone is None.
 
-    `texts` are joins whose text must be recomposed, or (False) no more; `questions` are the
-    candidates about which the judge has something to be asked now, or (False) no more. `stirred`
+    `texts` are joins whose text must be recomposed, or (False) no longer; `questions` are the
+    candidates about which the judge has something to be asked now, or (False) no longer. `stirred`
     are those who moved or came to life, so that questions about them are walked again; `asking`
     those whose own question alone is walked again. `compared` says whose text stood for a candidate
     that was compared, where that was not its own; `stated` is what it says of pairs. `unembedded`

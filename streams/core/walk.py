@@ -185,7 +185,7 @@ def ends(ledger: Ledger, speaker: str) -> tuple[str, ...]:
 
 
 def watch(ledger: Ledger, candidate_id: str, entry: Entry) -> None:
-    """Have a question looked at again when a candidate moves."""
+    """Look at a question again when a candidate moves."""
     ledger.watchers.setdefault(candidate_id, {})[entry.id] = entry
 
 

@@ -82,7 +82,7 @@ def test_a_join_is_confirmed_or_taken_out_and_both_are_taken_back(served: Use[No
             assert browser.left == 0
             await browser.send("/review/undo", queue="work")
             await browser.get("/review")
-            assert browser.notice.startswith("Taken back"), browser.notice
+            assert browser.notice.startswith("Undone"), browser.notice
             assert browser.left == 1
             assert await _list(server) == [before]
             restarted = boards.ReviewBoard(server.twin)
@@ -142,7 +142,7 @@ def test_one_old_answer_is_taken_back_and_later_ones_stay(served: Use[None]) -> 
         )
         await browser.send("/review/undo", queue="work", number="1")
         await browser.get("/review")
-        assert browser.notice == "Taken back: different."
+        assert browser.notice == "Undone: different."
         assert (browser.left, browser.texts) == (1, first)
         told = await server.twin.sql("SELECT count(*) AS n FROM separations WHERE standing")
         assert told == [{"n": 1}]
@@ -167,7 +167,7 @@ def test_undo_takes_back_the_answer_that_the_page_had_last_however_often_it_is_s
         for _ in range(2):
             await browser.say("different")
         number = browser.field("number")
-        for notice in ("Taken back: different.", "That is not among your last answers any more."):
+        for notice in ("Undone: different.", "That is not among your last answers any more."):
             await browser.send("/review/undo", queue="work", number=number)
             await browser.get("/review")
             assert browser.notice == notice
@@ -204,13 +204,13 @@ def test_of_two_browsers_with_one_typed_name_each_takes_back_its_own_answers(
         await server.app.board._read()
         for browser in (first, second):
             await come(server, browser)
-            assert await undo(browser) == "Taken back: different."
+            assert await undo(browser) == "Undone: different."
             assert await undo(browser) == boards.NOTHING_TO_UNDO
             await browser.say("different")
         await server.app.board._read()
         await linked.enter(person("kim"))
         await linked.get("/review")
-        assert [await undo(linked) for _ in range(2)] == ["Taken back: different."] * 2
+        assert [await undo(linked) for _ in range(2)] == ["Undone: different."] * 2
 
     served(used)
 
@@ -234,7 +234,7 @@ def test_answers_that_are_taken_back_are_all_left_again(served: Use[None]) -> No
         for left in range(1, 5):
             await browser.send("/review/undo", queue="work")
             await browser.get("/review")
-            assert (browser.notice, browser.left) == ("Taken back: different.", left)
+            assert (browser.notice, browser.left) == ("Undone: different.", left)
         assert browser.texts == first
         await browser.get("/review/audit")
         assert browser.left == 1, "a join alone is audited"
@@ -285,7 +285,7 @@ def test_a_merge_that_is_taken_back_waits_as_if_nobody_had_said_it(served: Use[N
             assert await faces(server) == [pair_texts(0)[speaks]]
             await browser.send("/review/undo", queue="work")
             page = await browser.get("/review")
-            assert browser.notice.startswith("Taken back: "), word
+            assert browser.notice.startswith("Undone: "), word
             assert await faces(server) == both
             assert sorted(browser.texts) == both
             assert "waits for an answer" in page.text
@@ -845,11 +845,11 @@ def test_a_restart_forgets_no_answer(served: Use[None]) -> None:
         await restarted(server, browser)
         page = plain(browser.last.text if browser.last else "")
         assert page[page.index("Your last answers") : page.index("Filters")] == listed
-        assert listed.count("Take back") == 5
+        assert listed.count("Undo") == 5
         for left in range(1, 6):
             await browser.send("/review/undo", queue="work")
             await browser.get("/review")
-            assert browser.notice.startswith("Taken back"), browser.notice
+            assert browser.notice.startswith("Undone"), browser.notice
             assert "Nothing waits" not in (browser.last.text if browser.last else "")
             if left == 3:
                 await restarted(server, browser)
@@ -858,7 +858,7 @@ def test_a_restart_forgets_no_answer(served: Use[None]) -> None:
         assert browser.left == 5
         await browser.send("/review/undo", queue="work")
         await browser.get("/review")
-        assert browser.notice == "There is nothing to take back."
+        assert browser.notice == "There is nothing to undo."
 
     served(used)
 
@@ -876,14 +876,14 @@ def test_of_a_restart_a_person_sees_their_own_answers(served: Use[None]) -> None
         await server.twin.separate(*ends, actor="grace")
         await restarted(server, grace)
         assert grace.last is not None
-        assert grace.last.text.count('aria-label="Take back answer') == 1, "eve is not hers"
+        assert grace.last.text.count('aria-label="Undo answer') == 1, "eve is not hers"
         await lin.enter(person("lin"))
         page = await lin.get("/review")
         assert "Your last answers" not in page.text
         root = Browser(server)
         await root.enter(person("grace", ".*", "operator"))
         page = await root.get("/review")
-        assert page.text.count('aria-label="Take back answer') == 2
+        assert page.text.count('aria-label="Undo answer') == 2
 
     served(used)
 
@@ -901,11 +901,11 @@ def test_a_restart_forgets_no_answer_about_a_join(served: Use[None], word: str) 
         await browser.say(word)
         await restarted(server, browser)
         page = browser.last.text if browser.last else ""
-        assert page.count('aria-label="Take back answer') == 1, "one answer, however many words"
+        assert page.count('aria-label="Undo answer') == 1, "one answer, however many words"
         assert "Nothing waits" in page
         await browser.send("/review/undo", queue="work")
         await browser.get("/review")
-        assert browser.notice.startswith("Taken back"), browser.notice
+        assert browser.notice.startswith("Undone"), browser.notice
         assert browser.left == 1
         assert await _list(server) == before
 

@@ -104,7 +104,7 @@ def test_from_the_first_load_to_an_undone_merge(site: Site) -> None:
         "SELECT actor, because FROM decisions WHERE decision = 'manual_join'"
     ) == [{"actor": "grace", "because": "said twice"}]
     press(page, "Backspace")
-    expect(page.locator("#notice")).to_contain_text("Taken back: the same.")
+    expect(page.locator("#notice")).to_contain_text("Undone: the same.")
     assert site.store.status()["memories"] == 4
     assert shown(page) == first
     page.keyboard.press("?")
@@ -190,7 +190,7 @@ def test_who_answers_is_asked_once_and_takes_back_their_own_answers_alone(
         expect(page.locator("header")).to_contain_text(f"{name}, operator")
         expect(page.locator(".answers li")).to_have_count(1)
         press(page, "Backspace")
-        expect(page.locator("#notice")).to_have_text(f"Taken back: {said}.")
+        expect(page.locator("#notice")).to_have_text(f"Undone: {said}.")
     page = pages["grace"]
     page.get_by_role("link", name="Not you?").click()
     page.get_by_label("Your name").fill("kim")
@@ -278,7 +278,7 @@ def test_fast_keys_wait_for_the_next_pair_and_none_is_lost(site: Site) -> None:
     expect(page.locator("#question")).to_have_text("Nothing waits here")
     expect(page.locator("main")).to_contain_text("1 left, 1 skipped by you")
     page.keyboard.press("Backspace")
-    expect(page.locator("#notice")).to_have_text("Taken back: different.")
+    expect(page.locator("#notice")).to_have_text("Undone: different.")
     see_both(page)
 
 
@@ -499,7 +499,7 @@ def test_the_board_works_without_scripts(site: Site) -> None:
     expect(page.locator("#notice")).to_have_text("Recorded: different.")
     assert shown(page) != first
     page.get_by_role("button", name="Undo").click()
-    expect(page.locator("#notice")).to_have_text("Taken back: different.")
+    expect(page.locator("#notice")).to_have_text("Undone: different.")
     assert shown(page) == first
 
 

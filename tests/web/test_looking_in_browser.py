@@ -177,7 +177,7 @@ def test_a_long_timeline_follows_by_itself(
 def test_what_others_did_meanwhile_is_not_overwritten(site: Site, memory: str) -> None:
     page = site.entered()
     go(page, site, paths.memory(OWNER, memory))
-    page.locator(".timeline").get_by_role("link", name="Take back").first.click()
+    page.locator(".timeline").get_by_role("link", name="Undo").first.click()
     undone = site.store.undo(memory, actor="kim")
     before = site.store.position
     page.locator("form.decide button").click()

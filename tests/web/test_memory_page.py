@@ -52,7 +52,7 @@ def test_a_memory_is_shown_with_its_tree_and_its_timeline(served: Use[None]) -> 
         assert "one hobby" in page.text
         assert f"It was <code>{b}</code> once" in page.text
         assert len(links(page.text, "Cut this join")) == 1
-        assert len(links(page.text, "Take back")) == 1
+        assert len(links(page.text, "Undo")) == 1
         assert page.text.count("It said from then on") == 3
         await server.twin.confirm(decision)
         page = await browser.get(f"{OWNER}/memories/{b}")
@@ -139,7 +139,7 @@ def test_what_cannot_be_is_reported_with_its_reason(served: Use[None]) -> None:
         again = await server.add("Ada rows a boat")
         browser = await entered(server)
         path = f"{OWNER}/memories/{first['memory_id']}"
-        assert not links((await browser.get(path)).text, "Take back")
+        assert not links((await browser.get(path)).text, "Undo")
         query = f"take-back?verb=unmerge&about={again['decision_id']}"
         refused = await browser.get(f"{path}/{query}")
         assert refused.status_code == 409
@@ -213,17 +213,17 @@ def test_the_timeline_of_an_owner_of_many_events_follows_later(
         a, _, _ = await merged(server)
         browser = await entered(server)
         path = f"{OWNER}/memories/{a}"
-        assert len(links((await browser.get(path)).text, "Take back")) == 1, "three events"
+        assert len(links((await browser.get(path)).text, "Undo")) == 1, "three events"
         await server.add("Ada sings")
         page = await browser.get(path)
         assert f'hx-get="{path}/timeline"' in page.text
-        assert not links(page.text, "Take back")
+        assert not links(page.text, "Undo")
         assert len(links(page.text, "Cut this join")) == 1
         part = await browser.get(f"{path}/timeline", **{"hx-request": "true"})
-        assert len(links(part.text, "Take back")) == 1
+        assert len(links(part.text, "Undo")) == 1
         assert "<html" not in part.text
         [whole] = links(page.text, "Show what happened")
-        assert len(links((await browser.get(whole)).text, "Take back")) == 1
+        assert len(links((await browser.get(whole)).text, "Undo")) == 1
         done = await browser.get(f"{path}?since=1")
         assert "Done" in done.text, "what was just done is always there"
 

@@ -38,7 +38,7 @@ MOST_WORDS = 40
 MOST_ANSWERS = 10
 """Answers of one person that the board can undo; older ones are undone on a memory's page."""
 
-NOTHING_TO_UNDO = "There is nothing to take back."
+NOTHING_TO_UNDO = "There is nothing to undo."
 NO_SUCH_ANSWER = "That is not among your last answers any more."
 
 
@@ -325,10 +325,10 @@ class ReviewBoard:
             found.answer.take_back(store)
         except RefusedError as refused:
             why = _in_texts(store, pair.owner_id, refused.detail)
-            person.tell(f"Not taken back: {why}.", failed=True)
+            person.tell(f"Not undone: {why}.", failed=True)
             return
         person.answers.remove(found)
-        person.tell(f"Taken back: {LABELS[found.answer.word]}.")
+        person.tell(f"Undone: {LABELS[found.answer.word]}.")
         if sides(store, pair) is None:
             return
         self._waiting.wait_again(pair)

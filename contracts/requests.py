@@ -49,6 +49,21 @@ from palimpsest.contracts.evidence import Evidence, Verdict
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.model import Strict, Timestamp
 
+CandidateId = Annotated[
+    str,
+    Field(description="The id of a candidate or a memory, whole or its beginning."),
+]
+MemoryId = Annotated[
+    str,
+    Field(description="A memory's id, whole or its beginning; former ids work."),
+]
+DecisionId = Annotated[str, Field(description="The `decision_id` of an answer.")]
+Expect = Annotated[
+    str | None,
+    Field(description="The `version` that you saw: fails with `moved_on` if it has changed."),
+]
+DryRun = Annotated[bool, Field(description="Only show the result; nothing is written.")]
+
 
 def _uuid(value: str) -> str:
     """The ids of all that a request causes are uuid5 of its own, so its own must be one."""
@@ -75,7 +90,7 @@ class Request(Strict, Generic[A_co]):
 
     request_id: Annotated[str, AfterValidator(_uuid)]
     actor: str | None = None
-    because: str | None = None
+    because: str | None = Field(None, description="The reason, in the user's words.")
     asked: str | None = None
 
     if TYPE_CHECKING:
@@ -93,9 +108,11 @@ class MergeRequest(Request[Merged]):
     """`palimpsest merge A B [--face A|B]`."""
 
     request: Literal["merge"] = "merge"
-    a: str
-    b: str
-    face: str | None = None
+    a: CandidateId
+    b: CandidateId
+    face: str | None = Field(
+        None, description="The one of the two whose text becomes the memory's."
+    )
 
 
 class CombineRequest(Request[Concluded]):
@@ -123,8 +140,8 @@ class SeparateRequest(Request[Apart]):
     """
 
     request: Literal["separate"] = "separate"
-    a: str
-    b: str
+    a: CandidateId
+    b: CandidateId
     rank: Rank = "person"
     verdicts: tuple[Verdict, ...] | None = None
     similarity: float | None = None
@@ -134,7 +151,7 @@ class ConfirmRequest(Request[Agreed]):
     """`palimpsest confirm D`, or a review that agrees with a decision."""
 
     request: Literal["confirm"] = "confirm"
-    decision_id: str
+    decision_id: DecisionId
     rank: Rank = "person"
     verdicts: tuple[Verdict, ...] | None = None
 
@@ -143,17 +160,17 @@ class ReinstateRequest(Request[PutBack]):
     """`palimpsest reinstate D`: with all that was done because of the reversal."""
 
     request: Literal["reinstate"] = "reinstate"
-    decision_id: str
+    decision_id: DecisionId
     rank: Speaker = "person"
-    dry_run: bool = False
+    dry_run: DryRun = False
 
 
 class WithdrawRequest(Request[Apart]):
     """`palimpsest withdraw A B`: what people said of two, that they are not the same, or are."""
 
     request: Literal["withdraw"] = "withdraw"
-    a: str
-    b: str
+    a: CandidateId
+    b: CandidateId
 
 
 class UnmergeRequest(Request[Unmerged]):
@@ -165,11 +182,15 @@ class UnmergeRequest(Request[Unmerged]):
     """
 
     request: Literal["unmerge"] = "unmerge"
-    decision_id: str | None = None
-    candidate_id: str | None = None
-    memory_id: str | None = None
-    dry_run: bool = False
-    with_consequences: bool = False
+    decision_id: str | None = Field(None, description="The join of this decision.")
+    candidate_id: str | None = Field(None, description="The join that brought this candidate in.")
+    memory_id: str | None = Field(
+        None, description="A memory: all of its joins except verbatim repeats."
+    )
+    dry_run: DryRun = False
+    with_consequences: bool = Field(
+        False, description="Also change later decisions that rested on it."
+    )
     rank: Rank = "person"
     verdicts: tuple[Verdict, ...] | None = None
 
@@ -220,7 +241,7 @@ class TakingOut(Request[A_co]):
     """Takes out what a selection means; of what is out already it takes nothing."""
 
     selection: Selection
-    dry_run: bool = False
+    dry_run: DryRun = False
 
     @model_validator(mode="after")
     def _without_cause(self) -> Self:
@@ -245,7 +266,7 @@ class ReinstateManyRequest(Request[Reinstatements]):
 
     request: Literal["reinstate_many"] = "reinstate_many"
     selection: JoinSelection
-    dry_run: bool = False
+    dry_run: DryRun = False
 
 
 class UpdateRequest(Request[Updated]):
@@ -258,17 +279,23 @@ class UpdateRequest(Request[Updated]):
     """
 
     request: Literal["update"] = "update"
-    memory_id: str
-    text: Text
+    memory_id: MemoryId
+    text: Text = Field(description="The whole new text of the memory.")
     owner_id: Name | None = None
-    expect: str | None = None
-    merge: bool = False
+    expect: Expect = None
+    merge: bool = Field(
+        False, description="If another memory already has this text, join the two memories."
+    )
     rank: Speaker = "person"
     source: Name = "update"
-    session_id: Name | None = None
-    occurred_at: Timestamp | None = None
-    metadata: Metadata | None = None
-    dry_run: bool = False
+    session_id: Name | None = Field(None, description="The conversation in which it was said.")
+    occurred_at: Timestamp | None = Field(
+        None, description="Since when this is so, if not from now on, with a zone."
+    )
+    metadata: Metadata | None = Field(
+        None, description="The new metadata; if left out, it is copied from the old text."
+    )
+    dry_run: DryRun = False
 
 
 class UndoRequest(Request[Undone]):
@@ -282,7 +309,7 @@ class UndoRequest(Request[Undone]):
     candidate_id: str | None = None
     owner_id: Name | None = None
     rank: Speaker = "person"
-    dry_run: bool = False
+    dry_run: DryRun = False
 
     @model_validator(mode="after")
     def _one_target(self) -> Self:
@@ -300,12 +327,18 @@ class ForgetRequest(Request[Forgotten]):
     """
 
     request: Literal["forget"] = "forget"
-    memory_ids: tuple[str, ...]
+    memory_ids: tuple[str, ...] = Field(
+        description="The memories to forget: all that were found, or some of them."
+    )
     owner_id: Name | None = None
-    expect: str | None = None
-    again: Again | None = None
+    expect: Expect = None
+    again: Again | None = Field(
+        None,
+        description="If the text arrives again: `allow` stores it as new, `refuse` refuses it,"
+        " `ask` lets it wait for a person.",
+    )
     rank: Speaker = "person"
-    dry_run: bool = False
+    dry_run: DryRun = False
 
     @model_validator(mode="after")
     def _of_an_owner(self) -> Self:
@@ -327,9 +360,11 @@ class RestoreRequest(Request[Restorations]):
     """
 
     request: Literal["restore"] = "restore"
-    selection: Selection | None = None
-    forgotten: str | None = None
-    dry_run: bool = False
+    selection: Selection | None = Field(None, description="Which candidates come back.")
+    forgotten: str | None = Field(
+        None, description="The name of a forgetting, as the answer that forgot has it."
+    )
+    dry_run: DryRun = False
 
     @model_validator(mode="after")
     def _one_target(self) -> Self:
@@ -412,7 +447,7 @@ class SessionRequest(Request[Session]):
 
     request: Literal["end_session", "compact"]
     owner_id: Name
-    session_id: Name
+    session_id: Name = Field(description="The conversation's id, as its memories have it.")
 
 
 class EmbedRequest(Request[LateVectors]):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired, Self, TypedDict
+from typing import Annotated, Any, ClassVar, Literal, NotRequired, Self, TypedDict
 
 from pydantic import Field, model_validator
 
 from palimpsest.contracts.candidate import Kind, Metadata, Name, Share, Text
-from palimpsest.contracts.events import Again
+from palimpsest.contracts.events import Decision
 from palimpsest.contracts.limits import NETWORK
 from palimpsest.contracts.model import Strict, Timestamp
-from palimpsest.contracts.requests import require_one
+from palimpsest.contracts.requests import JoinSelection, Selection
 from palimpsest.contracts.shown import Recalled
 from palimpsest.queries.find import By
 
@@ -24,6 +24,7 @@ LONGEST_WAIT = 30.0
 Some = Annotated[int, Field(ge=1, le=NETWORK.found)]
 Because = Annotated[str, Field(max_length=2000)]
 SomeId = Annotated[str, Field(min_length=1, max_length=600)]
+Token = Annotated[str, Field(min_length=1, max_length=LONGEST_TOKEN)]
 Position = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 When = Annotated[Position | Timestamp | None, Field(union_mode="left_to_right")]
@@ -33,10 +34,11 @@ When = Annotated[Position | Timestamp | None, Field(union_mode="left_to_right")]
 NAMESPACE = "Only memories of this compartment; default: all."
 CATEGORY = "Only memories of this category."
 METADATA = "Only memories whose metadata has all of these values."
-SINCE = "Only what happened at this time or later: ISO 8601 with a zone."
-UNTIL = "Only what happened before this time: ISO 8601 with a zone."
-BECAUSE = "The reason, in the user's words: it is recorded and shown in the history."
-EXPECT = "The `version` that you have seen: fails with `moved_on` if the memory has changed since."
+SINCE = "Only what happened at this time or later."
+UNTIL = "Only what happened before this time."
+AS_OF = "A position of the log, or a time: answers as of then."
+FORMER = "Also show wordings that an update has replaced and that no longer hold."
+BECAUSE = "The reason, in the user's words."
 DRY_RUN = "Only show the result; nothing is written."
 
 
@@ -54,15 +56,15 @@ class NewMemory(Strict):
     )
     session_id: Name | None = Field(None, description="The conversation in which it was said.")
     occurred_at: Timestamp | None = Field(
-        None, description="When it happened or was said, if not now: ISO 8601 with a zone."
+        None, description="When it happened or was said, if not now, with a zone."
     )
     category: Name | None = Field(None, description="One word for its kind; searches filter by it.")
     kind: Kind | None = Field(
         None, description="`fact`, which is the default, or `perception`: how somebody felt."
     )
-    confidence: Share | None = Field(None, description="How certain it is, from 0 to 1.")
-    importance: Share | None = Field(None, description="How much it matters, from 0 to 1.")
-    intensity: Share | None = Field(None, description="How strongly it was felt, from 0 to 1.")
+    confidence: Share | None = Field(None, description="How certain it is.")
+    importance: Share | None = Field(None, description="How much it matters.")
+    intensity: Share | None = Field(None, description="How strongly it was felt.")
     topics: Annotated[tuple[Name, ...], Field(max_length=100)] | None = Field(
         None, description="What it is about, one word each."
     )
@@ -93,16 +95,14 @@ class SearchQuery(Strict):
     until: Timestamp | None = Field(None, description=UNTIL)
     session_id: Name | None = Field(
         None,
-        description="The conversation that asks. It has no effect unless `exclude_session` is"
-        " true.",
+        description="The conversation that asks; for `exclude_session`.",
     )
     exclude_session: bool = Field(
         False,
-        description="Leave out memories that only the conversation `session_id` has stated, because"
-        " it still has them in its context.",
+        description="Leave out what only `session_id` has said: it is still in its context.",
     )
     min_confidence: Share | None = Field(
-        None, description="Leave out memories with a lower current confidence, from 0 to 1."
+        None, description="Leave out memories with a lower current confidence."
     )
 
     @model_validator(mode="after")
@@ -120,8 +120,11 @@ class SearchQuery(Strict):
 class Search(SearchQuery):
     """A search query. `as_of`, for reviewers and operators, is a position of the log or a time."""
 
-    former: bool = False
-    as_of: When = None
+    former: bool = Field(False, description=FORMER)
+    fold: bool = Field(
+        True, description="Show memories that nothing tells apart once, as `folded` of one hit."
+    )
+    as_of: When = Field(None, description=AS_OF)
 
 
 class Find(Strict):
@@ -145,9 +148,7 @@ class ListQuery(Strict):
         50, description="Maximum number of memories per page."
     )
     after: SomeId | None = Field(None, description="The `next` of the previous page, if any.")
-    former: bool = Field(
-        False, description="Also show wordings that an update has replaced and that no longer hold."
-    )
+    former: bool = Field(False, description=FORMER)
     namespace: Name | None = Field(None, description=NAMESPACE)
     category: Name | None = Field(None, description=CATEGORY)
     since: Timestamp | None = Field(None, description=SINCE)
@@ -164,98 +165,63 @@ class ListBody(ListQuery):
     metadata: Metadata | None = Field(None, description=METADATA)
 
 
-class OneSession(Strict):
-    """A conversation of the owner's."""
+class OfPlan(Strict):
+    """The token of a plan that showed some memories."""
 
-    session_id: Name = Field(description="The conversation's id, as its memories have it.")
-
-
-class Update(Strict):
-    """The new text of a memory. `expect` is the version that the change is based on."""
-
-    text: Text = Field(description="The whole new text of the memory.")
-    expect: SomeId | None = Field(None, description=EXPECT)
-    merge: bool = Field(
-        False, description="If another memory already has this text, join the two memories."
-    )
-    session_id: Name | None = Field(None, description="The conversation in which it was said.")
-    occurred_at: Timestamp | None = Field(
-        None, description="Since when this is so, if not from now on: ISO 8601 with a zone."
-    )
-    metadata: Metadata | None = Field(
-        None, description="The new metadata; if left out, it is copied from the old text."
-    )
-    because: Because | None = Field(None, description=BECAUSE)
-    dry_run: bool = Field(False, description=DRY_RUN)
-
-    def fields(self) -> dict[str, Any]:
-        """The keywords of an update."""
-        return self.model_dump(exclude={"text"})
-
-
-class TakeBack(Strict):
-    """An update to undo, by its decision or candidate, or the last one of a memory."""
-
-    id: SomeId
-    because: Because | None = None
-    dry_run: bool = False
-
-
-class ForgetQuery(Strict):
-    """The expected state of the memory: its version, or a token that covers it."""
-
-    expect: Annotated[str, Field(min_length=1, max_length=LONGEST_TOKEN)] | None = Field(
-        None, description=EXPECT
-    )
-    dry_run: bool = Field(False, description=DRY_RUN)
-
-
-class Reason(Strict):
-    """A reason."""
-
-    because: Because | None = Field(None, description=BECAUSE)
-
-
-class Forget(ForgetQuery, Reason):
-    """Why a memory is forgotten, and its expected state."""
-
-
-class ForgetFound(Strict):
-    """Memories that `find` showed, with the token of its plan."""
-
-    memory_ids: Annotated[tuple[SomeId, ...], Field(min_length=1, max_length=MOST_NAMED)] = Field(
-        description="The memories to forget: all that were found, or some of them."
-    )
-    token: Annotated[str, Field(min_length=1, max_length=LONGEST_TOKEN)] = Field(
-        description="The token of `find_memories`, which showed these memories."
-    )
-    again: Again | None = Field(
-        None,
-        description="If the text arrives again: `allow` stores it as new, `refuse` refuses it,"
-        " `ask` lets it wait for a person.",
-    )
-    because: Because | None = Field(None, description=BECAUSE)
-    dry_run: bool = Field(False, description=DRY_RUN)
-
-    def fields(self) -> dict[str, Any]:
-        """The keywords of `forget`."""
-        return self.model_dump(exclude={"memory_ids"})
+    token: Token = Field(description="The token of `find_memories`, which showed these memories.")
 
 
 class ForgetAll(Strict):
     """Without a `token`, only shows what would be forgotten."""
 
-    token: SomeId | None = Field(
-        None, description="The token from a first call without one, which shows the result."
-    )
+    token: SomeId | None = Field(None, description="The token of a first call without one.")
     because: Because | None = Field(None, description=BECAUSE)
 
 
-class Restore(Strict):
-    """The name of a forgetting, whose memories are all brought back."""
+class Undo(Strict):
+    """What to undo. With the `token` of a dry run, only if the result is what that showed."""
 
-    forgotten: SomeId
-    because: Because | None = None
+    id: SomeId = Field(
+        description="The `decision_id` of a join or a change, the `forgotten` of a forgetting, or"
+        " a memory's id for its last change."
+    )
+    token: SomeId | None = Field(None, description="The token of a first call without one.")
+    because: Because | None = Field(None, description=BECAUSE)
+    dry_run: bool = Field(False, description=DRY_RUN)
+
+
+class OwnSelection(Strict):
+    """Which of the owner's candidates; all that is given must hold."""
+
+    source: Name | None = None
+    since: Timestamp | None = None
+    until: Timestamp | None = None
+    decision: Decision | None = None
+    candidate_id: SomeId | None = None
+    cause: SomeId | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.model_dump(exclude_none=True):
+            raise ValueError("say which: an empty selection would match everything")
+        return self
+
+    def of(self, owner_id: str, candidate_id: str | None) -> Selection:
+        """The same among an owner's, with the whole id of its candidate."""
+        given = self.model_dump() | {"owner_id": owner_id, "candidate_id": candidate_id}
+        return self._meant.model_validate(given)
+
+    _meant: ClassVar[type[Selection]] = Selection
+
+
+class OwnJoinSelection(OwnSelection):
+    """Which of the owner's joins: also by their policy's hash, or scores below a bound."""
+
+    policy: str | None = None
+    below: Share | None = None
+    folded: Literal[True] | None = None
+
+    _meant: ClassVar[type[Selection]] = JoinSelection
 
 
 class ForgottenAll(TypedDict):
@@ -268,65 +234,6 @@ class ForgottenAll(TypedDict):
     token: str | None
     forgotten: str | None
     candidates: list[str]
-
-
-class Undo(Strict):
-    """A join to remove, by exactly one of its ids."""
-
-    decision_id: SomeId | None = None
-    candidate_id: SomeId | None = None
-    memory_id: SomeId | None = None
-    dry_run: bool = False
-    with_consequences: bool = False
-    because: Because | None = None
-
-    @model_validator(mode="after")
-    def _one_target(self) -> Self:
-        require_one(
-            decision_id=self.decision_id, candidate_id=self.candidate_id, memory_id=self.memory_id
-        )
-        return self
-
-    def target(self) -> dict[str, str]:
-        """The given id, by the name of its field."""
-        return self.model_dump(
-            include={"decision_id", "candidate_id", "memory_id"}, exclude_none=True
-        )
-
-
-class Reinstate(Strict):
-    """A reversal to take back."""
-
-    decision_id: SomeId
-    dry_run: bool = False
-    because: Because | None = None
-
-
-class Pair(Strict):
-    """Two candidates and a reason."""
-
-    a: SomeId
-    b: SomeId
-    because: Because | None = None
-
-
-class Merge(Pair):
-    """Two candidates that are the same; the text of `face` becomes the face."""
-
-    face: SomeId | None = None
-
-
-class Confirm(Strict):
-    """A decision to confirm."""
-
-    decision_id: SomeId
-    because: Because | None = None
-
-
-class ShowQuery(Strict):
-    """The time or position to show; for reviewers and operators."""
-
-    as_of: When = None
 
 
 class FeedQuery(Strict):

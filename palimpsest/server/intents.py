@@ -6,6 +6,7 @@ Any id of another owner is unknown here.
 from __future__ import annotations
 
 import builtins
+import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -19,21 +20,16 @@ from palimpsest.api.asynchronous import AsyncPalimpsest
 from palimpsest.api.store import Offer, Palimpsest
 from palimpsest.backends.requested import named_request, request_id
 from palimpsest.contracts.answers import (
-    Agreed,
-    Apart,
+    A_co,
     Checked,
     Forgotten,
     JsonObject,
-    Merged,
-    PutBack,
     Restorations,
-    Session,
     Undone,
     Unmerged,
-    Updated,
 )
 from palimpsest.contracts.errors import RefusedError, UsageError
-from palimpsest.contracts.events import Again, AnyEvent, Retracted, Speaker
+from palimpsest.contracts.events import AnyEvent, Retracted, Speaker
 from palimpsest.contracts.identity import (
     candidate_id,
     decision_id_of,
@@ -42,13 +38,21 @@ from palimpsest.contracts.identity import (
     event_id,
 )
 from palimpsest.contracts.limits import PYTHON
-from palimpsest.contracts.requests import ForgetRequest
+from palimpsest.contracts.requests import (
+    ForgetRequest,
+    Request,
+    UndoRequest,
+    UnmergeRequest,
+)
 from palimpsest.contracts.shown import Found, Happened, History, Page, ShownMemory
+from palimpsest.process.output import plain
 from palimpsest.queries.find import By, Plan
 from palimpsest.queries.hiding import forgotten_texts, without
-from palimpsest.queries.ids import SHORTEST, bare
+from palimpsest.queries.ids import SHORTEST, bare, named_update
+from palimpsest.server.bodies import OwnSelection
 from palimpsest.server.callers import Caller
 from palimpsest.server.problems import ProblemError, not_found
+from palimpsest.settings.serve import Role
 from palimpsest.streams.log.as_of import AsOf
 from palimpsest.streams.write.handlers.forget import FORGET
 from palimpsest.streams.write.inputs import OTHER_REQUEST, Submission
@@ -69,10 +73,20 @@ WRITES = (
     "merge",
     "separate",
     "confirm",
+    "withdraw",
+    "reverse",
+    "reinstate_many",
+    "retract",
     "end_session",
     "compact_session",
 )
 """The kinds of requests with a key; each has an id of its own."""
+
+OF_REQUESTS = frozenset({"events", "carried_out"})
+"""Fields of an answer with ids of events, which differ between a dry run and the real call."""
+
+IDS = frozenset("memory_id memory_ids candidate_id decision_id a b face selection".split())
+"""Fields of requests with ids."""
 
 Answer = TypeVar("Answer")
 
@@ -112,6 +126,10 @@ class Intents:
         self._source = source
         self._key = key
         self._asked_for = asked
+
+    def require_role(self, role: Role) -> None:
+        """Raise a problem if the caller's role does not include this one."""
+        self._caller.require_role(role)
 
     @property
     def has_key(self) -> bool:
@@ -188,69 +206,91 @@ class Intents:
         self._without_positions(*shown["timeline"])
         return shown
 
-    async def end_session(self, session_id: str) -> Session:
-        """Report that a conversation ended: its memories are consolidated if the policy says so."""
-        return await self._asked(
-            lambda store: store.end_session(self.owner_id, session_id), write="end_session"
-        )
-
-    async def compact_session(self, session_id: str) -> Session:
-        """Report that a conversation was compacted: searches return what it stated before."""
-        return await self._asked(
-            lambda store: store.compact_session(self.owner_id, session_id), write="compact_session"
-        )
-
     # -- changing and forgetting -------------------------------------------------------------------
 
-    async def update(self, memory_id: str, text: str, *, dry_run: bool, **more: Any) -> Updated:
-        """Change a memory's text. An agent cannot override a person's statement."""
-        return await self._with(
-            memory_id,
-            lambda store, own: store.update(
-                own,
-                text,
-                by=self._speaker,
-                owner_id=self.owner_id,
-                source=self._source,
-                actor=self._caller.name,
-                dry_run=dry_run,
-                **more,
-            ),
-            write="update",
+    async def ask(self, write: str, kind: type[Request[A_co]], **given: Any) -> A_co:
+        """Make a request of the store for the caller; a `write` with a key is done once.
+
+        Ids among the fields `given` must be this owner's.
+        """
+
+        def asked(store: Palimpsest) -> A_co:
+            return store.writer.ask(self._request(store, kind, given))
+
+        return await self._asked(asked, write)
+
+    def _request(
+        self, store: Palimpsest, kind: type[Request[A_co]], given: Mapping[str, Any]
+    ) -> Request[A_co]:
+        """The request with full ids, and with who asks for which owner."""
+        says = {"rank": self._speaker, "owner_id": self.owner_id, "source": self._source}
+        said = {name: value for name, value in says.items() if name in kind.model_fields}
+        fields: dict[str, Any] = {
+            name: value.of(self.owner_id, value.candidate_id)
+            if isinstance(value, OwnSelection)
+            else value
+            for name, value in given.items()
+        }
+        request = kind(request_id=request_id(), actor=self._caller.name, **said, **fields)
+        named = IDS.intersection(given)
+        return request.model_copy(
+            update={name: self._own(store, name, given[name]) for name in named}
         )
+
+    def _own(self, store: Palimpsest, name: str, value: Any) -> Any:
+        """A field's value with full ids; a problem if one is not this owner's."""
+        if name == "memory_ids":
+            return tuple(own_id(store, self.owner_id, one) for one in value)
+        if isinstance(value, OwnSelection):
+            candidate_id = self._own(store, "candidate_id", value.candidate_id)
+            return value.of(self.owner_id, candidate_id)
+        return value if value is None else own_id(store, self.owner_id, value)
 
     async def undo(self, some_id: str, *, dry_run: bool, because: str | None) -> Undone:
         """Undo an update, named by its decision or candidate, or the last one of a memory."""
-        return await self._with(
-            some_id,
-            lambda store, own: store.undo(
-                own,
-                by=self._speaker,
-                owner_id=self.owner_id,
-                actor=self._caller.name,
-                because=because,
-                dry_run=dry_run,
-            ),
-            write="undo",
-        )
+
+        def undone(store: Palimpsest) -> Undone:
+            own = own_id(store, self.owner_id, some_id)
+            named = "decision_id" if named_update(store.reader, own) else "candidate_id"
+            fields = {named: own, "dry_run": dry_run, "because": because}
+            return store.writer.ask(self._request(store, UndoRequest, fields))
+
+        return await self._asked(undone, write="undo")
 
     async def undo_any(
-        self, some_id: str, *, dry_run: bool, because: str | None
-    ) -> Restorations | Unmerged | Undone:
+        self, some_id: str, *, dry_run: bool, token: str | None = None, because: str | None = None
+    ) -> JsonObject:
         """Undo what an id names: a join by its decision, with its consequences; or an update.
 
         A memory's or a candidate's id means the memory's last update. The name of a forgetting
-        restores what was forgotten.
+        restores what was forgotten. A dry run has a `token`; with it, the result must be the same.
         """
+        if dry_run or token is not None:
+            shown = dict(await self._undo_any(some_id, dry_run=True, because=because))
+            now = token_of({key: value for key, value in shown.items() if key not in OF_REQUESTS})
+            if dry_run:
+                return {**shown, "token": now}
+            require_token(token or "", now)
+        return dict(await self._undo_any(some_id, dry_run=False, because=because))
+
+    async def _undo_any(
+        self, some_id: str, *, dry_run: bool, because: str | None
+    ) -> Restorations | Unmerged | Undone:
         if await self._store.call(_is_forgetting, some_id):
             return await self.restore(some_id, dry_run=dry_run, because=because)
+        if not await self._store.call(self._is_event, some_id):
+            return await self.undo(some_id, dry_run=dry_run, because=because)
         shown = await self._undoing(some_id, because)
         if shown is None:
-            target = {"decision_id": some_id}
-            return await self.unmerge(target, dry_run=dry_run, consequences=True, because=because)
+            how = {"dry_run": dry_run, "with_consequences": True, "because": because}
+            return await self.ask("unmerge", UnmergeRequest, decision_id=some_id, **how)
         if not dry_run:
             shown = await self.undo(some_id, dry_run=False, because=because)
         return shown
+
+    def _is_event(self, store: Palimpsest, some_id: str) -> bool:
+        """Whether an id is a decision's, and not a candidate's."""
+        return store.reader.log.find(own_id(store, self.owner_id, some_id)) is not None
 
     async def _undoing(self, some_id: str, because: str | None) -> Undone | None:
         """The result of undoing an update, as a dry run or done; None if the id names no update.
@@ -266,37 +306,6 @@ class Intents:
                 raise
             return None
 
-    async def forget(
-        self,
-        memory_id: str,
-        *,
-        because: str | None,
-        expect: str | None = None,
-        dry_run: bool = False,
-    ) -> Forgotten:
-        """Forget a memory with all its wordings; `restore` brings it back, by the answer's name."""
-        how = {**self._forgetting(because), "expect": expect, "dry_run": dry_run}
-        return await self._with(
-            memory_id, lambda store, own: store.forget(own, **how), write="forget"
-        )
-
-    async def forget_found(
-        self,
-        memory_ids: Sequence[str],
-        *,
-        token: str | None,
-        again: Again | None,
-        because: str | None,
-        dry_run: bool = False,
-    ) -> Forgotten:
-        """Forget memories at once: RefusedError (`moved_on`) if the `token` does not cover them."""
-
-        def forgotten(store: Palimpsest) -> Forgotten:
-            ids = [own_id(store, self.owner_id, one) for one in memory_ids]
-            return self._forget(store, ids, because, expect=token, again=again, dry_run=dry_run)
-
-        return await self._asked(forgotten, write="forget_found")
-
     async def forget_all(
         self, *, expect: str | None, dry_run: bool, because: str | None
     ) -> Forgotten | None:
@@ -306,28 +315,11 @@ class Intents:
             ids = _all_ids(store, self.owner_id)
             if not ids and (dry_run or self._key is None):
                 return None
-            return self._forget(store, ids, because, expect=expect, dry_run=dry_run)
+            # If there are none, that is recorded as the effect of the key.
+            how = {"expect": expect, "dry_run": dry_run, "because": because}
+            return store.writer.ask(self._request(store, ForgetRequest, {"memory_ids": ids, **how}))
 
         return await self._asked(forgotten, write="forget_all")
-
-    def _forget(
-        self, store: Palimpsest, ids: Sequence[str], because: str | None, **how: Any
-    ) -> Forgotten:
-        """Forget memories; if there are none, that is recorded as the effect of the key."""
-        how |= self._forgetting(because)
-        if ids:
-            return store.forget(ids, **how)
-        rank = how.pop("by")
-        request = ForgetRequest(request_id=request_id(), memory_ids=(), rank=rank, **how)
-        return store.writer.ask(request)
-
-    def _forgetting(self, because: str | None) -> dict[str, Any]:
-        return {
-            "by": self._speaker,
-            "owner_id": self.owner_id,
-            "actor": self._caller.name,
-            "because": because,
-        }
 
     async def restore(
         self, forgotten: str, *, because: str | None, dry_run: bool = False
@@ -355,74 +347,6 @@ class Intents:
     @property
     def _speaker(self) -> Speaker:
         return "person" if self._caller.may_act_as("reviewer") else "agent"
-
-    # -- taking back -------------------------------------------------------------------------------
-
-    async def unmerge(
-        self, target: Mapping[str, str], *, dry_run: bool, consequences: bool, because: str | None
-    ) -> Unmerged:
-        """Remove joins, named by one of `decision_id`, `candidate_id` and `memory_id`."""
-        [(kind, some_id)] = target.items()
-
-        def taken(store: Palimpsest, own: str) -> Unmerged:
-            """The un-merge, by an id that belongs to the owner."""
-            names = {"decision_id": None, "candidate_id": None, "memory_id": None, kind: own}
-            return store.unmerge(
-                **names,
-                dry_run=dry_run,
-                with_consequences=consequences,
-                by=self._speaker,
-                actor=self._caller.name,
-                because=because,
-            )
-
-        return await self._with(some_id, taken, write="unmerge")
-
-    async def reinstate(self, decision_id: str, *, dry_run: bool, because: str | None) -> PutBack:
-        """Take a reversal back."""
-        return await self._with(
-            decision_id,
-            lambda store, own: store.reinstate(
-                own,
-                dry_run=dry_run,
-                by=self._speaker,
-                actor=self._caller.name,
-                because=because,
-            ),
-            write="reinstate",
-        )
-
-    # -- statements of people ----------------------------------------------------------------------
-
-    async def merge(self, a: str, b: str, *, face: str | None, because: str | None) -> Merged:
-        """Declare two candidates the same."""
-        self._caller.require_role("reviewer")
-
-        def merged(store: Palimpsest) -> Merged:
-            own = [own_id(store, self.owner_id, one) for one in (a, b)]
-            wins = None if face is None else own_id(store, self.owner_id, face)
-            return store.merge(*own, face=wins, actor=self._caller.name, because=because)
-
-        return await self._asked(merged, write="merge")
-
-    async def separate(self, a: str, b: str, *, because: str | None) -> Apart:
-        """Declare two candidates different."""
-        self._caller.require_role("reviewer")
-
-        def separated(store: Palimpsest) -> Apart:
-            own = [own_id(store, self.owner_id, one) for one in (a, b)]
-            return store.separate(*own, actor=self._caller.name, because=because)
-
-        return await self._asked(separated, write="separate")
-
-    async def confirm(self, decision_id: str, *, because: str | None) -> Agreed:
-        """Confirm a decision."""
-        self._caller.require_role("reviewer")
-        return await self._with(
-            decision_id,
-            lambda store, own: store.confirm(own, actor=self._caller.name, because=because),
-            write="confirm",
-        )
 
     # -- how it calls the store --------------------------------------------------------------------
 
@@ -580,3 +504,19 @@ TEXTS = ("text", "face", "reasoning")
 def _without_texts(history: History) -> History:
     events = [{k: v for k, v in one.items() if k not in TEXTS} for one in history["events"]]
     return {**history, "face": "", "events": cast("builtins.list[Happened]", events)}
+
+
+# -- shown first, and then done --------------------------------------------------------------------
+
+
+def token_of(shown: object) -> str:
+    """A token, 32 hex digits, for the result of a dry run: another result has another token."""
+    shown_bytes = orjson.dumps(shown, default=plain, option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(shown_bytes).hexdigest()[:32]
+
+
+def require_token(given: str, token: str) -> None:
+    """Raise a problem if the result would differ from the one that was shown."""
+    if given != token:
+        moved = "the result is no longer what the dry run showed: look again"
+        raise ProblemError(409, "refused", moved, reason="moved_on")

@@ -23,9 +23,13 @@ from palimpsest.contracts.requests import (
 )
 from palimpsest.contracts.shown import Happened
 from palimpsest.queries.as_of import folded
-from palimpsest.server.intents import own_id, require_own_forgetting
+from palimpsest.server.intents import (
+    own_id,
+    require_own_forgetting,
+    require_token,
+    token_of,
+)
 from palimpsest.server.problems import not_found
-from palimpsest.server.shown_first import require_token, token_of
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.operate import withdrawn_by
 from palimpsest.streams.core.picture import picture

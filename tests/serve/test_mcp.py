@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from palimpsest.server.mcp.bounds import bounded
-from palimpsest.server.mcp.tools import TOOLS
+from palimpsest.server.mcp.tools import tools_of
 from palimpsest.streams.policies import load_policy
 from tests.serve.conftest import HOST, Server, Use, serving, token
 
@@ -55,9 +55,7 @@ async def call(made: Client, tool: str, **arguments: Any) -> Any:
 def test_an_agent_remembers_and_finds(served: Use[None], mode: str) -> None:
     async def used(server: Server) -> None:
         async with client(server, mode=mode) as made:
-            assert {tool.name for tool in (await made.list_tools()).tools} == {
-                tool.name for tool in TOOLS
-            }
+            assert {tool.name for tool in (await made.list_tools()).tools} == {*tools_of("agent")}
             first = await call(made, "add_memory", text="Ada lives in Paris")
             again = await call(made, "add_memory", text="Ada lives in Paris")
             assert (first["decision"], again["decision"]) == ("stored", "hash_exact")
@@ -265,13 +263,13 @@ def test_no_tool_opens_another_owners_memories(served: Use[None]) -> None:
             "delete_found_memories": {"memory_ids": [memory], "token": "x"},
         }
         async with client(server, "bob") as made:
-            for tool in TOOLS:
-                said = arguments.get(tool.name, {"memory_id": memory})
-                result = await made.call_tool(tool.name, said)
-                assert "rhinoceros" not in str(result), tool.name
-                assert memory not in str(result), tool.name
+            for tool in tools_of("agent"):
+                said = arguments.get(tool, {"memory_id": memory})
+                result = await made.call_tool(tool, said)
+                assert "rhinoceros" not in str(result), tool
+                assert memory not in str(result), tool
                 wanted = not said.keys().isdisjoint({"memory_id", "id", "memory_ids"})
-                assert bool(result.is_error) == wanted, tool.name
+                assert bool(result.is_error) == wanted, tool
         for owner, name in (("ada", "bob"), ("ad", "ada"), ("ada%2Fx", "ada")):
             with pytest.raises((MCPError, ExceptionGroup)):
                 async with client(server, owner, name, mode="legacy") as made:
@@ -315,6 +313,17 @@ def test_what_is_wrong_is_reported_by_field(served: Use[None]) -> None:
     served(used)
 
 
+def test_the_tools_of_an_agent_are_listed_in_12_kb(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        async with client(server) as made:
+            listed = await made.list_tools()
+        size = len(listed.model_dump_json(by_alias=True, exclude_none=True))
+        assert size <= 12_000
+        assert "merge" not in {tool.name for tool in listed.tools}, "a statement of people"
+
+    served(used)
+
+
 def test_tools_that_read_and_those_that_destroy_are_marked(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         async with client(server) as made:
@@ -322,7 +331,9 @@ def test_tools_that_read_and_those_that_destroy_are_marked(served: Use[None]) ->
         marks = {tool.name: tool.annotations for tool in tools}
         reads = {name for name, mark in marks.items() if mark and mark.read_only_hint}
         destroys = {name for name, mark in marks.items() if mark and mark.destructive_hint}
-        assert reads == {name for name in marks if name.startswith(("search", "get", "find", "m"))}
+        assert reads == {
+            name for name in marks if name.startswith(("search", "get", "find", "check", "m"))
+        }
         assert destroys == marks.keys() - reads - {"add_memory", "end_session", "compact_session"}
 
     served(used)

@@ -14,7 +14,7 @@ from mcp import Client
 
 from palimpsest.contracts.requests import Selection
 from palimpsest.server.mcp.prose import DATA, Line, added, fitted, quoted
-from palimpsest.server.mcp.tools import TOOLS
+from palimpsest.server.mcp.tools import tools_of
 from palimpsest.streams.write.inputs import Outcome
 from tests.serve.conftest import Server, Use, serving, token
 from tests.serve.test_mcp import client
@@ -283,7 +283,7 @@ def test_a_search_finds_what_its_own_session_said(served: Use[None]) -> None:
 def test_every_parameter_says_what_it_is_for() -> None:
     lacking = [
         (tool.name, name)
-        for tool in TOOLS
+        for tool in tools_of("operator").values()
         for name, parameter in tool.input_schema["properties"].items()
         if len(parameter.get("description", "")) < 10
     ]

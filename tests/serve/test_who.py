@@ -28,7 +28,7 @@ from palimpsest.server.gate import OPEN, PAGES
 from palimpsest.server.hosts import Hosts, is_loopback
 from palimpsest.server.http.feed import Feeds
 from palimpsest.server.http.v1 import all_operations
-from palimpsest.server.mcp.tools import TOOLS
+from palimpsest.server.mcp.tools import tools_of
 from palimpsest.server.problems import ProblemError
 from palimpsest.server_process.app import App
 from palimpsest.server_process.run import require_safe
@@ -60,6 +60,10 @@ def requests(memory: str, decision: str) -> dict[str, Any]:
         "merge": pair,
         "separate": pair,
         "confirm": {"decision_id": decision},
+        "withdraw": pair,
+        "reverse": {"selection": {"candidate_id": memory}},
+        "reinstate_many": {"selection": {"candidate_id": memory}},
+        "retract": {"selection": {"candidate_id": memory}, "dry_run": True},
         "end_session": {"session_id": "monday"},
         "compact_session": {"session_id": "monday"},
     }
@@ -226,7 +230,10 @@ def test_no_route_and_no_tool_takes_a_path() -> None:
     operations = all_operations(Feeds(None))  # type: ignore[arg-type]
     bodies = [kind for one in operations for kind in (one.query, one.body) if kind is not None]
     schemas = [TypeAdapter(kind).json_schema() for kind in bodies]
-    taken = {*fields(schemas), *fields([tool.input_schema for tool in TOOLS])}
+    taken = {
+        *fields(schemas),
+        *fields([tool.input_schema for tool in tools_of("operator").values()]),
+    }
     assert {"text", "dry_run", "memory_id", "occurred_at", "limit"} <= taken
     assert not [name for name in taken if re.search("path|file|folder|director|store|url", name)]
 
@@ -308,7 +315,7 @@ def test_no_text_is_in_any_log(served: Use[None], caplog: pytest.LogCaptureFixtu
         async with mcp_client(server) as agent:
             said = {"text": TEXT, "query": marker, "memory_id": memory, "id": decision}
             answers = ""
-            for tool in TOOLS:
+            for tool in tools_of("agent").values():
                 taken = tool.input_schema["properties"]
                 some = {name: value for name, value in said.items() if name in taken}
                 answers += str(await agent.call_tool(tool.name, some))

@@ -22,6 +22,7 @@ from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.identity import decision_id_or_unchanged
 from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.model import Model
+from palimpsest.contracts.requests import ForgetRequest, UpdateRequest
 from palimpsest.integrations.mem0 import bodies
 from palimpsest.integrations.mem0.filters import SAID_BY, Filters, understood
 from palimpsest.integrations.mem0.items import SOURCE
@@ -185,9 +186,8 @@ async def _update(asked: _Call) -> Row:
     metadata = None if body.metadata is None else {**body.metadata, **about}
     text = body.text or memory["face"]
     when = bodies.time_of(body.timestamp)
-    done = await intents.update(
-        memory_id, text, dry_run=False, merge=True, metadata=metadata, **when
-    )
+    how = {"merge": True, "metadata": metadata, **when}
+    done = await intents.ask("update", UpdateRequest, memory_id=memory_id, text=text, **how)
     if not done["changed"]:
         said = done["memories"][0]
         again = {
@@ -203,7 +203,7 @@ async def _delete(asked: _Call) -> Row:
     intents, memory_id = await asked.one()
     if not await intents.was_asked("forget"):
         await intents.get(memory_id)
-    await intents.forget(memory_id, because=None)
+    await intents.ask("forget", ForgetRequest, memory_ids=[memory_id])
     return {"message": "Memory deleted successfully!"}
 
 
@@ -213,7 +213,7 @@ async def _delete_all(asked: _Call) -> Row:
     intents = asked.of(filters.user_id)
     ids = [row["id"] for row in await _rows(intents, filters, former=True)]
     if ids or intents.has_key:
-        await intents.forget_found(ids, token=None, again=None, because=None)
+        await intents.ask("forget_found", ForgetRequest, memory_ids=ids)
     return {"message": "Memories deleted successfully!"}
 
 

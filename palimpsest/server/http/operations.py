@@ -1,4 +1,4 @@
-"""Operations of the HTTP door; routes, checks and OpenAPI all come from the same declaration."""
+"""Operations over HTTP: routes, checks and OpenAPI come from the table (`server.operations`)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.model import Strict
 from palimpsest.process.output import plain
+from palimpsest.server import operations
 from palimpsest.server.callers import Caller
 from palimpsest.server.gate import admitted
 from palimpsest.server.intents import Intents, digest_of_call
 from palimpsest.server.problems import ProblemError
 from palimpsest.settings.serve import Role
 
-OWNER = "/v1/owners/{owner}"
-MEMORIES = f"{OWNER}/memories"
 KEY_HEADER = "idempotency-key"
 IF_MATCH = "if-match"
 SOURCE = "http"
@@ -167,6 +166,51 @@ class Operation:
             detail = 'If-Match must be the ETag of one memory, as received: "…"'
             raise ProblemError(400, "bad_request", detail)
         return found[1]
+
+
+IN_THE_QUERY_OF_DELETE = frozenset({"expect", "dry_run"})
+
+
+def over_http(operation: operations.Operation) -> Operation:
+    """An operation of the table: ids are in its path, the rest in its query or its body."""
+    takes, in_path = operation.takes, {"memory_id"} if "{memory}" in operation.path else set()
+    fields = {*takes.model_fields} - in_path
+
+    def part(names: set[str]) -> type[BaseModel]:
+        left_out = {*takes.model_fields} - names
+        return operations.parameters(takes.__name__, takes, without=left_out) if left_out else takes
+
+    match operation.method:
+        case "GET":
+            query, body = fields, None
+        case "DELETE":
+            query, body = fields & IN_THE_QUERY_OF_DELETE, part(fields - IN_THE_QUERY_OF_DELETE)
+        case _:
+            query, body = set(), part(fields)
+
+    async def run(asked: Call) -> Any:
+        values = {**_values(asked.query), **_values(asked.body)}
+        if in_path:
+            values["memory_id"] = asked.ids["memory"]
+        given = takes.model_construct(None, **values)
+        return await operation.run(asked.intents(), given)
+
+    return Operation(
+        operation.name,
+        operation.method,
+        operation.path,
+        operation.says,
+        operation.answer,
+        run,
+        body,
+        part(query) if query else Nothing,
+        operation.role,
+        operation.write is not None,
+    )
+
+
+def _values(given: BaseModel | None) -> dict[str, Any]:
+    return {} if given is None else dict(given)
 
 
 def _expecting(asked: Any, version: str) -> Any:

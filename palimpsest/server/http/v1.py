@@ -12,10 +12,10 @@ from starlette.routing import BaseRoute, Route
 from palimpsest.api.asynchronous import AsyncPalimpsest
 from palimpsest.contracts.answers import JsonObject
 from palimpsest.server import bodies
-from palimpsest.server.http import memory_operations, statement_operations
 from palimpsest.server.http.feed import Feeds
 from palimpsest.server.http.openapi import document
-from palimpsest.server.http.operations import OWNER, Call, Operation, json_response
+from palimpsest.server.http.operations import Call, Operation, json_response, over_http
+from palimpsest.server.operations import OPERATIONS, OWNER
 
 
 def routes(store: AsyncPalimpsest, feeds: Feeds) -> list[BaseRoute]:
@@ -47,8 +47,7 @@ def all_operations(feeds: Feeds) -> list[Operation]:
         )
 
     return [
-        *memory_operations.OPERATIONS,
-        *statement_operations.OPERATIONS,
+        *map(over_http, OPERATIONS),
         STATUS,
         Operation(
             "list_decisions",

@@ -347,3 +347,46 @@ def undone(answer: Answer) -> list[Line]:
     if later:
         lines.append(Line(None, f"Later decisions that change with it: {later:,}"))
     return lines
+
+
+def checked(answer: Answer) -> list[Line]:
+    """What would become of a text, and the memories that it resembles."""
+    if answer["decision"] == "invalid":
+        return [Line(None, f"It would be refused: {answer['detail']}.")]
+    words = {
+        "stored": "be a memory of its own",
+        "joined": f"join memory {short(answer['memory_id'] or '')}, which says the same",
+        "waiting": "wait for a check whether another memory says the same",
+        "withheld": "be withheld, because this text was forgotten before",
+    }
+    near = [one for one in answer["neighbours"] if one["face"]]
+    would = words[became({**answer, "joined_to": None})]
+    heading = f"Nothing is written. It would {would}."
+    if not near:
+        return [Line(None, heading)]
+    return [Line(None, f"{heading} It resembles:"), *map(_memory, near)]
+
+
+def joins(shown: Answer) -> list[Line]:
+    """Every member of a memory, with the id of its join."""
+    lines = [Line(None, f"Memory {short(shown['memory_id'])}:"), _memory(shown)]
+    for one in shown["members"]:
+        note = f"joined by {short(one['decision_id'])}" if one["joined_to"] else "the first"
+        wording = {**one, "memory_id": one["candidate_id"], "face": one["text"]}
+        lines.append(_memory(wording, note=note))
+    return lines
+
+
+def stated(given: object, answer: Answer) -> list[Line]:
+    """The result of a statement: the resulting memories, or how many things it changed."""
+    dry_run = getattr(given, "dry_run", False)
+    counts = [
+        f"{len(value):,} {name.replace('_', ' ')}"
+        for name, value in answer.items()
+        if isinstance(value, list) and name not in ("memories", "events", "joins", "candidates")
+    ]
+    done = "Nothing is done yet; it would be" if dry_run else "Done"
+    lines = [Line(None, f"{done}: {', '.join(counts)}." if counts else f"{done}.")]
+    if answer.get("cause"):
+        lines.append(Line(None, f"Its request: {answer['cause']}"))
+    return lines + [_memory(one) for one in answer.get("memories", ())]

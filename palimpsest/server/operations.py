@@ -1,0 +1,547 @@
+"""Every operation on an owner's memories, declared once: HTTP's routes and MCP's tools."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass
+from types import NoneType
+from typing import Annotated, Any, get_args
+
+from pydantic import BaseModel, Field, create_model
+from pydantic.fields import FieldInfo
+
+from palimpsest.contracts.answers import Checked, Restorations, Undone, Unmerged
+from palimpsest.contracts.model import Strict
+from palimpsest.contracts.requests import (
+    ConfirmRequest,
+    ForgetRequest,
+    MemoryId,
+    MergeRequest,
+    ReinstateManyRequest,
+    ReinstateRequest,
+    Request,
+    RestoreRequest,
+    RetractRequest,
+    ReverseRequest,
+    SeparateRequest,
+    SessionRequest,
+    UnmergeRequest,
+    UpdateRequest,
+    WithdrawRequest,
+)
+from palimpsest.contracts.shown import Found, History, Page, ShownMemory
+from palimpsest.queries.find import Plan
+from palimpsest.server import bodies
+from palimpsest.server.bodies import Because, SomeId, Token
+from palimpsest.server.intents import Intents
+from palimpsest.server.problems import ProblemError
+from palimpsest.settings.serve import Role
+
+OWNER = "/v1/owners/{owner}"
+MEMORIES = f"{OWNER}/memories"
+MEMORY = f"{MEMORIES}/{{memory}}"
+
+Carry = Callable[[Intents, Any], Awaitable[Any]]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What a caller with the `role` can do with one owner's memories.
+
+    `takes` are its parameters, those in the path included, and `carry` does it. `write` is its kind
+    of write: a key names the request then, and a repeat is done once. `tool` is its name over MCP
+    (None: it is no tool) without the parameters that are `hidden`, and `advice` what a model should
+    know beyond what it `says`; one that `destroys` may remove what a person misses.
+    """
+
+    name: str
+    method: str
+    path: str
+    says: str
+    answer: Any
+    takes: type[BaseModel]
+    carry: Carry
+    write: str | None = None
+    role: Role = "agent"
+    tool: str | None = None
+    advice: str = ""
+    destroys: bool = False
+    hidden: frozenset[str] = frozenset()
+
+    async def run(self, intents: Intents, given: Any) -> Any:
+        """Do it for a caller; a problem if the role is not enough."""
+        intents.require_role(self.role)
+        return await self.carry(intents, given)
+
+
+# -- parameters of requests ------------------------------------------------------------------------
+
+OF_THE_DOOR = frozenset(
+    "request request_id actor asked rank owner_id source verdicts similarity".split()
+)
+"""Fields of a request that a door fills in: who asks, for which owner, and as whom."""
+
+BOUNDS: Mapping[str, Any] = {
+    "because": Because,
+    "expect": Token,
+    "memory_ids": Annotated[tuple[SomeId, ...], Field(min_length=1, max_length=bodies.MOST_NAMED)],
+}
+"""What a network's caller may send; requests in logs are read as they are."""
+
+
+def parameters(name: str, *kinds: type[BaseModel], without: Iterable[str] = ()) -> type[Strict]:
+    """The fields that a caller gives, with their descriptions and the bounds of a network."""
+    fields: dict[str, Any] = {}
+    for kind in kinds:
+        for field, declared in kind.model_fields.items():
+            if field not in OF_THE_DOOR.union(without) and field not in fields:
+                fields[field] = _bounded(field, declared)
+    return create_model(name, __base__=Strict, **fields)
+
+
+def _bounded(name: str, declared: FieldInfo) -> tuple[Any, FieldInfo]:
+    kind = declared.annotation
+    is_text = {*(get_args(kind) or (kind,))} <= {str, NoneType} and not declared.metadata
+    bound = BOUNDS.get(name, SomeId if is_text else None)
+    if bound is None:
+        return kind, copy(declared)
+    optional = bound | None if NoneType in get_args(kind) else bound
+    default = ... if declared.is_required() else None
+    return optional, FieldInfo(default=default, description=declared.description)
+
+
+class OneMemory(Strict):
+    """A memory, by any id that it or its candidates ever had."""
+
+    memory_id: Annotated[MemoryId, Field(min_length=1, max_length=600)]
+
+
+OneSession = parameters("OneSession", SessionRequest, without=["because"])
+
+
+class Chosen(Strict):
+    """Candidates of the owner."""
+
+    selection: bodies.OwnSelection = Field(description="Which candidates; all that is given holds.")
+
+
+class ChosenJoins(Strict):
+    """Joins of the owner."""
+
+    selection: bodies.OwnJoinSelection = Field(description="Which joins; all that is given holds.")
+
+
+class RestoreChosen(Strict):
+    """Candidates of the owner that were retracted."""
+
+    selection: bodies.OwnSelection | None = Field(None, description="Which candidates come back.")
+
+
+def _request(
+    name: str,
+    path: str,
+    says: str,
+    kind: type[Request[Any]],
+    *,
+    method: str = "POST",
+    takes: type[BaseModel] | None = None,
+    write: str | None = None,
+    fixed: Mapping[str, str] | None = None,
+    **more: Any,
+) -> Operation:
+    """An operation that is a request of the store: the request's fields are its parameters."""
+    write = write or name
+
+    async def carry(intents: Intents, given: Any) -> Any:
+        fields = dict(given)
+        if kind is ForgetRequest:
+            fields = _forgetting(fields)
+        return await intents.ask(write, kind, **fields, **(fixed or {}))
+
+    takes = takes or parameters("".join(map(str.capitalize, name.split("_"))), kind)
+    return Operation(name, method, path, says, answer_of(kind), takes, carry, write, **more)
+
+
+def _forgetting(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a forgetting: of one memory, or of those that a plan has shown."""
+    if "memory_id" in fields:
+        fields["memory_ids"] = (fields.pop("memory_id"),)
+    if "token" in fields:
+        fields["expect"] = fields.pop("token")
+    return fields
+
+
+def answer_of(kind: type[Request[Any]]) -> Any:
+    """The type of a request's answer."""
+    bases: Any = vars(kind)["__orig_bases__"]
+    return get_args(bases[0])[0]
+
+
+# -- what is not one request -----------------------------------------------------------------------
+
+
+async def _add(intents: Intents, given: bodies.NewMemory) -> Any:
+    [outcome] = await intents.add([given.fields()])
+    if outcome["result"] == "invalid":
+        raise ProblemError(422, "invalid", outcome["detail"], reason=outcome["reason"])
+    return outcome
+
+
+async def _add_many(intents: Intents, given: bodies.NewMemories) -> Any:
+    return {"memories": await intents.add([one.fields() for one in given.memories])}
+
+
+async def _search(intents: Intents, given: bodies.Search) -> Any:
+    return {"memories": await intents.search(given.query, **given.fields())}
+
+
+async def _find(intents: Intents, given: bodies.Find) -> Plan:
+    return await intents.find(given.query, by=given.by, k=given.k, namespace=given.namespace)
+
+
+async def _check(intents: Intents, given: bodies.NewMemory) -> Checked:
+    return await intents.check(given.fields())
+
+
+async def _list(intents: Intents, given: bodies.ListQuery) -> Page:
+    return await intents.list(**given.fields())
+
+
+async def _get(intents: Intents, given: OneMemory) -> Found:
+    return await intents.get(given.memory_id)
+
+
+async def _history(intents: Intents, given: OneMemory) -> History:
+    return await intents.history(given.memory_id)
+
+
+async def _show(intents: Intents, given: Show) -> ShownMemory:
+    return await intents.show(given.memory_id, as_of=given.as_of)
+
+
+async def _forget_all(intents: Intents, given: bodies.ForgetAll) -> bodies.ForgottenAll:
+    """Forget all memories of an owner that were shown; without a token, show them."""
+    dry_run = given.token is None
+    done = await intents.forget_all(expect=given.token, dry_run=dry_run, because=given.because)
+    return bodies.ForgottenAll(
+        done=not dry_run,
+        token=done["token"] if done is not None and dry_run else None,
+        forgotten=None if done is None or dry_run else done["forgotten"],
+        candidates=[] if done is None else done["candidates"],
+    )
+
+
+async def _undo(intents: Intents, given: bodies.Undo) -> Any:
+    return await intents.undo_any(
+        given.id, dry_run=given.dry_run, token=given.token, because=given.because
+    )
+
+
+async def _restore(intents: Intents, given: Any) -> Restorations:
+    how = {"because": given.because, "dry_run": given.dry_run}
+    if given.forgotten is not None and given.selection is None:
+        return await intents.restore(given.forgotten, **how)
+    fields = {"selection": given.selection, "forgotten": given.forgotten, **how}
+    return await intents.ask("restore", RestoreRequest, **fields)
+
+
+class Show(OneMemory):
+    """A memory, and the time or position to show it at; for reviewers and operators."""
+
+    as_of: bodies.When = Field(None, description=bodies.AS_OF)
+
+
+OPERATIONS = (
+    Operation(
+        "add_memory",
+        "POST",
+        MEMORIES,
+        "Add a memory; the answer has the decision.",
+        bodies.Added,
+        bodies.NewMemory,
+        _add,
+        write="add",
+        tool="add_memory",
+        advice="Remember something about the user. Repeats and rewordings join the memory that is"
+        " known.",
+    ),
+    Operation(
+        "add_memories",
+        "POST",
+        f"{MEMORIES}/batch",
+        "Add several memories, decided on in order.",
+        bodies.AddedMany,
+        bodies.NewMemories,
+        _add_many,
+        write="add",
+    ),
+    Operation(
+        "search_memories",
+        "POST",
+        f"{MEMORIES}/search",
+        "The memories nearest to a question, best first.",
+        bodies.FoundMemories,
+        bodies.Search,
+        _search,
+        tool="search_memories",
+        hidden=frozenset({"fold"}),
+        advice="Find memories by meaning, best first.",
+    ),
+    Operation(
+        "find_memories",
+        "POST",
+        f"{MEMORIES}/find",
+        "Find memories by whole words, then suggest some by meaning. The plan has a token.",
+        Plan,
+        bodies.Find,
+        _find,
+        tool="find_memories",
+        advice="Find memories: all that contain these words, and the nearest by meaning, which may"
+        " be unrelated. `token` covers each of them in its current state.",
+    ),
+    Operation(
+        "check_memory",
+        "POST",
+        f"{MEMORIES}/check",
+        "Show the decision on a memory without adding it; nothing is written.",
+        Checked,
+        bodies.NewMemory,
+        _check,
+        tool="check_memory",
+        hidden=frozenset(bodies.NewMemory.model_fields) - {"text", "namespace"},
+    ),
+    Operation(
+        "list_memories",
+        "GET",
+        MEMORIES,
+        "A page of the owner's memories, the latest first.",
+        Page,
+        bodies.ListQuery,
+        _list,
+    ),
+    Operation(
+        "list_some_memories",
+        "POST",
+        f"{MEMORIES}/list",
+        "A page of the memories whose metadata has the given values.",
+        Page,
+        bodies.ListBody,
+        _list,
+        tool="get_memories",
+        advice="List memories page by page, the latest first; `next` of one page is `after` of the"
+        " next.",
+    ),
+    Operation(
+        "get_memory",
+        "GET",
+        MEMORY,
+        "The current memory, by any id that it or its candidates ever had.",
+        Found,
+        OneMemory,
+        _get,
+        tool="get_memory",
+        advice="Show a memory with all its wordings.",
+    ),
+    Operation(
+        "show_history",
+        "GET",
+        f"{MEMORY}/history",
+        "Every event of a memory, in order.",
+        History,
+        OneMemory,
+        _history,
+        tool="memory_history",
+        advice="Show everything that happened to a memory, in order, with who did it and why.",
+    ),
+    Operation(
+        "show_memory",
+        "GET",
+        f"{MEMORY}/joins",
+        "A memory with every member, its join and its evidence.",
+        ShownMemory,
+        Show,
+        _show,
+        tool="memory_joins",
+        advice="Show why each wording of a memory is in it, with the ids of the joins for `undo`.",
+    ),
+    _request(
+        "update_memory",
+        MEMORY,
+        "Change a memory's text; fails if `expect` is no longer its version.",
+        UpdateRequest,
+        method="PATCH",
+        write="update",
+        tool="update_memory",
+        advice="Change a memory's text when it is no longer true.",
+        destroys=True,
+    ),
+    _request(
+        "forget_memory",
+        MEMORY,
+        "Forget a memory with all its wordings, reversibly; fails if `expect` is no longer its"
+        " version.",
+        ForgetRequest,
+        method="DELETE",
+        takes=parameters("Forget", OneMemory, ForgetRequest, without=["memory_ids", "again"]),
+        write="forget",
+        tool="delete_memory",
+        advice="Forget a memory with all its wordings; `undo` brings it back.",
+        destroys=True,
+    ),
+    _request(
+        "forget_found_memories",
+        f"{MEMORIES}/forget",
+        "Forget exactly what a plan of `find` shows; fails with `moved_on` if that has changed.",
+        ForgetRequest,
+        takes=parameters("ForgetFound", bodies.OfPlan, ForgetRequest, without=["expect"]),
+        write="forget_found",
+        tool="delete_found_memories",
+        advice="Forget memories that `find_memories` showed: those that you name, with its token."
+        " If one of them has changed since, nothing is forgotten. `undo` brings them back.",
+        destroys=True,
+    ),
+    Operation(
+        "forget_all_memories",
+        "POST",
+        f"{MEMORIES}/forget-all",
+        "Forget all of the owner's memories; without a `token`, only show them and the token.",
+        bodies.ForgottenAll,
+        bodies.ForgetAll,
+        _forget_all,
+        write="forget_all",
+        tool="delete_all_memories",
+        advice="Forget all memories of the user. Without `token` it only shows them: if the user"
+        " agrees, call it again with the token of that answer.",
+        destroys=True,
+    ),
+    Operation(
+        "undo",
+        "POST",
+        f"{OWNER}/undo",
+        "Undo a join, an update or a forgetting, whatever the id is of; a dry run has a token.",
+        Undone | Unmerged | Restorations,
+        bodies.Undo,
+        _undo,
+        write="undo",
+        tool="undo",
+        advice="Undo a wrong join of two memories, a change, or a forgetting of your own. Call it"
+        " without `token` first: it shows the result. Then call it again with the token of"
+        " that answer.",
+        destroys=True,
+    ),
+    _request(
+        "unmerge",
+        f"{OWNER}/unmerge",
+        "Remove a join; `dry_run` shows the result, and the decisions that depend on the join.",
+        UnmergeRequest,
+    ),
+    _request(
+        "reinstate",
+        f"{OWNER}/reinstate",
+        "Take a reversal back, with everything that was done because of it.",
+        ReinstateRequest,
+        tool="reinstate",
+        destroys=True,
+    ),
+    _request(
+        "end_session",
+        f"{OWNER}/sessions/end",
+        "Report that a conversation ended: its memories are consolidated if the policy says so.",
+        SessionRequest,
+        takes=OneSession,
+        fixed={"request": "end_session"},
+        tool="end_session",
+        advice="Report that a conversation ended. Similar memories of it are joined if the policy"
+        " says so.",
+    ),
+    _request(
+        "compact_session",
+        f"{OWNER}/sessions/compacted",
+        "Report that a conversation was compacted: `exclude_session` covers only later memories.",
+        SessionRequest,
+        takes=OneSession,
+        fixed={"request": "compact"},
+        tool="compact_session",
+        advice="Report that a conversation was compacted: its later searches find what it said.",
+    ),
+    _request(
+        "merge",
+        f"{OWNER}/merge",
+        "Declare two candidates the same; for people.",
+        MergeRequest,
+        role="reviewer",
+        tool="merge",
+        destroys=True,
+    ),
+    _request(
+        "separate",
+        f"{OWNER}/separate",
+        "Declare two candidates different; for people.",
+        SeparateRequest,
+        role="reviewer",
+        tool="separate",
+        destroys=True,
+    ),
+    _request(
+        "withdraw",
+        f"{OWNER}/withdraw",
+        "Take back the latest statement about a pair, a merge or a separation; for people.",
+        WithdrawRequest,
+        role="reviewer",
+        tool="withdraw",
+        destroys=True,
+    ),
+    _request(
+        "confirm",
+        f"{OWNER}/confirm",
+        "Confirm a decision; for people.",
+        ConfirmRequest,
+        role="reviewer",
+        tool="confirm",
+    ),
+    _request(
+        "reverse",
+        f"{OWNER}/reverse",
+        "Remove all joins of a selection, except verbatim repeats; for people.",
+        ReverseRequest,
+        takes=parameters("Reverse", ChosenJoins, ReverseRequest),
+        role="reviewer",
+        tool="reverse",
+        destroys=True,
+    ),
+    _request(
+        "reinstate_many",
+        f"{OWNER}/reinstate-many",
+        "Take the reversal of all joins of a selection back; for people.",
+        ReinstateManyRequest,
+        takes=parameters("ReinstateMany", ChosenJoins, ReinstateManyRequest),
+        role="reviewer",
+        tool="reinstate_many",
+        destroys=True,
+    ),
+    _request(
+        "retract",
+        f"{OWNER}/retract",
+        "Hide the candidates of a selection from searches; joins are kept; for people.",
+        RetractRequest,
+        takes=parameters("Retract", Chosen, RetractRequest),
+        role="reviewer",
+        tool="retract",
+        destroys=True,
+    ),
+    Operation(
+        "restore",
+        "POST",
+        f"{OWNER}/restore",
+        "Restore all that was forgotten at once, or the candidates of a selection; for people.",
+        Restorations,
+        parameters("Restore", RestoreChosen, RestoreRequest),
+        _restore,
+        write="restore",
+        role="reviewer",
+        tool="restore",
+        destroys=True,
+    ),
+)
+"""In the order of the documents. The reads are those without a `write`."""

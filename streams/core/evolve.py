@@ -205,6 +205,9 @@ def _edge(
 ) -> Edge:
     edge = edge_of(ledger, event, newer, join, place, rank)
     ledger.edges[edge.id] = edge
+    _stands_for_request(ledger, edge)
+    if edge.freed:
+        ledger.freed.append(edge)
     if edge.over is not None:
         edge.over.updates = (*edge.over.updates, edge)
     newer.edges.append(edge)
@@ -212,6 +215,12 @@ def _edge(
     if composition is not None:
         add_text(ledger, edge, composition, event.id)
     return edge
+
+
+def _stands_for_request(ledger: Ledger, edge: Edge) -> None:
+    """Note a join with the request that made it."""
+    if edge.cause is not None:
+        ledger.made.setdefault(edge.cause, {})[edge.id] = edge
 
 
 def _connect(ledger: Ledger, edge: Edge, touched: Touched) -> None:
@@ -380,6 +389,8 @@ def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
     memory = edge.newer.memory
     before = memory.id
     edge.standing = False
+    if edge.cause is not None:
+        ledger.made[edge.cause].pop(edge.id, None)
     keep_review(ledger, edge.id, "reversed", touched)
     touched.edges[edge.id] = edge
     apart = None
@@ -399,6 +410,8 @@ def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
     edge.reversed_by = Reversal(
         event.id, ledger.seen, data.rank, data.cause, data.consequence_of, apart, withdrew
     )
+    if data.cause is not None and data.consequence_of is not None:
+        ledger.consequences.setdefault(data.cause, {})[edge.id] = edge
     parts = cut(edge)
     for part in parts or (memory,):
         if part.id != before:
@@ -423,7 +436,10 @@ def _reinstated(ledger: Ledger, event: Reinstated, touched: Touched) -> None:
         touched.stirred += (edge.newer, edge.older)
     if reversal is not None:
         withdraw(ledger, edge.newer.id, edge.older.id, reversal.event_id)
+        if reversal.cause is not None:
+            ledger.consequences.get(reversal.cause, {}).pop(edge.id, None)
     edge.standing, edge.reversed_by = True, None
+    _stands_for_request(ledger, edge)
     keep_review(ledger, edge.id, None, touched)
     same = Statement(
         event.id,

@@ -31,7 +31,7 @@ from palimpsest.contracts.requests import (
     command_head,
 )
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory, Question, Reversal
-from palimpsest.streams.core.separations import agreed, separated_pairs
+from palimpsest.streams.core.separations import agreed, is_separated_beside
 
 
 def unmerge_commands(ledger: Ledger, request: UnmergeRequest) -> list[Unmerge]:
@@ -81,20 +81,15 @@ def reinstate_commands(
     if edge is None or reversal is None or reversal.cause is None or reversal.consequence_of:
         return [_reinstate(ledger, request, request.decision_id)]
     cause, homes = reversal.cause, _torn(ledger, edge)
-    joins = ledger.edges.values()
-    made = [
-        one
-        for one in joins
-        if one.standing
-        and one.order > reversal.order
-        and (one.cause == cause or (one.newer.memory in homes and _freed(ledger, one)))
-    ]
-    gone = [
-        one
-        for one in joins
-        if one.cause != cause and one.reversed_by and _consequence(one.reversed_by, cause)
-    ]
-    gone.sort(key=lambda one: one.place)
+    freed = (one for one in ledger.freed if homes and one.newer.memory in homes)
+    since = {
+        *ledger.made.get(cause, {}).values(),
+        *(one for one in freed if one.standing and agreed(ledger, one) is None),
+    }
+    made = [one for one in since if one.order > reversal.order]
+    made.sort(key=lambda one: one.order)
+    gone = [one for one in ledger.consequences.get(cause, {}).values() if one.cause != cause]
+    gone.sort(key=lambda one: (one.place, one.order))
     questions = _questions_before(ledger, reversal, cause, homes)
     return in_one(
         [
@@ -143,24 +138,13 @@ def _questions_before(
 
 def _torn(ledger: Ledger, edge: Edge) -> tuple[Memory, ...]:
     """The two memories of a join, where others beside its ends are separated, one in each."""
-    a, b, ends = edge.newer.memory, edge.older.memory, {edge.newer, edge.older}
-    apart = () if a is b else separated_pairs(ledger, a, b)
-    return (a, b) if any({x, y} != ends for x, y in apart) else ()
-
-
-def _freed(ledger: Ledger, edge: Edge) -> bool:
-    """Whether an answer made a join once nothing held it back, and no person agreed."""
-    return edge.freed and agreed(ledger, edge) is None
+    return (edge.newer.memory, edge.older.memory) if is_separated_beside(ledger, edge) else ()
 
 
 def _about(ledger: Ledger, candidate_id: str, homes: tuple[Memory, ...]) -> bool:
     """Whether a question is about somebody in one of these memories."""
     asked = ledger.entries[candidate_id].asked
     return any(ledger.entries[neighbour.candidate_id].memory in homes for neighbour in asked)
-
-
-def _consequence(reversal: Reversal, cause: str) -> bool:
-    return reversal.cause == cause and reversal.consequence_of is not None
 
 
 def _reinstate(ledger: Ledger, request: ReinstateRequest, decision_id: str) -> Reinstate:

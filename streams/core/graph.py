@@ -55,6 +55,10 @@ def unite(edge: Edge) -> list[Entry]:
 def _absorb(big: Memory, small: Memory) -> None:
     for entry in small.members:
         entry.memory = big
+    if big.divided and small.divided:
+        big.divided |= small.divided
+    else:
+        big.divided = big.divided or small.divided
     if small.members[0].place > big.members[-1].place:
         big.members.extend(small.members)
     else:
@@ -109,8 +113,12 @@ def cut(edge: Edge) -> tuple[Memory, Memory] | None:
     memory.refold()
     if side is None:
         return None
-    part = Memory(sorted(side, key=_PLACE), memory.last_place)
+    members = sorted(side, key=_PLACE)
+    part = Memory(members, _last_place(members))
     part.texted, part.apart = memory.texted, memory.apart
+    if memory.divided:
+        part.divided = memory.divided & side
+        memory.divided -= part.divided
     for entry in part.members:
         entry.memory = part
     if len(side) > FEW:
@@ -118,7 +126,14 @@ def cut(edge: Edge) -> tuple[Memory, Memory] | None:
     else:
         for entry in part.members:
             del memory.members[bisect_left(memory.members, entry.place, key=_PLACE)]
+    if len(memory.members) == 1:  # of more, to look at all would cost what the cut does not
+        memory.last_place = memory.members[0].place
     return part, memory
+
+
+def _last_place(members: list[Entry]) -> int:
+    joins = (edge.place for entry in members for edge in entry.edges if edge.standing)
+    return max(members[-1].place, max(joins, default=0))
 
 
 def path(start: Entry, end: Entry, without: Edge | None = None) -> list[Edge] | None:

@@ -325,17 +325,29 @@ class Memory:
 
     Its face is folded when somebody asks for it, and continued as long as nobody has to fold it
     again. `texted`: a text was composed for one of its joins. `apart` is the request that is taking
-    it apart, of whose parts this is one. `updated` is the time of the last event that touched it,
-    `seen` the number of that event among the owner's.
+    it apart, of whose parts this is one; `divided` are the members that a request took apart from
+    others, if there are any. No member or join comes after `last_place`. `updated` is the time of
+    the last event that touched it, `seen` the number of that event among the owner's.
     """
 
-    __slots__ = ("_again", "_face", "apart", "last_place", "members", "seen", "texted", "updated")
+    __slots__ = (
+        "_again",
+        "_face",
+        "apart",
+        "divided",
+        "last_place",
+        "members",
+        "seen",
+        "texted",
+        "updated",
+    )
 
     def __init__(self, members: list[Entry], last_place: int, face: Face | None = None) -> None:
         self.members = members
         self.last_place = last_place
         self.texted = False
         self.apart: Apart | None = None
+        self.divided: set[Entry] | None = None
         self.updated = members[0].decided_at
         self.seen = 0
         self._face = face
@@ -496,8 +508,10 @@ class Ledger:
     brought such a text again for its candidate, by those that had. `questions` are former
     questions of candidates that were decided on again, by the request, and `closed` those that an
     answer closed which had been held back. `compacted` is where a
-    session's conversation was last compacted, as places are counted. `texts` counts what the owner
-    said that was not said in its scope before. `runs` are the latest batch runs, by step.
+    session's conversation was last compacted, as places are counted. `made` are the standing joins
+    that a request made, and `freed` all that an answer made once nothing held it back;
+    `consequences` are the joins that a request took out because of another one. `texts` counts what
+    the owner said that was not said in its scope before. `runs` are the latest batch runs, by step.
     `uses_recorded` is when gathered uses were last recorded.
     `turned_away` are candidates that were refused because their text was forgotten.
     `retractions` are those that stand and are no forgetting, by candidate.
@@ -521,6 +535,9 @@ class Ledger:
     composed_by: dict[str, Edge] = field(default_factory=dict)
     recomposed: dict[str, str] = field(default_factory=dict)
     compacted: dict[str, int] = field(default_factory=dict)
+    made: dict[str, dict[str, Edge]] = field(default_factory=dict)
+    freed: list[Edge] = field(default_factory=list)
+    consequences: dict[str, dict[str, Edge]] = field(default_factory=dict)
     runs: dict[str, LastRun] = field(default_factory=dict)
     events: set[str] = field(default_factory=set)
     seen: int = 0

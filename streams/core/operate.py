@@ -37,7 +37,14 @@ from palimpsest.streams.core.graph import joins_of_update, path, smaller_side
 from palimpsest.streams.core.indexes import new_text
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Reversal, Statement
 from palimpsest.streams.core.refusal import Refusal, chain, unknown_candidate, unknown_decision
-from palimpsest.streams.core.separations import agreed, separated_pairs, separation, statement_on
+from palimpsest.streams.core.separations import (
+    agreed,
+    by_size,
+    separated_pairs,
+    separation,
+    stated_pairs,
+    statement_on,
+)
 from palimpsest.streams.core.text import identity_of
 
 Seen = TypeVar("Seen")
@@ -108,8 +115,9 @@ def conflict(
     aside = [set(pair) for pair in beside]
     found: list[str] = []
     highest: Rank = rank
-    for x, y in separated_pairs(ledger, older.memory, newer.memory):
-        # What was taken apart whole, a person may unite pair by pair.
+    # What was taken apart whole, a person may unite pair by pair.
+    pairs = separated_pairs if rank == "rule" else stated_pairs
+    for x, y in pairs(ledger, older.memory, newer.memory):
         statement = separation(ledger, x, y) if rank == "rule" else statement_on(ledger, x.id, y.id)
         if {x, y} in aside or statement is None or not statement.separated:
             continue
@@ -518,11 +526,16 @@ def _reversed_between(ledger: Ledger, edge: Edge) -> Iterator[tuple[Edge, Revers
     """Other joins that were taken out, of pairs that are apart, between the two memories of one."""
     if edge.older.memory is edge.newer.memory:
         return
-    for pair in separated_pairs(ledger, edge.older.memory, edge.newer.memory):
-        for one in pair[0].edges:
-            between = {one.older, one.newer} == set(pair) != {edge.older, edge.newer}
+    small, big = by_size(edge.older.memory, edge.newer.memory)
+    found: dict[Pair, list[tuple[Edge, Reversal]]] = {}
+    for entry in small.members:
+        for one in entry.edges:
+            other = one.other(entry)
+            between = other.memory is big and {entry, other} != {edge.older, edge.newer}
             if between and one.reversed_by is not None:
-                yield one, one.reversed_by
+                found.setdefault((entry, other), []).append((one, one.reversed_by))
+    for pair in separated_pairs(ledger, small, big) if found else ():
+        yield from found.get(pair, ())
 
 
 def _bars_reinstating(
@@ -537,8 +550,10 @@ def _bars_reinstating(
         return Refusal("outranked", f"a {taken_by} took this back")
     beside = [(one.older, one.newer) for one in joins]
     refusal = conflict(ledger, edge.older, edge.newer, rank=command.rank, beside=beside)
+    if refusal is None:
+        return None
     others = [one.id for one, _ in _reversed_between(ledger, edge) if one not in joins]
-    if refusal is None or not others:
+    if not others:
         return refusal
     way = f"un-merging {', '.join(others)} said so: reinstate all of them by options"
     return replace(refusal, detail=f"{refusal.detail}; {way}")

@@ -5,7 +5,9 @@ The latest word of the highest rank holds. Nothing automatic unites two that are
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import chain
+from operator import attrgetter
 
 from palimpsest.contracts.events import RANKS, Composition, Rank
 from palimpsest.streams.core.ledger import Apart, Edge, Entry, Ledger, Memory, Statement
@@ -73,25 +75,46 @@ def separated_pair(ledger: Ledger, a: Memory, b: Memory) -> tuple[Entry, Entry] 
 
 def separated_pairs(ledger: Ledger, a: Memory, b: Memory) -> Iterator[tuple[Entry, Entry]]:
     """Every pair of separated candidates, one in each of two memories."""
-    small, big = (a, b) if len(a.members) <= len(b.members) else (b, a)
-    parts: set[Apart] = set()
+    yield from stated_pairs(ledger, a, b)
+    small, big = by_size(a, b)
+    if small.divided and big.divided:
+        place = attrgetter("place")
+        yield from _apart(ledger, sorted(small.divided, key=place), sorted(big.divided, key=place))
+
+
+def stated_pairs(ledger: Ledger, a: Memory, b: Memory) -> Iterator[tuple[Entry, Entry]]:
+    """The pairs, one in each of two memories, that a statement separates."""
+    small, big = by_size(a, b)
     for entry in small.members:
-        parts.update(entry.apart)
         for other_id in ledger.statements.get(entry.id, ()):
             other = ledger.entries[other_id]
             stated = statement_on(ledger, entry.id, other_id) if other.memory is big else None
             if stated is not None and stated.separated:
                 yield entry, other
-    if parts:
-        yield from _apart(ledger, small, big, parts)
+
+
+def is_separated_beside(ledger: Ledger, edge: Edge) -> bool:
+    """Whether other candidates than its ends are separated, one in each of its two memories."""
+    a, b = edge.older.memory, edge.newer.memory
+    if a is b:
+        return False
+    small, big = by_size(a, b)
+    apart = _apart(ledger, small.divided or (), big.divided or ())
+    pairs = chain(stated_pairs(ledger, a, b), apart)
+    return any({*pair} != {edge.older, edge.newer} for pair in pairs)
+
+
+def by_size(a: Memory, b: Memory) -> tuple[Memory, Memory]:
+    """The smaller memory first: pairs are looked for from there."""
+    return (a, b) if len(a.members) <= len(b.members) else (b, a)
 
 
 def _apart(
-    ledger: Ledger, small: Memory, big: Memory, parts: set[Apart]
+    ledger: Ledger, ones: Collection[Entry], others: Collection[Entry]
 ) -> Iterator[tuple[Entry, Entry]]:
-    others = [entry for entry in big.members if not parts.isdisjoint(entry.apart)]
-    for entry in small.members:
-        for other in others if entry.apart else ():
+    """The pairs that no statement separates, but a request that took a memory apart."""
+    for entry in ones:
+        for other in others:
             stated = statement_on(ledger, entry.id, other.id)
             if not (stated and stated.separated) and separation(ledger, entry, other):
                 yield entry, other
@@ -141,6 +164,8 @@ def take_apart(ledger: Ledger, edge: Edge, cause: str, rank: Rank) -> Apart:
     for entry in (edge.newer, edge.older):
         if apart.ends[entry.id] == 0:
             entry.apart.append(apart)
+            memory.divided = memory.divided or set()
+            memory.divided.add(entry)
         apart.ends[entry.id] += 1
     return apart
 
@@ -151,3 +176,5 @@ def put_back(edge: Edge, apart: Apart) -> None:
         apart.ends[entry.id] -= 1
         if apart.ends[entry.id] == 0:
             entry.apart.remove(apart)
+            if not entry.apart and entry.memory.divided:
+                entry.memory.divided.discard(entry)

@@ -198,7 +198,7 @@ def _run_step(
         own = event_id(event_id(step.request_id, step.decision_id), "0")
         return [own] if own in ledger.events else [], []
     try:
-        answer = reinstate(executor, step, meant)
+        answer = reinstate(executor, step, meant, shows=False)
     except RefusedError as error:
         return None, [not_done(step.decision_id, error)]
     return answer["events"], answer["refused"]

@@ -92,35 +92,47 @@ def as_found(executor: Executor, first: Recorded) -> DryRun:
     return DryRun(executor.log, policy, lambda: first.event.time, before)
 
 
-def reinstate(executor: Executor, request: ReinstateRequest, also: tuple[str, ...] = ()) -> PutBack:
+def reinstate(
+    executor: Executor,
+    request: ReinstateRequest,
+    also: tuple[str, ...] = (),
+    *,
+    shows: bool = True,
+) -> PutBack:
     """Take a reversal back, with all that its request did because of it.
 
     `taken_back` are the joins that were made because of the reversal, `confirmed` those of them
     that a review had confirmed, `reinstated` those that are back, `refused` what later words
     prevent, and `events` the ids of what was recorded. RefusedError where the join itself cannot
     come back: then nothing happens. Asked again it answers as it did. `also` may come back with it,
-    where none could come back alone.
+    where none could come back alone. Unless it `shows` them, the answer has no memories: one of
+    thousands of members costs more than its join.
     """
     owner_id = owner_of_decision(executor, request.decision_id)
     first = executor.log.find(event_id(event_id(request.request_id, request.decision_id), "0"))
     if first is not None:
-        return _put_back(as_found(executor, first), owner_id, request, also)
+        return _put_back(as_found(executor, first), owner_id, request, also, shows=shows)
     asked_for = reinstate_commands(executor.ledger(owner_id), request, executor.policy)
     if len(asked_for) > 1 and not isinstance(executor, DryRun):
         # Other joins go out before this one comes back, so first it is tried on what is committed.
         executor.commit()
         trial = DryRun(executor.log, executor.policy, executor.clock)
         try:
-            _put_back(trial, owner_id, request, also)
+            _put_back(trial, owner_id, request, also, shows=False)
         except RefusedError as error:
             itself = next(one for one in asked_for if _target(one) == request.decision_id)
             executor.refuse(itself, error)
             raise
-    return _put_back(executor, owner_id, request, also)
+    return _put_back(executor, owner_id, request, also, shows=shows)
 
 
 def _put_back(
-    executor: Executor, owner_id: str, request: ReinstateRequest, also: tuple[str, ...]
+    executor: Executor,
+    owner_id: str,
+    request: ReinstateRequest,
+    also: tuple[str, ...],
+    *,
+    shows: bool,
 ) -> PutBack:
     ledger = executor.ledger(owner_id)
     back: list[str] = []
@@ -154,7 +166,7 @@ def _put_back(
         "taken_back": taken,
         "confirmed": confirmed,
         "refused": refused,
-        "memories": memories(touched),
+        "memories": memories(touched) if shows else [],
     }
     return answer if request.dry_run else {**answer, "events": recorded}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
@@ -64,20 +64,14 @@ def hits(
     `near` quickly selects which of the following memories are compared with the hits.
     """
     left, gate = iter(ranked), _Gate(ledger, wanted)
-    folds: list[list[Ranked]] = []
+    folds = _Folds(ledger, wanted.folding)
     for one in filter(gate.lets, left):
-        fold = _fold_for(ledger, folds, one, wanted.folding)
-        if fold is not None:
-            fold.append(one)
-        else:
-            folds.append([one])
-        if len(folds) == wanted.k:
+        folds.add(one)
+        if len(folds.all) == wanted.k:
             break
-    for one in filter(gate.lets, _the_rest(folds, left, wanted.folding, near)):
-        fold = _fold_for(ledger, folds, one, wanted.folding)
-        if fold is not None:
-            fold.append(one)
-    return [_shown(ledger, fold, wanted) for fold in folds]
+    for one in filter(gate.lets, _the_rest(folds.all, left, wanted.folding, near)):
+        folds.add(one, begins=False)
+    return [_shown(ledger, fold, wanted) for fold in folds.all]
 
 
 class _Gate:
@@ -100,6 +94,33 @@ class _Gate:
         return weighing is None or weighing.keeps(memory)
 
 
+class _Folds:
+    """The hits, each with the memories that are shown with it, the best first."""
+
+    def __init__(self, ledger: Ledger, folding: Folding | None) -> None:
+        self.all: list[list[Ranked]] = []
+        self._ledger = ledger
+        self._folding = folding
+        self._by_kind: dict[Hashable, list[list[Ranked]]] = {}
+
+    def add(self, one: Ranked, *, begins: bool = True) -> None:
+        """Add a memory to the first fold of which none differs from it; else it `begins` one."""
+        kind = None if self._folding is None else self._folding.kind(one.memory)
+        for fold in self._by_kind.get(kind, ()):
+            if self._all_fold(fold, one):
+                fold.append(one)
+                return
+        if begins:
+            self.all.append([one])
+            self._by_kind.setdefault(kind, []).append(self.all[-1])
+
+    def _all_fold(self, fold: list[Ranked], one: Ranked) -> bool:
+        folding, ledger = self._folding, self._ledger
+        return folding is not None and all(
+            folding.folds(ledger, other.memory, one.memory) for other in fold
+        )
+
+
 def _the_rest(
     folds: list[list[Ranked]],
     left: Iterator[Ranked],
@@ -116,18 +137,6 @@ def _the_rest(
     if near is None:
         return islice(left, LOOKED_AT)
     return near(heads, folds[-1][0].score, min(floors))
-
-
-def _fold_for(
-    ledger: Ledger, folds: list[list[Ranked]], one: Ranked, folding: Folding | None
-) -> list[Ranked] | None:
-    """The first fold whose memories are all indistinguishable from it."""
-    if folding is None:
-        return None
-    for fold in folds:
-        if all(folding.folds(ledger, other.memory, one.memory) for other in fold):
-            return fold
-    return None
 
 
 def _shown(ledger: Ledger, fold: list[Ranked], wanted: RecallOptions) -> Recalled:

@@ -11,6 +11,7 @@ from palimpsest.contracts.shown import Recalled
 from palimpsest.projections.recall.collapse import Folding
 from palimpsest.projections.recall.from_ledger import Recollection
 from palimpsest.projections.recall.hits import RecallOptions
+from palimpsest.streams.core.ledger import Ledger, Memory
 from tests.core.spec import ASK, PLAIN, History, given, retract
 from tests.streams.dedupe.test_by_tokens import at
 
@@ -52,3 +53,20 @@ def test_what_is_folded_into_the_last_hit_is_looked_for_after_it(
     found = recalled(history, replace(FOLDED, k=4))
     assert found[-1]["memory_id"] == history.id("a")
     assert [one["folded"] for one in found] == [[], [], [], [history.id("b")]]
+
+
+def test_of_a_diary_of_one_value_no_two_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What makes two memories differ is looked up, not found by comparing all pairs."""
+    compared: list[tuple[str, str]] = []
+    folds = Folding.folds
+
+    def note(folding: Folding, ledger: Ledger, one: Memory, other: Memory) -> bool:
+        compared.append((one.face.text, other.face.text))
+        return folds(folding, ledger, one, other)
+
+    monkeypatch.setattr(Folding, "folds", note)
+    days = (at(f"d{day}", f"on day {day} she weighed {day + 50} kg", day) for day in range(1, 30))
+    history = given(*days, at("a", CATS, 60), at("b", SAME, 61))
+    found = recalled(history, replace(FOLDED, k=31))
+    assert [one["folded"] for one in found if one["folded"]] == [[history.id("b")]]
+    assert compared == [(CATS, SAME)]

@@ -45,7 +45,7 @@ from palimpsest.streams.embedder import Embedding, Engine, load_engine
 from palimpsest.streams.intake import RawRow, understand
 from palimpsest.streams.judge.messages import ANSWER_TOKENS, tokens
 from palimpsest.streams.judge.models import Usage, model
-from palimpsest.streams.judge.pairs import Composed, Pair, Side
+from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.judge.prompts import prompt
 from palimpsest.streams.policies import load_policy, preset_names
 from palimpsest.streams.write.inputs import Input
@@ -158,7 +158,7 @@ class LabelJudge:
         self.usd += self._model.cost(usage) or 0.0
         return "same" if self._gold[a] == self._gold[b] else "different"
 
-    async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+    async def compare(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """A verdict for each pair, as the batch rules ask for them."""
         return [
             Verdict(
@@ -168,16 +168,16 @@ class LabelJudge:
             for pair in pairs
         ]
 
-    async def compose(self, sources: Sequence[Side]) -> Composed:
+    async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
         """The longest of the texts, where all are of one label; else nothing is composed."""
         neighbour = sources[0].candidate_id
         if not self.answers:
-            return Composed(None, Verdict(neighbour_id=neighbour, answer="unavailable"))
+            return CompositionAnswer(None, Verdict(neighbour_id=neighbour, answer="unavailable"))
         self.texts += 1
-        if len({self._gold[one.candidate_id] for one in sources}) > 1:
-            return Composed(None, Verdict(neighbour_id=neighbour, answer="unusable"))
-        text = max((one.text for one in sources), key=len)
-        return Composed(text, Verdict(neighbour_id=neighbour, answer="compose"))
+        if len({self._gold[source.candidate_id] for source in sources}) > 1:
+            return CompositionAnswer(None, Verdict(neighbour_id=neighbour, answer="unusable"))
+        text = max((source.text for source in sources), key=len)
+        return CompositionAnswer(text, Verdict(neighbour_id=neighbour, answer="compose"))
 
 
 # -- one run -------------------------------------------------------------------------------------
@@ -410,23 +410,25 @@ def table(results: Sequence[Result]) -> Table:
         shown.add_column(name, justify="left" if name in ("stream", "preset") else "right")
     for name in ("precision", "recall", "false pairs", "judged", "composed", "USD", "s"):
         shown.add_column(name, justify="right")
-    for one in results:
-        joins = "\n".join(f"{kind} {count:,}" for kind, count in one.joins.items())
-        rates = ["-" if rate is None else f"{rate:.3f}" for rate in (one.precision, one.recall)]
-        false = "-" if one.false_pairs is None else f"{one.false_pairs:,}"
+    for result in results:
+        joins = "\n".join(f"{kind} {count:,}" for kind, count in result.joins.items())
+        rates = [
+            "-" if rate is None else f"{rate:.3f}" for rate in (result.precision, result.recall)
+        ]
+        false = "-" if result.false_pairs is None else f"{result.false_pairs:,}"
         shown.add_row(
-            one.stream,
-            one.preset,
-            f"{one.rows:,}",
-            f"{one.memories:,}",
+            result.stream,
+            result.preset,
+            f"{result.rows:,}",
+            f"{result.memories:,}",
             joins,
-            f"{one.pending:,}",
+            f"{result.pending:,}",
             *rates,
             false,
-            f"{one.judged:,}",
-            f"{one.composed:,}",
-            f"{one.usd:.2f}" if one.judged else "-",
-            f"{one.seconds:.1f}",
+            f"{result.judged:,}",
+            f"{result.composed:,}",
+            f"{result.usd:.2f}" if result.judged else "-",
+            f"{result.seconds:.1f}",
         )
     return shown
 
@@ -439,8 +441,8 @@ def draw(results: Sequence[Result], file: Path) -> None:
     mpl.rcParams["svg.hashsalt"] = "palimpsest"
     from matplotlib import pyplot as plt
 
-    presets = [*dict.fromkeys(one.preset for one in results)]
-    streams = [*dict.fromkeys(one.stream for one in results)]
+    presets = [*dict.fromkeys(result.preset for result in results)]
+    streams = [*dict.fromkeys(result.stream for result in results)]
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     for place, preset in enumerate(presets):
         share = [
@@ -454,12 +456,12 @@ def draw(results: Sequence[Result], file: Path) -> None:
     left.set_ylabel("memories left ÷ candidates")
     left.set_title("What is left of each stream")
     left.legend(fontsize="small")
-    for one in results:
-        if one.precision is not None and one.recall is not None:
-            right.scatter(one.recall, one.precision, label=one.preset)
+    for result in results:
+        if result.precision is not None and result.recall is not None:
+            right.scatter(result.recall, result.precision, label=result.preset)
             right.annotate(
-                one.preset,
-                (one.recall, one.precision),
+                result.preset,
+                (result.recall, result.precision),
                 textcoords="offset points",
                 xytext=(5, 4),
                 fontsize="small",

@@ -25,7 +25,7 @@ from palimpsest.jobs.dedupe import Wanted, dedupe
 from palimpsest.streams.core.text import normalise
 from palimpsest.streams.dedupe.key_tokens import key_tokens, sharing_pairs
 from palimpsest.streams.embedder import load_engine
-from palimpsest.streams.judge.pairs import Composed, Pair, Side
+from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.policies import load_policy
 
 STORE_TIME = load_policy("store-time")
@@ -43,7 +43,7 @@ class _AtOnce:
     def __init__(self) -> None:
         self.seconds = 0.0
 
-    async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+    async def compare(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """Same or different, each by its two texts alone."""
         begun = time.perf_counter()
         rows = [
@@ -57,11 +57,11 @@ class _AtOnce:
         self.seconds += time.perf_counter() - begun
         return rows
 
-    async def compose(self, sources: Sequence[Side]) -> Composed:
+    async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
         """Never asked: the janitor's policy joins, and composes nothing."""
         raise AssertionError(f"a text made of {len(sources)} was asked for")
 
-    async def review(self, pairs: Sequence[Pair]) -> list[Verdict]:
+    async def review(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """As `compare`."""
         return await self.compare(pairs)
 
@@ -87,7 +87,7 @@ def janitor(scale: Scale) -> list[Measured]:
             store.submit([{"owner_id": "one", "text": text} for text in texts])
             store.set_policy(STORE_TIME)
         runs = [_run(filled, Path(folder) / str(number)) for number in range(RUNS)]
-    seconds, answers = [one[0] for one in runs], [one[1] for one in runs]
+    seconds, answers = [run[0] for run in runs], [run[1] for run in runs]
     beside = {
         "pairs": float(answers[0]["pairs"]),
         "asked": float(sum(answers[0]["asked"].values())),

@@ -93,7 +93,7 @@ def _made(folder: Path, held: int, owners: int, pairs: int) -> int:
         reworded = [
             (owner, f"{text} !") for owner, text in islice(_texts_of_owners(held, owners), pairs)
         ]
-        joined = [one for one in store.outcomes(reworded) if one.joined_to]
+        joined = [outcome for outcome in store.outcomes(reworded) if outcome.joined_to]
         store.projections.show()
         return len(joined)
     finally:

@@ -24,9 +24,9 @@ from rich.table import Table
 
 from bench.quality import PARTS, SETS, part_of
 from bench.vectors import KeptVectors
-from palimpsest.evaluation.evaluate import Counts, evaluate_pairs
-from palimpsest.evaluation.labelled import Pair, read_pairs
-from palimpsest.evaluation.trial import Fate, KnownVectors
+from palimpsest.evaluation.evaluate import LabelCounts, evaluate_pairs
+from palimpsest.evaluation.labelled import LabelledPair, read_pairs
+from palimpsest.evaluation.trial import Fate, TrialVectors
 from palimpsest.streams.embedder import load_engine
 from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir
 from palimpsest.streams.policies import load_policy, preset_names
@@ -40,7 +40,7 @@ class Rule(NamedTuple):
 
     name: str
     source: str
-    decide: Callable[[Pair, float], Fate]
+    decide: Callable[[LabelledPair, float], Fate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +49,15 @@ class Row:
 
     rule: str
     source: str
-    counts: Counts
+    counts: LabelCounts
 
 
-def at_least(threshold: float, fate: Fate = "joined") -> Callable[[Pair, float], Fate]:
+def at_least(threshold: float, fate: Fate = "joined") -> Callable[[LabelledPair, float], Fate]:
     """A rule that looks at the cosine alone."""
     return lambda _, score: fate if score >= threshold else "kept"
 
 
-def by_shingles(pair: Pair, _cosine: float) -> Fate:
+def by_shingles(pair: LabelledPair, _cosine: float) -> Fate:
     """Graphiti's gate for names: character trigrams with a Jaccard score of .9 and more.
 
     Names of little entropy, and short ones of one word, are not compared. Its MinHash finds
@@ -125,14 +125,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def compare_rules(
-    pairs: Sequence[Pair], cache: Path, progress: Callable[[str, float | None], None]
+    pairs: Sequence[LabelledPair], cache: Path, progress: Callable[[str, float | None], None]
 ) -> list[Row]:
     """What each rule and each preset does with the same pairs."""
     policies = [load_policy(name) for name in preset_names()]
     engine = load_engine(policies[0].model, cache_dir=cache)
     kept = KeptVectors(cache / "bench-vectors.sqlite", engine)
     try:
-        vectors = KnownVectors(kept)
+        vectors = TrialVectors(kept)
         vectors.prepare({text for pair in pairs for text in (pair.a, pair.b)}, progress)
     finally:
         kept.close()
@@ -150,9 +150,9 @@ def compare_rules(
     return rows
 
 
-def count(fates: Iterable[tuple[Pair, Fate]]) -> Counts:
+def count(fates: Iterable[tuple[LabelledPair, Fate]]) -> LabelCounts:
     """Count what became of pairs."""
-    counts = Counts()
+    counts = LabelCounts()
     for pair, fate in fates:
         counts.add(pair.label, fate)
     return counts

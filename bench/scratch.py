@@ -16,8 +16,8 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.process.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.projections.live import LiveProjections
-from palimpsest.streams.embedded.pipeline import Rows, run
-from palimpsest.streams.embedded.session import Session
+from palimpsest.streams.embedded.pipeline import ReadAhead, run
+from palimpsest.streams.embedded.session import WriterSession
 from palimpsest.streams.embedder import Embedder, Engine
 from palimpsest.streams.intake import RawRow, RowCounter, understand
 from palimpsest.streams.log.log import Log
@@ -53,7 +53,7 @@ class ScratchStore:
         self.log = Log.create(folder / LOG_FILE)
         self._embedder = Embedder(engine)
         self.projections = LiveProjections(folder / PROJECTIONS_FOLDER, self.log)
-        self.session = Session(
+        self.session = WriterSession(
             self.log,
             Owners(self.log),
             policy or load_policy("standard"),
@@ -73,7 +73,7 @@ class ScratchStore:
 
     def outcomes(self, texts: Iterable[OwnedText], source: str = "bench") -> Iterator[Outcome]:
         """What becomes of each."""
-        with Rows(inputs(texts, source)) as rows:
+        with ReadAhead(inputs(texts, source)) as rows:
             for window in run(self.session.writer, rows, self.session.serve):
                 yield from window
 

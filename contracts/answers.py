@@ -552,8 +552,8 @@ def _is_unknown(answer: Answer) -> bool:
 def _together(done: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Lists one after the other, numbers added, also within `left_out`; all else is the same."""
     total = dict(done[0])
-    for one in done[1:]:
-        for name, value in one.items():
+    for answer in done[1:]:
+        for name, value in answer.items():
             if isinstance(value, dict):
                 total[name] = _together([total.get(name, {}), value])
             elif isinstance(value, list | int) and not isinstance(value, bool):

@@ -68,11 +68,11 @@ class _Comparison:
 
     def _alternatives(self, old: Schema, new: Schema, at: str) -> Iterator[str]:
         """Each old alternative needs a new one that takes it; else say what its namesake lacks."""
-        for one in _choices(old):
-            lacks = [(other, list(self.differences(one, other, at))) for other in _choices(new)]
+        for choice in _choices(old):
+            lacks = [(other, list(self.differences(choice, other, at))) for other in _choices(new)]
             if all(lack for _, lack in lacks):
-                namesakes = [lack for other, lack in lacks if _name(other) == _name(one)]
-                yield from min(namesakes, key=len, default=[f"{at}: {_name(one)} is refused"])
+                namesakes = [lack for other, lack in lacks if _name(other) == _name(choice)]
+                yield from min(namesakes, key=len, default=[f"{at}: {_name(choice)} is refused"])
 
 
 def _choices(schema: Schema) -> list[Any]:

@@ -49,12 +49,14 @@ class Light(Struct, metaclass=_LightMeta, frozen=True, gc=False, forbid_unknown_
             return cls(**fields)
 
         fields = wire_fields(cls)
-        schemas = {name: handler.generate_schema(one.annotation) for name, one in fields.items()}
-        models = {
-            name: core_schema.model_field(_optional(schemas[name], one.default))
-            for name, one in fields.items()
+        schemas = {
+            name: handler.generate_schema(field.annotation) for name, field in fields.items()
         }
-        arguments = [core_schema.dataclass_field(name, one) for name, one in schemas.items()]
+        models = {
+            name: core_schema.model_field(_optional(schemas[name], field.default))
+            for name, field in fields.items()
+        }
+        arguments = [core_schema.dataclass_field(name, schema) for name, schema in schemas.items()]
         return core_schema.chain_schema(
             [
                 core_schema.no_info_wrap_validator_function(

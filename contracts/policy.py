@@ -393,11 +393,11 @@ def recorded_policy(data: PolicySetData) -> Policy:
         return Policy.model_validate(rules)
     except ValidationError as error:
         errors = error.errors()
-    if all(one["type"] == "extra_forbidden" for one in errors):
-        policy = Policy.model_validate(_without(rules, [one["loc"] for one in errors]))
+    if all(error["type"] == "extra_forbidden" for error in errors):
+        policy = Policy.model_validate(_without(rules, [error["loc"] for error in errors]))
         if policy.hash == data.hash:
             return policy
-    names = ", ".join(".".join(map(str, one["loc"])) for one in errors)
+    names = ", ".join(".".join(map(str, error["loc"])) for error in errors)
     raise NewerError(
         f"the policy {rules.get('name')!r} was recorded by a newer version of Palimpsest, with"
         f" settings that this one does not know ({names}): upgrade this one"
@@ -419,13 +419,13 @@ def _since(value: object) -> Iterator[str]:
     """Since when there are the fields that do not stand at their default, at any depth."""
     match value:
         case tuple():
-            for one in value:
-                yield from _since(one)
+            for item in value:
+                yield from _since(item)
         case BaseModel():
             for name, field in type(value).model_fields.items():
                 held = getattr(value, name)
                 if held != field.get_default():
-                    yield from (one for one in field.metadata if isinstance(one, Since))
+                    yield from (mark for mark in field.metadata if isinstance(mark, Since))
                     yield from _since(held)
         case _:
             pass
@@ -433,7 +433,7 @@ def _since(value: object) -> Iterator[str]:
 
 def required_version(rules: BaseModel) -> str | None:
     """The first version that knows all settings of a policy or a part; None if every one does."""
-    return max(_since(rules), key=lambda one: [*map(int, one.split("."))], default=None)
+    return max(_since(rules), key=lambda version: [*map(int, version.split("."))], default=None)
 
 
 def unhashed(value: object) -> dict[Any, Any]:
@@ -441,7 +441,7 @@ def unhashed(value: object) -> dict[Any, Any]:
     inner: dict[Any, Any] = {}
     match value:
         case tuple():
-            inner = {place: unhashed(one) for place, one in enumerate(value)}
+            inner = {place: unhashed(item) for place, item in enumerate(value)}
         case BaseModel():
             inner = {name: _left_out(value, name) for name in type(value).model_fields}
         case _:

@@ -21,8 +21,12 @@ SYSTEM = "Remember what the user tells you with your tools; answer from what the
 async def answer(memory: Client, model: AsyncAnthropic, name: str, text: str) -> str:
     """What the model says in the end, once it has called all the tools that it wants."""
     tools: list[Any] = [
-        {"name": one.name, "description": one.description or "", "input_schema": one.input_schema}
-        for one in (await memory.list_tools()).tools
+        {
+            "name": tool.name,
+            "description": tool.description or "",
+            "input_schema": tool.input_schema,
+        }
+        for tool in (await memory.list_tools()).tools
     ]
     messages: list[Any] = [{"role": "user", "content": text}]
     while True:
@@ -50,8 +54,8 @@ async def talk(texts: list[str]) -> None:
         Client(StdioServerParameters(command="palimpsest", args=command)) as memory,
         AsyncAnthropic() as model,
     ):
-        for one in texts:
-            print(await answer(memory, model, os.environ["AGENT_MODEL"], one))
+        for text in texts:
+            print(await answer(memory, model, os.environ["AGENT_MODEL"], text))
 
 
 def main() -> None:

@@ -44,7 +44,7 @@ _CLASSIFIER = re.compile(r"Programming Language :: Python :: (\d+\.\d+)")
 def claimed() -> list[str]:
     """The versions that the project's classifiers name, such as `3.12`."""
     classifiers = tomllib.loads(PROJECT.read_text())["project"]["classifiers"]
-    return [found[1] for one in classifiers if (found := _CLASSIFIER.fullmatch(one))]
+    return [found[1] for classifier in classifiers if (found := _CLASSIFIER.fullmatch(classifier))]
 
 
 def running() -> str:

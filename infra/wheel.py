@@ -119,7 +119,7 @@ def web_files() -> list[str]:
     """What the review page is made of, by its path in `palimpsest/web`."""
     web = ROOT / "palimpsest" / "web"
     files = [one for name in ("static", "templates") for one in (web / name).iterdir()]
-    return [one.relative_to(web).as_posix() for one in files]
+    return [file.relative_to(web).as_posix() for file in files]
 
 
 def try_out(installed: Installed, extra: str) -> None:

@@ -32,7 +32,7 @@ from langgraph.store.base import (
 from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.api.store import Palimpsest
-from palimpsest.backends.requested import named_request
+from palimpsest.backends.requested import name_request
 from palimpsest.contracts.candidate import Metadata, Text
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.identity import candidate_id
@@ -132,8 +132,8 @@ class PalimpsestStore(BaseStore):
         passing = items.by_memory(op.namespace_prefix, op.filter or {})
         if not op.query:
             found = sorted(passing.values(), key=items.place)
-            return [one.searched() for one in found[op.offset : op.offset + op.limit]]
-        namespaces = {one.entry.fields.namespace for one in passing.values()}
+            return [kept.searched() for kept in found[op.offset : op.offset + op.limit]]
+        namespaces = {kept.entry.fields.namespace for kept in passing.values()}
         near = nearest_of(
             self._memories,
             items.owner_id,
@@ -142,16 +142,20 @@ class PalimpsestStore(BaseStore):
             op.offset + op.limit,
             namespaces.pop() if len(namespaces) == 1 else None,
         )
-        return [passing[one["memory_id"]].searched(one["score"]) for one in near[op.offset :]]
+        return [passing[hit["memory_id"]].searched(hit["score"]) for hit in near[op.offset :]]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions = op.match_conditions or ()
-        prefixes = [_until_wildcard(one) for one in conditions if one.match_type == "prefix"]
+        prefixes = [
+            _until_wildcard(condition)
+            for condition in conditions
+            if condition.match_type == "prefix"
+        ]
         items = self._items(max(prefixes, key=len, default=()))
         found = {
             namespace[: op.max_depth]
             for namespace, _ in items.current
-            if all(_matches(one, namespace) for one in conditions)
+            if all(_matches(condition, namespace) for condition in conditions)
         }
         return sorted(found)[op.offset : op.offset + op.limit]
 
@@ -180,7 +184,7 @@ class PalimpsestStore(BaseStore):
         if op.value is None:
             self._delete(items.living(op), items.owner_id)
         elif kept is None or not same_json(kept.value, op.value):
-            self._put(op, _checked(_VALUES, {**op.value}, "a value"), items, kept)
+            self._put(op, _check_value(_VALUES, {**op.value}, "a value"), items, kept)
 
     def _put(self, op: PutOp, value: dict[str, Any], items: _Items, kept: Kept | None) -> None:
         """Record the new value: an update if only this key has the memory, else a new text."""
@@ -192,9 +196,9 @@ class PalimpsestStore(BaseStore):
         if kept is not None:
             marked["first"] = kept.first
         metadata = {SOURCE: marked}
-        text = _checked(_TEXTS, self._text_of(value), "the text of a value")
+        text = _check_value(_TEXTS, self._text_of(value), "the text of a value")
         alone = kept if kept is not None and items.alone(kept) else None
-        if alone and self._updated(alone, text, put_id, metadata, items.owner_id):
+        if alone and self._update(alone, text, put_id, metadata, items.owner_id):
             return
         row = {"owner_id": items.owner_id, "namespace": written(op.namespace), "id": put_id}
         [outcome] = self._memories.submit(
@@ -209,9 +213,9 @@ class PalimpsestStore(BaseStore):
                 "a person has forgotten this text, or one that it rewords, and decides whether it"
                 " may come back: the key keeps its value",
             )
-        self._retract([one for one in before if one.memory.id != outcome.memory_id])
+        self._retract([kept for kept in before if kept.memory.id != outcome.memory_id])
 
-    def _updated(
+    def _update(
         self, kept: Kept, text: str, put_id: str, metadata: dict[str, Any], owner_id: str
     ) -> bool:
         """Change the memory's text; returns whether this put is its candidate now.
@@ -221,7 +225,7 @@ class PalimpsestStore(BaseStore):
         if kept.entry.distinct.hash == verbatim_hash(text):
             return False
         try:
-            with named_request(put_id):
+            with name_request(put_id):
                 done = self._memories.update(
                     kept.entry.id,
                     text,
@@ -255,7 +259,7 @@ class PalimpsestStore(BaseStore):
             )
 
 
-def _checked(kind: TypeAdapter[Checked], found: Any, what: str) -> Checked:
+def _check_value(kind: TypeAdapter[Checked], found: Any, what: str) -> Checked:
     """A value in the form that the log keeps; UsageError if it cannot."""
     try:
         return kind.validate_python(found)

@@ -11,7 +11,7 @@ from typing import Any, Self
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.shown import Found
-from palimpsest.integrations.mem0.filters import Filters, understood
+from palimpsest.integrations.mem0.filters import Filters, parse_filters
 from palimpsest.integrations.mem0.items import (
     SOURCE,
     candidates_of,
@@ -50,9 +50,9 @@ class Memory:
         All of them, or none. ValueError without any of `user_id`, `agent_id` and `run_id`.
         """
         body = read_messages(messages, metadata=metadata or {}, infer=infer, **more)
-        said = [speaker_of(one, infer=infer) for one in body.wanted()]
+        said = [speaker_of(message, infer=infer) for message in body.wanted()]
         done = self.memories.submit([*candidates_of(body, said)], source=SOURCE)
-        results = [added_row(asdict(one), self._found(one.memory_id)) for one in done]
+        results = [added_row(asdict(row), self._found(row.memory_id)) for row in done]
         return {"results": [result | by for result, by in zip(results, said, strict=True)]}
 
     def get(self, memory_id: str) -> Row | None:
@@ -119,7 +119,7 @@ class Memory:
     def reset(self) -> None:
         """Forget everything of everybody."""
         for owner_id in self.memories.reader.owners():
-            self._forget(understood({"user_id": owner_id}))
+            self._forget(parse_filters({"user_id": owner_id}))
 
     def close(self) -> None:
         """Close the store."""

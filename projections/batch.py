@@ -49,9 +49,12 @@ class Batch:
         """Convert rows to Arrow."""
         tables = arrow_tables(rows)
         memories, distincts = _living(rows.memories), _living(rows.distincts)
-        found = [*(one.vector for one in memories), *(one.vector for one in distincts)]
+        found = [
+            *(memory.vector for memory in memories),
+            *(distinct.vector for distinct in distincts),
+        ]
         windows, rewritten = _windows(rows)
-        vectors, places = Packed.of([*found, *(one.vector for one in windows)])
+        vectors, places = Packed.of([*found, *(window.vector for window in windows)])
         of_memories, of_distincts, of_windows = np.split(places, [len(memories), len(found)])
         shown = {
             CANDIDATES.name: writes(

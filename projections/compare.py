@@ -39,7 +39,7 @@ class Difference:
 
 
 @dataclass(slots=True)
-class Comparison:
+class ProjectionComparison:
     """The number of rows compared, and those that differ."""
 
     checked: int = 0
@@ -73,7 +73,9 @@ def database(folder: Path) -> duckdb.DuckDBPyConnection:
     )
 
 
-def compare_segments(built: Path, folder: Path, position: int, comparison: Comparison) -> None:
+def compare_segments(
+    built: Path, folder: Path, position: int, comparison: ProjectionComparison
+) -> None:
     """Compare a folder of Parquet files, one per table, with what the views read.
 
     If a segment's bytes are not those that were written, that is the difference: reading them could
@@ -96,7 +98,7 @@ def compare_segments(built: Path, folder: Path, position: int, comparison: Compa
             _compare(base, "duckdb", table.name, table.key, comparison)
 
 
-def _damaged(folder: Path, comparison: Comparison) -> bool:
+def _damaged(folder: Path, comparison: ProjectionComparison) -> bool:
     """Whether any segment of the views is damaged; each damaged one is a difference."""
     # The number of segments depends on which calls shared a commit: it is not compared.
     wrong = [(segment, segment.damage(thorough=True)) for segment in listed(folder)]
@@ -106,7 +108,7 @@ def _damaged(folder: Path, comparison: Comparison) -> bool:
     return any(why for _, why in wrong)
 
 
-def compare_lance(built: Path, folder: Path, comparison: Comparison) -> None:
+def compare_lance(built: Path, folder: Path, comparison: ProjectionComparison) -> None:
     """Compare two folders of LanceDB tables, each at its recorded position."""
     _compare_models(built, folder / LANCE_FOLDER, comparison)
     with database(built) as base:
@@ -120,7 +122,7 @@ def compare_lance(built: Path, folder: Path, comparison: Comparison) -> None:
             _compare(base, "lancedb", table.name, (table.key,), comparison)
 
 
-def _compare_models(built: Path, live: Path, comparison: Comparison) -> None:
+def _compare_models(built: Path, live: Path, comparison: ProjectionComparison) -> None:
     """Compare the models, which determine the tables' dimension now and after the next event."""
     comparison.checked += 1
     try:
@@ -176,7 +178,7 @@ def _compare(
     projection: str,
     table: str,
     key: Sequence[str],
-    comparison: Comparison,
+    comparison: ProjectionComparison,
 ) -> None:
     counts = "SELECT (SELECT count(*) FROM expected), (SELECT count(*) FROM actual)"
     [(expected, actual)] = base.execute(counts).fetchall()

@@ -19,7 +19,7 @@ from palimpsest.streams.core.touched import Touched
 _log = logging.getLogger(__name__)
 
 
-class Follower(Protocol):
+class LogFollower(Protocol):
     """Another process that projects the committed events."""
 
     @property
@@ -39,7 +39,7 @@ class LiveProjections:
         self._changes = Changes()
         self._seen = 0
         self._followed: int | None = None
-        self._follower: Follower | None = None
+        self._follower: LogFollower | None = None
 
     @property
     def begun(self) -> bool:
@@ -78,7 +78,7 @@ class LiveProjections:
         self._followed = self._seen = done[-1][0]
 
     @contextmanager
-    def left_to(self, start: Callable[[], Follower]) -> Iterator[None]:
+    def leave_to(self, start: Callable[[], LogFollower]) -> Iterator[None]:
         """While the block runs, let another process project what is committed.
 
         If this process needs the projections, it ends early, and this process continues.

@@ -10,7 +10,7 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-def overlapped(items: Generator[Item, None, None], write: Callable[[Item], object]) -> None:
+def write_overlapped(items: Generator[Item, None, None], write: Callable[[Item], object]) -> None:
     """Call `write` for each item, in order, on a thread of its own while the next is produced.
 
     At most one item is being written and one produced. Errors of either are raised here, after

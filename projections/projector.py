@@ -22,7 +22,7 @@ from palimpsest.projections.duckdb.store import DuckStore
 from palimpsest.projections.lancedb.files import finish_swap
 from palimpsest.projections.lancedb.store import FOLDER as LANCE_FOLDER
 from palimpsest.projections.lancedb.store import LanceStore
-from palimpsest.projections.overlap import overlapped
+from palimpsest.projections.overlap import write_overlapped
 from palimpsest.projections.rebuild import rebuild
 from palimpsest.projections.sharing import StartHelper, no_helper
 
@@ -138,12 +138,14 @@ class Projector:
             if self._duck.position == start:
                 with SegmentWriter(self._folder, start, self._effect) as writer:
                     into = self._lance if lance else None
-                    overlapped(batches(self._source, start, head), partial(_write, writer, into))
+                    write_overlapped(
+                        batches(self._source, start, head), partial(_write, writer, into)
+                    )
                     if into is not None:
                         into.flush()  # a segment counts at once: do first what can fail
                     self._duck.add(writer, start, head)
             else:
-                overlapped(batches(self._source, start, head), self._lance.apply)
+                write_overlapped(batches(self._source, start, head), self._lance.apply)
             if lance:
                 self._lance.index()
                 self._lance.commit(head)

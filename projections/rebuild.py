@@ -10,12 +10,12 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.projections.base.files import remove
 from palimpsest.projections.base.source import Effect, EventSource, Progress
 from palimpsest.projections.batch import Batch, batches
-from palimpsest.projections.compare import Comparison, compare_lance, compare_segments
+from palimpsest.projections.compare import ProjectionComparison, compare_lance, compare_segments
 from palimpsest.projections.duckdb.segments import SegmentWriter
 from palimpsest.projections.duckdb.store import DuckStore
 from palimpsest.projections.lancedb.files import swap
 from palimpsest.projections.lancedb.store import FOLDER, LanceStore
-from palimpsest.projections.overlap import overlapped
+from palimpsest.projections.overlap import write_overlapped
 from palimpsest.projections.sharing import StartHelper, no_helper, shared_batches
 
 NAMES = ("lancedb", "duckdb")
@@ -42,9 +42,9 @@ class Build:
         """Fold the log into them, with another process's help if it pays."""
         helper = start_helper(self.end)
         if helper is None:
-            overlapped(batches(source, 0, self.end, progress), self._add)
+            write_overlapped(batches(source, 0, self.end, progress), self._add)
         else:
-            overlapped(shared_batches(source, self.end, progress, helper), self._add)
+            write_overlapped(shared_batches(source, self.end, progress, helper), self._add)
         if self.lance is not None:
             self.lance.index()
             self.lance.commit(self.end)
@@ -56,17 +56,17 @@ class Build:
         if self.lance is not None:
             self.lance.apply(batch)
 
-    def compare(self, live: Path, progress: Progress) -> dict[str, Comparison]:
+    def compare(self, live: Path, progress: Progress) -> dict[str, ProjectionComparison]:
         """Compare with the live ones, each up to its position."""
-        found: dict[str, Comparison] = {}
+        found: dict[str, ProjectionComparison] = {}
         if self.writer is not None:
             progress("comparing duckdb", 0.0)
-            found["duckdb"] = Comparison()
+            found["duckdb"] = ProjectionComparison()
             self.writer.close()
             compare_segments(self.writer.beside, live, self.end, found["duckdb"])
         if self.lance is not None:
             progress("comparing lancedb", 0.5)
-            found["lancedb"] = Comparison()
+            found["lancedb"] = ProjectionComparison()
             compare_lance(self.lance.folder, live, found["lancedb"])
         progress("comparing", 1.0)
         return found

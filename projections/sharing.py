@@ -55,7 +55,7 @@ def shared_batches(
     If the helper dies or fails, its part is folded here; so errors in the log are raised here,
     too.
     """
-    parts = _Parts(source, end)
+    parts = _SharedParts(source, end)
     done: SimpleQueue[list[Batch]] = SimpleQueue()
     thread = threading.Thread(target=_keep_busy, args=(helper, parts, done), daemon=True)
     thread.start()
@@ -66,17 +66,17 @@ def shared_batches(
                 with closing(batches_of(source, part, 0, end)) as found:
                     yield from found
                 parts.note(part)
-            yield from _handed_over(done, wait=part is None)
+            yield from _receive(done, wait=part is None)
             progress("folding the log", parts.share)
         thread.join()
-        yield from _handed_over(done, wait=False)
+        yield from _receive(done, wait=False)
     finally:
         helper.end()
         thread.join()
     progress("folding the log", 1.0)
 
 
-def _handed_over(done: SimpleQueue[list[Batch]], *, wait: bool) -> Iterator[Batch]:
+def _receive(done: SimpleQueue[list[Batch]], *, wait: bool) -> Iterator[Batch]:
     """The batches received so far; with `wait`, waits a moment for one."""
     try:
         while True:
@@ -86,7 +86,7 @@ def _handed_over(done: SimpleQueue[list[Batch]], *, wait: bool) -> Iterator[Batc
         return
 
 
-def _keep_busy(helper: Helper, parts: _Parts, done: SimpleQueue[list[Batch]]) -> None:
+def _keep_busy(helper: Helper, parts: _SharedParts, done: SimpleQueue[list[Batch]]) -> None:
     """Let the helper fold parts until none is left or it has ended; on its own thread."""
     while (part := parts.take()) is not None:
         found = None
@@ -101,7 +101,7 @@ def _keep_busy(helper: Helper, parts: _Parts, done: SimpleQueue[list[Batch]]) ->
         parts.note(part)
 
 
-class _Parts:
+class _SharedParts:
     """The owners of a log, handed out to two threads; `finished` when all are folded."""
 
     def __init__(self, source: EventSource, end: int) -> None:

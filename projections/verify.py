@@ -8,7 +8,7 @@ from typing import Any
 from palimpsest.contracts.errors import StoreError
 from palimpsest.projections.base.files import remove, store_errors
 from palimpsest.projections.base.source import EventSource, Progress, no_effect, no_progress
-from palimpsest.projections.compare import Comparison, Difference
+from palimpsest.projections.compare import Difference, ProjectionComparison
 from palimpsest.projections.duckdb.segments import chain, listed
 from palimpsest.projections.lancedb.store import FOLDER, read_state
 from palimpsest.projections.rebuild import NAMES, Build
@@ -31,17 +31,17 @@ def verify(
     tell = progress or no_progress
     work = folder / WORK
     with store_errors():
-        return _verified(source, folder, work, tell, start_helper)
+        return _verify(source, folder, work, tell, start_helper)
 
 
-def _verified(
+def _verify(
     source: EventSource, folder: Path, work: Path, tell: Progress, start_helper: StartHelper
 ) -> dict[str, Any]:
     remove(work)
     build = Build(work, NAMES, source.head(), no_effect)
     try:
         build.fill(source, tell, start_helper)
-        total = Comparison()
+        total = ProjectionComparison()
         _check_positions(folder, build.end, total)
         for found in build.compare(folder, tell).values():
             total.checked += found.checked
@@ -53,7 +53,7 @@ def _verified(
     return total.as_dict()
 
 
-def _check_positions(folder: Path, head: int, total: Comparison) -> None:
+def _check_positions(folder: Path, head: int, total: ProjectionComparison) -> None:
     chosen, gaps = chain([segment for segment in listed(folder) if segment.end > 0])
     reached = chosen[-1].end if chosen else 0
     for start, end in gaps:

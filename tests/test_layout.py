@@ -441,7 +441,7 @@ def test_what_the_core_does_not_reach_may_be_impure(tmp_path: Path) -> None:
 def test_every_layer_says_that_it_is_typed() -> None:
     """Else mypy ignores the types of an installed package."""
     folders = (*LINKED, PACKAGE)
-    assert [one for one in folders if not (ROOT / one / "py.typed").is_file()] == []
+    assert [folder for folder in folders if not (ROOT / folder / "py.typed").is_file()] == []
 
 
 # -- what is declared ----------------------------------------------------------------------------

@@ -53,7 +53,7 @@ class Agent:
     ) -> builtins.list[Outcome]:
         """Decide on a text or a candidate, or several. UsageError for one of another owner."""
         rows = [candidates] if isinstance(candidates, str | Mapping) else candidates
-        return self._store.submit([self._candidate(one) for one in rows], source=source)
+        return self._store.submit([self._candidate(row) for row in rows], source=source)
 
     def add(self, messages: Any, **how: Any) -> builtins.list[Outcome]:
         """Remember a conversation, as `Palimpsest.add` does."""

@@ -250,14 +250,14 @@ class _Windows:
         self._lock = Lock()
         self._deciding = False
 
-    def put(self, one: _Waiting) -> Future[list[Outcome]]:
+    def put(self, waiting: _Waiting) -> Future[list[Outcome]]:
         """The outcomes, available when a window with these candidates has been decided on."""
         with self._lock:
-            self._waiting.append(one)
+            self._waiting.append(waiting)
             if not self._deciding:
                 self._threads.submit(self._decide_all)
                 self._deciding = True
-        return one.outcomes
+        return waiting.outcomes
 
     def close(self) -> None:
         """Cancel the offers that wait for their window."""
@@ -268,7 +268,9 @@ class _Windows:
 
     def _decide_all(self) -> None:
         while window := self._next():
-            begun = [one for one in window if one.outcomes.set_running_or_notify_cancel()]
+            begun = [
+                waiting for waiting in window if waiting.outcomes.set_running_or_notify_cancel()
+            ]
             if len(begun) > 1:
                 self._decide_together(begun)
             else:
@@ -314,24 +316,24 @@ class _Windows:
         If an offer fails, nothing of the window is written, and each is decided on alone.
         """
         try:
-            answers = self._store.submit_each([one.offer for one in window])
+            answers = self._store.submit_each([waiting.offer for waiting in window])
         except (StoreError, TransientError) as error:
-            for one in window:
-                one.outcomes.set_exception(error)
+            for waiting in window:
+                waiting.outcomes.set_exception(error)
         except Exception:  # noqa: BLE001 - whose it was gets it
             self._decide_each(window)
         else:
-            for one, answer in zip(window, answers, strict=True):
-                _answer(one, answer)
+            for waiting, answer in zip(window, answers, strict=True):
+                _answer(waiting, answer)
 
     def _decide_each(self, window: list[_Waiting]) -> None:
-        for one in window:
+        for waiting in window:
             try:
-                answer = self._alone(one.offer)
+                answer = self._alone(waiting.offer)
             except Exception as error:  # noqa: BLE001 - who awaits it gets it
-                one.outcomes.set_exception(error)
+                waiting.outcomes.set_exception(error)
             else:
-                _answer(one, answer)
+                _answer(waiting, answer)
 
     def _alone(self, offer: Offer) -> list[Outcome] | InvalidInputError:
         """The outcomes of one offer; its error is the one that `submit` would raise."""
@@ -341,8 +343,8 @@ class _Windows:
         return self._store.submit_each([offer])[0]
 
 
-def _answer(one: _Waiting, answer: list[Outcome] | InvalidInputError) -> None:
+def _answer(waiting: _Waiting, answer: list[Outcome] | InvalidInputError) -> None:
     if isinstance(answer, InvalidInputError):
-        one.outcomes.set_exception(answer)
+        waiting.outcomes.set_exception(answer)
     else:
-        one.outcomes.set_result(answer)
+        waiting.outcomes.set_result(answer)

@@ -112,7 +112,7 @@ class Turn:
         _here.used = True
 
 
-class _Process:
+class _OpeningProcess:
     """Whether this process has used stores, and whether its parent had when it was forked.
 
     If the parent had, the child cannot open any: LanceDB crashes in it, and SQLite takes the
@@ -129,7 +129,7 @@ class _Process:
         self.inherited = self.inherited or self.used or bool(self.open)
 
 
-_here = _Process()
+_here = _OpeningProcess()
 os.register_at_fork(after_in_child=_here.forked)
 
 
@@ -142,7 +142,7 @@ def require_no_inheritance() -> None:
         )
 
 
-def checked(kind: Kind) -> Kind:
+def check_calls(kind: Kind) -> Kind:
     """Make every public method of a class check its arguments and take its turn.
 
     A wrong argument raises UsageError, an error of the operating system StoreError.
@@ -263,13 +263,13 @@ _FIELD = {"extra_forbidden": "has no field", "missing": "lacks the field"}
 def _plainly(error: ValidationError) -> str:
     """What is wrong with each argument; never its value, which may be a memory's text."""
     found: dict[str, list[str]] = {}
-    for one in error.errors(include_input=False, include_context=False, include_url=False):
-        messages = found.setdefault(f"`{one['loc'][0]}` " if one["loc"] else "", [])
-        message = one["msg"].removeprefix("Value error, ").removeprefix("Input ")
-        if one["type"] in _FIELD and len(one["loc"]) > 1:  # of a selection or a request
+    for problem in error.errors(include_input=False, include_context=False, include_url=False):
+        messages = found.setdefault(f"`{problem['loc'][0]}` " if problem["loc"] else "", [])
+        message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        if problem["type"] in _FIELD and len(problem["loc"]) > 1:  # of a selection or a request
             if messages:
                 continue  # report one at a time: the others are not alternatives
-            message = f"{_FIELD[one['type']]} {str(one['loc'][-1])[:40]!r}"
+            message = f"{_FIELD[problem['type']]} {str(problem['loc'][-1])[:40]!r}"
         if message not in messages:
             messages.append(message)
     return "; ".join(f"{name}{', or '.join(values)}" for name, values in found.items())

@@ -31,7 +31,7 @@ from palimpsest.api.calls import (
     Time,
     Turn,
     Words,
-    checked,
+    check_calls,
     moment,
     require_no_inheritance,
 )
@@ -104,7 +104,7 @@ from palimpsest.jobs.dedupe import Wanted, dedupe
 from palimpsest.jobs.embed import embed_late
 from palimpsest.jobs.export_source import MOST_CHANGES, Texts, export
 from palimpsest.jobs.extract import memories_of, spoken
-from palimpsest.jobs.import_source import bring_in, foreseen, look_at, spooled
+from palimpsest.jobs.import_source import bring_in, foresee_import, look_at, spool_rows
 from palimpsest.jobs.ingest import (
     IngestProgress,
     KeepGoing,
@@ -127,7 +127,7 @@ from palimpsest.queries.ids import forgetting_of, named_update, require_owned
 from palimpsest.queries.likeness import Alike, across_namespaces
 from palimpsest.queries.memories import find_memory, history_of, page_of
 from palimpsest.queries.recall import recall
-from palimpsest.sources import Place as ImportPlace
+from palimpsest.sources import SourcePlace as ImportPlace
 from palimpsest.sources.contract import Trust
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.core.text import verbatim_hash
@@ -259,16 +259,16 @@ def _read(offer: Offer) -> list[Input] | InvalidInputError:
     inputs = to_inputs(rows, offer.source, offer.submission)
     if alone or offer.invalid == "collect":
         return inputs
-    for index, one in enumerate(inputs):
-        if isinstance(one.meaning, InvalidInputError):
-            return InvalidInputError(one.meaning.reason, one.meaning.detail, index)
+    for index, item in enumerate(inputs):
+        if isinstance(item.meaning, InvalidInputError):
+            return InvalidInputError(item.meaning.reason, item.meaning.detail, index)
     return inputs
 
 
 EngineName = Literal["onnx", "sentence-transformers", "none"]
 
 
-@checked
+@check_calls
 class Palimpsest:
     """An open store. Several threads may use it; their calls take turns.
 
@@ -436,7 +436,7 @@ class Palimpsest:
         writer = self._writer
         read = [_read(Offer(*offer)) for offer in offers]
         readable = (some for some in read if not isinstance(some, InvalidInputError))
-        outcomes = iter(writer.submit([one for some in readable for one in some]))
+        outcomes = iter(writer.submit([item for some in readable for item in some]))
         return [
             some if isinstance(some, InvalidInputError) else list(islice(outcomes, len(some)))
             for some in read
@@ -461,7 +461,9 @@ class Palimpsest:
         cannot be used, TransientError if it did not answer for a part.
         """
         given = [messages] if isinstance(messages, str | Mapping) else messages
-        listed = [{"content": one} if isinstance(one, str) else one for one in given]
+        listed = [
+            {"content": message} if isinstance(message, str) else message for message in given
+        ]
         about = {"owner_id": owner_id, "session_id": session_id, "namespace": namespace}
         known = {name: value for name, value in about.items() if value is not None}
         if not infer:
@@ -477,15 +479,15 @@ class Palimpsest:
         `candidate` and `source` as in `submit`. The answer has the decision, the neighbour with
         its score, all neighbours considered, and the time it took.
         """
-        [one] = to_inputs([candidate], source)
-        if not isinstance(one.meaning, Prepared):
+        [item] = to_inputs([candidate], source)
+        if not isinstance(item.meaning, Prepared):
             return undecided(
-                rejected(one, why_invalid(one.meaning)), self._reader.policy_in_force()
+                rejected(item, why_invalid(item.meaning)), self._reader.policy_in_force()
             )
         request = CheckRequest(
             request_id=fresh(),
-            owner_id=one.meaning.candidate.owner_id,
-            row=one.row.raw.decode(),
+            owner_id=item.meaning.candidate.owner_id,
+            row=item.row.raw.decode(),
             source=source,
         )
         return self._writer.ask(request)
@@ -564,9 +566,9 @@ class Palimpsest:
         )
         brought = look_at(place, source=source, owner=owner, renames=mapping)
         absent = self._reader.policy_in_force().absent.confidence
-        with spooled(brought, absent, progress) as spool:
+        with spool_rows(brought, absent, progress) as spool:
             if dry_run:
-                return foreseen(brought, spool)
+                return foresee_import(brought, spool)
             return bring_in(self._writer, brought, spool, model=model_of_vectors, progress=progress)
 
     def export_source(

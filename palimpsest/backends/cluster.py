@@ -39,7 +39,7 @@ from palimpsest.process.paths import LOG_FILE
 from palimpsest.process.signals import between_windows
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.embedded.inbox import gathered_uses
-from palimpsest.streams.embedded.pipeline import Rows
+from palimpsest.streams.embedded.pipeline import ReadAhead
 from palimpsest.streams.intake import Prepared, RawRow, understand
 from palimpsest.streams.intake.parsing import NO_RENAMES
 from palimpsest.streams.log.log import Log
@@ -120,10 +120,10 @@ class ClusterWriter:
         """Publish inputs; their outcomes will appear in the store."""
         self._client().publish(inputs)
         return [
-            Outcome("published", one.meaning.candidate_id)
-            if isinstance(one.meaning, Prepared)
+            Outcome("published", item.meaning.candidate_id)
+            if isinstance(item.meaning, Prepared)
             else Outcome("published")
-            for one in inputs
+            for item in inputs
         ]
 
     def name(self, submission: Submission, owner_id: str, /) -> Future[Answer]:
@@ -140,7 +140,7 @@ class ClusterWriter:
         /,
     ) -> Generator[Sequence[Outcome], None, None]:
         """Publish many inputs, window by window; rows before a pause are published at once."""
-        with between_windows() as check, Rows(inputs) as rows:
+        with between_windows() as check, ReadAhead(inputs) as rows:
             while not rows.ended:
                 if window := rows.next_window():
                     yield self.submit(window)
@@ -176,8 +176,8 @@ class ClusterWriter:
             if inputs:
                 self._client().publish(inputs)
         except PalimpsestError as error:
-            for one in inputs:
-                self._inbox.put("uses", one.row.source, one.row.raw)
+            for item in inputs:
+                self._inbox.put("uses", item.row.source, item.row.raw)
             _log.warning("accesses are not published yet: %s", error)
 
     # -- requests ----------------------------------------------------------------------------------
@@ -201,10 +201,12 @@ class ClusterWriter:
 
     def _ask_workers(self, requests: Sequence[Request[A_co]]) -> list[A_co | RefusedError]:
         asked = [(request, self._owner_of(request)) for request in requests]
-        answers = [result_or_refusal(one) for one in self._client().ask_each(asked)]
+        answers = [result_or_refusal(answer) for answer in self._client().ask_each(asked)]
         done = zip(requests, answers, strict=True)
-        pairs = [(one, answer) for one, answer in done if not isinstance(answer, RefusedError)]
-        self._await([event for one, answer in pairs for event in events_of(one, answer)])
+        pairs = [
+            (request, answer) for request, answer in done if not isinstance(answer, RefusedError)
+        ]
+        self._await([event for request, answer in pairs for event in events_of(request, answer)])
         return answers
 
     def _owner_of(self, request: Request) -> str | None:
@@ -242,8 +244,8 @@ class ClusterWriter:
 
     def _shows(self, events: Sequence[str]) -> bool:
         positions = []
-        for one in events:
-            found = self._log.find(one)
+        for event in events:
+            found = self._log.find(event)
             if found is None:
                 return False
             positions.append(found.position)
@@ -277,7 +279,7 @@ def events_of(request: Request, answer: Mapping[str, Any]) -> list[str]:
         return recorded
     if isinstance(request, RunRequest):
         return [answer["ran"]] if "ran" in answer else []
-    targets = [one for name in IN_BULK for one in answer.get(name, ())]
+    targets = [change for name in IN_BULK for change in answer.get(name, ())]
     if isinstance(request, OneCommand):
         targets.insert(0, target_of(request))
     causes = [event_id(request.request_id, target) for target in dict.fromkeys(targets)]

@@ -16,7 +16,7 @@ from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.requests import Request, is_dry_run
 from palimpsest.process.signals import between_windows
 from palimpsest.streams.embedded.inbox import ItemKind, outcomes_of, pack
-from palimpsest.streams.embedded.pipeline import WINDOW, Rows, decide_all, run
+from palimpsest.streams.embedded.pipeline import WINDOW, ReadAhead, decide_all, run
 from palimpsest.streams.intake import RawRow, understand
 from palimpsest.streams.intake.parsing import NO_RENAMES
 from palimpsest.streams.write.inputs import Input, Outcome, Submission
@@ -62,7 +62,7 @@ class EmbeddedWriter:
             if session is not None:
                 return decide_all(session.writer, inputs)
         windows = (inputs[start : start + WINDOW] for start in range(0, len(inputs), WINDOW))
-        return [one for window in windows for one in self._sent(window, renames)]
+        return [outcome for window in windows for outcome in self._send_window(window, renames)]
 
     def name(self, _submission: Submission, _owner_id: str) -> None:
         """Nothing: the commit of a submission's rows records it."""
@@ -76,7 +76,7 @@ class EmbeddedWriter:
         it only for moments, and an ingest that began in one of them must not stay slow.
         """
         self._require_own()
-        with Rows(inputs) as rows:
+        with ReadAhead(inputs) as rows:
             while not rows.ended:
                 with self._writing() as session:
                     if session is not None:
@@ -84,15 +84,17 @@ class EmbeddedWriter:
                             yield from run(session.writer, rows, lambda: (session.serve(), check()))
                         return
                 if window := rows.next_window():
-                    yield self._sent(window, renames)
+                    yield self._send_window(window, renames)
 
     def retry(self, raw: bytes, origin: str, renames: Mapping[str, str]) -> Outcome:
         """Decide on the bytes of a dead letter that came from `origin`."""
         row = RawRow(raw, origin, 1)
         return self.submit([Input(row, understand(row, renames))], renames)[0]
 
-    def _sent(self, window: Sequence[Input], renames: Mapping[str, str]) -> Sequence[Outcome]:
-        return outcomes_of(self._left_in_inbox("candidates", pack(window, renames)))
+    def _send_window(
+        self, window: Sequence[Input], renames: Mapping[str, str]
+    ) -> Sequence[Outcome]:
+        return outcomes_of(self._leave_in_inbox("candidates", pack(window, renames)))
 
     def ask(self, request: Request[A_co]) -> A_co:
         """Execute a request here, or leave it to the writing process; RefusedError if impossible.
@@ -106,7 +108,7 @@ class EmbeddedWriter:
         with self._writing() as session:
             if session is not None:
                 return result(serve(session.writer, [PendingRequest(request)])[0])
-        answer: Answer[A_co] = from_json(self._left_in_inbox("request", _body(request)))
+        answer: Answer[A_co] = from_json(self._leave_in_inbox("request", _body(request)))
         return result(answer)
 
     def ask_each(self, requests: Sequence[Request[A_co]]) -> list[A_co | RefusedError]:
@@ -119,9 +121,9 @@ class EmbeddedWriter:
         with self._writing(serves=False) as session:
             if session is not None:
                 answers = serve_all(session.writer, map(PendingRequest, requests))
-                return [result_or_refusal(one) for one in answers]
+                return [result_or_refusal(answer) for answer in answers]
         items = self._inbox.put_each("request", "inbox", map(_body, requests))
-        return [result_or_refusal(from_json(one)) for one in self._answers_to(items)]
+        return [result_or_refusal(from_json(answer)) for answer in self._answers_to(items)]
 
     def leave_uses(self, owner_id: str, event: bytes) -> None:
         """Leave an owner's gathered uses, as one event, for the next writer."""
@@ -132,7 +134,7 @@ class EmbeddedWriter:
         with self._writing():
             pass
 
-    def _left_in_inbox(self, kind: ItemKind, body: bytes) -> Any:
+    def _leave_in_inbox(self, kind: ItemKind, body: bytes) -> Any:
         """Leave an item and wait for its answer."""
         return self._answers_to([self._inbox.put(kind, "inbox", body)])[0]
 

@@ -115,7 +115,7 @@ class ProjectedReplica:
         self._effect("replica:append")
         try:
             with self.log.transaction():
-                folded = [self._folded(one) for one in self.log.take_over(new)]
+                folded = [self._folded(line) for line in self.log.take_over(new)]
                 for record in letters:
                     letter = dead_letter_of(tuple(record.headers), record.value or b"")
                     self._dead_letters.follow(letter)
@@ -124,25 +124,25 @@ class ProjectedReplica:
             self._owners.forget({event.owner_id for event, _ in new})
             raise
         self._effect("replica:committed")
-        for one, touched in folded:
-            self._changes.add(one.position, one.event, touched)
-            self._owners.position = one.position
+        for line, touched in folded:
+            self._changes.add(line.position, line.event, touched)
+            self._owners.position = line.position
         rows = self._changes.take()
         if rows is not None:
             self._projector.submit(rows)
         self._owners.trim()
 
-    def _folded(self, one: Recorded) -> tuple[Recorded, Touched]:
+    def _folded(self, line: Recorded) -> tuple[Recorded, Touched]:
         """Fold an event; its questions to the judge are recorded in the same transaction."""
         try:
-            touched = evolve(self._owners.get(one.event.owner_id).ledger, one.event)
+            touched = evolve(self._owners.get(line.event.owner_id).ledger, line.event)
         except KeyError as error:
             raise StoreError(
-                f"the event {one.event.id} of the decisions names {error}, which no earlier event"
+                f"the event {line.event.id} of the decisions names {error}, which no earlier event"
                 " of its owner created: another program wrote to the topic, or it was cut"
             ) from error
-        self.log.follow_touched(one.event.owner_id, touched, one.position)
-        return one, touched
+        self.log.follow_touched(line.event.owner_id, touched, line.position)
+        return line, touched
 
     def close(self) -> None:
         """Flush the projections and close the files."""
@@ -227,12 +227,12 @@ class Follower:
         try:
             with suppress(StoppedError):
                 await unless(stop, _acquire(lock))
-                await self._with_replica(stop)
+                await self._run_with_replica(stop)
         finally:
             lock.release()
             self._thread.shutdown()
 
-    async def _with_replica(self, stop: asyncio.Event) -> None:
+    async def _run_with_replica(self, stop: asyncio.Event) -> None:
         replica = await self._off_loop(
             ProjectedReplica, self._folder, self._topics, self._effect, stop.is_set
         )

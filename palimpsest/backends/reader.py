@@ -24,7 +24,7 @@ from palimpsest.projections.recall.from_ledger import Recollections
 from palimpsest.projections.recall.mentions import MentionIndexes
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.inbox import Inbox, gathered_uses
-from palimpsest.streams.embedded.session import Session
+from palimpsest.streams.embedded.session import WriterSession
 from palimpsest.streams.embedder import Embedder, Engine
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.answered import answer_of
@@ -79,8 +79,8 @@ class Reader:
                 self._embedder.close()
             self.log.close()
 
-    def _open_session(self, live: LiveProjections) -> Session:
-        return Session(self.log, self._owners, self._wanted, self.embedder, self.clock, live)
+    def _open_session(self, live: LiveProjections) -> WriterSession:
+        return WriterSession(self.log, self._owners, self._wanted, self.embedder, self.clock, live)
 
     def embedder(self) -> Embedder:
         """The embedder, loaded when it is first needed."""

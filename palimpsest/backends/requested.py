@@ -24,7 +24,7 @@ _name: ContextVar[_Name | None] = ContextVar("name", default=None)
 
 
 @contextmanager
-def named_request(request_id: str, asked: str | None = None) -> Iterator[None]:
+def name_request(request_id: str, asked: str | None = None) -> Iterator[None]:
     """Give the request made in the block this id: repeated under the same id, it is done once.
 
     `asked` is all that the caller asked, if the request itself does not say all of it.
@@ -37,13 +37,13 @@ def named_request(request_id: str, asked: str | None = None) -> Iterator[None]:
 
 
 def request_id() -> str:
-    """The id of the request that is being made: from `named_request`, else a new one."""
+    """The id of the request that is being made: from `name_request`, else a new one."""
     name = _name.get()
     return name.request_id if name is not None else str(uuid4())
 
 
 def as_asked(request: SomeRequest) -> SomeRequest:
-    """The request with the digest of `named_request`, if it has that id."""
+    """The request with the digest of `name_request`, if it has that id."""
     name = _name.get()
     if name is None or name.asked is None or request.request_id != name.request_id:
         return request

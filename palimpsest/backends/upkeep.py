@@ -24,7 +24,7 @@ from palimpsest.projections.live import LiveProjections
 from palimpsest.projections.sharing import Helper
 from palimpsest.projections.verify import verify
 from palimpsest.streams.embedded.lock import WriterLock
-from palimpsest.streams.embedded.session import Session
+from palimpsest.streams.embedded.session import WriterSession
 from palimpsest.streams.log.checking import check_log
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.log.pages import check_pages
@@ -67,7 +67,7 @@ class Upkeep:
         folder: Path,
         log: Log,
         clock: Callable[[], datetime],
-        open_session: Callable[[LiveProjections], Session],
+        open_session: Callable[[LiveProjections], WriterSession],
         *,
         visible: bool,
     ) -> None:
@@ -77,7 +77,7 @@ class Upkeep:
         self._open_session = open_session
         self._projections = folder / PROJECTIONS_FOLDER
         self._lock = WriterLock(folder)
-        self._session: Session | None = None
+        self._session: WriterSession | None = None
         self._live = LiveProjections(self._projections, log)
         self._visible = visible
         self._beside = False
@@ -93,7 +93,7 @@ class Upkeep:
             self._release()
 
     @contextmanager
-    def writing(self, *, serves: bool = True) -> Iterator[Session | None]:
+    def writing(self, *, serves: bool = True) -> Iterator[WriterSession | None]:
         """The writing session while the lock is held; None if another process holds it.
 
         Before the block ends, everything is durable, and the inbox is served, unless `serves` is
@@ -180,7 +180,7 @@ class Upkeep:
     def projecting(self) -> AbstractContextManager[None]:
         """Have a second process project, if `projecting_beside` says so, while the block runs."""
         start = partial(ProjectorProcess, self.folder, self._lock)
-        return self._live.left_to(start) if self._beside else nullcontext()
+        return self._live.leave_to(start) if self._beside else nullcontext()
 
     def rebuild(
         self, which: Sequence[str], progress: Callable[[str, float], None] | None

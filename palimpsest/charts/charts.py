@@ -24,7 +24,7 @@ SLACK = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ChartColumn:
     """One bar: its label, and the amount of each kind."""
 
     label: str
@@ -52,7 +52,7 @@ class Rect:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ChartMark:
     """A label, at the place where its text begins or, on an axis, is centred."""
 
     x: float
@@ -61,7 +61,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Zone:
+class ChartZone:
     """A part of the horizontal axis, from 0 to 1, with the same decision for all its pairs."""
 
     begin: float
@@ -79,8 +79,8 @@ class Chart:
     description: str
     bars: Sequence[Rect]
     zones: Sequence[Rect]
-    rows: Sequence[Mark]
-    labels: Sequence[Mark]
+    rows: Sequence[ChartMark]
+    labels: Sequence[ChartMark]
     legend: Sequence[tuple[int, str]]
 
     width = WIDTH
@@ -93,11 +93,11 @@ class Chart:
 def stacked(
     name: str,
     title: str,
-    columns: Sequence[Column],
+    columns: Sequence[ChartColumn],
     kinds: Sequence[str],
     *,
     unit: str = "",
-    zones: Iterable[Zone] = (),
+    zones: Iterable[ChartZone] = (),
 ) -> Chart:
     """Stacked bars; the parts of each are in the order of `kinds`.
 
@@ -119,7 +119,7 @@ def stacked(
         description=_description(columns, most, unit),
         bars=bars,
         zones=behind,
-        rows=[Mark(LEFT - 6, _height(one, top), f"{unit}{one:g}") for one in ticks],
+        rows=[ChartMark(LEFT - 6, _height(tick, top), f"{unit}{tick:g}") for tick in ticks],
         labels=_labels(columns, wide),
         legend=[
             (series, kind)
@@ -139,7 +139,7 @@ def by_day(
     unit: str = "",
 ) -> Chart:
     """One bar per day, in the order of the mapping."""
-    columns = [Column(day.isoformat(), parts) for day, parts in days.items()]
+    columns = [ChartColumn(day.isoformat(), parts) for day, parts in days.items()]
     return stacked(name, title, columns, kinds, unit=unit)
 
 
@@ -149,15 +149,15 @@ def histogram(
     counts: Mapping[int, Mapping[str, float]],
     size: int,
     kinds: Sequence[str],
-    zones: Iterable[Zone],
+    zones: Iterable[ChartZone],
 ) -> Chart:
     """One bar for each of `size` equal intervals from 0 to 1, with the zones behind them."""
-    columns = [Column(f"{n / size:.2f}", counts.get(n, {})) for n in range(size)]
+    columns = [ChartColumn(f"{n / size:.2f}", counts.get(n, {})) for n in range(size)]
     return stacked(name, title, columns, kinds, zones=zones)
 
 
 def _bars(
-    column: Column, kinds: Sequence[str], x: float, wide: float, top: float, unit: str
+    column: ChartColumn, kinds: Sequence[str], x: float, wide: float, top: float, unit: str
 ) -> Iterable[Rect]:
     below = 0.0
     for series, kind in enumerate(kinds):
@@ -177,7 +177,7 @@ def _bars(
         below += amount
 
 
-def _zone(zone: Zone, kinds: Sequence[str]) -> Rect:
+def _zone(zone: ChartZone, kinds: Sequence[str]) -> Rect:
     x = LEFT + zone.begin * PLOT_WIDTH
     width = (zone.end - zone.begin) * PLOT_WIDTH
     title = f"from {zone.begin:g}: {zone.label}"
@@ -188,11 +188,11 @@ def _height(amount: float, top: float) -> float:
     return _round(TOP + PLOT_HEIGHT * (1 - amount / top))
 
 
-def _labels(columns: Sequence[Column], wide: float) -> list[Mark]:
+def _labels(columns: Sequence[ChartColumn], wide: float) -> list[ChartMark]:
     """Labels of some columns, spaced so that they do not overlap; always the first."""
     every = max(1, math.ceil(len(columns) / MOST_LABELS))
     return [
-        Mark(_round(LEFT + (number + 0.5) * wide), HEIGHT - 8, columns[number].label)
+        ChartMark(_round(LEFT + (number + 0.5) * wide), HEIGHT - 8, columns[number].label)
         for number in range(0, len(columns), every)
     ]
 
@@ -208,7 +208,7 @@ def _ticks(most: float, least_step: float) -> list[float]:
     return [float(f"{step * n:.12g}") for n in range(math.ceil(most / step - SLACK) + 1)]
 
 
-def _description(columns: Sequence[Column], most: float, unit: str) -> str:
+def _description(columns: Sequence[ChartColumn], most: float, unit: str) -> str:
     """A description for screen readers: the total, and where most of it is."""
     total = sum(column.total for column in columns)
     if not total:

@@ -26,7 +26,7 @@ FAMILIES: Mapping[str, tuple[Decision, ...]] = {
 }
 """The families in their order in charts; docs/review.md explains the names."""
 
-FAMILY_OF: Mapping[str, str] = {one: name for name, kinds in FAMILIES.items() for one in kinds}
+FAMILY_OF: Mapping[str, str] = {kind: name for name, kinds in FAMILIES.items() for kind in kinds}
 
 
 def happened(decision: str) -> str:

@@ -33,7 +33,7 @@ def page_of(reader: Reader, answer: Mapping[str, Any], just_this: str) -> str:
     """
     reader.refresh()
     policy = reader.policy_in_force()
-    owners = sorted({one["owner_id"] for one in answer["runs"]})
+    owners = sorted({run["owner_id"] for run in answer["runs"]})
     _, scored = outcomes(reader.projections, policy.hash, owners)
     return drawn(answer, policy, scored, just_this)
 
@@ -76,7 +76,7 @@ def _summary(answer: Mapping[str, Any], policy: Policy, just_this: str) -> Itera
     if answer["dry_run"]:
         yield f"<p>Nothing is written yet. To do just this: <code>{_text(just_this)}</code></p>"
     yield "<p>Every join can be undone: <code>palimpsest unmerge --decision ID</code></p>"
-    sentences = "".join(f"<li>{_text(one)}</li>" for one in explain(policy))
+    sentences = "".join(f"<li>{_text(sentence)}</li>" for sentence in explain(policy))
     yield f"<details><summary>The policy {_text(policy.name)}</summary><ul>{sentences}</ul>"
     yield "</details>"
 
@@ -88,8 +88,8 @@ def _similarities(
     joined: Sequence[Pairing], policy: Policy, scored: Sequence[Scored]
 ) -> Iterator[str]:
     pairs: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for one in joined:
-        pairs[_bin(one["similarity"] or 0.0)][FAMILY_OF[one["decision"]]] += 1
+    for join in joined:
+        pairs[_bin(join["similarity"] or 0.0)][FAMILY_OF[join["decision"]]] += 1
     came: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for row in scored:
         came[_bin(row.score / WHOLE)][FAMILY_OF[row.decision]] += row.n
@@ -146,12 +146,15 @@ def _clusters(joined: Sequence[Pairing]) -> Iterator[str]:
 def clusters(joined: Iterable[Pairing]) -> list[list[str]]:
     """The texts connected by the joins, cluster by cluster, in the order of the joins."""
     of: dict[str, dict[str, str]] = {}
-    for one in joined:
-        older = of.get(one["older"], {one["older"]: one["older_text"]})
-        newer = of.get(one["newer"], {one["newer"]: one["newer_text"]})
+    for join in joined:
+        older = of.get(join["older"], {join["older"]: join["older_text"]})
+        newer = of.get(join["newer"], {join["newer"]: join["newer_text"]})
         together = {**older, **newer}
         of.update(dict.fromkeys(together, together))
-    return [[*one.values()] for one in {id(one): one for one in of.values()}.values()]
+    return [
+        [*cluster.values()]
+        for cluster in {id(cluster): cluster for cluster in of.values()}.values()
+    ]
 
 
 def _examples(joined: Sequence[Pairing]) -> Iterator[str]:
@@ -159,19 +162,19 @@ def _examples(joined: Sequence[Pairing]) -> Iterator[str]:
     if not joined:
         return
     yield "<h2>Examples to judge</h2><p>The least similar pairs first.</p><ol>"
-    for one in sorted(joined, key=lambda pair: pair["similarity"] or 0.0)[:MOST_EXAMPLES]:
-        older, newer = _compared(one["older_text"], one["newer_text"])
-        last = one.get("composed") or one.get("face")
+    for join in sorted(joined, key=lambda pair: pair["similarity"] or 0.0)[:MOST_EXAMPLES]:
+        older, newer = _compared(join["older_text"], join["newer_text"])
+        last = join.get("composed") or join.get("face")
         yield (
-            f"<li><p><b>{one['similarity']:.4f}</b> {_text(one['decision'])} ·"
-            f" owner {_text(one['owner_id'])}</p><blockquote>{older}</blockquote>"
+            f"<li><p><b>{join['similarity']:.4f}</b> {_text(join['decision'])} ·"
+            f" owner {_text(join['owner_id'])}</p><blockquote>{older}</blockquote>"
             f"<blockquote>{newer}</blockquote>"
         )
         if last:
             yield f"<p>The memory then says: <q>{_text(last)}</q></p>"
-        if one["reasoning"]:
-            yield f"<p>The judge: {_text(one['reasoning'])}</p>"
-        yield f"<p><small>{_text(one['older'])}, {_text(one['newer'])}</small></p></li>"
+        if join["reasoning"]:
+            yield f"<p>The judge: {_text(join['reasoning'])}</p>"
+        yield f"<p><small>{_text(join['older'])}, {_text(join['newer'])}</small></p></li>"
     yield "</ol>"
 
 

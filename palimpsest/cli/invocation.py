@@ -124,10 +124,10 @@ AsOfOption = Annotated[
 def named_values(option: str, given: list[str] | None) -> dict[str, str]:
     """Values by name, as texts; the caller converts them."""
     values: dict[str, str] = {}
-    for one in given or []:
-        name, sign, value = one.partition("=")
+    for assignment in given or []:
+        name, sign, value = assignment.partition("=")
         if not (name and sign):
-            raise typer.BadParameter(f"{option} {one}: write it as NAME=VALUE")
+            raise typer.BadParameter(f"{option} {assignment}: write it as NAME=VALUE")
         values[name] = value
     return values
 
@@ -156,7 +156,7 @@ Former = Annotated[bool, typer.Option("--former", help="Include displaced wordin
 
 def metadata_of(given: list[str] | None) -> dict[str, Any]:
     """Metadata by key: valid JSON is parsed, so 2 is a number; anything else is text."""
-    return {name: _json_or_text(one) for name, one in named_values("--metadata", given).items()}
+    return {name: _json_or_text(value) for name, value in named_values("--metadata", given).items()}
 
 
 def _json_or_text(written: str) -> Any:

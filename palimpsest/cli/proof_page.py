@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from palimpsest.charts.charts import Chart, Column, histogram, stacked
+from palimpsest.charts.charts import Chart, ChartColumn, histogram, stacked
 from palimpsest.contracts.policy import Policy
 from palimpsest.evaluation.evaluate import MOST_SHOWN, Seen
 from palimpsest.evaluation.tables import (
@@ -35,30 +35,35 @@ KINDS = (
 def evaluation_page(answer: Mapping[str, Any], seen: Sequence[Seen], policy: Policy) -> str:
     """The page of `evaluate`; `seen` are the pairs, none for clusters."""
     pairs = "total" in answer
-    counted = [one for one in seen if one.fate != "exact" and one.pair.label != "related"]
+    counted = [
+        result for result in seen if result.fate != "exact" and result.pair.label != "related"
+    ]
     return render(
         TEMPLATE,
         title=f"How many joins of {answer['policy']} are wrong",
         sentences=[*evaluation_sentences(answer), *explain(policy)],
         charts=_pair_charts(answer, counted) if pairs else _cluster_charts(answer),
         tables=evaluation_tables(answer),
-        wrong=[one.pair for one in counted if one.wrong][:MOST_SHOWN],
+        wrong=[result.pair for result in counted if result.wrong][:MOST_SHOWN],
     )
 
 
 def _pair_charts(answer: Mapping[str, Any], seen: Sequence[Seen]) -> list[Chart]:
     bars: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for one in seen:
-        if one.cosine is not None:
-            label = "the same" if one.pair.label == "same" else "different"
-            place = min(int(max(one.cosine, 0.0) * BINS), BINS - 1)
-            bars[place][f"{label}, {one.fate}"] += 1
+    for result in seen:
+        if result.cosine is not None:
+            label = "the same" if result.pair.label == "same" else "different"
+            place = min(int(max(result.cosine, 0.0) * BINS), BINS - 1)
+            bars[place][f"{label}, {result.fate}"] += 1
     title = "Cosine of the pairs that were compared, and what became of them"
     return [
         histogram("cosine", title, bars, BINS, KINDS, ()),
         *(
             stacked(
-                name, title, [_column(value, one) for value, one in answer[name].items()], KINDS
+                name,
+                title,
+                [_column(value, counts) for value, counts in answer[name].items()],
+                KINDS,
             )
             for name, title in CUTS.items()
             if len(answer[name]) > 1
@@ -66,9 +71,9 @@ def _pair_charts(answer: Mapping[str, Any], seen: Sequence[Seen]) -> list[Chart]
     ]
 
 
-def _column(name: str, counts: Mapping[str, Any]) -> Column:
+def _column(name: str, counts: Mapping[str, Any]) -> ChartColumn:
     same, different = counts["same"], counts["different"]
-    return Column(
+    return ChartColumn(
         name,
         {
             "different, joined": counts["false_joins"],
@@ -88,11 +93,14 @@ def _cluster_charts(answer: Mapping[str, Any]) -> list[Chart]:
             f"order-{number}",
             f"Joins by check, texts {order['order']}",
             [
-                Column(
+                ChartColumn(
                     check,
-                    {"wrong": one["false_joins"], "right": one["joined"] - one["false_joins"]},
+                    {
+                        "wrong": counts["false_joins"],
+                        "right": counts["joined"] - counts["false_joins"],
+                    },
                 )
-                for check, one in order["by_check"].items()
+                for check, counts in order["by_check"].items()
             ],
             kinds,
         )
@@ -110,20 +118,20 @@ def calibration_page(answer: Mapping[str, Any]) -> str:
         TEMPLATE,
         title=f"Thresholds for {answer['policy']} from a budget of {answer['budget']:.2%}",
         sentences=[*calibration_sentences(answer), f"Labels {answer['data']}, {answer['date']}."],
-        charts=[_curve(n, one) for n, one in enumerate([whole, *answer["thresholds"]])],
+        charts=[_curve(n, test) for n, test in enumerate([whole, *answer["thresholds"]])],
         tables=[calibration_table(answer)],
         wrong=[],
     )
 
 
-def _curve(number: int, one: Mapping[str, Any]) -> Chart:
+def _curve(number: int, test: Mapping[str, Any]) -> Chart:
     """What each tested threshold takes, wrong ones below."""
     columns = [
-        Column(
-            f"{threshold if one['answer'] == 'same' else 1 - threshold:.3f}",
+        ChartColumn(
+            f"{threshold if test['answer'] == 'same' else 1 - threshold:.3f}",
             {"wrong": errors, "right": taken - errors},
         )
-        for threshold, taken, errors, _ in one["steps"]
+        for threshold, taken, errors, _ in test["steps"]
     ]
-    title = f"{one['answer']} by {one['score']}, language {one['language']}: pairs by threshold"
+    title = f"{test['answer']} by {test['score']}, language {test['language']}: pairs by threshold"
     return stacked(f"curve-{number}", title, columns, ("wrong", "right"))

@@ -58,7 +58,7 @@ def listed(title: str, names: Iterable[str]) -> RenderableType:
 
 def paragraphs(sentences: Iterable[str]) -> RenderableType:
     """Sentences, separated by empty lines."""
-    return Group(*(line for one in sentences for line in (shown(one), shown(""))))
+    return Group(*(line for sentence in sentences for line in (shown(sentence), shown(""))))
 
 
 def as_json(document: Any) -> RenderableType:
@@ -83,7 +83,7 @@ def summary_table(summary: Mapping[str, Any]) -> RenderableType:
         *((f"  {_ALSO[name]}", summary[name]) for name in also if summary[name]),
     ]
     invalid = summary["invalid_rows"]
-    wrong = [shown(f"row {one['row']}: {one['reason']}: {one['detail']}") for one in invalid]
+    wrong = [shown(f"row {row['row']}: {row['reason']}: {row['detail']}") for row in invalid]
     rate = summary["rows"] / summary["seconds"] if summary["seconds"] else 0.0
     pace = shown(f"{summary['seconds']:.1f} s, {rate:,.0f} rows/s", "dim")
     return Group(_counts(counts), pace, *wrong)
@@ -121,8 +121,8 @@ def foreseen_table(foreseen: Mapping[str, Any]) -> RenderableType:
     columns = ("old_id", "keep_id", "assertion_preview")
     for name in columns:
         listing.add_column(name, overflow="fold")
-    for one in repeats[:SHOWN_MANY]:
-        listing.add_row(*(shown(one[name]) for name in columns))
+    for repeat in repeats[:SHOWN_MANY]:
+        listing.add_row(*(shown(repeat[name]) for name in columns))
     more = len(repeats) - SHOWN_MANY
     wrong = foreseen["invalid_rows"]
     return Group(
@@ -130,7 +130,7 @@ def foreseen_table(foreseen: Mapping[str, Any]) -> RenderableType:
         _counts([*counts, ("repeat another row's text", len(repeats))]),
         *([listing] if repeats else []),
         *([shown(f"and {more:,} more: --json lists them all")] if more > 0 else []),
-        *(shown(f"row {one['row']}: {one['reason']}: {one['detail']}") for one in wrong),
+        *(shown(f"row {row['row']}: {row['reason']}: {row['detail']}") for row in wrong),
         *(shown(remark) for remark in foreseen["remarks"]),
     )
 
@@ -142,8 +142,8 @@ def export_report(report: Mapping[str, Any]) -> RenderableType:
     columns = ("old_id", "change", "keep_id", "assertion_preview", "take_back")
     for name in columns:
         listing.add_column(name, overflow="fold")
-    for one in rows[:SHOWN_MANY]:
-        listing.add_row(*(shown(one[name]) for name in columns))
+    for row in rows[:SHOWN_MANY]:
+        listing.add_row(*(shown(row[name]) for name in columns))
     counts = [
         ("rows", report["rows"]),
         ("changed in the copy", report["changed"]),
@@ -247,14 +247,14 @@ def recalled(found: Sequence[Recalled]) -> RenderableType:
         lines.append(Text.assemble(f"{memory['score']:.3f}  ", shown(memory["face"], "bold")))
         count = len(memory["members"])
         about = [memory["memory_id"], _many(count, "wording")]
-        about += [f"{_many(len(memory[one]), 'memory')} {one}" for one in MARKS if memory[one]]
+        about += [f"{_many(len(memory[mark]), 'memory')} {mark}" for mark in MARKS if memory[mark]]
         about += [
             f"{field} {memory[field]:.2f}"
             for field in ("confidence", "importance")
             if memory.get(field) is not None
         ]
         lines.append(shown(f"       {'  '.join(about)}", "dim"))
-        former = (one["text"] for one in memory["members"] if one["relation"] == "former")
+        former = (member["text"] for member in memory["members"] if member["relation"] == "former")
         lines += [shown(f"       former: {text}", "dim") for text in former]
     return Group(*lines)
 
@@ -277,23 +277,25 @@ def page(found: Page) -> RenderableType:
 def found_memory(memory: Found) -> RenderableType:
     """The current memory of an id: its face, and each wording with its origin."""
     tree = Tree(Group(shown(memory["face"], "bold"), shown(_about(memory), "dim")))
-    for one in memory["members"]:
+    for member in memory["members"]:
         origin = [
-            happened(one["decision"]),
-            f"from {one['source']}",
-            one["session_id"],
-            one["occurred_at"],
+            happened(member["decision"]),
+            f"from {member['source']}",
+            member["session_id"],
+            member["occurred_at"],
         ]
         about = "  ".join(str(part) for part in origin if part)
-        former = Text.assemble(shown(about, "cyan"), shown(_former(one), "yellow"))
+        former = Text.assemble(shown(about, "cyan"), shown(_former(member), "yellow"))
         tree.add(
-            Group(shown(one["text"]), former, shown(f"candidate {one['candidate_id']}", "dim"))
+            Group(
+                shown(member["text"]), former, shown(f"candidate {member['candidate_id']}", "dim")
+            )
         )
     return tree
 
 
-def _former(one: Wording) -> str:
-    return "  former" if one["relation"] == "former" else ""
+def _former(wording: Wording) -> str:
+    return "  former" if wording["relation"] == "former" else ""
 
 
 def history(found: History) -> RenderableType:
@@ -408,7 +410,7 @@ def bulk(verb: str, done: str, answer: Mapping[str, Any]) -> RenderableType:
     items = [*answer.get("joins", ()), *answer.get("candidates", ())]
     more = len(items) - SHOWN_MANY
     rest = [shown(f"  … and {more:,} more; --json has all", "dim")] if more > 0 else []
-    each = (_selected_one(one) for one in items[:SHOWN_MANY])
+    each = (_selected_one(item) for item in items[:SHOWN_MANY])
     count = shown(bulk_count(verb, done, answer))
     return Group(count, *each, *rest, *_indented_refusals(answer), *_way_back(answer))
 
@@ -424,19 +426,19 @@ def _way_back(answer: Mapping[str, Any]) -> list[Text]:
     return [shown(f"to take it back: palimpsest {command} --cause {answer['cause']}", "dim")]
 
 
-def _selected_one(one: Mapping[str, Any]) -> RenderableType:
+def _selected_one(item: Mapping[str, Any]) -> RenderableType:
     """A join with its two texts, or a candidate with its own."""
-    score = "" if one.get("similarity") is None else f"  {one['similarity']:.4f}"
-    about = f"  {one['owner_id']}  {happened(one['decision'])}{score}  from {one['source']}"
-    texts = [one["text"]] if "text" in one else [one["older_text"], one["newer_text"]]
-    name = one.get("decision_id") or one["candidate_id"]
+    score = "" if item.get("similarity") is None else f"  {item['similarity']:.4f}"
+    about = f"  {item['owner_id']}  {happened(item['decision'])}{score}  from {item['source']}"
+    texts = [item["text"]] if "text" in item else [item["older_text"], item["newer_text"]]
+    name = item.get("decision_id") or item["candidate_id"]
     return Group(shown(f"{about}  {name}", "dim"), *(shown(f"    {text}") for text in texts))
 
 
 def _indented_refusals(answer: Mapping[str, Any]) -> list[Text]:
     return [
-        shown(f"  refused: {one['decision_id']}: {one['detail']} ({one['reason']})")
-        for one in answer.get("refused", [])
+        shown(f"  refused: {refusal['decision_id']}: {refusal['detail']} ({refusal['reason']})")
+        for refusal in answer.get("refused", [])
     ]
 
 
@@ -448,11 +450,11 @@ def dead_letters(found: Sequence[Mapping[str, Any]]) -> RenderableType:
         *(
             Group(
                 Text.assemble(
-                    shown(one["id"], "bold"), shown(f"  {one['state']}  {one['origin']}")
+                    shown(letter["id"], "bold"), shown(f"  {letter['state']}  {letter['origin']}")
                 ),
-                shown(f"  {one['reason']}: {one['detail']} ({one['size']} bytes)"),
+                shown(f"  {letter['reason']}: {letter['detail']} ({letter['size']} bytes)"),
             )
-            for one in found
+            for letter in found
         )
     )
 
@@ -504,7 +506,7 @@ def _label(member: Member) -> RenderableType:
     ]
     if member.get("reasoning"):
         lines.append(shown(f"the judge: {member['reasoning']}", "dim"))
-    lines += [_support(one) for one in member.get("supports", [])]
+    lines += [_support(support) for support in member.get("supports", [])]
     return Group(*lines)
 
 
@@ -590,17 +592,19 @@ def _place(candidate: Mapping[str, Any]) -> str:
 def _looked_at(evidence: Mapping[str, Any]) -> Sequence[RenderableType]:
     asked = evidence.get("asked", [])
     lines: list[RenderableType] = []
-    for one in evidence.get("neighbours", []):
-        scored = [(name, one.get(name)) for name in ("cosine", "covered", "jaccard")]
+    for neighbour in evidence.get("neighbours", []):
+        scored = [(name, neighbour.get(name)) for name in ("cosine", "covered", "jaccard")]
         scores = "  ".join(f"{name} {score:.4f}" for name, score in scored if score is not None)
-        cues = "".join(f"  cue {cue}" for cue in one.get("cues", []))
-        judge = "  asked the judge" if one["candidate_id"] in asked else ""
-        about = shown(f"{one['candidate_id']}  {scores}{cues}{judge}", "dim")
-        lines.append(Group(shown(one["text"]), about) if one.get("text") else about)
+        cues = "".join(f"  cue {cue}" for cue in neighbour.get("cues", []))
+        judge = "  asked the judge" if neighbour["candidate_id"] in asked else ""
+        about = shown(f"{neighbour['candidate_id']}  {scores}{cues}{judge}", "dim")
+        lines.append(Group(shown(neighbour["text"]), about) if neighbour.get("text") else about)
     for verdict in evidence.get("verdicts", []):
         record = f"the judge on {verdict['neighbour_id']}: {verdict['answer']}"
         lines.append(shown(f"{record}  {verdict.get('reasoning', '')}"))
-    floors = [f"{one['check']} {one['at_least']:g} {one['then']}" for one in _floors(evidence)]
+    floors = [
+        f"{floor['check']} {floor['at_least']:g} {floor['then']}" for floor in _floors(evidence)
+    ]
     return [*lines, shown(f"thresholds: {', '.join(floors)}", "dim")] if lines and floors else lines
 
 
@@ -659,9 +663,9 @@ def _join(join: Mapping[str, Any]) -> RenderableType:
 def changed(verb: str, answer: Mapping[str, Any]) -> RenderableType:
     """The outcome of a statement: the decisions affected and the resulting memories."""
     ids = answer.get("reversed") or [answer.get("decision_id")]
-    head = [shown(f"{verb}: {one}") for one in ids if one] or [shown(verb)]
+    head = [shown(f"{verb}: {decision_id}") for decision_id in ids if decision_id] or [shown(verb)]
     trees = (_memory(memory) for memory in answer.get("memories", []))
-    consequences = [_consequence(one) for one in answer.get("consequences", [])]
+    consequences = [_consequence(consequence) for consequence in answer.get("consequences", [])]
     mood = "would be " if verb.startswith("would be") else ""
     mark = "without it, later decisions would be"
     mark = f"{mood}carried out" if "carried_out" in answer else mark
@@ -672,26 +676,35 @@ def changed(verb: str, answer: Mapping[str, Any]) -> RenderableType:
 def reinstated(answer: Mapping[str, Any], *, dry_run: bool) -> RenderableType:
     """The result of taking a reversal back: joins that return, and joins that are removed."""
     mood = "would be " if dry_run else ""
-    back = [shown(f"{mood}reinstated: {one}") for one in answer["reinstated"]]
+    back = [shown(f"{mood}reinstated: {decision_id}") for decision_id in answer["reinstated"]]
     made = dict.fromkeys(answer["taken_back"], "made because of the reversal")
-    made |= {one: f"{made[one]}, and confirmed by a review" for one in answer["confirmed"]}
-    out = [shown(f"{mood}taken back: {one} ({why})", "yellow") for one, why in made.items()]
+    made |= {
+        decision_id: f"{made[decision_id]}, and confirmed by a review"
+        for decision_id in answer["confirmed"]
+    }
+    out = [
+        shown(f"{mood}taken back: {decision_id} ({why})", "yellow")
+        for decision_id, why in made.items()
+    ]
     return Group(*back, *out, *_refused(answer), *map(_memory, answer["memories"]))
 
 
 def _refused(answer: Mapping[str, Any]) -> list[Text]:
     return [
-        shown(f"refused: {one['decision_id']}: {one['detail']} ({one['reason']})", "yellow")
-        for one in answer.get("refused", [])
+        shown(
+            f"refused: {refusal['decision_id']}: {refusal['detail']} ({refusal['reason']})",
+            "yellow",
+        )
+        for refusal in answer.get("refused", [])
     ]
 
 
-def _consequence(one: Mapping[str, Any]) -> Tree:
+def _consequence(consequence: Mapping[str, Any]) -> Tree:
     """A later decision that would have been different."""
-    was, then = one["was"], one["would_be"]
-    asks = f", never asked about {', '.join(one['asks'])}" if one["asks"] else ""
+    was, then = consequence["was"], consequence["would_be"]
+    asks = f", never asked about {', '.join(consequence['asks'])}" if consequence["asks"] else ""
     line = f"{_outcome(was)} would be {_outcome(then)}{asks}"
-    tree = Tree(Group(shown(one["text"]), shown(one["candidate_id"], "dim")))
+    tree = Tree(Group(shown(consequence["text"]), shown(consequence["candidate_id"], "dim")))
     tree.add(shown(line))
     return tree
 

@@ -103,7 +103,7 @@ class Shell(TyperGroup):
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
         except typer.TyperException as error:
-            _document(ctx, Problem("usage", str(error)))
+            _print_document(ctx, Problem("usage", str(error)))
             raise
         except KeyboardInterrupt:
             problem = Problem("interrupted", "interrupted; what was committed stays")
@@ -128,12 +128,12 @@ def _common_first(args: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _report(ctx: Any, problem: Problem, status: int) -> int:
-    _document(ctx, problem)
+    _print_document(ctx, problem)
     Output(as_json=False).problem(problem.detail)
     return status
 
 
-def _document(ctx: Any, problem: Problem) -> None:
+def _print_document(ctx: Any, problem: Problem) -> None:
     if ctx.params.get("as_json"):
         error = {name: value for name, value in asdict(problem).items() if value is not None}
         Output(as_json=True).answer({"error": error}, str)

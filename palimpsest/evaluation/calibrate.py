@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.policy import Certificate, Policy
-from palimpsest.evaluation.evaluate import Counts, evaluate_pairs, language_of
+from palimpsest.evaluation.evaluate import LabelCounts, evaluate_pairs, language_of
 from palimpsest.evaluation.groups import groups_of
-from palimpsest.evaluation.labelled import Pair
+from palimpsest.evaluation.labelled import LabelledPair
 from palimpsest.evaluation.rates import upper_bound
 from palimpsest.evaluation.rules import (
     CUES,
@@ -27,7 +27,7 @@ from palimpsest.evaluation.rules import (
     Measured,
     checks_of,
     joins_by_cosine,
-    measured,
+    measure_pair,
     scores,
     wide_open,
     with_thresholds,
@@ -41,7 +41,7 @@ from palimpsest.evaluation.thresholds import (
     levels_at_least,
     taken_by,
 )
-from palimpsest.evaluation.trial import KnownVectors, Progress, Trial
+from palimpsest.evaluation.trial import Progress, Trial, TrialVectors
 from palimpsest.streams.guard import guard_hash
 
 Answer = Literal["same", "different"]
@@ -58,7 +58,7 @@ LIMIT = "It does not carry over to another mix of pairs, another embedder, guard
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class ErrorBudget:
     """What may be wrong, as shares, and at which confidence each statement holds."""
 
     same: float
@@ -80,20 +80,20 @@ class Halves:
     def of(self, language: str, *, asked: bool) -> Halves:
         """Those of a language, or all; with `asked`, only those that the policy would ask about."""
 
-        def there(one: Measured) -> bool:
-            spoken = language in (ALL, language_of(one.pair))
-            return spoken and (one.asked or not asked)
+        def there(sample: Measured) -> bool:
+            spoken = language in (ALL, language_of(sample.pair))
+            return spoken and (sample.asked or not asked)
 
         return Halves([*filter(there, self.tested)], [*filter(there, self.held_out)])
 
 
-def chosen(pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
+def chosen(pairs: Sequence[LabelledPair]) -> tuple[list[LabelledPair], list[LabelledPair]]:
     """One pair of each group, by its hash: of the half to test with, and of that held out.
 
     Exact repeats, which a hash proves, and related pairs are left out.
     """
     counted = [pair for pair in pairs if not pair.exact and pair.label != "related"]
-    halves: tuple[list[Pair], list[Pair]] = ([], [])
+    halves: tuple[list[LabelledPair], list[LabelledPair]] = ([], [])
     for group in groups_of([(pair.a, pair.b) for pair in counted]):
         first = min((counted[number] for number in group), key=lambda pair: pair.key)
         side = hashlib.sha256(b"half" + first.key).digest()[0] & 1
@@ -102,10 +102,10 @@ def chosen(pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
 
 
 def calibrate(
-    pairs: Sequence[Pair],
+    pairs: Sequence[LabelledPair],
     policy: Policy,
-    vectors: KnownVectors,
-    budget: Budget,
+    vectors: TrialVectors,
+    budget: ErrorBudget,
     data: dict[str, str],
     progress: Progress,
 ) -> tuple[dict[str, Any], Policy | None]:
@@ -140,8 +140,10 @@ def calibrate(
     }
     if made is None:
         return answer, None
-    counts = Counts()
-    for seen in evaluate_pairs([one.pair for one in halves.held_out], made, vectors, progress):
+    counts = LabelCounts()
+    for seen in evaluate_pairs(
+        [sample.pair for sample in halves.held_out], made, vectors, progress
+    ):
         counts.add(seen.pair.label, seen.fate)
     certificate = _certificate(answer, test, counts, budget)
     answer["certificate"] = certificate.model_dump(mode="json")
@@ -150,24 +152,24 @@ def calibrate(
 
 
 def _measure(
-    pairs: Sequence[Pair], policy: Policy, vectors: KnownVectors, progress: Progress
+    pairs: Sequence[LabelledPair], policy: Policy, vectors: TrialVectors, progress: Progress
 ) -> list[Measured]:
     with Trial(wide_open(policy), vectors) as trial:
         decided = trial.pairs(pairs, progress, orders=1)
         return [
-            measured(pair, decision, policy)
+            measure_pair(pair, decision, policy)
             for pair, [decision] in zip(pairs, decided, strict=True)
         ]
 
 
-def _judge_of(pairs: Sequence[Pair]) -> str | None:
+def _judge_of(pairs: Sequence[LabelledPair]) -> str | None:
     """The exact model that gave all probabilities; UsageError for several, an alias, or none."""
     with_one = [pair for pair in pairs if pair.probability is not None]
     models = {pair.model or "" for pair in with_one}
     if not models:
         return None
     if len(models) > 1 or "" in models:
-        named = ", ".join(sorted(one or "(none)" for one in models))
+        named = ", ".join(sorted(model or "(none)" for model in models))
         raise UsageError(
             f"the probabilities are of {named}: a threshold is bound to one exact model, which"
             " the column `model` names in each row"
@@ -181,7 +183,7 @@ def _judge_of(pairs: Sequence[Pair]) -> str | None:
     return model
 
 
-def _labels(pairs: Sequence[Pair], halves: Halves) -> dict[str, int]:
+def _labels(pairs: Sequence[LabelledPair], halves: Halves) -> dict[str, int]:
     return {
         "pairs": len(pairs),
         "same": sum(pair.label == "same" for pair in pairs),
@@ -196,9 +198,9 @@ def _labels(pairs: Sequence[Pair], halves: Halves) -> dict[str, int]:
 # -- thresholds of one score each ----------------------------------------------------------------
 
 
-def _statements(halves: Halves, budget: Budget, labels: int) -> list[dict[str, Any]]:
+def _statements(halves: Halves, budget: ErrorBudget, labels: int) -> list[dict[str, Any]]:
     """What can be said of each score, answer and language; each statement is for itself alone."""
-    languages = sorted({language_of(one.pair) for one in (*halves.tested, *halves.held_out)})
+    languages = sorted({language_of(sample.pair) for sample in (*halves.tested, *halves.held_out)})
     found: list[dict[str, Any]] = []
     for language in [ALL, *(languages if len(languages) > 1 else ())]:
         for measure in SAME_MEASURES:
@@ -209,7 +211,12 @@ def _statements(halves: Halves, budget: Budget, labels: int) -> list[dict[str, A
 
 
 def _statement(
-    answer: Answer, measure: Measure, language: str, halves: Halves, budget: Budget, labels: int
+    answer: Answer,
+    measure: Measure,
+    language: str,
+    halves: Halves,
+    budget: ErrorBudget,
+    labels: int,
 ) -> list[dict[str, Any]]:
     """One statement; none where no pair has the score."""
     among = halves.of(language, asked=answer == "different")
@@ -218,7 +225,7 @@ def _statement(
         levels_at_least(scores(half, measure, same=answer == "same"), sequence)
         for half in (among.tested, among.held_out)
     ]
-    if not any((one < len(sequence)).any() for one in levels):
+    if not any((level < len(sequence)).any() for level in levels):
         return []
     test = _tested(levels, _wrong(among.tested, answer), budget, answer)
     shown = _shown(test, answer, labels, budget)
@@ -236,7 +243,7 @@ def _statement(
 
 
 def _tested(
-    levels: Sequence[Levels], wrong: NDArray[np.bool_], budget: Budget, answer: Answer
+    levels: Sequence[Levels], wrong: NDArray[np.bool_], budget: ErrorBudget, answer: Answer
 ) -> Test:
     sequence, share = downward(), budget.of(answer)
     first = first_of(levels[1], len(sequence), share, budget.confidence)
@@ -245,11 +252,11 @@ def _tested(
 
 def _wrong(pairs: Sequence[Measured], answer: Answer) -> NDArray[np.bool_]:
     """Whether each pair's label is another than the answer."""
-    return np.array([one.pair.label != answer for one in pairs], np.bool_)
+    return np.array([sample.pair.label != answer for sample in pairs], np.bool_)
 
 
 def _held_out(
-    pairs: Sequence[Measured], taken: NDArray[np.bool_], answer: Answer, budget: Budget
+    pairs: Sequence[Measured], taken: NDArray[np.bool_], answer: Answer, budget: ErrorBudget
 ) -> dict[str, Any]:
     """What a threshold, which is fixed by now, does on the held-out half."""
     count, errors = int(taken.sum()), int((taken & _wrong(pairs, answer)).sum())
@@ -261,7 +268,7 @@ def _held_out(
     }
 
 
-def _shown(test: Test, answer: Answer, labels: int, budget: Budget) -> dict[str, Any]:
+def _shown(test: Test, answer: Answer, labels: int, budget: ErrorBudget) -> dict[str, Any]:
     """A test's result as JSON, and its steps for the curve."""
     step = test.certified or test.steps[-1]
     shown: dict[str, Any] = {
@@ -270,7 +277,7 @@ def _shown(test: Test, answer: Answer, labels: int, budget: Budget) -> dict[str,
         "errors": step.errors,
         "p": step.p,
         "bound": upper_bound(step.errors, step.taken, budget.confidence),
-        "steps": [[one.threshold, one.taken, one.errors, one.p] for one in test.steps],
+        "steps": [[step.threshold, step.taken, step.errors, step.p] for step in test.steps],
     }
     if test.certified is None:
         share = budget.of(answer)
@@ -300,11 +307,11 @@ class _Path:
         if tokens is None:
             return cls(near, None)
         by_words, by_meaning = (
-            taken_by(levels_at_least(scores(held_out, one, same=True), sequence), len(sequence))
-            for one in ("jaccard", "cosine")
+            taken_by(levels_at_least(scores(held_out, score, same=True), sequence), len(sequence))
+            for score in ("jaccard", "cosine")
         )
         floor = tokens.threshold if tokens.guard else 0.0
-        last = max(place for place, one in enumerate(sequence) if one >= floor)
+        last = max(place for place, level in enumerate(sequence) if level >= floor)
         steps = np.arange(len(sequence))
         if near:
             steps = np.maximum(np.searchsorted(by_words, by_meaning, side="right") - 1, 0)
@@ -321,7 +328,7 @@ class _Path:
             found = np.minimum(found, np.searchsorted(np.array(self.words), words, side="left"))
         return found
 
-    def test(self, halves: Halves, budget: Budget) -> Test:
+    def test(self, halves: Halves, budget: ErrorBudget) -> Test:
         """Test the policy at each step of the path."""
         levels = [self.levels(half) for half in (halves.tested, halves.held_out)]
         return _tested(levels, _wrong(halves.tested, "same"), budget, "same")
@@ -345,16 +352,19 @@ def _made(
     if at["jaccard"] is None and at["cosine"] is None:
         return None
     floors = [
-        one["threshold"]
-        for one in statements
-        if (one["answer"], one["score"], one["language"]) == ("different", "cosine", ALL)
-        and one["certified"]
+        statement["threshold"]
+        for statement in statements
+        if (statement["answer"], statement["score"], statement["language"])
+        == ("different", "cosine", ALL)
+        and statement["certified"]
     ]
     made = with_thresholds(policy, at["jaccard"], at["cosine"], next(iter(floors), None))
     return made.model_copy(update={"name": f"{policy.name[:53]}-calibrated", "certificate": None})
 
 
-def _certificate(answer: dict[str, Any], test: Test, counts: Counts, budget: Budget) -> Certificate:
+def _certificate(
+    answer: dict[str, Any], test: Test, counts: LabelCounts, budget: ErrorBudget
+) -> Certificate:
     assert test.certified is not None
     joined = counts.found + counts.false_joins
     return Certificate(

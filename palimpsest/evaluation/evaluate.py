@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from palimpsest.contracts.policy import Policy
 from palimpsest.evaluation.groups import groups_of
-from palimpsest.evaluation.labelled import Label, Member, Pair
+from palimpsest.evaluation.labelled import Label, LabelledMember, LabelledPair
 from palimpsest.evaluation.rates import Agreement, b_cubed, lower_bound, pairwise, upper_bound
-from palimpsest.evaluation.trial import Decision, Fate, KnownVectors, Progress, Stream, Trial
+from palimpsest.evaluation.trial import Fate, Progress, Stream, Trial, TrialDecision, TrialVectors
 from palimpsest.streams.guard import Reading, compare, guard_hash, kept_reading
 
 ENGLISH, OTHER = "en", "other"
@@ -28,7 +28,7 @@ MOST_SHOWN = 100
 class Seen(NamedTuple):
     """A labelled pair and what a policy did with it, the worse of its two orders."""
 
-    pair: Pair
+    pair: LabelledPair
     fate: Fate
     check: str | None
     cosine: float | None
@@ -43,7 +43,7 @@ class Seen(NamedTuple):
 
 
 @dataclass(slots=True)
-class Counts:
+class LabelCounts:
     """What became of pairs; exact repeats and related ones are not among them."""
 
     different: int = 0
@@ -89,7 +89,7 @@ class Counts:
 
 
 def evaluate_pairs(
-    pairs: Sequence[Pair], policy: Policy, vectors: KnownVectors, progress: Progress
+    pairs: Sequence[LabelledPair], policy: Policy, vectors: TrialVectors, progress: Progress
 ) -> list[Seen]:
     """Decide on each pair in both orders, through a writer of the policy."""
     vectors.prepare({text for pair in pairs for text in (pair.a, pair.b)}, progress)
@@ -99,28 +99,34 @@ def evaluate_pairs(
 
 
 def pairs_document(
-    seen: Sequence[Seen], policy: Policy, vectors: KnownVectors, confidence: float
+    seen: Sequence[Seen], policy: Policy, vectors: TrialVectors, confidence: float
 ) -> dict[str, Any]:
     """The answer of `evaluate --pairs`."""
-    counted = [one for one in seen if one.fate != "exact" and one.pair.label != "related"]
+    counted = [
+        result for result in seen if result.fate != "exact" and result.pair.label != "related"
+    ]
     cut = partial_document(counted, confidence)
     return {
         **_head(policy, vectors, confidence),
         "pairs": len(seen),
-        "groups": len(groups_of([(one.pair.a, one.pair.b) for one in counted])),
-        "exact": sum(one.fate == "exact" for one in seen),
+        "groups": len(groups_of([(result.pair.a, result.pair.b) for result in counted])),
+        "exact": sum(result.fate == "exact" for result in seen),
         "exact_different": sum(
-            one.fate == "exact" and one.pair.label == "different" for one in seen
+            result.fate == "exact" and result.pair.label == "different" for result in seen
         ),
-        "related": sum(one.pair.label == "related" for one in seen),
-        "related_joined": sum(one.pair.label == "related" and one.fate == "joined" for one in seen),
-        "order_matters": sum(one.order_matters for one in counted),
-        "total": cut(lambda _: ("all",))["all"] if counted else Counts().document(confidence),
-        "by_check": cut(lambda one: (one.check or "none",) if one.fate == "joined" else ()),
-        "by_cue": cut(lambda one: one.cues),
-        "by_language": cut(lambda one: (one.language,)),
-        "by_source": cut(lambda one: (one.pair.source or "none",)),
-        "wrong": [one.pair.id for one in counted if one.wrong][:MOST_SHOWN],
+        "related": sum(result.pair.label == "related" for result in seen),
+        "related_joined": sum(
+            result.pair.label == "related" and result.fate == "joined" for result in seen
+        ),
+        "order_matters": sum(result.order_matters for result in counted),
+        "total": cut(lambda _: ("all",))["all"] if counted else LabelCounts().document(confidence),
+        "by_check": cut(
+            lambda result: (result.check or "none",) if result.fate == "joined" else ()
+        ),
+        "by_cue": cut(lambda result: result.cues),
+        "by_language": cut(lambda result: (result.language,)),
+        "by_source": cut(lambda result: (result.pair.source or "none",)),
+        "wrong": [result.pair.id for result in counted if result.wrong][:MOST_SHOWN],
     }
 
 
@@ -130,16 +136,16 @@ def partial_document(
     """A function that counts the pairs under each name that its argument gives them."""
 
     def cut(names: Callable[[Seen], Iterable[str]]) -> dict[str, dict[str, Any]]:
-        counts: defaultdict[str, Counts] = defaultdict(Counts)
-        for one in seen:
-            for name in names(one):
-                counts[name].add(one.pair.label, one.fate)
+        counts: defaultdict[str, LabelCounts] = defaultdict(LabelCounts)
+        for result in seen:
+            for name in names(result):
+                counts[name].add(result.pair.label, result.fate)
         return {name: counts[name].document(confidence) for name in sorted(counts)}
 
     return cut
 
 
-def _seen(pair: Pair, both: Sequence[Decision], vectors: KnownVectors) -> Seen:
+def _seen(pair: LabelledPair, both: Sequence[TrialDecision], vectors: TrialVectors) -> Seen:
     worse = _worse(pair, both)
     one, other = (_reading(text, vectors) for text in (pair.a, pair.b))
     cues = tuple(map(str, compare(one, other).cues)) or (NO_CUE,)
@@ -155,7 +161,7 @@ def _seen(pair: Pair, both: Sequence[Decision], vectors: KnownVectors) -> Seen:
     )
 
 
-def language_of(pair: Pair) -> str:
+def language_of(pair: LabelledPair) -> str:
     """The language that a pair names; else English if the guard is sure of both texts."""
     if pair.language is not None:
         return pair.language
@@ -169,12 +175,12 @@ _FROM_BEST: dict[str, tuple[Fate, ...]] = {
 }
 
 
-def _worse(pair: Pair, both: Sequence[Decision]) -> Decision:
+def _worse(pair: LabelledPair, both: Sequence[TrialDecision]) -> TrialDecision:
     from_best = _FROM_BEST[pair.label]
-    return max(both, key=lambda one: from_best.index(one.fate))
+    return max(both, key=lambda decision: from_best.index(decision.fate))
 
 
-def _reading(text: str, vectors: KnownVectors) -> Reading:
+def _reading(text: str, vectors: TrialVectors) -> Reading:
     [seen] = vectors.embed([text])
     partly = seen.truncated and seen.windows is None
     return kept_reading(text, truncated=partly, unknown=seen.unknown)
@@ -184,13 +190,13 @@ def _reading(text: str, vectors: KnownVectors) -> Reading:
 
 
 def evaluate_clusters(
-    members: Sequence[Member], policy: Policy, vectors: KnownVectors, progress: Progress
+    members: Sequence[LabelledMember], policy: Policy, vectors: TrialVectors, progress: Progress
 ) -> list[list[Stream]]:
     """Decide on the texts of each owner as they come, and again from the last to the first."""
-    vectors.prepare({one.text for one in members}, progress)
-    owners: defaultdict[str, list[Member]] = defaultdict(list)
-    for one in members:
-        owners[one.owner_id].append(one)
+    vectors.prepare({member.text for member in members}, progress)
+    owners: defaultdict[str, list[LabelledMember]] = defaultdict(list)
+    for member in members:
+        owners[member.owner_id].append(member)
     done = 0
 
     def advance(more: int) -> None:
@@ -208,7 +214,7 @@ def evaluate_clusters(
 def clusters_document(
     orders: Sequence[Sequence[Stream]],
     policy: Policy,
-    vectors: KnownVectors,
+    vectors: TrialVectors,
     confidence: float,
 ) -> dict[str, Any]:
     """The answer of `evaluate --clusters`."""
@@ -234,7 +240,7 @@ def _of_order(streams: Sequence[Stream], confidence: float) -> dict[str, Any]:
             item = member.owner_id, number
             found[item] = stream.memories[number]
             gold[item] = member.owner_id, member.cluster
-        fates.update(one.fate for one in stream.decisions)
+        fates.update(decision.fate for decision in stream.decisions)
         joins += _joins(stream)
     checks = sorted({check for check, _ in joins})
     return {
@@ -254,10 +260,10 @@ def _of_order(streams: Sequence[Stream], confidence: float) -> dict[str, Any]:
 
 def _joins(stream: Stream) -> Iterator[tuple[str, bool]]:
     """The check of each join but exact repeats, and whether it joins two clusters."""
-    for member, one in zip(stream.members, stream.decisions, strict=True):
-        if one.fate == "joined" and one.joined_to is not None:
-            other = stream.members[stream.numbers[one.joined_to]]
-            yield one.check or "none", other.cluster != member.cluster
+    for member, decision in zip(stream.members, stream.decisions, strict=True):
+        if decision.fate == "joined" and decision.joined_to is not None:
+            other = stream.members[stream.numbers[decision.joined_to]]
+            yield decision.check or "none", other.cluster != member.cluster
 
 
 def _wrong_of(joins: Sequence[bool], confidence: float) -> dict[str, Any]:
@@ -270,11 +276,11 @@ def _wrong_of(joins: Sequence[bool], confidence: float) -> dict[str, Any]:
     }
 
 
-def _agreement(one: Agreement) -> dict[str, float]:
-    return {"precision": one.precision, "recall": one.recall, "f1": one.f1}
+def _agreement(agreement: Agreement) -> dict[str, float]:
+    return {"precision": agreement.precision, "recall": agreement.recall, "f1": agreement.f1}
 
 
-def _head(policy: Policy, vectors: KnownVectors, confidence: float) -> dict[str, Any]:
+def _head(policy: Policy, vectors: TrialVectors, confidence: float) -> dict[str, Any]:
     return {
         "policy": policy.name,
         "policy_hash": policy.hash,

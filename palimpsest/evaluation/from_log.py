@@ -8,34 +8,34 @@ from collections.abc import Callable, Iterator, Sequence
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.events import AnyEvent, Confirmed, Joined, Separated, Settled
 from palimpsest.contracts.evidence import Verdict
-from palimpsest.evaluation.labelled import Pair
+from palimpsest.evaluation.labelled import LabelledPair
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.separations import statement_on
 
 SOURCE = "log"
 
 
-def labels_of(reader: Reader, progress: Callable[[str, float | None], None]) -> list[Pair]:
+def labels_of(reader: Reader, progress: Callable[[str, float | None], None]) -> list[LabelledPair]:
     """The pairs about which a person's word holds: merged, confirmed, un-merged or separated.
 
     What a review by a model said, or a rule, is no label. If a judge gave a probability for the
     pair, the last one comes with it.
     """
     owners = reader.owners()
-    found: list[Pair] = []
+    found: list[LabelledPair] = []
     for number, owner in enumerate(owners):
         progress("reading people's verdicts", number / len(owners))
         found += _of_owner(reader, reader.ledger(owner))
     return found
 
 
-def digest_of(pairs: Sequence[Pair]) -> str:
+def digest_of(pairs: Sequence[LabelledPair]) -> str:
     """`sha256:` and the hex digest of the pairs and their labels, in any order."""
     lines = sorted(pair.key + pair.label.encode() for pair in pairs)
     return f"sha256:{hashlib.sha256(b''.join(lines)).hexdigest()}"
 
 
-def _of_owner(reader: Reader, ledger: Ledger) -> Iterator[Pair]:
+def _of_owner(reader: Reader, ledger: Ledger) -> Iterator[LabelledPair]:
     confirmed: list[Edge] = []
     verdicts: dict[frozenset[str], Verdict] = {}
     for recorded in reader.log.of_owner(ledger.owner_id):
@@ -47,10 +47,10 @@ def _of_owner(reader: Reader, ledger: Ledger) -> Iterator[Pair]:
             case event:
                 verdicts |= _judged(event)
 
-    def label(newer: Entry, older: Entry, *, separated: bool) -> Pair:
+    def label(newer: Entry, older: Entry, *, separated: bool) -> LabelledPair:
         verdict = verdicts.get(frozenset({newer.id, older.id}))
         given = verdict is not None and verdict.probability is not None
-        return Pair(
+        return LabelledPair(
             id=f"{newer.id}+{older.id}",
             a=older.text,
             b=newer.text,

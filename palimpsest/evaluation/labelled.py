@@ -40,7 +40,7 @@ _TEXT: TypeAdapter[str] = TypeAdapter(Text)
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
 
 
-class Pair(NamedTuple):
+class LabelledPair(NamedTuple):
     """Two texts and a person's label.
 
     `related` ones, of which one says more than the other, are an error neither way.
@@ -68,7 +68,7 @@ class Pair(NamedTuple):
         return normalise(self.a) == normalise(self.b)
 
 
-class Member(NamedTuple):
+class LabelledMember(NamedTuple):
     """One text, its owner, whose texts alone are compared with it, and the cluster it is of."""
 
     owner_id: str
@@ -77,7 +77,7 @@ class Member(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _LabelledRow:
     """A row of a file, counted from 1 without the names of a table: errors name its place."""
 
     file: Path
@@ -99,7 +99,7 @@ class _Row:
     def column(self, name: str) -> str | None:
         """The name under which a column is there, with a value."""
         names = COLUMNS.get(name, (name,))
-        return next((one for one in names if self.values.get(one) not in (None, "")), None)
+        return next((name for name in names if self.values.get(name) not in (None, "")), None)
 
     def required(self, name: str, adapter: TypeAdapter[T]) -> T:
         """The value of a column; UsageError if there is none."""
@@ -114,7 +114,7 @@ class _Row:
         return None if column is None else str(self.values[column])
 
 
-def read_pairs(files: Iterable[Path], renames: Mapping[str, str]) -> list[Pair]:
+def read_pairs(files: Iterable[Path], renames: Mapping[str, str]) -> list[LabelledPair]:
     """The labelled pairs of files, in order; `renames` tells which of ours their columns are.
 
     UsageError names the file, row and column of the first row that is not a labelled pair.
@@ -122,7 +122,7 @@ def read_pairs(files: Iterable[Path], renames: Mapping[str, str]) -> list[Pair]:
     return [_pair(row) for file in files for row in _rows(file, renames)]
 
 
-def read_clusters(files: Iterable[Path], renames: Mapping[str, str]) -> list[Member]:
+def read_clusters(files: Iterable[Path], renames: Mapping[str, str]) -> list[LabelledMember]:
     """The texts of labelled clusters, in order; errors as those of `read_pairs`.
 
     A row is one text with its cluster, or a cluster with all its `texts`.
@@ -140,12 +140,12 @@ def digest_of(files: Sequence[Path]) -> str:
     return f"sha256:{found.hexdigest()}"
 
 
-def _pair(row: _Row) -> Pair:
+def _pair(row: _LabelledRow) -> LabelledPair:
     a, b = row.required("a", _TEXT), row.required("b", _TEXT)
     given = str(row.values.get("label", "")).strip().casefold()
     if given not in LABELS:
         row.wrong("label", f"should be one of {', '.join(LABELS)}")
-    return Pair(
+    return LabelledPair(
         id=row.optional("id") or f"{row.file.name}:{row.number}",
         a=a,
         b=b,
@@ -157,7 +157,7 @@ def _pair(row: _Row) -> Pair:
     )
 
 
-def _probability(row: _Row) -> float | None:
+def _probability(row: _LabelledRow) -> float | None:
     given = row.optional("probability")
     if given is None:
         return None
@@ -170,22 +170,22 @@ def _probability(row: _Row) -> float | None:
     return value
 
 
-def _members(row: _Row) -> Iterator[Member]:
+def _members(row: _LabelledRow) -> Iterator[LabelledMember]:
     cluster = row.optional("cluster")
     if cluster is None:
         row.wrong(" or ".join(COLUMNS["cluster"]), "is missing")
     owner = row.checked("owner_id", row.values.get("owner_id") or "owner", _NAME)
     texts = row.values.get("texts")
     if texts is None:
-        yield Member(owner, row.required("text", _TEXT), cluster)
+        yield LabelledMember(owner, row.required("text", _TEXT), cluster)
         return
     if not isinstance(texts, list):
         row.wrong("texts", "should be a list of texts")
     for text in texts:
-        yield Member(owner, row.checked("texts", text, _TEXT), cluster)
+        yield LabelledMember(owner, row.checked("texts", text, _TEXT), cluster)
 
 
-def _rows(file: Path, renames: Mapping[str, str]) -> Iterator[_Row]:
+def _rows(file: Path, renames: Mapping[str, str]) -> Iterator[_LabelledRow]:
     for number, row in enumerate(RowReader([file]), 1):
         try:
             values = orjson.loads(row.raw)
@@ -197,4 +197,6 @@ def _rows(file: Path, renames: Mapping[str, str]) -> Iterator[_Row]:
             raise UsageError(
                 f"{file}, row {number}: is not a JSON object, or has more cells than the first line"
             )
-        yield _Row(file, number, {renames.get(name, name): one for name, one in values.items()})
+        yield _LabelledRow(
+            file, number, {renames.get(name, name): value for name, value in values.items()}
+        )

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from palimpsest.contracts.evidence import BLIND, Cue, Neighbour
 from palimpsest.contracts.policy import Check, CosineCheck, Policy, SessionCheck, TokenCheck, Zone
-from palimpsest.evaluation.labelled import Pair
-from palimpsest.evaluation.trial import Decision
+from palimpsest.evaluation.labelled import LabelledPair
+from palimpsest.evaluation.trial import TrialDecision
 
 Measure = Literal["cosine", "jaccard", "probability", "cues"]
 Scores = NDArray[np.float64]
@@ -50,7 +50,7 @@ class Measured:
     `asked`: whether the policy, as it is, would give it to the judge.
     """
 
-    pair: Pair
+    pair: LabelledPair
     cosine: float
     jaccard: float
     cues: tuple[Cue, ...]
@@ -129,7 +129,7 @@ def joins_by_cosine(check: CosineCheck | None) -> Literal["guarded", "score", "n
     return "guarded" if joining or check.near_identical is not None else "never"
 
 
-def measured(pair: Pair, decision: Decision, policy: Policy) -> Measured:
+def measure_pair(pair: LabelledPair, decision: TrialDecision, policy: Policy) -> Measured:
     """A pair as a wide open policy recorded it."""
     tokens, cosine = checks_of(policy)
     near = decision.neighbour
@@ -165,7 +165,7 @@ def _asked(
         return False
     score = near.cosine or 0.0
     zones = cosine.zones if cosine else ()
-    zone = next((one for one in zones if score >= one.at_least), None)
+    zone = next((zone for zone in zones if score >= zone.at_least), None)
     proof = cosine.near_identical if cosine else None
     passes = bool(near.near_identical) and not near.cues
     proven = proof is not None and passes and found.cosine >= proof

@@ -20,7 +20,7 @@ CALIBRATION = ("answer", "score", "language", "threshold", "wrong", "bound", "he
 _RATES = ("precision", "recall")
 
 
-class Table(NamedTuple):
+class ReportTable(NamedTuple):
     """A table; all cells are text."""
 
     title: str
@@ -28,16 +28,18 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[str]]
 
 
-def evaluation_tables(answer: Mapping[str, Any]) -> list[Table]:
+def evaluation_tables(answer: Mapping[str, Any]) -> list[ReportTable]:
     """The tables of `evaluate`."""
     if "total" not in answer:
         return [_clusters(answer)]
     cuts = [
-        Table(title, RATES, [[value, *_rates(counts)] for value, counts in answer[name].items()])
+        ReportTable(
+            title, RATES, [[value, *_rates(counts)] for value, counts in answer[name].items()]
+        )
         for name, title in CUTS.items()
         if answer[name]
     ]
-    return [Table("All pairs", RATES, [["all", *_rates(answer["total"])]]), *cuts]
+    return [ReportTable("All pairs", RATES, [["all", *_rates(answer["total"])]]), *cuts]
 
 
 def _rates(counts: Mapping[str, Any]) -> list[str]:
@@ -51,27 +53,27 @@ def _rates(counts: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _clusters(answer: Mapping[str, Any]) -> Table:
+def _clusters(answer: Mapping[str, Any]) -> ReportTable:
     rows: list[list[str]] = []
-    for one in answer["orders"]:
-        agreed = [one[kind][rate] for kind in ("pairwise", "b_cubed") for rate in _RATES]
+    for order in answer["orders"]:
+        agreed = [order[kind][rate] for kind in ("pairwise", "b_cubed") for rate in _RATES]
         rates = (f"{rate:.4f}" for rate in agreed)
         rows.append(
             [
-                one["order"],
-                f"{one['memories']:,}",
-                *_wrong(one),
+                order["order"],
+                f"{order['memories']:,}",
+                *_wrong(order),
                 *rates,
-                f"{one['asked_share']:.1%}",
+                f"{order['asked_share']:.1%}",
             ]
         )
-        for check, counts in one["by_check"].items():
+        for check, counts in order["by_check"].items():
             rows.append([f"by {check}", "", *_wrong(counts), *[""] * 5])
-    return Table("The memories beside the clusters", CLUSTER_RATES, rows)
+    return ReportTable("The memories beside the clusters", CLUSTER_RATES, rows)
 
 
-def _wrong(one: Mapping[str, Any]) -> list[str]:
-    return [f"{one['false_joins']:,} of {one['joined']:,}", f"{one['wrong_bound']:.2%}"]
+def _wrong(counts: Mapping[str, Any]) -> list[str]:
+    return [f"{counts['false_joins']:,} of {counts['joined']:,}", f"{counts['wrong_bound']:.2%}"]
 
 
 def evaluation_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -108,33 +110,33 @@ def evaluation_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
 # -- calibrate -----------------------------------------------------------------------------------
 
 
-def calibration_table(answer: Mapping[str, Any]) -> Table:
+def calibration_table(answer: Mapping[str, Any]) -> ReportTable:
     """One row for each score, answer and language."""
-    rows = [_calibrated(one) for one in answer["thresholds"]]
-    return Table("Thresholds, each for itself alone", CALIBRATION, rows)
+    rows = [_calibrated(threshold) for threshold in answer["thresholds"]]
+    return ReportTable("Thresholds, each for itself alone", CALIBRATION, rows)
 
 
-def _calibrated(one: Mapping[str, Any]) -> list[str]:
-    held_out = one.get("held_out")
+def _calibrated(threshold: Mapping[str, Any]) -> list[str]:
+    held_out = threshold.get("held_out")
     return [
-        one["answer"],
-        one["score"],
-        one["language"],
-        _threshold(one),
-        f"{one['errors']:,} of {one['taken']:,}",
-        f"{one['bound']:.2%}",
+        threshold["answer"],
+        threshold["score"],
+        threshold["language"],
+        _threshold(threshold),
+        f"{threshold['errors']:,} of {threshold['taken']:,}",
+        f"{threshold['bound']:.2%}",
         f"{held_out['errors']:,} of {held_out['taken']:,}" if held_out else "",
         f"{held_out['bound']:.2%}" if held_out else "",
     ]
 
 
-def _threshold(one: Mapping[str, Any]) -> str:
-    if not one["certified"]:
-        would_do = one["labels_that_would_do"]
+def _threshold(threshold: Mapping[str, Any]) -> str:
+    if not threshold["certified"]:
+        would_do = threshold["labels_that_would_do"]
         return "refused" if would_do is None else f"refused; {would_do:,} labels would do"
-    if "cues" in one:
-        return ", ".join(one["cues"])
-    return f"{'from' if one['answer'] == 'same' else 'under'} {one['threshold']:g}"
+    if "cues" in threshold:
+        return ", ".join(threshold["cues"])
+    return f"{'from' if threshold['answer'] == 'same' else 'under'} {threshold['threshold']:g}"
 
 
 def calibration_sentences(answer: Mapping[str, Any]) -> Iterator[str]:

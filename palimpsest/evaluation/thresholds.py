@@ -30,7 +30,7 @@ MARGIN = 1.25
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ThresholdStep:
     """One tested threshold: how many pairs it takes, how many of them wrongly, and the p-value."""
 
     threshold: Threshold
@@ -43,8 +43,8 @@ class Step:
 class Test:
     """A tested sequence: its steps, the one that was not certified last, if there was one."""
 
-    steps: tuple[Step, ...]
-    certified: Step | None
+    steps: tuple[ThresholdStep, ...]
+    certified: ThresholdStep | None
 
 
 def downward() -> list[Threshold]:
@@ -97,11 +97,11 @@ def fixed_sequence(
     """
     taken = taken_by(levels, len(sequence))
     errors = taken_by(levels[wrong], len(sequence))
-    steps: list[Step] = []
-    certified: Step | None = None
+    steps: list[ThresholdStep] = []
+    certified: ThresholdStep | None = None
     for place in range(first, len(sequence)):
         k, n = int(errors[place]), int(taken[place])
-        step = Step(sequence[place], n, k, p_value(k, n, budget))
+        step = ThresholdStep(sequence[place], n, k, p_value(k, n, budget))
         steps.append(step)
         if step.p > 1.0 - confidence:
             break
@@ -110,7 +110,9 @@ def fixed_sequence(
     return Test(tuple(steps), certified)
 
 
-def labels_that_would_do(step: Step, labels: int, budget: float, confidence: float) -> int | None:
+def labels_that_would_do(
+    step: ThresholdStep, labels: int, budget: float, confidence: float
+) -> int | None:
     """How many labels would most probably certify a step that failed, at its rates.
 
     None if its share of errors is not under the budget: more of the same labels would not help, or

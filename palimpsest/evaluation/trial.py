@@ -17,7 +17,7 @@ from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.events import AnyEvent, Decided, Settled
 from palimpsest.contracts.evidence import Evidence, Neighbour
 from palimpsest.contracts.policy import Policy
-from palimpsest.evaluation.labelled import Member, Pair
+from palimpsest.evaluation.labelled import LabelledMember, LabelledPair
 from palimpsest.streams.embedded.pipeline import WINDOW
 from palimpsest.streams.embedder import Embedder, Embedding, Engine
 from palimpsest.streams.intake import RawRow, prepare
@@ -38,7 +38,7 @@ _BATCH = 1024
 _ROW = RawRow(b"", SOURCE)
 
 
-class KnownVectors:
+class TrialVectors:
     """An engine that embeds no text twice: one kilobyte stays in memory for each."""
 
     def __init__(self, engine: Engine) -> None:
@@ -62,7 +62,7 @@ class KnownVectors:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class TrialDecision:
     """What a policy did with a newcomer, and the evidence that it recorded for that."""
 
     fate: Fate
@@ -83,8 +83,8 @@ class Stream:
     `decisions` and `memories` are those of each text; `numbers` its place by the candidate's id.
     """
 
-    members: Sequence[Member]
-    decisions: list[Decision] = field(default_factory=list)
+    members: Sequence[LabelledMember]
+    decisions: list[TrialDecision] = field(default_factory=list)
     memories: list[str] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
 
@@ -118,8 +118,8 @@ class Trial:
         self._folder.cleanup()
 
     def pairs(
-        self, pairs: Sequence[Pair], progress: Progress, *, orders: int = 2
-    ) -> Iterator[tuple[Decision, ...]]:
+        self, pairs: Sequence[LabelledPair], progress: Progress, *, orders: int = 2
+    ) -> Iterator[tuple[TrialDecision, ...]]:
         """What becomes of the second text of each pair after the first, and the other way round.
 
         With one of the `orders`, only the former.
@@ -138,13 +138,15 @@ class Trial:
                 yield tuple(decided[number + 1 : number + 2 * orders : 2])
             self._writer.owners.forget({f"{n}:{order}" for n in range(size) for order in (0, 1)})
 
-    def stream(self, members: Sequence[Member], done: Callable[[int], object]) -> Stream:
+    def stream(self, members: Sequence[LabelledMember], done: Callable[[int], object]) -> Stream:
         """What becomes of the texts of one owner, one after the other."""
         owner = members[0].owner_id
         found = Stream(members)
         for start in range(0, len(members), WINDOW):
             some = list(enumerate(members[start : start + WINDOW], start))
-            found.decisions += self._decide(_input(owner, str(n), one.text) for n, one in some)
+            found.decisions += self._decide(
+                _input(owner, str(n), member.text) for n, member in some
+            )
             done(len(some))
         entries = self._writer.ledger(owner).entries.values()
         found.numbers = {entry.id: int(entry.fields.id) for entry in entries}
@@ -153,11 +155,13 @@ class Trial:
         self._writer.owners.forget({owner})
         return found
 
-    def _decide(self, inputs: Iterable[Input]) -> list[Decision]:
+    def _decide(self, inputs: Iterable[Input]) -> list[TrialDecision]:
         self._events.clear()
         self._writer.close_window(self._writer.open_window([*inputs]))
-        first = {one.subject: one for one in self._events if isinstance(one, Decided)}
-        last = {one.subject: one for one in self._events if isinstance(one, Decided | Settled)}
+        first = {event.subject: event for event in self._events if isinstance(event, Decided)}
+        last = {
+            event.subject: event for event in self._events if isinstance(event, Decided | Settled)
+        }
         return [_decision(decided, last[subject]) for subject, decided in first.items()]
 
     def _take(self, commit: Commit) -> list[int]:
@@ -176,7 +180,7 @@ def _input(owner_id: str, identifier: str, text: str) -> Input:
     return Input(_ROW, prepare(Candidate(**candidate)))
 
 
-def _decision(first: Decided, last: Decided | Settled) -> Decision:
+def _decision(first: Decided, last: Decided | Settled) -> TrialDecision:
     """The first decision's evidence, and what the last one, if it settled that, made of it."""
     join = last.data.join
     check = first.data.evidence.check or (last.data.decision if join else None)
@@ -185,4 +189,4 @@ def _decision(first: Decided, last: Decided | Settled) -> Decision:
         fate = "asked"
     elif join is not None:
         fate = "exact" if join.face == "repeat" else "joined"
-    return Decision(fate, check, first.data.evidence, join.to if join else None)
+    return TrialDecision(fate, check, first.data.evidence, join.to if join else None)

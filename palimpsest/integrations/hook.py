@@ -53,7 +53,7 @@ class Capture:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class HookInput:
     """The hook's input: candidates, or the transcript of a session that an agent names.
 
     `about` has fields that all candidates of the transcript share.
@@ -65,7 +65,7 @@ class Given:
 
 
 @dataclass(slots=True)
-class Report:
+class HookReport:
     """The report for the agent (`context`) and for the person (`problems`)."""
 
     captured: list[str] = field(default_factory=list)
@@ -91,22 +91,22 @@ def output(context: str) -> str:
     return orjson.dumps(document).decode()
 
 
-def read(raw: bytes) -> Given:
+def read(raw: bytes) -> HookInput:
     """The hook's input; UsageError, which does not quote it, if it has none of the forms."""
     try:
         found = orjson.loads(raw)
     except orjson.JSONDecodeError:
-        return Given(_lines(raw))
+        return HookInput(_lines(raw))
     if isinstance(found, list):
-        return Given(found)
+        return HookInput(found)
     if not isinstance(found, dict):
         raise UsageError(FORMS)
     if isinstance(path := found.get("transcript_path"), str):
         session = found.get("session_id")
         about = {"session_id": session} if isinstance(session, str) and session else {}
-        return Given((), Path(path), about)
+        return HookInput((), Path(path), about)
     if "text" in found:
-        return Given([found])
+        return HookInput([found])
     raise UsageError(FORMS)
 
 
@@ -119,15 +119,17 @@ def _lines(raw: bytes) -> list[Any]:
         raise UsageError(f"{FORMS}, and this is not JSON") from None
 
 
-def pre_compact(writer: StoreWriter, owner_id: str, given: Sequence[Any], now: datetime) -> Report:
+def pre_compact(
+    writer: StoreWriter, owner_id: str, given: Sequence[Any], now: datetime
+) -> HookReport:
     """Capture what the hook was given, and report on it.
 
     Entries without `content` or `text` are left out, and reported by number; `namespace` is
     optional. A candidate with an `id` is captured only once. An entry with its own owner, such as
     those of `extract`, belongs to that owner.
     """
-    report = Report()
-    rows = [_row(owner_id, one) for one in given]
+    report = HookReport()
+    rows = [_row(owner_id, item) for item in given]
     for number, row in enumerate(rows, 1):
         if row is None:
             report.problems.append(f"candidate {number} has no text as its `content`")
@@ -140,16 +142,18 @@ def pre_compact(writer: StoreWriter, owner_id: str, given: Sequence[Any], now: d
     return report
 
 
-def _row(owner_id: str, one: Any) -> dict[str, Any] | None:
-    text = one.get("content", one.get("text")) if isinstance(one, Mapping) else None
+def _row(owner_id: str, item: Any) -> dict[str, Any] | None:
+    text = item.get("content", item.get("text")) if isinstance(item, Mapping) else None
     if not isinstance(text, str):
         return None
-    row = {"owner_id": one.get("owner_id") or owner_id, "text": text}
-    row["namespace"] = one.get("namespace") or DEFAULT_NAMESPACE
-    return row | {name: one[name] for name in _FIELDS if name in one}
+    row = {"owner_id": item.get("owner_id") or owner_id, "text": text}
+    row["namespace"] = item.get("namespace") or DEFAULT_NAMESPACE
+    return row | {name: item[name] for name in _FIELDS if name in item}
 
 
-def _report_outcome(writer: StoreWriter, capture: Capture, now: datetime, report: Report) -> None:
+def _report_outcome(
+    writer: StoreWriter, capture: Capture, now: datetime, report: HookReport
+) -> None:
     outcome, shown = capture.outcome, preview(capture.content)
     if outcome.result == "invalid":
         report.problems.append(f"a candidate is invalid: {outcome.reason}: {outcome.detail}")

@@ -26,7 +26,7 @@ def nearest_of(
     asked = k
     while True:
         found = memories.recall(owner_id, query, k=asked, namespace=namespace, fold=False)
-        kept = [one for one in found if one["memory_id"] in wanted]
+        kept = [memory for memory in found if memory["memory_id"] in wanted]
         if len(kept) >= min(k, len(wanted)) or len(found) < asked or asked == PYTHON.found:
             return kept[:k]
         asked = min(MORE * asked, PYTHON.found)

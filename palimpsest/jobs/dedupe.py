@@ -158,10 +158,10 @@ async def _as_shown(
     return replace(
         wanted,
         planned={
-            one["owner_id"]: Planned(
-                one.get("events"), plan_of(now["policy"], joins[one["owner_id"]])
+            run["owner_id"]: Planned(
+                run.get("events"), plan_of(now["policy"], joins[run["owner_id"]])
             )
-            for one in now["runs"]
+            for run in now["runs"]
         },
     )
 
@@ -174,7 +174,7 @@ def _changes_since(writer: StoreWriter, wanted: Wanted, position: str) -> str:
     policies = [found and found.data.hash for found in (log.last_policy(after), log.last_policy())]
     told = ["the policy has changed"] if policies[0] != policies[1] else []
     owners = sorted(filter(None, log.owners_since(after, upto=log.head())))
-    for owner in [one for one in owners if wanted.owner_id in (None, one)][:TOLD]:
+    for owner in [owner for owner in owners if wanted.owner_id in (None, owner)][:TOLD]:
         kinds = Counter(_kind(recorded.event) for recorded in log.of_owner(owner, after=after))
         told.append(f"{owner} has {', '.join(f'{n} {kind}' for kind, n in kinds.items())}")
     if not told:
@@ -208,10 +208,10 @@ async def _composed(
         if not lacking:
             break
         run.progress("composing", None)
-        for one in lacking:
+        for text in lacking:
             sides = [
                 Side(s["candidate_id"], s["text"], datetime.fromisoformat(s["moment"]))
-                for s in one["sides"]
+                for s in text["sides"]
             ]
             made = await judge.compose(sides)
             run.asked[made.verdict.answer] += 1
@@ -219,7 +219,7 @@ async def _composed(
                 run.left -= 1  # the run itself counts the pair as left
                 break
             texts.append(
-                ComposedText(sources=tuple(one["sources"]), text=made.text, verdict=made.verdict)
+                ComposedText(sources=tuple(text["sources"]), text=made.text, verdict=made.verdict)
             )
     return tuple(texts)
 
@@ -319,7 +319,7 @@ def _one(
 def _summary(
     policy: str, plan: str, runs: list[RunReport], run: Run, outcomes: Outcomes, *, dry_run: bool
 ) -> dict[str, Any]:
-    refused = {(one["a"], one["b"]) for one in outcomes.refused}
+    refused = {(refusal["a"], refusal["b"]) for refusal in outcomes.refused}
     return {
         "policy": policy,
         "dry_run": dry_run,
@@ -343,9 +343,9 @@ def _summary(
 def plan_of(policy: str, joins: Sequence[Pairing]) -> str:
     """The hash of a plan: other joins, other texts or another policy give another one."""
     parts = [
-        [one[name] for name in ("owner_id", "decision", "older", "newer")]
-        + [one["older_text"], one["newer_text"], one.get("composed", ""), one.get("face", "")]
-        for one in joins
+        [join[name] for name in ("owner_id", "decision", "older", "newer")]
+        + [join["older_text"], join["newer_text"], join.get("composed", ""), join.get("face", "")]
+        for join in joins
     ]
     return token_of([[policy], *sorted(parts)])
 

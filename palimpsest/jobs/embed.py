@@ -24,7 +24,7 @@ def embed_late(
     waiting = (
         _without_windows(writer) if long else writer.reader.log.verifications.owners_unembedded()
     )
-    owners = {one: n for one, n in waiting.items() if n and owner_id in (None, one)}
+    owners = {owner: n for owner, n in waiting.items() if n and owner_id in (None, owner)}
     done, left = 0, sum(owners.values())
     for owner, texts in () if dry_run else owners.items():
         others, here = left - texts, texts
@@ -40,5 +40,5 @@ def embed_late(
 
 def _without_windows(writer: StoreWriter) -> dict[str, int]:
     """The number of long texts without windows, by owner."""
-    ledgers = (writer.reader.ledger(one) for one in writer.reader.log.owners_with_long_texts())
-    return {one.owner_id: len(one.without_windows()) for one in ledgers}
+    ledgers = (writer.reader.ledger(owner) for owner in writer.reader.log.owners_with_long_texts())
+    return {ledger.owner_id: len(ledger.without_windows()) for ledger in ledgers}

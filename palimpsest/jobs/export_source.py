@@ -16,9 +16,9 @@ from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.jobs.import_notes import Note, notes_of
 from palimpsest.projections.duckdb.queries import query
-from palimpsest.sources import FieldMapping, Place, Source, open_source
+from palimpsest.sources import FieldMapping, Source, SourcePlace, open_source
 from palimpsest.sources.contract import Fields, Item, Kind, Trust
-from palimpsest.sources.copies import Edit, may_say, refuse_target, write_copy
+from palimpsest.sources.copies import RowEdit, may_say, refuse_target, write_copy
 from palimpsest.sources.mapping import MEM0, value_of, vector_like
 from palimpsest.sources.spool import PREVIEW
 from palimpsest.streams.core.text import verbatim
@@ -105,7 +105,7 @@ class _Groups:
 
     def has_composed(self, *candidates: str) -> bool:
         """Whether a group of these ever had a composed text."""
-        return any(self.of(one) in self.composed for one in candidates)
+        return any(self.of(candidate) in self.composed for candidate in candidates)
 
 
 class _Cleaned:
@@ -127,9 +127,11 @@ class _Cleaned:
     ) -> None:
         reader.refresh()
         found = query(reader.projections, _MEMBERS, {"source": source})
-        self._all = {one.id: one for one in (_Member(*row.values()) for row in found)}
+        self._all = {member.id: member for member in (_Member(*row.values()) for row in found)}
         there = {row.candidate for row in rows if self._says(row)}
-        self.of = {name: one for name, one in self._all.items() if one.is_row and name in there}
+        self.of = {
+            name: member for name, member in self._all.items() if member.is_row and name in there
+        }
         self._texts, self.keep = texts, keep
         self._edges: dict[str, list[tuple[str, _Join]]] = defaultdict(list)
         self._groups = _Groups()
@@ -142,9 +144,9 @@ class _Cleaned:
                 self._unite(join)
             ever.unite(*pair, composed=join.face_rule == "text")
         first: dict[tuple[str, str], str] = {}
-        for one in self._all.values():
+        for member in self._all.values():
             self._groups.unite(
-                first.setdefault((one.memory_id, verbatim(one.text)), one.id), one.id
+                first.setdefault((member.memory_id, verbatim(member.text)), member.id), member.id
             )
         sources = query(reader.projections, _SOURCES, {"source": source})
         self._sources = {source for row in sources for source in row.values()}
@@ -153,7 +155,7 @@ class _Cleaned:
             members[self._groups.of(one.id)].append(one)
         self._kept = {name: self._first(rows) for name, rows in members.items()}
         self.says_otherwise = any(
-            one is not None and self._says_otherwise(one) for one in self._kept.values()
+            member is not None and self._says_otherwise(member) for member in self._kept.values()
         )
 
     def _says(self, row: _Row) -> bool:
@@ -171,8 +173,8 @@ class _Cleaned:
         Of equal rows, the one with the highest confidence, then the newest, arrives first
         (`spool`). None if no row is living.
         """
-        living = [one for one in rows if one.living]
-        speakers = (one for one in living if one.id == one.face_of)
+        living = [row for row in rows if row.living]
+        speakers = (member for member in living if member.id == member.face_of)
         return next(speakers, next(filter(self._is_source, living), living[0] if living else None))
 
     def _is_source(self, row: _Member) -> bool:
@@ -247,7 +249,7 @@ def _keeping(row_id: str) -> str:
     return f"palimpsest export … --keep {shlex.quote(row_id)}"
 
 
-def noted(reader: Reader, path: Path, source: str | None) -> Note:
+def find_note(reader: Reader, path: Path, source: str | None) -> Note:
     """The note of the import from a path; UsageError if there is none, or several."""
     found = [
         note
@@ -282,9 +284,9 @@ def export(
     RefusedError if `to` exists, or if rows should get the `texts` of their faces and cannot;
     UsageError if nothing was imported from this path.
     """
-    note = noted(reader, path, source)
+    note = find_note(reader, path, source)
     history = Path(note.history) if note.history else None
-    place = Place(path, note.table, note.query, history, trust)
+    place = SourcePlace(path, note.table, note.query, history, trust)
     refuse_target(place, to)
     opened, mapping = open_source(place), note.mapping()
     cleaned = _Cleaned(reader, note.source, _rows(opened, note), texts, keep)
@@ -342,8 +344,8 @@ class _Changes:
     found: int = 0
     unknown: int = 0
     unsaid: int = 0
-    _texts: list[tuple[Edit, dict[str, Any]]] = field(default_factory=list)
-    _others: list[tuple[Edit, dict[str, Any]]] = field(default_factory=list)
+    _texts: list[tuple[RowEdit, dict[str, Any]]] = field(default_factory=list)
+    _others: list[tuple[RowEdit, dict[str, Any]]] = field(default_factory=list)
     left: list[dict[str, Any]] = field(default_factory=list)
 
     def take(self, row: _Row, cleaned: _Cleaned, speaks: str | None) -> None:
@@ -369,12 +371,14 @@ class _Changes:
         of_kind = self._others if values is None else self._texts
         if len(of_kind) < self.most:
             told = {"row": row.number, **change, "assertion_preview": row.text[:PREVIEW]}
-            of_kind.append((Edit(row.number, row.item, values), told))
+            of_kind.append((RowEdit(row.number, row.item, values), told))
 
     @property
-    def made(self) -> list[tuple[Edit, dict[str, Any]]]:
+    def made(self) -> list[tuple[RowEdit, dict[str, Any]]]:
         """The changes that are made, in the order of the rows."""
-        return sorted([*self._texts, *self._others][: self.most], key=lambda one: one[0].number)
+        return sorted(
+            [*self._texts, *self._others][: self.most], key=lambda change: change[0].number
+        )
 
     def report(self) -> dict[str, Any]:
         """The findings, counted, and row by row."""
@@ -412,8 +416,8 @@ def _engine(reader: Reader, note: Note) -> Engine | None:
 
 
 def _embedded(
-    engine: Engine, edits: Sequence[Edit], kind: Kind, mapping: FieldMapping
-) -> list[Edit]:
+    engine: Engine, edits: Sequence[RowEdit], kind: Kind, mapping: FieldMapping
+) -> list[RowEdit]:
     """The edits, with vectors for the new texts."""
     text, vector = mapping.fields["text"][0], mapping.fields["vector"][0]
     new = [edit.said[text] for edit in edits if edit.said is not None]

@@ -78,7 +78,7 @@ async def memories_of(
 
     TransientError if it did not answer for a part: then none is to be stored.
     """
-    said = [(number, one) for number, one in enumerate(messages, start=1) if _says(one)]
+    said = [(number, message) for number, message in enumerate(messages, start=1) if _says(message)]
     lines = [_line(one) for _, one in said]
     judge = Judge.beside(folder, rules, settings, lambda: datetime.now(UTC))
     found = await _extracted(judge, read_conversation(lines), about, lambda _: None)

@@ -73,10 +73,10 @@ def notes_of(folder: Path) -> list[Note]:
 
 def refuse_another(folder: Path, note: Note) -> None:
     """UsageError if another location was imported under this name: ids would collide."""
-    for one in notes_of(folder):
-        if one.source == note.source and one.path != note.path:
+    for other in notes_of(folder):
+        if other.source == note.source and other.path != note.path:
             raise UsageError(
-                f"{note.source} is already the name of {one.path}, imported before: give --source"
+                f"{note.source} is already the name of {other.path}, imported before: give --source"
                 " another name, or this one if it is the same store in another place"
             )
 
@@ -85,7 +85,7 @@ def remember(folder: Path, note: Note) -> None:
     """Save the note, replacing the source's previous one. Does nothing if there is no store."""
     if not folder.is_dir():
         return
-    others = [one for one in notes_of(folder) if one.source != note.source]
+    others = [other for other in notes_of(folder) if other.source != note.source]
     file = folder / FILE
     new = file.with_suffix(".new")
     new.write_bytes(_NOTES.dump_json([*others, note], indent=2))

@@ -13,10 +13,24 @@ from palimpsest.backends.projector_process import is_worth_while
 from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.errors import InvalidInputError, UsageError
 from palimpsest.jobs.import_notes import Note, refuse_another, remember
-from palimpsest.jobs.ingest import NAMED, Summary, summarised
+from palimpsest.jobs.ingest import NAMED, Summary, summarise
 from palimpsest.jobs.wrong_files import advice
-from palimpsest.sources import FieldMapping, Item, MappedSource, Place, Source, guessed, open_source
-from palimpsest.sources.known_vectors import AGREE, TRIED, KnownVectors, Reading, lowest_agreement
+from palimpsest.sources import (
+    FieldMapping,
+    Item,
+    MappedSource,
+    Source,
+    SourcePlace,
+    guess_mapping,
+    open_source,
+)
+from palimpsest.sources.known_vectors import (
+    AGREE,
+    TRIED,
+    KnownVectors,
+    TokenisingEngine,
+    lowest_agreement,
+)
 from palimpsest.sources.spool import Spool
 from palimpsest.streams.embedder import Progress
 from palimpsest.streams.garbage import collector_at_rest
@@ -34,7 +48,7 @@ model needs the second core.
 
 
 def look_at(
-    place: Place,
+    place: SourcePlace,
     *,
     source: str | None = None,
     owner: str | None = None,
@@ -51,7 +65,7 @@ def look_at(
     vectors = dict(renames or {})
     rows = opened.rows()
     first = [*islice(rows, LOOKED_AT)]
-    mapping, known = guessed(chain(first, rows), vectors, owner)
+    mapping, known = guess_mapping(chain(first, rows), vectors, owner)
     if known or any(isinstance(row, dict) for row in first):
         _refuse_a_wrapping(opened, first, mapping)
         mapping.require(known)
@@ -65,7 +79,7 @@ def _refuse_a_wrapping(source: Source, first: Sequence[Item], mapping: FieldMapp
     if len(first) > 1 or mapping.fields.get("text") or not isinstance(first[0], dict):
         return
     for name, value in first[0].items():
-        if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+        if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
             raise UsageError(
                 f"{source.name} is one object, with its rows inside `{name}`: write these to a file"
                 f" of their own, as `jq .{name}` does"
@@ -81,7 +95,7 @@ def _refuse_what_cannot_be_read(source: Source, first: Sequence[Item]) -> None:
 
 
 @contextmanager
-def spooled(mapped: MappedSource, absent: float | None, progress: Progress) -> Iterator[Spool]:
+def spool_rows(mapped: MappedSource, absent: float | None, progress: Progress) -> Iterator[Spool]:
     """Copy the rows of a source to a temporary spool; the source is no longer needed.
 
     UsageError if none of them can be read: the mapping is most likely wrong.
@@ -99,7 +113,7 @@ def spooled(mapped: MappedSource, absent: float | None, progress: Progress) -> I
         yield spool
 
 
-def foreseen(mapped: MappedSource, spool: Spool) -> dict[str, Any]:
+def foresee_import(mapped: MappedSource, spool: Spool) -> dict[str, Any]:
     """What an import would add, and which rows repeat others exactly."""
     counts, repeats = spool.counts(), [*spool.repeats()]
     conflicts = spool.conflicts(NAMED)
@@ -111,7 +125,7 @@ def foreseen(mapped: MappedSource, spool: Spool) -> dict[str, Any]:
         "invalid": counts.invalid + conflicts.count,
         "invalid_rows": wrong,
         "with_vectors": counts.vectors,
-        "repeats": [one._asdict() for one in repeats],
+        "repeats": [repeat._asdict() for repeat in repeats],
         "remarks": [*mapped.source.remarks],
     }
 
@@ -156,7 +170,7 @@ def bring_in(
                 during.enter_context(writer.reader.upkeep.projecting_beside())
         numbers: deque[int] = deque()
         rows = writer.stream(_inputs(spool, known, numbers), {})
-        summary = summarised(rows, report, iter(numbers.popleft, None))
+        summary = summarise(rows, report, iter(numbers.popleft, None))
     summary.invalid_rows.sort(key=itemgetter("row"))
     summary.remarks = [*mapped.source.remarks]
     return summary.document() | {"vectors": vectors}
@@ -187,7 +201,7 @@ def _known_vectors(
     engine, samples = writer.reader.embedder().engine, spool.samples(TRIED)
     agreement = round(lowest_agreement(engine, samples), 6)
     report |= {"tried": len(samples), "lowest_cosine": agreement}
-    if engine.model != model or not isinstance(engine, Reading):
+    if engine.model != model or not isinstance(engine, TokenisingEngine):
         return None, report | {"because": f"the engine here is one of {engine.model}"}
     if agreement < AGREE:
         because = f"of {len(samples)} texts embedded again, one has a new vector ({agreement:.3f})"

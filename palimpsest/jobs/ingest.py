@@ -277,7 +277,7 @@ def decide_on(
         if progress is not None:
             progress(IngestProgress(summary.rows, decided, reader.total, summary.decisions))
 
-    summary = summarised(writer.stream(read(), renames), report)
+    summary = summarise(writer.stream(read(), renames), report)
     summary.remarks = [*files.remarks]
     if unknown:
         summary.remarks.append(f"{_kept(unknown)}; --map renames a misspelt one")
@@ -317,7 +317,7 @@ def _goes_on(keep_going: KeepGoing, remark: str) -> bool:
     return keep_going if isinstance(keep_going, bool) else keep_going(remark)
 
 
-def summarised(
+def summarise(
     outcomes: Generator[Sequence[Outcome], None, None],
     report: Callable[[Summary], None],
     numbers: Iterator[int] | None = None,

@@ -19,7 +19,7 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.light import to_json
 from palimpsest.streams.judge.judge import Judge
-from palimpsest.streams.judge.pairs import Pair, Side
+from palimpsest.streams.judge.pairs import JudgedPair, Side
 from palimpsest.streams.judge.settings import JudgeSettings
 
 Result = TypeVar("Result")
@@ -71,7 +71,7 @@ def examine(rules: policy.Judge, settings: JudgeSettings) -> list[Check]:
     except UsageError as error:
         return [Check("service", found=False, detail=str(error), remedy="see docs/judge.md")]
     verdicts = [*first, *second]
-    unanswered = [one for one in verdicts if one.answer == "unavailable"]
+    unanswered = [verdict for verdict in verdicts if verdict.answer == "unavailable"]
     if unanswered:
         detail = f"no answer: {_reasons(unanswered)}"
         return [Check("service", found=False, detail=detail, remedy="look at base_url of [judge]")]
@@ -108,33 +108,35 @@ def _run(
         return asyncio.run(run(Path(folder)))
 
 
-def _pair(older: str, newer: str) -> Pair:
-    return Pair(Side("older", older, _BEGIN), Side("newer", newer, _BEGIN + timedelta(hours=1)))
+def _pair(older: str, newer: str) -> JudgedPair:
+    return JudgedPair(
+        Side("older", older, _BEGIN), Side("newer", newer, _BEGIN + timedelta(hours=1))
+    )
 
 
 def _reasons(verdicts: Sequence[Verdict]) -> str:
-    counts = Counter(one.reasoning or one.answer for one in verdicts)
+    counts = Counter(verdict.reasoning or verdict.answer for verdict in verdicts)
     return ", ".join(f"{reason} ({count})" for reason, count in counts.most_common())
 
 
 def _costs(verdicts: Sequence[Verdict]) -> str:
-    calls = sum(one.calls or 0.0 for one in verdicts)
-    seconds = sum(one.seconds or 0.0 for one in verdicts)
-    prices = [one.cost_usd for one in verdicts]
+    calls = sum(verdict.calls or 0.0 for verdict in verdicts)
+    seconds = sum(verdict.seconds or 0.0 for verdict in verdicts)
+    prices = [verdict.cost_usd for verdict in verdicts]
     known = [price for price in prices if price is not None]
     usd = f"{sum(known):.4f} USD" if len(known) == len(prices) else "cost unknown"
     return f"{calls:.0f} calls, {seconds / max(calls, 1.0):.1f} s each, {usd}"
 
 
 def _model(verdicts: Sequence[Verdict]) -> Check:
-    names = sorted({one.model or "" for one in verdicts})
+    names = sorted({verdict.model or "" for verdict in verdicts})
     moving = len(names) > 1 or names[0].endswith("latest")
     remedy = "a threshold on its probability is bound to one exact model: name a release"
     return Check("model", not moving, ", ".join(names), remedy, needed=False)
 
 
 def _form(verdicts: Sequence[Verdict]) -> Check:
-    unusable = [one for one in verdicts if one.answer == "unusable"]
+    unusable = [verdict for verdict in verdicts if verdict.answer == "unusable"]
     detail = f"{len(verdicts) - len(unusable)} of {len(verdicts)} answers can be used"
     if unusable:
         detail += f"; {_reasons(unusable)}"
@@ -145,8 +147,8 @@ def _form(verdicts: Sequence[Verdict]) -> Check:
 def _answers(first: Sequence[Verdict], second: Sequence[Verdict]) -> Check:
     expected = [answer for _, _, answer in PAIRS] * 2
     wrong = sum(
-        one.answer not in {answer, "unusable"}
-        for one, answer in zip([*first, *second], expected, strict=True)
+        asked.answer not in {answer, "unusable"}
+        for asked, answer in zip([*first, *second], expected, strict=True)
     )
     detail = f"{wrong} of {len(expected)} are wrong"
     return Check("answers", wrong <= WRONG_AT_MOST, detail, "choose a stronger model")
@@ -160,7 +162,7 @@ def _order(first: Sequence[Verdict], second: Sequence[Verdict]) -> Check:
 
 
 def _probability(verdicts: Sequence[Verdict]) -> Check:
-    given = sum(one.probability is not None for one in verdicts)
+    given = sum(verdict.probability is not None for verdict in verdicts)
     detail = f"{given} of {len(verdicts)} answers have one"
     remedy = "without it `calibrate` makes no threshold for this judge"
     return Check("probability", given > 0, detail, remedy, needed=False)

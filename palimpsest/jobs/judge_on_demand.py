@@ -14,14 +14,14 @@ from palimpsest.contracts.evidence import Verdict
 from palimpsest.streams.judge.judge import Judge, PairJudge
 from palimpsest.streams.judge.models import NOTHING
 from palimpsest.streams.judge.own import JudgeFunction, OwnJudge
-from palimpsest.streams.judge.pairs import Composed, Pair, Side
+from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.judge.settings import JudgeSettings
 
 
 class ReviewJudge(PairJudge, Protocol):
     """A judge that also reviews with the policy's stronger model, as `Judge` does."""
 
-    async def review(self, pairs: Sequence[Pair]) -> list[Verdict]:
+    async def review(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """Like `compare`, with the policy's stronger model."""
 
 
@@ -87,15 +87,15 @@ class JudgeOnDemand:
             "usd": cost.usd,
         }
 
-    async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+    async def compare(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """One verdict per pair, in order."""
         return await (await self._opened()).compare(pairs)
 
-    async def compose(self, sources: Sequence[Side]) -> Composed:
+    async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
         """Compose one text from several, given oldest first."""
         return await (await self._opened()).compose(sources)
 
-    async def review(self, pairs: Sequence[Pair]) -> list[Verdict]:
+    async def review(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """Like `compare`, with the policy's stronger model."""
         return await (await self._opened()).review(pairs)
 

@@ -59,9 +59,9 @@ class StoreQuestions:
         """How many questions are pending, including those taken."""
         return await self._off_loop(self._reading.count)
 
-    def _open(self) -> Reading:
+    def _open(self) -> TableReading:
         self._writer = self._opened()
-        return Reading(self._writer)
+        return TableReading(self._writer)
 
     async def _off_loop(self, function: Callable[..., Result], *arguments: object) -> Result:
         loop = asyncio.get_running_loop()
@@ -72,7 +72,7 @@ class OwnQuestions:
     """The questions of a store whose writer is the caller's, who waits for the answers."""
 
     def __init__(self, writer: StoreWriter) -> None:
-        self._reading = Reading(writer)
+        self._reading = TableReading(writer)
 
     async def take(self, most: int) -> list[PendingQuestion]:
         """Take up to `most` pending questions, the oldest first."""
@@ -91,7 +91,7 @@ class OwnQuestions:
         return self._reading.count()
 
 
-class Reading:
+class TableReading:
     """The table, read from its beginning to its end, and again when the log has grown."""
 
     def __init__(self, writer: StoreWriter) -> None:
@@ -152,7 +152,7 @@ class Reading:
 
     def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
         """Carry out the requests; counts the settled ones, and the refusals by reason."""
-        requests = [one.request for one in answered if one.request is not None]
+        requests = [answer.request for answer in answered if answer.request is not None]
         refusals = [
             answer.reason if isinstance(answer, RefusedError) else None
             for answer in self._writer.ask_each(requests)
@@ -162,6 +162,6 @@ class Reading:
             for request, refusal in zip(requests, refusals, strict=True)
             if refusal is None
         }
-        self._left |= {request_id(one.pending.question) for one in answered} - carried_out
-        self._in_hand -= {one.pending.origin for one in answered}
+        self._left |= {request_id(answer.pending.question) for answer in answered} - carried_out
+        self._in_hand -= {answer.pending.origin for answer in answered}
         return Counter(f"refused: {refusal}" if refusal else "settled" for refusal in refusals)

@@ -26,7 +26,7 @@ from palimpsest.streams.core.operate import unmerge
 from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.separations import statement_on
 from palimpsest.streams.dedupe import Progress
-from palimpsest.streams.judge.pairs import Pair, Side
+from palimpsest.streams.judge.pairs import JudgedPair, Side
 from palimpsest.streams.write.owners import fold_owner
 
 REJECTIONS = frozenset(
@@ -224,7 +224,7 @@ def _reverse(edge: Edge, verdict: Verdict, seen: int) -> UnmergeRequest:
     )
 
 
-def _pair(edge: Edge) -> Pair:
+def _pair(edge: Edge) -> JudgedPair:
     """Ordered by arrival: the text that arrived later is the one that was left out."""
     older, newer = (Side(entry.id, entry.text, moment(entry)) for entry in (edge.older, edge.newer))
-    return Pair(older, newer)
+    return JudgedPair(older, newer)

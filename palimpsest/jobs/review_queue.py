@@ -51,7 +51,7 @@ def _waiting(reader: Reader, about: Sequence[str | None]) -> Iterator[dict[str, 
         owner = row["owner_id"]
         if owner not in ledgers:
             ledgers[owner] = fold_owner(reader.log, owner)
-        pair = [ledgers[owner].entries[row[one]] for one in ("candidate_id", "existing_id")]
+        pair = [ledgers[owner].entries[row[column]] for column in ("candidate_id", "existing_id")]
         waits = row["waits_as"] == "forgotten"
         if waits or separation(ledgers[owner], pair[0], pair[1]) is None:
             yield row

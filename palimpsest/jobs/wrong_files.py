@@ -77,7 +77,7 @@ def _lacking(objects: Sequence[dict[str, Any]], renames: Mapping[str, str]) -> s
     missing = [name for name in NEEDED if name not in there]
     if not missing:
         return None
-    others = sorted(one for one in common - set(NEEDED) if _NAME.fullmatch(one))[:MOST_NAMED]
+    others = sorted(name for name in common - set(NEEDED) if _NAME.fullmatch(name))[:MOST_NAMED]
     fields = " and ".join(f"`{name}`" for name in missing)
     if not others:
         return f"no row has {fields}: --map THEIRS={missing[0]} maps another field to it"
@@ -92,7 +92,7 @@ _USUAL = {
 
 
 def _likely(name: str, others: Sequence[str]) -> str:
-    return next((one for one in _USUAL[name] if one in others), "THEIRS")
+    return next((usual for usual in _USUAL[name] if usual in others), "THEIRS")
 
 
 def _first_error(row: RawRow, renames: Mapping[str, str]) -> str:

@@ -45,9 +45,9 @@ def import_help() -> None:
     try:
         import typer.rich_utils  # noqa: F401 - from now on it is found
     finally:
-        for one in left_out:
-            sys.meta_path.remove(one)
-            one.forget()
+        for finder in left_out:
+            sys.meta_path.remove(finder)
+            finder.forget()
 
 
 class _LeftOut(MetaPathFinder, Loader):

@@ -59,7 +59,7 @@ def counts_as_of(reader: Reader, position: int) -> tuple[Counts, dict[str, int],
             counts.folded += sum(edge.folded for edge in joins)
             counts.pending += len(pending)
             counts.unembedded += len(ledger.unembedded)
-            counts.waiting += sum(one is not None for one in asked) + len(ledger.composing)
+            counts.waiting += sum(value is not None for value in asked) + len(ledger.composing)
     return counts, {row["decision"]: row["n"] for row in by_kind}, judged
 
 

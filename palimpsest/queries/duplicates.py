@@ -84,7 +84,7 @@ def dedup_result(answer: Checked) -> DedupResult:
     known = answer["result"] == "known"
     method: Method = "exact" if known else _METHODS.get(answer["decision"], "none")
     similar = answer["similar_facts"] or []
-    nearest = max((one["similarity"] for one in similar), default=None)
+    nearest = max((memory["similarity"] for memory in similar), default=None)
     duplicate = method != "none"
     return DedupResult(
         is_dup=duplicate,

@@ -20,7 +20,9 @@ def explained(evidence: Evidence, entry: Entry, policies: Mapping[str, Policy]) 
     document = to_json(evidence, exclude_none=True)
     policy = policies.get(evidence.policy)
     checks = policy.checks if policy else ()
-    document["thresholds"] = [one for check in checks for one in _thresholds(check, entry)]
+    document["thresholds"] = [
+        threshold for check in checks for threshold in _thresholds(check, entry)
+    ]
     return document
 
 

@@ -70,12 +70,12 @@ def find(
     hits: list[Hit] = []
     if "words" in by:
         index = reader.mention_indexes.of(ledger)
-        hits = [_mentioning(owner_id, one) for one in index.find(query, namespace)]
+        hits = [_mentioning(owner_id, mention) for mention in index.find(query, namespace)]
     if "meaning" in by:
         known = {hit["memory_id"] for hit in hits}
         wanted = RecallOptions(k, Filter(namespace), former=True, without=frozenset(known))
         near = recall(reader, owner_id, query, wanted, fold=False)
-        hits += [_near(ledger, one) for one in near]
+        hits += [_near(ledger, memory) for memory in near]
     return Plan(
         owner_id=owner_id,
         query=query,

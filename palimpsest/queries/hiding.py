@@ -12,17 +12,17 @@ Answer = TypeVar("Answer")
 def forgotten_texts(ledger: Ledger) -> set[str]:
     """Forgotten texts that no living memory has, composed texts included."""
     entries = ledger.entries.values()
-    gone = [one for one in entries if one.forgotten is not None and not one.living]
+    gone = [entry for entry in entries if entry.forgotten is not None and not entry.living]
     if not gone:
         return set()
-    texts = {one.text for one in gone} | {
+    texts = {entry.text for entry in gone} | {
         text.content.text
         for edge in ledger.edges.values()
         for text in edge.texts.values()
         if any(ledger.entries[source].forgotten for source in text.sources)
     }
-    living = {one.text for one in entries if one.living}
-    return texts - living - {one.memory.face.text for one in entries if one.living}
+    living = {entry.text for entry in entries if entry.living}
+    return texts - living - {entry.memory.face.text for entry in entries if entry.living}
 
 
 def without(answer: Answer, texts: set[str]) -> Answer:
@@ -35,8 +35,8 @@ def _without(value: Any, texts: set[str]) -> Any:
         case str():
             return "" if value in texts else value
         case dict():
-            return {key: _without(one, texts) for key, one in value.items()}
+            return {key: _without(inner, texts) for key, inner in value.items()}
         case list() | tuple():
-            return [_without(one, texts) for one in value]
+            return [_without(inner, texts) for inner in value]
         case _:
             return value

@@ -29,7 +29,7 @@ _FOUND = {
 }
 
 
-class Named(NamedTuple):
+class ResolvedId(NamedTuple):
     """The kind of an id. `candidate_id` is the candidate of a decision, else the id itself."""
 
     kind: Kind
@@ -58,21 +58,21 @@ def full_id(reader: Reader, typed: str, *kinds: Kind) -> str:
         for row in query(reader.projections, _FOUND[kind], [typed.lower()])
     )
     if len(found) > 1:
-        listed = "".join(f"\n  {kind} {one}" for one, kind in found[:MOST_LISTED])
+        listed = "".join(f"\n  {kind} {full}" for full, kind in found[:MOST_LISTED])
         more = len(found) - MOST_LISTED
         rest = f"\n  and {more} more" if more > 0 else ""
         raise UsageError(f"{typed} is the beginning of several ids:{listed}{rest}")
     return found[0][0] if found else typed
 
 
-def named(reader: Reader, typed: str) -> Named:
+def resolve_id(reader: Reader, typed: str) -> ResolvedId:
     """Resolve an id or an abbreviated one; an unknown id counts as a candidate's."""
     found = full_id(reader, typed, "candidate", "decision")
     recorded = reader.log.find(found)
     event = recorded.event if recorded else None
     if isinstance(event, Decided | Settled | Joined | Redecided):
-        return Named("decision", found, event.subject)
-    return Named("memory" if members(reader, found) > 1 else "candidate", found, found)
+        return ResolvedId("decision", found, event.subject)
+    return ResolvedId("memory" if members(reader, found) > 1 else "candidate", found, found)
 
 
 def named_update(reader: Reader, some_id: str) -> bool:
@@ -97,12 +97,12 @@ def require_owned(reader: Reader, owner_id: str | None, *ids: str | None) -> Non
     """
     if owner_id is None:
         return
-    for one in filter(None, ids):
-        if not {reader.log.owner_of(decision_id_or_unchanged(one)), reader.log.owner_of(one)} <= {
+    for id_ in filter(None, ids):
+        if not {reader.log.owner_of(decision_id_or_unchanged(id_)), reader.log.owner_of(id_)} <= {
             None,
             owner_id,
         }:
-            raise RefusedError("unknown_candidate", f"this owner has no {one}")
+            raise RefusedError("unknown_candidate", f"this owner has no {id_}")
 
 
 def forgetting_of(reader: Reader, owner_id: str, forgotten: str) -> Retracted:
@@ -125,10 +125,10 @@ def bare(reader: Reader, given: Any) -> Any:
     match given:
         case str() if is_urn(given):
             return _id_in(reader, given)
-        case Selection(candidate_id=str() as one) if is_urn(one):
-            return given.model_copy(update={"candidate_id": _id_in(reader, one)})
+        case Selection(candidate_id=str() as candidate_id) if is_urn(candidate_id):
+            return given.model_copy(update={"candidate_id": _id_in(reader, candidate_id)})
         case Sequence() if not isinstance(given, str):
-            return [bare(reader, one) for one in given]
+            return [bare(reader, item) for item in given]
         case _:
             return given
 
@@ -150,8 +150,8 @@ def _id_in(reader: Reader, urn: str) -> str:
 def _admission(reader: Reader, some_id: str) -> Decided | None:
     """The first decision on the candidate with this id, or the candidate of this decision."""
     event: AnyEvent | None = None
-    for one in (decision_id_or_unchanged(some_id), some_id):
-        recorded = reader.log.find(one)
+    for some in (decision_id_or_unchanged(some_id), some_id):
+        recorded = reader.log.find(some)
         event = recorded.event if recorded else None
         if event is not None:
             break

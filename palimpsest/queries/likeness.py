@@ -39,10 +39,10 @@ def across_namespaces(reader: Reader, owner_id: str, at_least: float, limit: int
     similar window, in either direction. Memories that are not embedded completely are left out.
     """
     ledger = reader.ledger(owner_id)
-    living = [one for one in ledger.memories() if one.living and _embedded(one)]
-    found = merge(_short(living, at_least), _long(living, at_least), key=lambda one: -one[0])
-    across = (one for one in found if one[1].namespace != one[2].namespace)
-    return [_shown(owner_id, *one) for one in islice(across, limit)]
+    living = [memory for memory in ledger.memories() if memory.living and _embedded(memory)]
+    found = merge(_short(living, at_least), _long(living, at_least), key=lambda pair: -pair[0])
+    across = (pair for pair in found if pair[1].namespace != pair[2].namespace)
+    return [_shown(owner_id, *pair) for pair in islice(across, limit)]
 
 
 def _embedded(memory: Memory) -> bool:
@@ -56,27 +56,27 @@ def _vector(memory: Memory) -> Vector:
 
 def _short(living: Sequence[Memory], at_least: float) -> Iterator[Pair]:
     """The pairs of texts that fit the model's input, the nearest first."""
-    short = [one for one in living if not _vector(one).truncated]
+    short = [memory for memory in living if not _vector(memory).truncated]
     if short:
-        vectors = np.stack([vector_of(_vector(one)) for one in short])
+        vectors = np.stack([vector_of(_vector(memory)) for memory in short])
         yield from ((score, short[a], short[b]) for score, a, b in pairs_above(vectors, at_least))
 
 
 def _long(living: Sequence[Memory], at_least: float) -> list[Pair]:
     """The pairs with a longer text, the nearest first; scores are exact for the possibly near."""
-    windows = [windows_of(_vector(one)).astype(np.float32) for one in living]
+    windows = [windows_of(_vector(memory)).astype(np.float32) for memory in living]
     starts = np.cumsum([0, *map(len, windows[:-1])])
     every = np.concatenate(windows) if windows else np.empty((0, 0), np.float32)
     found: list[tuple[float, int, int]] = []
-    for at, one in enumerate(living):
-        if not _vector(one).truncated:
+    for at, memory in enumerate(living):
+        if not _vector(memory).truncated:
             continue
         scores = every @ windows[at].T
         mine = np.maximum.reduceat(scores, starts).min(axis=1)
         theirs = np.minimum.reduceat(scores.max(axis=1), starts)
         for other in np.flatnonzero(np.minimum(mine, theirs) >= at_least - ROUNDED).tolist():
             if other < at or not _vector(living[other]).truncated:
-                score = coverage(_vector(one), _vector(living[other]))
+                score = coverage(_vector(memory), _vector(living[other]))
                 if score is not None and score >= at_least:
                     found.append((score, min(at, other), max(at, other)))
     found.sort(key=lambda pair: (-pair[0], *pair[1:]))

@@ -44,7 +44,7 @@ def page_of(
     left = [memory for memory in found if place is None or memory.members[0].place < place]
     weighing = _decay(reader)
     return Page(
-        memories=[shown_memory(one, weighing, former=former) for one in left[:limit]],
+        memories=[shown_memory(memory, weighing, former=former) for memory in left[:limit]],
         next=left[limit - 1].id if len(left) > limit else None,
         total=len(found),
     )
@@ -126,13 +126,15 @@ class _Story:
 
     def _memories(self, entry: TimelineEntry) -> list[Memory]:
         """The memories of the candidates that an event is about, each once."""
-        entries = (self.ledger.entries.get(one) for one in sorted(entry.about))
+        entries = (self.ledger.entries.get(candidate_id) for candidate_id in sorted(entry.about))
         return list({id(e.memory): e.memory for e in entries if e is not None}.values())
 
     def _then(self, entry: TimelineEntry) -> dict[str, _Then]:
-        entries = (self.ledger.entries.get(one) for one in sorted(entry.about))
+        entries = (self.ledger.entries.get(candidate_id) for candidate_id in sorted(entry.about))
         return {
-            one.id: _Then(one.memory.id, one.memory.face.text) for one in entries if one is not None
+            entry.id: _Then(entry.memory.id, entry.memory.face.text)
+            for entry in entries
+            if entry is not None
         }
 
     def _note_cut(self, entry: TimelineEntry) -> None:
@@ -148,8 +150,9 @@ class _Story:
             _with_face(step, memory.id, members)
             for step in self._steps
             if any(
-                one in members or step.entry.event["position"] <= until.get(one, -1)
-                for one in step.entry.about
+                candidate_id in members
+                or step.entry.event["position"] <= until.get(candidate_id, -1)
+                for candidate_id in step.entry.about
             )
         ]
 
@@ -168,7 +171,7 @@ def _with_face(step: _Step, memory_id: str, members: set[str]) -> Happened:
     if not step.then:
         return step.entry.event
     nearest = min(
-        step.then.items(), key=lambda one: (one[1].memory_id != memory_id, one[0] not in members)
+        step.then.items(), key=lambda item: (item[1].memory_id != memory_id, item[0] not in members)
     )
     return {**step.entry.event, "face": nearest[1].face}
 

@@ -291,9 +291,9 @@ def _evidence_with_texts(reader: Reader, ledger: Ledger, entry: Entry) -> dict[s
     document = explained(evidence, entry, policies)
     if policy is not None and policy.search == "memories":
         with folded(reader, ledger.owner_id, recorded.position - 1) as before:
-            texts = {one.id: _compared_text(one, evidence) for one in before.entries.values()}
+            texts = {entry.id: _compared_text(entry, evidence) for entry in before.entries.values()}
     else:
-        texts = {one.id: one.text for one in ledger.entries.values()}
+        texts = {entry.id: entry.text for entry in ledger.entries.values()}
     for neighbour in document["neighbours"]:
         neighbour["text"] = texts.get(neighbour["candidate_id"])
     return document

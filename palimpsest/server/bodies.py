@@ -178,7 +178,7 @@ class ForgetAll(Strict):
     because: Because | None = Field(None, description=BECAUSE)
 
 
-class Undo(Strict):
+class UndoBody(Strict):
     """What to undo. With the `token` of a dry run, only if the result is what that showed."""
 
     id: SomeId = Field(
@@ -277,7 +277,7 @@ class FoundMemories(TypedDict):
     memories: list[Recalled]
 
 
-class DecisionRow(TypedDict):
+class FedDecision(TypedDict):
     """A decision from the log, without texts; an agent gets no `position`."""
 
     position: NotRequired[int]
@@ -295,5 +295,5 @@ class DecisionRow(TypedDict):
 class Feed(TypedDict):
     """Decisions in the order of the log; `next` is the `after` of the next request."""
 
-    decisions: list[DecisionRow]
+    decisions: list[FedDecision]
     next: int | str

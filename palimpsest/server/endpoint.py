@@ -36,12 +36,12 @@ class Endpoint(Model):
     operator: str | None = None
 
 
-def generated_tokens() -> tuple[Token, ...]:
+def generate_tokens() -> tuple[Token, ...]:
     """New tokens for this machine's user, for every owner: one for agents, one for a person."""
-    return tuple(_generated(role) for role in ("agent", "operator"))
+    return tuple(_generate_token(role) for role in ("agent", "operator"))
 
 
-def _generated(role: Role) -> Token:
+def _generate_token(role: Role) -> Token:
     return Token(
         name=f"local {role}",
         secret=SecretStr(secrets.token_urlsafe(32)),

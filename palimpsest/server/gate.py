@@ -51,7 +51,7 @@ NO_ROUTE = "-"
 
 
 @dataclass(frozen=True)
-class Limits:
+class RequestLimits:
     """The limits of a client's requests; times are in seconds, for one wait."""
 
     body_bytes: int = 1024 * 1024
@@ -104,16 +104,16 @@ class Gate:
         authenticator: Authenticator,
         visitors: Visitors,
         figures: Figures,
-        limits: Limits | None = None,
+        limits: RequestLimits | None = None,
     ) -> None:
         self._app = app
         self.routes = [route for route in app.routes if isinstance(route, Route)]
-        self._templates: dict[object, str] = {one.endpoint: one.path for one in self.routes}
+        self._templates: dict[object, str] = {route.endpoint: route.path for route in self.routes}
         self._hosts = hosts
         self._authenticator = authenticator
         self._visitors = visitors
         self._figures = figures
-        self._limits = limits or Limits()
+        self._limits = limits or RequestLimits()
         self._at_once: Counter[str] = Counter()
         self.asked_at = time.monotonic()
         self.draining = False
@@ -132,7 +132,7 @@ class Gate:
         begun = self.asked_at = time.monotonic()
         # An owner's id may have a slash: paths are matched as received, and unquoted afterwards.
         scope = {**scope, "path": scope["raw_path"].decode("ascii"), "root_path": "", "app": self}
-        answer = _Answer(send, self._limits.send_seconds)
+        answer = _Response(send, self._limits.send_seconds)
         caller = "-"
         try:
             headers = Headers(scope=scope)
@@ -159,7 +159,7 @@ class Gate:
             return self._visitors.caller(headers)
         return self._authenticator.caller(headers.get("authorization"))
 
-    async def _let_in(self, who: Caller, scope: Scope, receive: Receive, answer: _Answer) -> None:
+    async def _let_in(self, who: Caller, scope: Scope, receive: Receive, answer: _Response) -> None:
         limits = self._limits
         if self.draining or self._at_once.total() >= limits.at_once:
             raise ProblemError(
@@ -173,7 +173,7 @@ class Gate:
         try:
             body = await self._body(scope, receive)
             scope[KEY] = replace(Admitted(who), body=body, document=document_of(scope, body))
-            await self._app(scope, _replayed(body, receive), answer)
+            await self._app(scope, _replay(body, receive), answer)
         finally:
             self._at_once[who.name] -= 1
             self._at_once += Counter()  # drops the callers with no requests
@@ -202,17 +202,17 @@ class Gate:
                 408, "timeout", "the body did not come in time", headers={"connection": "close"}
             ) from None
 
-    async def _send_problem(self, error: Exception, answer: _Answer) -> None:
+    async def _send_problem(self, error: Exception, answer: _Response) -> None:
         problem = problem_of(error)
         if problem.status >= 500 and not isinstance(error, ProblemError):
             _log.error("a request failed: %s", loggable(error), exc_info=error)
-        if answer.status != _Answer.NONE:
+        if answer.status != _Response.NONE:
             raise error  # after half an answer, the connection is closed
         response = Response(problem.body(), problem.status, problem.headers, media_type=MEDIA_TYPE)
         await response({"type": "http"}, _nothing, answer)
 
 
-class _Answer:
+class _Response:
     """A `send` that records the status, with a time limit for a client that does not read.
 
     JSON is sent without raw line separators, at which some clients would cut it.
@@ -277,7 +277,7 @@ def _too_large(most: int) -> ProblemError:
     )
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def _replay(body: bytes, receive: Receive) -> Receive:
     """A `receive` that gives the body that was read, and then what the client sends."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from palimpsest.api.asynchronous import AsyncPalimpsest
 from palimpsest.api.store import Offer, Palimpsest
-from palimpsest.backends.requested import named_request, request_id
+from palimpsest.backends.requested import name_request, request_id
 from palimpsest.contracts.answers import (
     A_co,
     Checked,
@@ -170,7 +170,7 @@ class Intents:
     async def find(self, query: str, *, by: Sequence[By], k: int, namespace: str | None) -> Plan:
         """Memories that match by words, then by meaning."""
         plan = await self._store.find(self.owner_id, query, by=by, k=k, namespace=namespace)
-        self._without_positions(plan)
+        self._remove_positions(plan)
         return plan
 
     async def check(self, memory: Mapping[str, Any]) -> Checked:
@@ -192,7 +192,7 @@ class Intents:
     async def history(self, memory_id: str) -> History:
         """Every event of a memory; an agent sees no texts of a forgotten one."""
         found = await self._with(memory_id, lambda store, own: store.history(own))
-        self._without_positions(*found["events"])
+        self._remove_positions(*found["events"])
         if found["state"] == "retracted" and not self._shows_forgotten:
             return _without_texts(found)
         return found
@@ -203,7 +203,7 @@ class Intents:
         if as_of is None:
             await self.get(memory_id)
         shown = await self._with(memory_id, lambda store, own: store.show(own, as_of=as_of))
-        self._without_positions(*shown["timeline"])
+        self._remove_positions(*shown["timeline"])
         return shown
 
     # -- changing and forgetting -------------------------------------------------------------------
@@ -311,7 +311,7 @@ class Intents:
     ) -> Forgotten | None:
         """Forget the owner's living memories, if they are as `expect` says; None if none live."""
 
-        def forgotten(store: Palimpsest) -> Forgotten | None:
+        def forget(store: Palimpsest) -> Forgotten | None:
             ids = _all_ids(store, self.owner_id)
             if not ids and (dry_run or self._key is None):
                 return None
@@ -319,7 +319,7 @@ class Intents:
             how = {"expect": expect, "dry_run": dry_run, "because": because}
             return store.writer.ask(self._request(store, ForgetRequest, {"memory_ids": ids, **how}))
 
-        return await self._asked(forgotten, write="forget_all")
+        return await self._asked(forget, write="forget_all")
 
     async def restore(
         self, forgotten: str, *, because: str | None, dry_run: bool = False
@@ -329,7 +329,7 @@ class Intents:
         An agent may restore only what it has forgotten itself: else RefusedError (`outranked`).
         """
 
-        def restored(store: Palimpsest) -> Restorations:
+        def restore(store: Palimpsest) -> Restorations:
             forgetting = require_own_forgetting(store, self.owner_id, forgotten)
             if not self._caller.may_act_as("reviewer"):
                 self._require_mine(forgetting)
@@ -337,7 +337,7 @@ class Intents:
                 forgotten=forgotten, actor=self._caller.name, because=because, dry_run=dry_run
             )
 
-        return await self._asked(restored, write="restore")
+        return await self._asked(restore, write="restore")
 
     def _require_mine(self, forgetting: Retracted) -> None:
         data = forgetting.data
@@ -350,7 +350,7 @@ class Intents:
 
     # -- how it calls the store --------------------------------------------------------------------
 
-    def _without_positions(self, *answers: Plan | Happened) -> None:
+    def _remove_positions(self, *answers: Plan | Happened) -> None:
         """Remove positions from an agent's answers: they show the activity of other owners."""
         if not self._caller.may_act_as("reviewer"):
             for answer in answers:
@@ -381,17 +381,17 @@ class Intents:
             return await self._store.call(self._as_seen, ask)
         name = self._request_id(write)
 
-        def asked(store: Palimpsest) -> Answer:
+        def call(store: Palimpsest) -> Answer:
             self._require_same(store)
             if self._recorded(store, write):
                 return self._as_seen(
                     store, lambda store: cast("Answer", store.reader.answered(name))
                 )
             self._require_as_many(store, 0)
-            with named_request(name, self._asked_for):
+            with name_request(name, self._asked_for):
                 return self._as_seen(store, ask)
 
-        return await self._store.call(asked)
+        return await self._store.call(call)
 
     def _request_id(self, write: str) -> str:
         return str(uuid5(REQUESTS, "\n".join((self.owner_id, write, self._key or ""))))
@@ -399,12 +399,12 @@ class Intents:
     def _recorded(self, store: Palimpsest, write: str) -> builtins.list[AnyEvent]:
         """The recorded events of a write with the key."""
         recorded = store.reader.log.of_request(self._request_id(write))
-        return [one.event for one in recorded]
+        return [event.event for event in recorded]
 
     def _require_same(self, store: Palimpsest) -> None:
         """RefusedError if the key was used for another request."""
-        known = (one for write in WRITES for one in self._recorded(store, write))
-        if any(one.requestdigest != self._asked_for for one in known):
+        known = (event for write in WRITES for event in self._recorded(store, write))
+        if any(event.requestdigest != self._asked_for for event in known):
             raise other_request()
 
     def _require_as_many(self, store: Palimpsest, count: int) -> None:
@@ -450,10 +450,10 @@ def _full_id(store: Palimpsest, owner_id: str, beginning: str) -> str:
     """Expand an abbreviated id of this owner; a problem if it is unknown or ambiguous."""
     ledger = store.reader.ledger(owner_id)
     found = [
-        one
+        some_id
         for ids in (ledger.entries, ledger.decisions, ledger.edges)
-        for one in ids
-        if one.startswith(beginning)
+        for some_id in ids
+        if some_id.startswith(beginning)
     ]
     if not found:
         raise not_found()
@@ -502,7 +502,7 @@ TEXTS = ("text", "face", "reasoning")
 
 
 def _without_texts(history: History) -> History:
-    events = [{k: v for k, v in one.items() if k not in TEXTS} for one in history["events"]]
+    events = [{k: v for k, v in event.items() if k not in TEXTS} for event in history["events"]]
     return {**history, "face": "", "events": cast("builtins.list[Happened]", events)}
 
 

@@ -189,7 +189,7 @@ async def _add(intents: Intents, given: bodies.NewMemory) -> Any:
 
 
 async def _add_many(intents: Intents, given: bodies.NewMemories) -> Any:
-    return {"memories": await intents.add([one.fields() for one in given.memories])}
+    return {"memories": await intents.add([memory.fields() for memory in given.memories])}
 
 
 async def _search(intents: Intents, given: bodies.Search) -> Any:
@@ -232,7 +232,7 @@ async def _forget_all(intents: Intents, given: bodies.ForgetAll) -> bodies.Forgo
     )
 
 
-async def _undo(intents: Intents, given: bodies.Undo) -> Any:
+async def _undo(intents: Intents, given: bodies.UndoBody) -> Any:
     return await intents.undo_any(
         given.id, dry_run=given.dry_run, token=given.token, because=given.because
     )
@@ -421,7 +421,7 @@ OPERATIONS = (
         f"{OWNER}/undo",
         "Undo a join, an update or a forgetting, whatever the id is of; a dry run has a token.",
         Undone | Unmerged | Restorations,
-        bodies.Undo,
+        bodies.UndoBody,
         _undo,
         write="undo",
         tool="undo",

@@ -121,17 +121,18 @@ def _fields(error: ValidationError) -> list[dict[str, Any]]:
     """The first fields that break rules; never their values, nor the names of unknown ones."""
     found = error.errors(include_input=False, include_context=False, include_url=False)
     return [
-        {"field": ".".join(map(str, _place(one))), "rule": _rule(one)} for one in found[:MOST_TOLD]
+        {"field": ".".join(map(str, _place(error))), "rule": _rule(error)}
+        for error in found[:MOST_TOLD]
     ]
 
 
-def _rule(one: Any) -> str:
-    if one["type"] == "extra_forbidden":
+def _rule(error: Any) -> str:
+    if error["type"] == "extra_forbidden":
         return "one of its fields is unknown here"
-    message: str = one["msg"]
+    message: str = error["msg"]
     return message.removeprefix("Value error, ")
 
 
-def _place(one: Any) -> tuple[int | str, ...]:
-    place: tuple[int | str, ...] = one["loc"]
-    return place[:-1] if one["type"] == "extra_forbidden" else place
+def _place(error: Any) -> tuple[int | str, ...]:
+    place: tuple[int | str, ...] = error["loc"]
+    return place[:-1] if error["type"] == "extra_forbidden" else place

@@ -11,7 +11,7 @@ from palimpsest.api.asynchronous import AsyncPalimpsest
 from palimpsest.integrations.mem0 import door as mem0
 from palimpsest.server import health as pages
 from palimpsest.server.callers import Authenticator
-from palimpsest.server.gate import Gate, Limits
+from palimpsest.server.gate import Gate, RequestLimits
 from palimpsest.server.hosts import Hosts
 from palimpsest.server.http import v1
 from palimpsest.server.http.feed import Feeds
@@ -33,7 +33,7 @@ class App:
         store: AsyncPalimpsest,
         tokens: Iterable[Token],
         hosts: Iterable[str],
-        limits: Limits | None = None,
+        limits: RequestLimits | None = None,
         watch: TokenWatch | None = None,
     ) -> None:
         self.ready = False

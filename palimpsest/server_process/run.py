@@ -17,7 +17,7 @@ from palimpsest.api.asynchronous import AsyncPalimpsest
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.errors import ModelError, TransientError, UsageError
 from palimpsest.server.connections import PatientProtocol
-from palimpsest.server.endpoint import Endpoint, OnlyServer, generated_tokens, write_endpoint
+from palimpsest.server.endpoint import Endpoint, OnlyServer, generate_tokens, write_endpoint
 from palimpsest.server.hosts import LOOPBACK, is_loopback
 from palimpsest.server_process.app import App
 from palimpsest.settings.serve import ServeSettings, Token, TokenWatch
@@ -77,7 +77,7 @@ async def serve(
     sys.setswitchinterval(TURN_SECONDS)
     watch = TokenWatch(settings)
     given = settings.all_tokens()
-    tokens = given or generated_tokens()
+    tokens = given or generate_tokens()
     with listening(settings.host, settings.port) as listener:
         store = await asyncio.to_thread(opened)
         async with AsyncPalimpsest(store) as twin:
@@ -157,7 +157,7 @@ def _hosts(settings: ServeSettings) -> Sequence[str]:
 
 def _endpoint(listener: socket.socket, generated: Sequence[Token]) -> Endpoint:
     host, port = listener.getsockname()[:2]
-    secrets = {one.role: one.secret.get_secret_value() for one in generated}
+    secrets = {token.role: token.secret.get_secret_value() for token in generated}
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     return Endpoint(
         url=url, pid=os.getpid(), agent=secrets.get("agent"), operator=secrets.get("operator")

@@ -41,7 +41,11 @@ def _clock_times(given: object) -> object:
         given = [part.strip() for part in given.split(",") if part.strip()]
     if not isinstance(given, list | tuple):
         raise ValueError("should be clock times such as 03:00, or 03:00, 15:30")
-    return tuple(sorted({one if isinstance(one, time) else _clock_time(one) for one in given}))
+    return tuple(
+        sorted(
+            {written if isinstance(written, time) else _clock_time(written) for written in given}
+        )
+    )
 
 
 def _clock_time(given: object) -> time:
@@ -57,7 +61,7 @@ def _clock_time(given: object) -> time:
 ClockTimes = Annotated[
     tuple[time, ...] | str,
     BeforeValidator(_clock_times),
-    PlainSerializer(lambda times: ", ".join(f"{one:%H:%M}" for one in times)),
+    PlainSerializer(lambda times: ", ".join(f"{moment:%H:%M}" for moment in times)),
 ]
 """Clock times of a day, sorted; also accepts a text with commas."""
 
@@ -78,11 +82,11 @@ class Schedule(BaseModel):
 
     def latest(self, step: BatchStep, now: datetime) -> datetime | None:
         """When a step was last due, in UTC; None for a step without a time."""
-        return max((one for one in self._around(step, now) if one <= now), default=None)
+        return max((moment for moment in self._around(step, now) if moment <= now), default=None)
 
     def upcoming(self, now: datetime) -> datetime | None:
         """When any step is due next, in UTC."""
-        coming = (one for step in STEPS for one in self._around(step, now) if one > now)
+        coming = (moment for step in STEPS for moment in self._around(step, now) if moment > now)
         return min(coming, default=None)
 
     def _around(self, step: BatchStep, now: datetime) -> Iterator[datetime]:
@@ -144,12 +148,12 @@ class Scheduler:
             due = self.schedule.latest(step, self.clock())
             if due is None or self.done.get(step) == due:
                 continue
-            done = self._carried_out(step, due, carry_out)
+            done = self._carry_out(step, due, carry_out)
             succeeded = succeeded and done["failed"] is None
             self.report(done)
         return succeeded
 
-    def _carried_out(
+    def _carry_out(
         self, step: BatchStep, due: datetime, carry_out: Callable[[datetime], Mapping[str, Any]]
     ) -> StepDone:
         due_text = due.isoformat()

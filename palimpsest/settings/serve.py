@@ -56,7 +56,7 @@ def read_tokens(file: Path) -> tuple[Token, ...]:
         raise UsageError(f"no tokens can be read from {file}: {error.strerror}") from None
     except ValidationError as error:
         wrong = error.errors(include_input=False, include_context=False, include_url=False)
-        where = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong)
+        where = "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in wrong)
         raise UsageError(f"{file}: {where}") from None
     except ValueError:
         raise UsageError(f"{file} is not TOML") from None

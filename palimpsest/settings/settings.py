@@ -98,7 +98,7 @@ def read_settings(**given: Any) -> Settings:
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
-        wrong = (f"{_place(one['loc'])}: {_plainly(one['msg'])}" for one in error.errors())
+        wrong = (f"{_place(error['loc'])}: {_plainly(error['msg'])}" for error in error.errors())
         raise UsageError(
             f"settings, by an option, PALIMPSEST_* or {SETTINGS_FILE}: {'; '.join(wrong)}"
         ) from None

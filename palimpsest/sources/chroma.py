@@ -13,8 +13,8 @@ from typing import Any
 
 import orjson
 
-from palimpsest.sources.contract import Fields, Item, Kind, Place, one_of
-from palimpsest.sources.read_only import opened
+from palimpsest.sources.contract import Fields, Item, Kind, SourcePlace, one_of
+from palimpsest.sources.read_only import open_read_only
 
 FILE = "chroma.sqlite3"
 DOCUMENT = "chroma:document"
@@ -46,12 +46,12 @@ class ChromaSource:
 
     kind: Kind = "chroma"
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: SourcePlace) -> None:
         """UsageError if the collection is not named."""
         self.remarks: list[str] = []
         self._file = place.path / FILE
         self._done = 0
-        with opened(self._file) as connection:
+        with open_read_only(self._file) as connection:
             found = connection.execute("SELECT name, id FROM collections ORDER BY name").fetchall()
             ids = dict(found)
             self.name = one_of([*ids], place.table, "collection")
@@ -66,7 +66,7 @@ class ChromaSource:
     def rows(self) -> Iterator[Item]:
         """Each entry, with its vector if the queue has it."""
         self._done = 0
-        with opened(self._file) as connection:
+        with open_read_only(self._file) as connection:
             vectors = dict(connection.execute(_VECTORS, [topic_of(connection, self.collection)]))
             for entry, row in self._entries(connection):
                 self._done += 1
@@ -128,7 +128,7 @@ def _value(text: str | None, whole: int | None, number: float | None, yes: int |
     return (
         bool(yes)
         if yes is not None
-        else next((one for one in (text, whole, number) if one is not None), None)
+        else next((value for value in (text, whole, number) if value is not None), None)
     )
 
 
@@ -153,7 +153,9 @@ class _Queued:
             elif operation == ADD:
                 row = row or fields
             elif operation == UPSERT or row is not None:
-                row = {key: one for key, one in ((row or {}) | fields).items() if one is not None}
+                row = {
+                    key: value for key, value in ((row or {}) | fields).items() if value is not None
+                }
         return row
 
     def new(self) -> Iterator[tuple[str, Fields]]:

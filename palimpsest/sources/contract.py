@@ -19,7 +19,7 @@ Trust = bool | Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourcePlace:
     """The path of a source, and which part of it to read if there are several.
 
     `table` names a table or a collection, `query` is SQL for a SQLite file, and `history` is mem0's

@@ -20,11 +20,11 @@ import orjson
 
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.sources import chroma, lance, mem0, qdrant
-from palimpsest.sources.contract import Fields, Item, Kind, Place, one_of
+from palimpsest.sources.contract import Fields, Item, Kind, SourcePlace, one_of
 from palimpsest.sources.detect import inside
 from palimpsest.sources.file_copies import copy_file
 from palimpsest.sources.mapping import FieldMapping
-from palimpsest.sources.read_only import opened
+from palimpsest.sources.read_only import open_read_only
 from palimpsest.sources.sqlite import quoted
 
 PART = ".part"
@@ -33,7 +33,7 @@ SAYING: frozenset[Kind] = frozenset({"file", "sqlite", "lancedb", "chroma"})
 _AT_ONCE = 100
 
 
-class Edit(NamedTuple):
+class RowEdit(NamedTuple):
     """A change of a row: new values for some of its fields, or None to remove it.
 
     `number` counts the rows of the source, from 1.
@@ -44,7 +44,7 @@ class Edit(NamedTuple):
     said: Fields | None
 
 
-Writing = Callable[[Place, Path, Sequence[Edit], FieldMapping], None]
+Writing = Callable[[SourcePlace, Path, Sequence[RowEdit], FieldMapping], None]
 
 
 def may_say(kind: Kind, mapping: FieldMapping, *, embeds: bool) -> bool:
@@ -58,7 +58,7 @@ def may_say(kind: Kind, mapping: FieldMapping, *, embeds: bool) -> bool:
 
 
 def write_copy(
-    kind: Kind, place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping
+    kind: Kind, place: SourcePlace, to: Path, edits: Sequence[RowEdit], mapping: FieldMapping
 ) -> None:
     """Write a source with some edits to `to`.
 
@@ -76,7 +76,7 @@ def write_copy(
         _remove(part)
 
 
-def refuse_target(place: Place, to: Path) -> None:
+def refuse_target(place: SourcePlace, to: Path) -> None:
     """RefusedError for a target that exists; UsageError for one that is impossible."""
     if to.exists() or to.is_symlink():
         raise RefusedError("target_exists", f"{to} exists already, and nothing is overwritten")
@@ -98,15 +98,19 @@ def _remove(part: Path) -> None:
 # -- each format ---------------------------------------------------------------------------------
 
 
-def _file(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping) -> None:
+def _copy_rows_of_file(
+    place: SourcePlace, to: Path, edits: Sequence[RowEdit], mapping: FieldMapping
+) -> None:
     del mapping
     removed = {edit.number for edit in edits if edit.said is None}
     values = {edit.number: edit.said for edit in edits if edit.said is not None}
     copy_file(place.path, to, removed, values)
 
 
-def _sqlite(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping) -> None:
-    with opened(place.path) as source, closing(sqlite3.connect(to)) as copy:
+def _copy_sqlite(
+    place: SourcePlace, to: Path, edits: Sequence[RowEdit], mapping: FieldMapping
+) -> None:
+    with open_read_only(place.path) as source, closing(sqlite3.connect(to)) as copy:
         source.backup(copy)
         names = [name for (name,) in copy.execute("SELECT name FROM sqlite_master")]
         if place.query and not place.table:
@@ -156,7 +160,9 @@ def _only(connection: sqlite3.Connection) -> str:
     return one_of([name for (name,) in connection.execute(text)], None, "table")
 
 
-def _lancedb(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping) -> None:
+def _copy_lancedb(
+    place: SourcePlace, to: Path, edits: Sequence[RowEdit], mapping: FieldMapping
+) -> None:
     import lancedb
 
     del mapping
@@ -165,7 +171,7 @@ def _lancedb(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMappin
     whole = to.with_name(f"{to.name}{lance.SUFFIX}") if of_table else to
     _copy_folder(place.path, whole)
     try:
-        folder, name = lance.located(replace(place, path=whole))
+        folder, name = lance.locate_table(replace(place, path=whole))
         table = lancedb.connect(folder).open_table(name)
         # An id field may be missing, or the same in several rows.
         rows = lance.row_ids(table)
@@ -182,7 +188,7 @@ def _lancedb(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMappin
             _remove(whole)
 
 
-def _identity(edit: Edit, mapping: FieldMapping) -> Fields:
+def _identity(edit: RowEdit, mapping: FieldMapping) -> Fields:
     """What identifies a row without a row id: its id, and its owner if a field has it."""
     if not mapping.fields.get("id"):
         raise UsageError("no field is known to be the id: give --map THEIRS=id when you import")
@@ -193,18 +199,22 @@ def _identity(edit: Edit, mapping: FieldMapping) -> Fields:
     return {name: edit.item[name] for name in names if edit.item.get(name) is not None}
 
 
-def _qdrant(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping) -> None:
+def _copy_qdrant(
+    place: SourcePlace, to: Path, edits: Sequence[RowEdit], mapping: FieldMapping
+) -> None:
     del mapping
-    with _copied_vectors(place, to, edits) as inside:
+    with _copy_vectors(place, to, edits) as inside:
         gone = _ids(edits)
-        with closing(sqlite3.connect(qdrant.located(inside))) as copy, copy:
+        with closing(sqlite3.connect(qdrant.locate_file(inside))) as copy, copy:
             rows = [(row,) for row, point in qdrant.points(copy) if str(point["id"]) in gone]
             copy.executemany("DELETE FROM points WHERE rowid = ?", rows)
 
 
-def _chroma(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping) -> None:
+def _copy_chroma(
+    place: SourcePlace, to: Path, edits: Sequence[RowEdit], mapping: FieldMapping
+) -> None:
     """Queue the changes as Chroma's client does: Chroma itself then updates its index."""
-    with _copied_vectors(place, to, edits) as inside:
+    with _copy_vectors(place, to, edits) as inside:
         collection = chroma.ChromaSource(inside).collection
         with closing(sqlite3.connect(inside.path / chroma.FILE)) as copy, copy:
             topic, last = chroma.topic_of(copy, collection), chroma.last_queued(copy)
@@ -223,7 +233,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?)
 """
 
 
-def _queued(edit: Edit, mapping: FieldMapping) -> tuple[Any, ...]:
+def _queued(edit: RowEdit, mapping: FieldMapping) -> tuple[Any, ...]:
     """A queue entry: id, operation, vector, encoding and metadata."""
     assert isinstance(edit.item, dict), "entries are objects"
     if edit.said is None:
@@ -235,7 +245,7 @@ def _queued(edit: Edit, mapping: FieldMapping) -> tuple[Any, ...]:
 
 
 @contextmanager
-def _copied_vectors(place: Place, to: Path, edits: Sequence[Edit]) -> Iterator[Place]:
+def _copy_vectors(place: SourcePlace, to: Path, edits: Sequence[RowEdit]) -> Iterator[SourcePlace]:
     """Copy a folder with its vectors; mem0's history in it gets the deletions."""
     vectors = inside(place)
     _copy_folder(place.path, to, ".lock")
@@ -247,15 +257,15 @@ def _copied_vectors(place: Place, to: Path, edits: Sequence[Edit]) -> Iterator[P
 def _copy_folder(path: Path, to: Path, *left_out: str) -> None:
     """Copy a folder; the copy is writable for its owner, even if the original is not."""
     shutil.copytree(path, to, ignore=shutil.ignore_patterns(*left_out))
-    for one in (to, *to.rglob("*")):
-        one.chmod(one.stat().st_mode | stat.S_IWUSR)
+    for copied in (to, *to.rglob("*")):
+        copied.chmod(copied.stat().st_mode | stat.S_IWUSR)
 
 
-def _ids(edits: Sequence[Edit]) -> set[str]:
+def _ids(edits: Sequence[RowEdit]) -> set[str]:
     return {str(edit.item["id"]) for edit in edits if isinstance(edit.item, dict)}
 
 
-def _record_deletions(history: Path, edits: Sequence[Edit]) -> None:
+def _record_deletions(history: Path, edits: Sequence[RowEdit]) -> None:
     """Record deletions of memories in mem0's history, as mem0 does."""
     now = datetime.now(UTC).isoformat()
     rows = [
@@ -268,9 +278,9 @@ def _record_deletions(history: Path, edits: Sequence[Edit]) -> None:
 
 
 _WRITING: Mapping[Kind, Writing] = {
-    "file": _file,
-    "sqlite": _sqlite,
-    "lancedb": _lancedb,
-    "qdrant": _qdrant,
-    "chroma": _chroma,
+    "file": _copy_rows_of_file,
+    "sqlite": _copy_sqlite,
+    "lancedb": _copy_lancedb,
+    "qdrant": _copy_qdrant,
+    "chroma": _copy_chroma,
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.sources.chroma import ChromaSource, is_chroma
-from palimpsest.sources.contract import Place, Source
+from palimpsest.sources.contract import Source, SourcePlace
 from palimpsest.sources.files import FileSource
 from palimpsest.sources.lance import SUFFIX, LanceSource, tables_in
 from palimpsest.sources.mem0 import HISTORY, HistorySource, Mem0Source, is_history
@@ -16,7 +16,7 @@ from palimpsest.sources.read_only import is_sqlite
 from palimpsest.sources.sqlite import SqliteSource
 
 
-def open_source(place: Place) -> Source:
+def open_source(place: SourcePlace) -> Source:
     """Open the source at a place. UsageError if there is none, or its kind is unknown."""
     path = place.path
     if not path.exists():
@@ -31,7 +31,7 @@ def open_source(place: Place) -> Source:
     return source
 
 
-def _folder(place: Place) -> Source:
+def _folder(place: SourcePlace) -> Source:
     if place.query:
         raise UsageError(f"{place.path} is a folder: --query is for a SQLite file")
     if place.path.name.endswith(SUFFIX) or tables_in(place.path):
@@ -45,12 +45,12 @@ def _folder(place: Place) -> Source:
     )
 
 
-def inside(place: Place) -> Place:
+def inside(place: SourcePlace) -> SourcePlace:
     """The vectors and the history inside mem0's folder; any other place is returned unchanged."""
     history = place.path / HISTORY
     if not history.is_file() or _has_vectors(place.path):
         return place
-    found = [one for one in place.path.iterdir() if _has_vectors(one)]
+    found = [path for path in place.path.iterdir() if _has_vectors(path)]
     if len(found) != 1:
         return place
     return replace(place, path=found[0], history=place.history or history)
@@ -60,7 +60,7 @@ def _has_vectors(path: Path) -> bool:
     return is_qdrant(path) or is_chroma(path)
 
 
-def _vectors(place: Place) -> Source | None:
+def _vectors(place: SourcePlace) -> Source | None:
     if is_qdrant(place.path):
         return QdrantSource(place)
     return ChromaSource(place) if is_chroma(place.path) else None

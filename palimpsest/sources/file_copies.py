@@ -34,22 +34,22 @@ def copy_file(path: Path, to: Path, removed: Collection[int], values: NewValues)
     with path.open("rb") as file:
         start = file.read(len(_PARQUET))
     if start == _PARQUET:
-        _parquet(path, to, removed, values)
+        _copy_parquet(path, to, removed, values)
     elif is_table(str(path)):
-        _table(path, to, removed, values)
+        _copy_table(path, to, removed, values)
     else:
-        _json(path, to, removed, values)
+        _copy_json(path, to, removed, values)
 
 
-def _json(path: Path, to: Path, removed: Collection[int], values: NewValues) -> None:
-    with _opened(path, "rb") as file:
+def _copy_json(path: Path, to: Path, removed: Collection[int], values: NewValues) -> None:
+    with _open_copy(path, "rb") as file:
         is_array = begins_array(file.read(_BEGINNING))
     rows = (
         _row_with(row.raw, values[number]) if number in values else row.raw
         for number, row in enumerate(RowReader([path]), 1)
         if number not in removed
     )
-    with _opened(to, "wb", packed=_is_packed(path)) as copy:
+    with _open_copy(to, "wb", packed=_is_packed(path)) as copy:
         if not is_array:
             copy.writelines(row + b"\n" for row in rows)
             return
@@ -66,10 +66,10 @@ def _row_with(raw: bytes, values: Fields) -> bytes:
     return orjson.dumps(row)
 
 
-def _table(path: Path, to: Path, removed: Collection[int], values: NewValues) -> None:
+def _copy_table(path: Path, to: Path, removed: Collection[int], values: NewValues) -> None:
     with (
-        _opened(path, "rb") as file,
-        _opened(to, "wb", packed=_is_packed(path)) as copy,
+        _open_copy(path, "rb") as file,
+        _open_copy(to, "wb", packed=_is_packed(path)) as copy,
         io.TextIOWrapper(file, "utf-8", errors="surrogateescape", newline="") as read,
         io.TextIOWrapper(copy, "utf-8", errors="surrogateescape", newline="") as write,
     ):
@@ -90,7 +90,7 @@ def _table(path: Path, to: Path, removed: Collection[int], values: NewValues) ->
                 writer.writerow(cells)
 
 
-def _parquet(path: Path, to: Path, removed: Collection[int], values: NewValues) -> None:
+def _copy_parquet(path: Path, to: Path, removed: Collection[int], values: NewValues) -> None:
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile, ParquetWriter
 
@@ -101,8 +101,8 @@ def _parquet(path: Path, to: Path, removed: Collection[int], values: NewValues) 
             numbers = range(before + 1, before + 1 + table.num_rows)
             before += table.num_rows
             here = {n - numbers[0]: values[n] for n in values if n in numbers}
-            for name in dict.fromkeys(name for one in here.values() for name in one):
-                table = _with_values(table, {n: one[name] for n, one in here.items()}, name)
+            for name in dict.fromkeys(name for values in here.values() for name in values):
+                table = _with_values(table, {n: values[name] for n, values in here.items()}, name)
             writer.write_table(table.filter(pa.array([n not in removed for n in numbers])))
 
 
@@ -122,7 +122,7 @@ def _is_packed(path: Path) -> bool:
 
 
 @contextmanager
-def _opened(path: Path, mode: str, *, packed: bool | None = None) -> Iterator[Any]:
+def _open_copy(path: Path, mode: str, *, packed: bool | None = None) -> Iterator[Any]:
     """Open a file, with gzip if it is packed."""
     is_packed = _is_packed(path) if packed is None else packed
     with path.open(mode) as file:

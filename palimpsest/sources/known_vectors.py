@@ -25,7 +25,7 @@ ORIGIN = "import"
 
 
 @runtime_checkable
-class Reading(Engine, Protocol):
+class TokenisingEngine(Engine, Protocol):
     """An engine that can tokenise texts without embedding them."""
 
     def read(self, texts: Sequence[str]) -> list[Tokens]:
@@ -35,7 +35,7 @@ class Reading(Engine, Protocol):
 class KnownVectors:
     """An engine that embeds only texts without an `expected` vector."""
 
-    def __init__(self, engine: Reading) -> None:
+    def __init__(self, engine: TokenisingEngine) -> None:
         self._engine = engine
         self.name, self.model, self.dimension = engine.name, engine.model, engine.dimension
         self._waiting: OrderedDict[str, Array] = OrderedDict()
@@ -81,8 +81,8 @@ def lowest_agreement(engine: Engine, samples: Sequence[tuple[str, Array]]) -> fl
     made = engine.embed([text for text, _ in samples])
     return min(
         (
-            _cosine(one.vector.astype(np.float32), given)
-            for one, (_, given) in zip(made, samples, strict=True)
+            _cosine(embedding.vector.astype(np.float32), given)
+            for embedding, (_, given) in zip(made, samples, strict=True)
         ),
         default=-1.0,
     )

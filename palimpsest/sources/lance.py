@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from palimpsest.sources.contract import Item, Kind, Place, one_of
+from palimpsest.sources.contract import Item, Kind, SourcePlace, one_of
 from palimpsest.streams.intake.parquet import values_of
 
 SUFFIX = ".lance"
@@ -15,10 +15,12 @@ BATCH = 1_000
 
 def tables_in(path: Path) -> list[str]:
     """The tables of a LanceDB folder."""
-    return sorted(one.name.removesuffix(SUFFIX) for one in path.glob(f"*{SUFFIX}") if one.is_dir())
+    return sorted(
+        folder.name.removesuffix(SUFFIX) for folder in path.glob(f"*{SUFFIX}") if folder.is_dir()
+    )
 
 
-def located(place: Place) -> tuple[Path, str]:
+def locate_table(place: SourcePlace) -> tuple[Path, str]:
     """The folder of the database and the table; UsageError if the table is ambiguous."""
     if place.path.name.endswith(SUFFIX):
         return place.path.parent, place.path.name.removesuffix(SUFFIX)
@@ -37,11 +39,11 @@ class LanceSource:
     kind: Kind = "lancedb"
     remarks: Sequence[str] = ()
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: SourcePlace) -> None:
         """UsageError if the table is not named."""
         import lancedb
 
-        folder, self.name = located(place)
+        folder, self.name = locate_table(place)
         self._table = lancedb.connect(folder).open_table(self.name)
         self._total = self._table.count_rows()
         self._done = 0

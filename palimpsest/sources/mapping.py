@@ -14,7 +14,7 @@ import orjson
 from numpy.typing import NDArray
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.sources.contract import Fields, Item, Place, Source
+from palimpsest.sources.contract import Fields, Item, Source, SourcePlace
 
 Array = NDArray[np.float32]
 
@@ -86,7 +86,7 @@ class FieldMapping:
         left = {name: value for name, value in item.items() if name not in self.left_out}
         fields: Fields = {"source": source}
         for ours, names in self.fields.items():
-            value = _taken(left, names)
+            value = _take(left, names)
             if value is not None:
                 fields[ours] = value
         vector = as_vector(fields.pop("vector", None))
@@ -103,7 +103,7 @@ class FieldMapping:
 _OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 
 
-def guessed(
+def guess_mapping(
     rows: Iterable[Item], renames: dict[str, str], owner: str | None = None
 ) -> tuple[FieldMapping, list[str]]:
     """Guess the mapping from all rows, read once; returns it with the names of all their fields.
@@ -161,8 +161,8 @@ def _values(row: Fields) -> Iterator[tuple[str, Any]]:
     """A row's fields and those inside its objects, by name."""
     for name, value in row.items():
         yield name, value
-        if isinstance(value := _unpacked(value), dict):
-            yield from ((f"{name}.{inner}", one) for inner, one in value.items())
+        if isinstance(value := _unpack(value), dict):
+            yield from ((f"{name}.{inner}", value) for inner, value in value.items())
 
 
 @dataclass(slots=True)
@@ -197,7 +197,7 @@ def _could_be(ours: str, value: Any) -> bool:
         case "occurred_at":
             return _is_moment(value)
         case "metadata":
-            return isinstance(_unpacked(value), dict)
+            return isinstance(_unpack(value), dict)
         case "topics":
             return isinstance(value, list | str)
         case _:
@@ -225,11 +225,11 @@ def _found(row: Fields, name: str) -> Any:
     if name in row:
         return row[name]
     outer, dot, inner = name.partition(".")
-    inside = _unpacked(row.get(outer)) if dot else None
+    inside = _unpack(row.get(outer)) if dot else None
     return inside.get(inner) if isinstance(inside, dict) else None
 
 
-def _taken(left: Fields, names: Sequence[str]) -> Any:
+def _take(left: Fields, names: Sequence[str]) -> Any:
     """Remove and return the value of the first field that has one."""
     for name in names:
         value = _found(left, name)
@@ -239,7 +239,9 @@ def _taken(left: Fields, names: Sequence[str]) -> Any:
             del left[name]
         else:
             outer, _, inner = name.partition(".")
-            left[outer] = {key: one for key, one in _unpacked(left[outer]).items() if key != inner}
+            left[outer] = {
+                key: value for key, value in _unpack(left[outer]).items() if key != inner
+            }
         return value
     return None
 
@@ -249,7 +251,7 @@ def with_value(row: Fields, name: str, value: Any) -> Fields:
     if name in row or "." not in name:
         return row | {name: value}
     outer, _, inner = name.partition(".")
-    return row | {outer: {**_unpacked(row.get(outer) or {}), inner: value}}
+    return row | {outer: {**_unpack(row.get(outer) or {}), inner: value}}
 
 
 def value_of(row: Fields, name: str) -> Any:
@@ -272,7 +274,7 @@ def vector_like(value: Any, vector: Array) -> Any:
             return numbers.tolist()
 
 
-def _unpacked(value: Any) -> Any:
+def _unpack(value: Any) -> Any:
     """Parse an object stored as JSON text, as in databases; other values are unchanged."""
     if isinstance(value, str) and value.startswith("{"):
         try:
@@ -346,7 +348,7 @@ _CASTS = {
     **dict.fromkeys(_WORDS, _word),
     "occurred_at": _moment,
     "topics": _topics,
-    "metadata": _unpacked,
+    "metadata": _unpack,
 }
 
 
@@ -370,7 +372,7 @@ class MappedSource:
     `is_named`: the name was given, and not derived from the path.
     """
 
-    place: Place
+    place: SourcePlace
     source: Source
     name: str
     mapping: FieldMapping

@@ -8,7 +8,7 @@ from typing import Any
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.sources.contract import Item, Kind, Source
-from palimpsest.sources.read_only import is_sqlite, opened
+from palimpsest.sources.read_only import is_sqlite, open_read_only
 
 HISTORY = "history.db"
 _COLUMNS = frozenset({"memory_id", "old_memory", "new_memory", "event", "created_at", "is_deleted"})
@@ -27,7 +27,7 @@ def is_history(path: Path) -> bool:
     """Whether a file is a mem0 history."""
     if not is_sqlite(path):
         return False
-    with opened(path) as connection:
+    with open_read_only(path) as connection:
         columns = {row[1] for row in connection.execute("PRAGMA table_info(history)")}
     return columns >= _COLUMNS
 
@@ -37,7 +37,7 @@ def _lives(path: Path) -> dict[str, dict[str, Any]]:
     if not is_history(path):
         raise UsageError(f"{path} is not a mem0 history")
     last: dict[str, dict[str, Any]] = {}
-    with opened(path) as connection:
+    with open_read_only(path) as connection:
         for memory, event, text, created, updated, deleted, actor, role in connection.execute(
             _LAST
         ):
@@ -76,9 +76,11 @@ class Mem0Source:
             if isinstance(row, dict):
                 life = left.pop(row["id"], None)
                 unknown += life is None
-                taken = {name: one for name, one in (life or {}).items() if name in _TAKEN and one}
+                taken = {
+                    name: value for name, value in (life or {}).items() if name in _TAKEN and value
+                }
                 yield taken | row
-        gone = sum(one["living"] for one in left.values())
+        gone = sum(row["living"] for row in left.values())
         counts = ((gone, "only in the history, not imported"), (unknown, "not in the history"))
         self.remarks = [f"{count:,} memories are {what}" for count, what in counts if count]
 

@@ -15,8 +15,8 @@ from typing import Any
 import orjson
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.sources.contract import Fields, Item, Kind, Place, one_of
-from palimpsest.sources.read_only import opened
+from palimpsest.sources.contract import Fields, Item, Kind, SourcePlace, one_of
+from palimpsest.sources.read_only import open_read_only
 
 META = "meta.json"
 STORAGE = "storage.sqlite"
@@ -51,7 +51,7 @@ def is_qdrant(path: Path) -> bool:
     return (path / META).is_file() and (path / "collection").is_dir()
 
 
-def located(place: Place) -> Path:
+def locate_file(place: SourcePlace) -> Path:
     """The file of the requested collection; UsageError if that is ambiguous."""
     try:
         names = sorted(orjson.loads((place.path / META).read_bytes())["collections"])
@@ -68,15 +68,15 @@ class QdrantSource:
     kind: Kind = "qdrant"
     remarks: Sequence[str] = ()
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: SourcePlace) -> None:
         """UsageError if the collection is ambiguous, or not trusted."""
         trusted = place.trust if isinstance(place.trust, bool) else place.trust(WHY_TRUST)
         if not trusted:
             raise UsageError(f"{WHY_TRUST}: confirm it with --trust")
-        self.file = located(place)
+        self.file = locate_file(place)
         self.name = self.file.parent.name
         self._done = 0
-        with opened(self.file) as connection:
+        with open_read_only(self.file) as connection:
             [self._total] = connection.execute("SELECT count(*) FROM points").fetchone()
 
     @property
@@ -87,7 +87,7 @@ class QdrantSource:
     def rows(self) -> Iterator[Item]:
         """Each point; if it was written twice, as older clients did, the latest version."""
         self._done = 0
-        with opened(self.file) as connection:
+        with open_read_only(self.file) as connection:
             seen = set()
             for _, point in points(connection):
                 self._done += 1
@@ -106,7 +106,7 @@ def _row(point: Fields) -> Fields:
     row = dict(point.get("payload") or {}) | {"id": str(point["id"])}
     vector = point.get("vector")
     if isinstance(vector, dict):  # by name: the only dense one
-        dense = [one for one in vector.values() if not isinstance(one, _Model)]
+        dense = [part for part in vector.values() if not isinstance(part, _Model)]
         vector = dense[0] if len(dense) == 1 else None
     return row if vector is None else row | {"vector": vector}
 

@@ -25,7 +25,7 @@ def is_sqlite(path: Path) -> bool:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[sqlite3.Connection]:
+def open_read_only(path: Path) -> Iterator[sqlite3.Connection]:
     """A read-only connection. UsageError if the file is not SQLite, or is damaged.
 
     A file with changes beside it, in a write-ahead log or a journal, is copied first: SQLite would

@@ -123,7 +123,7 @@ class Spooled(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class SpoolCounts:
     """A source's counts: all rows, unreadable ones, owners, and rows with vectors."""
 
     rows: int
@@ -195,10 +195,10 @@ class Spool:
             *(c.text, vector.tobytes() if vector is not None else None, None, None),
         )
 
-    def counts(self) -> Counts:
+    def counts(self) -> SpoolCounts:
         """The counts of the rows."""
         text = "SELECT count(*), count(reason), count(DISTINCT owner), count(vector) FROM rows"
-        return Counts(*self._rows.execute(text).fetchone())
+        return SpoolCounts(*self._rows.execute(text).fetchone())
 
     def invalid(self, most: int) -> list[dict[str, object]]:
         """The first unreadable rows, by number, and why; never their contents."""

@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.sources.contract import Item, Kind, Place, one_of
-from palimpsest.sources.read_only import opened
+from palimpsest.sources.contract import Item, Kind, SourcePlace, one_of
+from palimpsest.sources.read_only import open_read_only
 
 _TABLES = (
     "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*'"
@@ -20,12 +20,12 @@ class SqliteSource:
     kind: Kind = "sqlite"
     remarks: Sequence[str] = ()
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: SourcePlace) -> None:
         """UsageError if the table is ambiguous, or the query does more than read."""
         self._place = place
         self._done = self._total = 0
         self.name = place.path.name
-        with opened(place.path) as connection:
+        with open_read_only(place.path) as connection:
             query = place.query.rstrip("; \n") if place.query else None
             self.query = query or self._whole(connection)
             try:
@@ -48,7 +48,7 @@ class SqliteSource:
     def rows(self) -> Iterator[Item]:
         """Each row by its columns, without null values."""
         self._done = 0
-        with opened(self._place.path) as connection:
+        with open_read_only(self._place.path) as connection:
             found = connection.execute(self.query)
             names = [column[0] for column in found.description]
             for values in found:

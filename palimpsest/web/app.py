@@ -49,7 +49,9 @@ async def _nowhere(_visit: Visit) -> Response:
 
 
 def _static() -> Route:
-    files = {one.name: one.read_bytes() for one in STATIC.iterdir() if one.suffix in MEDIA_TYPES}
+    files = {
+        path.name: path.read_bytes() for path in STATIC.iterdir() if path.suffix in MEDIA_TYPES
+    }
 
     async def static(request: Request) -> Response:
         name = request.path_params["name"]

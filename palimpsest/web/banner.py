@@ -26,7 +26,7 @@ RECENT = timedelta(hours=24)
 UNREADABLE = "The projections cannot be read: palimpsest rebuild recreates them."
 
 
-class Line(NamedTuple):
+class BannerLine(NamedTuple):
     """A line of the banner, and a page with details, if there is one.
 
     `for_operators`: only operators can do something about it.
@@ -44,11 +44,11 @@ class Banner:
         self._now = now
         self._until = float("-inf")
         self._head: int | None = None
-        self._lines: Sequence[Line] = ()
-        self._refused: Sequence[Line] = ()
+        self._lines: Sequence[BannerLine] = ()
+        self._refused: Sequence[BannerLine] = ()
         self._refused_for: tuple[int | None, float] = (None, float("-inf"))
 
-    def lines(self, store: Palimpsest) -> Sequence[Line]:
+    def lines(self, store: Palimpsest) -> Sequence[BannerLine]:
         """The current lines; none if all is well. No view is queried."""
         if self._now() >= self._until:
             self._lines = [*self._projections(store), *_waiting(store)]
@@ -56,13 +56,13 @@ class Banner:
             self._until = self._now() + FRESH_SECONDS
         return self._lines
 
-    def _projections(self, store: Palimpsest) -> list[Line]:
+    def _projections(self, store: Palimpsest) -> list[BannerLine]:
         try:
             return [*self._lag(store), *self._refusals(store)]
         except StoreError:
-            return [Line(UNREADABLE)]
+            return [BannerLine(UNREADABLE)]
 
-    def _lag(self, store: Palimpsest) -> Iterator[Line]:
+    def _lag(self, store: Palimpsest) -> Iterator[BannerLine]:
         """Projections that have not reached the position that the log had at the previous look.
 
         They are written after calls return, so a small lag is normal.
@@ -74,9 +74,9 @@ class Banner:
         for name, position in store.reader.positions().items():
             if position < wanted:
                 behind = _many(head - position, "event")
-                yield Line(f"The projection {name} is {behind} behind the log.")
+                yield BannerLine(f"The projection {name} is {behind} behind the log.")
 
-    def _refusals(self, store: Palimpsest) -> Sequence[Line]:
+    def _refusals(self, store: Palimpsest) -> Sequence[BannerLine]:
         """Computed again after new events, or after a while: it takes some milliseconds."""
         position, (of, until) = store.reader.positions().get("duckdb"), self._refused_for
         if position != of or self._now() >= until:
@@ -85,26 +85,28 @@ class Banner:
         return self._refused
 
 
-def _refused(store: Palimpsest) -> Iterator[Line]:
+def _refused(store: Palimpsest) -> Iterator[BannerLine]:
     count, latest = refused_since(store.reader.projections, datetime.now(UTC) - RECENT)
     if latest is not None:
         verb = "was" if count == 1 else "were"
         text = f"{_many(count, 'command')} {verb} refused in the last 24 hours."
-        yield Line(text, paths.day(latest.date()) + "#words", for_operators=True)
+        yield BannerLine(text, paths.day(latest.date()) + "#words", for_operators=True)
 
 
-def _waiting(store: Palimpsest) -> Iterator[Line]:
+def _waiting(store: Palimpsest) -> Iterator[BannerLine]:
     log = store.reader.log
     if behind := store.writer.behind():
-        yield Line(f"This store is {_many(behind, 'record')} behind its cluster.")
+        yield BannerLine(f"This store is {_many(behind, 'record')} behind its cluster.")
     if waiting := log.verifications.count():
-        yield Line(f"{_many(waiting, 'question')} {_verb(waiting)} for the judge.")
+        yield BannerLine(f"{_many(waiting, 'question')} {_verb(waiting)} for the judge.")
     if unembedded := log.verifications.unembedded():
-        yield Line(
+        yield BannerLine(
             f"{_many(unembedded, 'text')} {_verb(unembedded)} for the model, which was down."
         )
     if letters := DeadLetters(log).count("open"):
-        yield Line(f"{_many(letters, 'input')} could not be read: palimpsest dead-letters list.")
+        yield BannerLine(
+            f"{_many(letters, 'input')} could not be read: palimpsest dead-letters list."
+        )
 
 
 def _many(count: int, what: str) -> str:

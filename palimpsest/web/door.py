@@ -17,9 +17,9 @@ from palimpsest.server.callers import Authenticator, Caller
 from palimpsest.server.gate import PAGES, admitted
 from palimpsest.server.problems import ProblemError, problem_of
 from palimpsest.settings.serve import Role
-from palimpsest.web.banner import Banner, Line
+from palimpsest.web.banner import Banner, BannerLine
 from palimpsest.web.rendering import render
-from palimpsest.web.sessions import NOBODY, Session, Sessions
+from palimpsest.web.sessions import NOBODY, Sessions, WebSession
 
 SIGN_IN = f"{PAGES}/sign-in"
 NAME = f"{PAGES}/name"
@@ -51,11 +51,11 @@ class Visit:
 
     store: AsyncPalimpsest
     request: Request
-    session: Session | None
+    session: WebSession | None
     ids: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     form: Mapping[str, str] = field(default_factory=dict)
-    banner: Sequence[Line] = ()
+    banner: Sequence[BannerLine] = ()
 
     @property
     def caller(self) -> Caller:
@@ -146,7 +146,7 @@ class Door:
             return visit
         lines = await self.store.call(self._banner.lines)
         may = visit.caller.role == "operator"
-        return replace(visit, banner=[one for one in lines if may or not one.for_operators])
+        return replace(visit, banner=[line for line in lines if may or not line.for_operators])
 
     def _visit(self, request: Request) -> Visit:
         given = admitted(request)

@@ -26,7 +26,7 @@ from palimpsest.settings.serve import Role, pattern
 from palimpsest.web.door import SIGN_IN, Door, Visit, require_csrf
 from palimpsest.web.sessions import (
     SESSION_SECONDS,
-    Session,
+    WebSession,
     answers_of,
     cookie_name,
     reviewer_cookie,
@@ -57,7 +57,7 @@ def link_path(code: str) -> str:
     return f"{ENTER}?code={quote(code)}"
 
 
-def add(door: Door, coming: Callable[[], None], leaving: Callable[[Session], None]) -> None:
+def add(door: Door, coming: Callable[[], None], leaving: Callable[[WebSession], None]) -> None:
     """Add the pages for signing in, and the route at which an operator's program requests a link.
 
     `coming` is called when somebody will soon sign in, `leaving` with a session that ends.
@@ -108,7 +108,7 @@ async def _enter(door: Door, visit: Visit) -> Response:
     caller = door.sessions.redeem(visit.query.get("code", ""))
     if caller is None:
         raise ProblemError(403, "forbidden", "this link was used, or is older than a minute")
-    return _begun(door, visit, caller, SESSION_SECONDS)
+    return _begin(door, visit, caller, SESSION_SECONDS)
 
 
 async def _ask_name(visit: Visit) -> Response:
@@ -120,7 +120,7 @@ async def _ask_name(visit: Visit) -> Response:
     return visit.page("name.html", name=name, longest=LONGEST_NAME)
 
 
-async def _rename(door: Door, visit: Visit, leaving: Callable[[Session], None]) -> Response:
+async def _rename(door: Door, visit: Visit, leaving: Callable[[WebSession], None]) -> Response:
     """Set a person's name: from now on, their answers are recorded under it."""
     session = visit.session
     if session is None:
@@ -174,10 +174,10 @@ async def _sign_in(door: Door, visit: Visit) -> Response:
     require_csrf(visit, cookie)
     caller, left = door.authenticator.known(visit.form.get("token", ""))
     caller.require_role("reviewer")
-    return _begun(door, visit, caller, SESSION_SECONDS if left is None else left)
+    return _begin(door, visit, caller, SESSION_SECONDS if left is None else left)
 
 
-def _begun(door: Door, visit: Visit, caller: Caller, seconds: float) -> Response:
+def _begin(door: Door, visit: Visit, caller: Caller, seconds: float) -> Response:
     given = answers_of(visit.request.headers)
     session = door.sessions.begin(caller, seconds, _known_as(door, visit), given)
     response = visit.page("entered.html")

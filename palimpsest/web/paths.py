@@ -49,9 +49,9 @@ def days(**query: str) -> str:
     return _with(f"{PAGES}/days", query)
 
 
-def day(one: date) -> str:
+def day(when: date) -> str:
     """One day's page."""
-    return f"{days()}/{one.isoformat()}"
+    return f"{days()}/{when.isoformat()}"
 
 
 def policies() -> str:

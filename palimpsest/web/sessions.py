@@ -40,7 +40,7 @@ Held = TypeVar("Held")
 
 
 @dataclass(frozen=True)
-class Session:
+class WebSession:
     """A person's session. `csrf` is the secret that only our own pages can send.
 
     `says_who`: the person chose the name; the caller's name is empty until then. Two people may
@@ -61,7 +61,7 @@ class Sessions:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._links: dict[str, tuple[float, Caller]] = {}
-        self._sessions: dict[str, tuple[float, Session]] = {}
+        self._sessions: dict[str, tuple[float, WebSession]] = {}
 
     def link(self, caller: Caller) -> str:
         """The code of a new link, which admits one person once, as this caller.
@@ -83,13 +83,13 @@ class Sessions:
         seconds: float = SESSION_SECONDS,
         known_as: str = "",
         answers: frozenset[str] = frozenset(),
-    ) -> Session:
+    ) -> WebSession:
         """A new session; its `secret` is for the cookie and is not kept.
 
         A caller without a name is `known_as` the name entered before, and has given `answers`.
         """
         secret = secrets.token_urlsafe(32)
-        session = Session(
+        session = WebSession(
             replace(caller, name=caller.name or known_as),
             secrets.token_urlsafe(32),
             says_who=not caller.name,
@@ -99,7 +99,7 @@ class Sessions:
         _hold(self._sessions, _hash(secret), (until, session), MOST_SESSIONS)
         return replace(session, secret=secret)
 
-    def find(self, headers: Headers) -> Session | None:
+    def find(self, headers: Headers) -> WebSession | None:
         """The session of a request's cookie; None if it has no valid one."""
         expires, session = self._sessions.get(_hash(_secret(headers)), (0.0, None))
         return session if expires > self._now() else None
@@ -171,11 +171,11 @@ def _secret(headers: Headers) -> str:
 
 
 def _hold(
-    held: dict[str, tuple[float, Held]], key: str, one: tuple[float, Held], most: int
+    held: dict[str, tuple[float, Held]], key: str, item: tuple[float, Held], most: int
 ) -> None:
     while len(held) >= most:
         del held[next(iter(held))]
-    held[key] = one
+    held[key] = item
 
 
 def _hash(secret: str) -> str:

@@ -57,7 +57,7 @@ class Step:
 
     def query(self, **more: str) -> str:
         """The step as the query of a URL."""
-        return urlencode({name: one for name, one in asdict(self).items() if one} | more)
+        return urlencode({name: value for name, value in asdict(self).items() if value} | more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Foreseen:
 def step_of(given: Mapping[str, str]) -> Step:
     """The step in a query or a form; a problem if there is none."""
     verb, about = given.get("verb"), given.get("about")
-    known = {one: one for one in get_args(Verb)}
+    known = {verb: verb for verb in get_args(Verb)}
     if verb not in known or not about:
         raise not_found("there is no such step to undo")
     return Step(known[verb], about, given.get("other", ""))
@@ -192,12 +192,12 @@ def foresee(
     answer = execute(trial, request)
     ledger = trial.ledger(owner_id)
     after = _pictures(ledger)
-    named = {ledger.entries[one].memory.id for one in _about(ledger, step)}
+    named = {ledger.entries[candidate_id].memory.id for candidate_id in _about(ledger, step)}
     return Foreseen(
         step,
         with_consequences,
-        [one for name, one in before.items() if name in named or after.get(name) != one],
-        [one for name, one in after.items() if name in named or before.get(name) != one],
+        [memory for name, memory in before.items() if name in named or after.get(name) != memory],
+        [memory for name, memory in after.items() if name in named or before.get(name) != memory],
         ledger.seen > seen,
         answer.get("consequences", ()),
         answer.get("overtaken", ()),
@@ -241,16 +241,18 @@ def became_between(
 
 def became(before: Collection[MemoryPicture], after: Collection[MemoryPicture]) -> list[Became]:
     """The fate of each memory that changed, appeared or disappeared."""
-    was = {one["memory_id"]: one for one in before if one["living"]}
-    now = {one["memory_id"]: one for one in after if one["living"]}
-    home = {member["candidate_id"]: one for one in now.values() for member in one["members"]}
-    found = [Became("new", one) for name, one in now.items() if name not in was]
-    for name, one in was.items():
+    was = {memory["memory_id"]: memory for memory in before if memory["living"]}
+    now = {memory["memory_id"]: memory for memory in after if memory["living"]}
+    home = {
+        member["candidate_id"]: memory for memory in now.values() for member in memory["members"]
+    }
+    found = [Became("new", memory) for name, memory in now.items() if name not in was]
+    for name, memory in was.items():
         if name not in now:
-            homes = (home.get(member["candidate_id"]) for member in one["members"])
+            homes = (home.get(member["candidate_id"]) for member in memory["members"])
             by = list({into["memory_id"]: into for into in homes if into is not None}.values())
-            found.append(Became("swallowed" if by else "retracted", one, by))
-        elif now[name] != one:
+            found.append(Became("swallowed" if by else "retracted", memory, by))
+        elif now[name] != memory:
             found.append(Became("changed", now[name]))
     return found
 
@@ -276,8 +278,8 @@ def _require_own(store: Palimpsest, owner_id: str, step: Step) -> None:
     if step.verb == "remember":
         require_own_forgetting(store, owner_id, step.about)
         return
-    for one in (step.about, *_candidates(step)):
-        own_id(store, owner_id, one)
+    for some_id in (step.about, *_candidates(step)):
+        own_id(store, owner_id, some_id)
 
 
 def _request(

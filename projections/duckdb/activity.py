@@ -56,11 +56,11 @@ class Day:
     @property
     def cost_usd(self) -> float | None:
         """The judge's cost; None if a price is unknown."""
-        costs = [one.cost_usd for one in self.judge]
+        costs = [asked.cost_usd for asked in self.judge]
         return None if None in costs else sum(filter(None, costs))
 
 
-class Merge(NamedTuple):
+class JoinOfDay(NamedTuple):
     """A join of a day: the two candidates and the decision."""
 
     position: int
@@ -111,7 +111,7 @@ class PairStatement(NamedTuple):
     because: str | None
 
 
-class Outcome(NamedTuple):
+class OutcomeCount(NamedTuple):
     """The outcomes of a policy's decisions of one kind."""
 
     decision: str
@@ -147,7 +147,7 @@ def days(folder: Path, since: date, until: date, owners: Owners = None) -> list[
 
 def activity_on(
     folder: Path, day: date, limit: int, owners: Owners = None
-) -> tuple[list[Merge], list[OtherEvent]]:
+) -> tuple[list[JoinOfDay], list[OtherEvent]]:
     """The last joins of a day, and its last events other than decisions, the latest first.
 
     Exact repeats are left out: there are many of them, and both texts are the same.
@@ -157,7 +157,9 @@ def activity_on(
         _query(text, place, owners, since=day, until=day, limit=limit) for text in (_MERGES, _SAID)
     )
     joined, others = queries(folder, *asked)
-    return [Merge(**_in_utc(row)) for row in joined], [OtherEvent(**_in_utc(row)) for row in others]
+    return [JoinOfDay(**_in_utc(row)) for row in joined], [
+        OtherEvent(**_in_utc(row)) for row in others
+    ]
 
 
 def refused_since(folder: Path, since: datetime) -> tuple[int, datetime | None]:
@@ -184,7 +186,7 @@ def latest_statements(folder: Path, limit: int) -> list[PairStatement]:
 
 def outcomes(
     folder: Path, policy: str, owners: Owners = None
-) -> tuple[list[Outcome], list[Scored]]:
+) -> tuple[list[OutcomeCount], list[Scored]]:
     """The outcomes of a policy's decisions by kind, and the scores of their nearest neighbours.
 
     A score is a cosine, or a Jaccard score if only words were compared.
@@ -192,7 +194,7 @@ def outcomes(
     place = place_of(folder)
     asked = (_query(text, place, owners, policy=policy) for text in (_OUTCOMES, _SCORED))
     became, scored = queries(folder, *asked)
-    return [Outcome(**row) for row in became], [Scored(**row) for row in scored]
+    return [OutcomeCount(**row) for row in became], [Scored(**row) for row in scored]
 
 
 def _in_utc(row: dict[str, Any]) -> dict[str, Any]:
@@ -211,7 +213,7 @@ def _query(text: str, place: Place, owners: Owners, **given: object) -> Query:
 _WITHIN = "$since::DATE AND {time} < $until::DATE + 1 {{own}}"
 _DECIDED = "decided_at >= " + _WITHIN.format(time="decided_at")
 _ANSWERED = "answered_at >= " + _WITHIN.format(time="answered_at")
-_IS_WORD = f"event IN ({', '.join(repr(one) for one in WORDS)})"
+_IS_WORD = f"event IN ({', '.join(repr(word) for word in WORDS)})"
 
 _KINDS = f"""
 SELECT day, decision, count(*) AS n
@@ -253,7 +255,7 @@ _REFUSED = f"""
 SELECT count(DISTINCT position) AS n, max(decided_at) AS latest
 FROM {{words}}
 WHERE event = 'refused' AND decided_at >= $since
-      AND command NOT IN ({", ".join(repr(one) for one in ANSWERS)})
+      AND command NOT IN ({", ".join(repr(answer) for answer in ANSWERS)})
       AND NOT (coalesce(owner_id, '') = '' AND starts_with(reason, 'unknown_'))
 """
 _BY_PERSON = "rank = 'person' AND actor IS NOT NULL"

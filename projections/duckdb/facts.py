@@ -44,7 +44,7 @@ NO_INVALID = _nothing(InvalidData)
 """Stand-ins for missing data, so that columns need not check, which took half of their time."""
 
 
-class DecisionRow(Row, frozen=True):
+class DecisionFact(Row, frozen=True):
     """One decision. `nearest` is the neighbour that decided it: joined, asked about or closest.
 
     `verdict` is the one that settled it; missing data is one of `NO_...`.
@@ -73,7 +73,7 @@ class DecisionRow(Row, frozen=True):
     differs: tuple[str, ...] = ()
 
 
-def decision_row(fact: Fact) -> DecisionRow | None:
+def decision_row(fact: Fact) -> DecisionFact | None:
     """The row of a decision; None for any other event."""
     event = fact.event
     match event:
@@ -87,11 +87,11 @@ def decision_row(fact: Fact) -> DecisionRow | None:
             return None
 
 
-def _first(fact: Fact, event: Decided) -> DecisionRow:
+def _first(fact: Fact, event: Decided) -> DecisionFact:
     data = event.data
     evidence, fields, join = data.evidence, data.candidate, data.join
     alone = join is None and not (evidence.neighbours or evidence.asked or evidence.verdicts)
-    return DecisionRow(
+    return DecisionFact(
         position=fact.position,
         decision_id=event.id,
         decision=data.decision,
@@ -113,10 +113,10 @@ def _first(fact: Fact, event: Decided) -> DecisionRow:
     )
 
 
-def _later(fact: Fact, event: Settled | Joined | Redecided) -> DecisionRow:
+def _later(fact: Fact, event: Settled | Joined | Redecided) -> DecisionFact:
     data = event.data
     fields = fact.entry.fields if fact.entry is not None else NO_FIELDS
-    return DecisionRow(
+    return DecisionFact(
         position=fact.position,
         decision_id=event.id,
         decision=data.decision,
@@ -140,8 +140,8 @@ def _later(fact: Fact, event: Settled | Joined | Redecided) -> DecisionRow:
     )
 
 
-def _invalid_row(position: int, event: Invalid) -> DecisionRow:
-    return DecisionRow(
+def _invalid_row(position: int, event: Invalid) -> DecisionFact:
+    return DecisionFact(
         position=position,
         decision_id=event.id,
         decision="invalid",

@@ -306,6 +306,10 @@ def _distinct(names: Iterable[str]) -> list[str]:
     found: dict[str, None] = {}
     for name in all_names:
         tries = chain([name], (f"{name}_{n}" for n in count(1)))
-        free = (one for one in tries if one not in found and (one == name or one not in all_names))
+        free = (
+            attempt
+            for attempt in tries
+            if attempt not in found and (attempt == name or attempt not in all_names)
+        )
         found[next(free)] = None
     return [*found]

@@ -138,16 +138,16 @@ def statement_rows(fact: Fact) -> list[StatementRow]:
             event_id=event.id,
             decision_id=own or field("decision_id"),
             owner_id=event.owner_id,
-            candidate_id=one.candidate_id,
-            other_id=one.other_id,
-            statement=one.statement,
+            candidate_id=stated.candidate_id,
+            other_id=stated.other_id,
+            statement=stated.statement,
             actor=field("actor"),
             because=field("because"),
             cause=field("cause"),
-            reasoning=next((v.reasoning for v in (one.verdict, *verdicts) if v), None),
+            reasoning=next((v.reasoning for v in (stated.verdict, *verdicts) if v), None),
             decided_at=event.time,
         )
-        for ordinal, one in enumerate(fact.stated)
+        for ordinal, stated in enumerate(fact.stated)
     ]
 
 

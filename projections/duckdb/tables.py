@@ -37,7 +37,9 @@ def _column(
 
 
 def _spoken(spoken: Mapping[str, Spoke]) -> Sequence[dict[str, Any]]:
-    return [{"candidate_id": one, **spoke._asdict()} for one, spoke in spoken.items()]
+    return [
+        {"candidate_id": candidate_id, **spoke._asdict()} for candidate_id, spoke in spoken.items()
+    ]
 
 
 _SPOKE = pa.struct([("candidate_id", TEXT), ("speaker", TEXT), ("hash", TEXT), ("certain", YES_NO)])

@@ -14,13 +14,13 @@ def ranked_by_words(ledger: Ledger, question: str, *, unembedded: bool = False) 
     The score is the share of the question's content words, each counted once; ties go to the older
     memory. `unembedded`: match only texts without a vector.
     """
-    wanted = frozenset(one for one in tokens(question) if any(map(str.isalnum, one)))
+    wanted = frozenset(token for token in tokens(question) if any(map(str.isalnum, token)))
     scored = [
         Ranked(memory, _score(memory, wanted, unembedded))
         for memory in ledger.memories()
         if memory.living
     ]
-    return sorted((one for one in scored if one.score > 0.0), key=in_order)
+    return sorted((ranked for ranked in scored if ranked.score > 0.0), key=in_order)
 
 
 def _score(memory: Memory, wanted: frozenset[str], unembedded: bool) -> float:

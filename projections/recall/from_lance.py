@@ -150,8 +150,8 @@ def _recalled(
             " name the model with which the memories were embedded"
         )
     best: dict[str, float] = {}
-    for table, one in product(tables, np.atleast_2d(vector)):
-        for memory_id, score in _reached(table, one, wanted.k, where).items():
+    for table, row in product(tables, np.atleast_2d(vector)):
+        for memory_id, score in _reached(table, row, wanted.k, where).items():
             best[memory_id] = max(score, best.get(memory_id, -1.0))
     faces = _faces(memories, best, wanted.k)
     if not faces:
@@ -313,7 +313,7 @@ class _StoredMemories:
     def version(self, memory_id: str, face: str) -> str:
         """The version of a memory that has this face."""
         members = self._members.get(memory_id, ())
-        living = (one for one in members if self.candidates[one]["living"])
+        living = (member for member in members if self.candidates[member]["living"])
         return version_of_parts(memory_id, face, living)
 
     def former(self, memory_id: str, speaks: str) -> set[str]:
@@ -326,7 +326,7 @@ class _StoredMemories:
         if join["face_rule"] == "take":
             return False
         if join["face_rule"] == "text":
-            return any(self._stands(join, one) for one in self._texts)
+            return any(self._stands(join, text) for text in self._texts)
         if join["rank"] in AUTOMATIC:
             return True
         recorded = self._log.find(join["decision_id"])
@@ -335,10 +335,10 @@ class _StoredMemories:
 
     def _stands(self, join: dict[str, Any], text: dict[str, Any]) -> bool:
         """Whether a text was composed for a join, and all its sources are living members."""
-        sources = (self.candidates.get(one) for one in text["sources"])
+        sources = (self.candidates.get(source) for source in text["sources"])
         return text["decision_id"] == join["decision_id"] and all(
-            one is not None and one["living"] and one["memory_id"] == join["memory_id"]
-            for one in sources
+            source is not None and source["living"] and source["memory_id"] == join["memory_id"]
+            for source in sources
         )
 
     def unsettled(self, memory_id: str) -> list[str]:
@@ -384,9 +384,9 @@ def _with_members(
             return None
         former = about.former(face["memory_id"], face["face_of"])
         wordings = [
-            about.wording(one, text, former=one in former)
-            for one, text in sorted(said.items())
-            if wanted.former or one not in former
+            about.wording(candidate_id, text, former=candidate_id in former)
+            for candidate_id, text in sorted(said.items())
+            if wanted.former or candidate_id not in former
         ]
         found.append(_hit(about, face, best[face["memory_id"]], wordings))
     return found

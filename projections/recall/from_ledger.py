@@ -82,16 +82,16 @@ class Recollection:
         """All memories, the best first, computed lazily."""
         tied: list[Ranked] = []
         for number in order:
-            one = Ranked(self._memories[number], float(scores[number]))
-            if tied and tied[0].score > one.score:
+            ranked = Ranked(self._memories[number], float(scores[number]))
+            if tied and tied[0].score > ranked.score:
                 yield from sorted(tied, key=in_order)
                 tied = []
-            tied.append(one)
+            tied.append(ranked)
         yield from sorted(tied, key=in_order)
 
     def _near(self, heads: Sequence[Memory], numbers: Numbers, floor: float) -> Numbers:
         """The numbered memories whose face has a cosine of `floor` or more to one of the heads."""
-        rows = [row for one in heads if (row := self._known[one.id].face) is not None]
+        rows = [row for head in heads if (row := self._known[head.id].face) is not None]
         numbers = numbers[self._faces[numbers] >= 0]
         if not rows or not len(numbers):
             return numbers[:0]
@@ -107,8 +107,8 @@ class Recollection:
             self._follow()
             self._seen = self.ledger.seen
         # Not `@`: it distributes the work to threads, and waits for them.
-        asked = [one / (np.linalg.norm(one) or 1.0) for one in np.atleast_2d(query)]
-        cosines = np.max([np.vecdot(self._units, one) for one in asked], axis=0)
+        asked = [row / (np.linalg.norm(row) or 1.0) for row in np.atleast_2d(query)]
+        cosines = np.max([np.vecdot(self._units, vector) for vector in asked], axis=0)
         best = np.full(len(self._memories), -1.0)
         np.maximum.at(best, self._by, cosines[self._statement_of].astype(np.float64))
         return best.round(DECIMALS)
@@ -136,8 +136,8 @@ class Recollection:
         if not memory.living:
             return _Known(memory, memory.seen, [], None)
         vectors = [e.distinct.vector for e in memory.members if e.distinct.representative is e]
-        fitting = [one for one in (memory.face.vector, *vectors) if self._fits(one)]
-        rows = [row for one in fitting for row in self._rows_of(one)]
+        fitting = [vector for vector in (memory.face.vector, *vectors) if self._fits(vector)]
+        rows = [row for vector in fitting for row in self._rows_of(vector)]
         return _Known(
             memory, memory.seen, rows, rows[0] if self._fits(memory.face.vector) else None
         )
@@ -182,7 +182,7 @@ class Recollections:
         Also None if LanceDB is faster, unless `however_large`.
         """
         vectors = (row.vector for scope in ledger.scopes.values() for row in scope.rows[:1])
-        fits = all(one is None or one.dimension == query.shape[-1] for one in vectors)
+        fits = all(vector is None or vector.dimension == query.shape[-1] for vector in vectors)
         if not fits or (len(ledger.entries) > MOST_IN_MEMORY and not however_large):
             return None
         found = self._kept.pop(ledger.owner_id, None)

@@ -65,12 +65,12 @@ def hits(
     """
     left, gate = iter(ranked), _Gate(ledger, wanted)
     folds = _Folds(ledger, wanted.folding)
-    for one in filter(gate.lets, left):
-        folds.add(one)
+    for candidate in filter(gate.lets, left):
+        folds.add(candidate)
         if len(folds.all) == wanted.k:
             break
-    for one in filter(gate.lets, _the_rest(folds.all, left, wanted.folding, near)):
-        folds.add(one, begins=False)
+    for candidate in filter(gate.lets, _the_rest(folds.all, left, wanted.folding, near)):
+        folds.add(candidate, begins=False)
     return [_shown(ledger, fold, wanted) for fold in folds.all]
 
 
@@ -83,9 +83,9 @@ class _Gate:
         own = own_of(ledger, session_id) if session_id is not None else set()
         self._shut = own | wanted.without
 
-    def lets(self, one: Ranked) -> bool:
+    def lets(self, ranked: Ranked) -> bool:
         """Whether a memory passes; it does so only once."""
-        weighing, memory = self._wanted.weighing, one.memory
+        weighing, memory = self._wanted.weighing, ranked.memory
         if memory.id in self._shut or not self._wanted.filter.keeps(memory):
             return False
         if memory.former and not self._wanted.former:
@@ -144,12 +144,12 @@ def _shown(ledger: Ledger, fold: list[Ranked], wanted: RecallOptions) -> Recalle
     shown = shown_memory(head.memory, wanted.weighing, former=wanted.former)
     for other in others:
         shown["members"] += shown_memory(other.memory, former=wanted.former)["members"]
-    within = {one.memory.id for one in fold}
-    waits = {memory_id for one in fold for memory_id in unsettled(ledger, one.memory)}
+    within = {member.memory.id for member in fold}
+    waits = {memory_id for member in fold for memory_id in unsettled(ledger, member.memory)}
     return {
         **shown,
         "score": head.score,
-        "folded": [one.memory.id for one in others],
+        "folded": [other.memory.id for other in others],
         "unsettled": sorted(waits - within),
     }
 
@@ -163,7 +163,7 @@ def unsettled(ledger: Ledger, memory: Memory) -> set[str]:
     for entry in memory.members:
         if entry.pending and entry.living:
             asked = (*entry.open, *filter(None, [entry.held]))
-            found |= {ledger.entries[one].memory.id for one in asked}
+            found |= {ledger.entries[neighbour].memory.id for neighbour in asked}
         for asking in ledger.watchers.get(entry.id, {}).values():
             waits = asking.pending and asking.living
             if waits and (entry.id in asking.open or entry.id == asking.held):

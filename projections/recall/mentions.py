@@ -48,7 +48,7 @@ class MentionIndex:
             if memory.id not in found:
                 found[memory.id] = _mentioned(memory, entry, query)
         return sorted(
-            found.values(), key=lambda one: (one.why == "alias", one.memory.members[0].place)
+            found.values(), key=lambda found: (found.why == "alias", found.memory.members[0].place)
         )
 
     def _composed(self) -> Iterator[Memory]:
@@ -91,7 +91,7 @@ def _needles(query: str) -> tuple[list[str], list[str]]:
     parts = words_of(query).parts
     digits = [_NO_DIGITS.sub("", part) for part in parts if part[-1:].isdigit()]
     letters = [part.partition("@")[2] or part for part in parts if not part[-1:].isdigit()]
-    return letters, [one for one in digits if one]
+    return letters, [digit for digit in digits if digit]
 
 
 def _mentioned(memory: Memory, entry: Entry, query: str) -> Mentioned:

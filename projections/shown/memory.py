@@ -148,23 +148,23 @@ def displaced(
 
     In order, a join of two members that are already connected is a support and does not count.
     """
-    together = {one: one for one in members}
+    together = {member: member for member in members}
     same = dict(together)
     for older, newer, agrees in joins:
         if _unite(together, older, newer) and agrees:
             _unite(same, older, newer)
-    return {one for one in same if _root(same, one) != _root(same, speaks)}
+    return {member for member in same if _root(same, member) != _root(same, speaks)}
 
 
-def _unite(parent: dict[Member, Member], one: Member, other: Member) -> bool:
+def _unite(parent: dict[Member, Member], member: Member, other: Member) -> bool:
     """Unite two sets; returns whether they were separate."""
-    a, b = _root(parent, one), _root(parent, other)
+    a, b = _root(parent, member), _root(parent, other)
     parent[b] = a
     return a != b
 
 
-def _root(parent: dict[Member, Member], one: Member) -> Member:
-    while parent[one] != one:
-        parent[one] = parent[parent[one]]
-        one = parent[one]
-    return one
+def _root(parent: dict[Member, Member], member: Member) -> Member:
+    while parent[member] != member:
+        parent[member] = parent[parent[member]]
+        member = parent[member]
+    return member

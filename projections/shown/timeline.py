@@ -100,7 +100,8 @@ class Timeline:
         known = {name: value for name, value in fields.items() if value is not None}
         about = (candidate_id, other_id, *_several(event))
         return TimelineEntry(
-            cast("Happened", known), frozenset(one for one in about if one is not None)
+            cast("Happened", known),
+            frozenset(candidate_id for candidate_id in about if candidate_id is not None),
         )
 
     def _about(self, event: AnyEvent) -> Pair:

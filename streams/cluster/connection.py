@@ -40,14 +40,14 @@ def tls_context(
     context = _verifying(cafile)
     context.sslobject_class = PartingObject
     if certfile is not None:
-        _readable("ssl_certfile", certfile)
+        _require_readable("ssl_certfile", certfile)
         _show(context, certfile, keyfile, password)
     return context
 
 
 def _verifying(cafile: Path | None) -> ssl.SSLContext:
     if cafile is not None:
-        _readable("ssl_cafile", cafile)
+        _require_readable("ssl_cafile", cafile)
     try:
         return ssl.create_default_context(cafile=cafile)
     except ssl.SSLError:
@@ -58,7 +58,7 @@ def _show(
     context: ssl.SSLContext, certfile: Path, keyfile: Path | None, password: SecretStr | None
 ) -> None:
     if keyfile is not None:
-        _readable("ssl_keyfile", keyfile)
+        _require_readable("ssl_keyfile", keyfile)
     key = f"ssl_certfile {certfile}" if keyfile is None else f"ssl_keyfile {keyfile}"
     was_asked = False
 
@@ -80,7 +80,7 @@ def _show(
         raise UsageError(f"{files}: there is no certificate with its key in PEM in it") from None
 
 
-def _readable(setting: str, file: Path) -> None:
+def _require_readable(setting: str, file: Path) -> None:
     try:
         file.open("rb").close()
     except OSError as error:
@@ -167,7 +167,7 @@ class Connection(BaseModel):
         import faust
 
         arguments: dict[str, Any] = {
-            "broker": [f"aiokafka://{one}" for one in self.bootstrap.split(",")]
+            "broker": [f"aiokafka://{address}" for address in self.bootstrap.split(",")]
         }
         tls = self._tls() if self._uses_tls else None
         if self.sasl_password is not None:

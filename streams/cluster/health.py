@@ -39,30 +39,30 @@ class Watched(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HealthPage:
     """A page's text and HTTP status."""
 
     body: bytes
     status: int = 200
 
 
-def _metrics(watched: Watched) -> Page:
-    return Page(watched.figures())
+def _metrics(watched: Watched) -> HealthPage:
+    return HealthPage(watched.figures())
 
 
-def _healthz(watched: Watched) -> Page:
+def _healthz(watched: Watched) -> HealthPage:
     if watched.stuck():
-        return Page(b"stuck: something waits, and nothing is done\n", NOT_WELL)
-    return Page(b"alive\n")
+        return HealthPage(b"stuck: something waits, and nothing is done\n", NOT_WELL)
+    return HealthPage(b"alive\n")
 
 
-def _readyz(watched: Watched) -> Page:
+def _readyz(watched: Watched) -> HealthPage:
     if not watched.ready():
-        return Page(b"not ready: nothing assigned, or not caught up\n", NOT_WELL)
-    return Page(b"ready\n")
+        return HealthPage(b"not ready: nothing assigned, or not caught up\n", NOT_WELL)
+    return HealthPage(b"ready\n")
 
 
-PAGES: Mapping[str, Callable[[Watched], Page]] = {
+PAGES: Mapping[str, Callable[[Watched], HealthPage]] = {
     "metrics": _metrics,
     "healthz": _healthz,
     "readyz": _readyz,
@@ -181,7 +181,7 @@ async def watching(watch: FollowerWatch, port: int | None) -> AsyncIterator[None
         await runner.cleanup()
 
 
-def _route(name: str, render: Callable[[], Page]) -> web.RouteDef:
+def _route(name: str, render: Callable[[], HealthPage]) -> web.RouteDef:
     async def page(_request: web.Request) -> web.Response:
         found = render()
         return web.Response(body=found.body, status=found.status, content_type=TEXT)

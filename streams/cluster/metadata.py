@@ -48,7 +48,7 @@ from palimpsest.streams.cluster.connection import Connection
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class BrokerRefusal:
     """Why a broker refuses our settings; not `certain` if the broker may just be shutting down.
 
     `reason` names the settings to check, without any password.
@@ -58,21 +58,25 @@ class Refusal:
     certain: bool = True
 
 
-async def refusal(connection: Connection) -> Refusal | None:
+async def refusal(connection: Connection) -> BrokerRefusal | None:
     """Connect to each address once, and find out why all refuse us; None for any other reason.
 
     Waits as long as the brokers take; the caller must limit that.
     """
     arguments = connection.arguments()
     addresses = arguments.pop("bootstrap_servers")
-    found = [one for address in addresses if (one := await _asked(connection, address, arguments))]
+    found = [
+        reply for address in addresses if (reply := await _ask(connection, address, arguments))
+    ]
     if not found:
         return None
-    reasons = "; ".join(dict.fromkeys(one.reason for one in found))
-    return Refusal(reasons, any(one.certain for one in found))
+    reasons = "; ".join(dict.fromkeys(reply.reason for reply in found))
+    return BrokerRefusal(reasons, any(reply.certain for reply in found))
 
 
-async def _asked(connection: Connection, address: str, arguments: dict[str, Any]) -> Refusal | None:
+async def _ask(
+    connection: Connection, address: str, arguments: dict[str, Any]
+) -> BrokerRefusal | None:
     host, _, port = address.rpartition(":")
     try:
         connected = await create_conn(host, int(port), **arguments)
@@ -85,31 +89,33 @@ async def _asked(connection: Connection, address: str, arguments: dict[str, Any]
     return None
 
 
-def meaning(error: BaseException | None, connection: Connection) -> Refusal | None:
+def meaning(error: BaseException | None, connection: Connection) -> BrokerRefusal | None:
     """What an error says about our settings; None if nothing."""
     protocol = connection.security_protocol
     match error:
         case KafkaConnectionError():
             return meaning(error.__cause__, connection)
         case SaslAuthenticationFailed(args=(answer, *_)):
-            return Refusal(
+            return BrokerRefusal(
                 f"{answer}: check sasl_username ({connection.sasl_username}), sasl_password and"
                 f" sasl_mechanism ({connection.sasl_mechanism})"
             )
         case UnsupportedSaslMechanismError():
-            return Refusal(f"it does not take {connection.sasl_mechanism}: check sasl_mechanism")
+            return BrokerRefusal(
+                f"it does not take {connection.sasl_mechanism}: check sasl_mechanism"
+            )
         case IllegalSaslStateError():
-            return Refusal(f"it takes no SASL there: check security_protocol ({protocol})")
+            return BrokerRefusal(f"it takes no SASL there: check security_protocol ({protocol})")
         case SSLCertVerificationError(verify_message=answer):
-            return Refusal(
+            return BrokerRefusal(
                 f"its TLS certificate was rejected ({answer}): check ssl_cafile, bootstrap"
             )
         case SSLError(reason=str(answer)) if "ALERT" in answer:
-            return Refusal(f"it ended TLS ({answer}): check ssl_certfile and ssl_keyfile")
+            return BrokerRefusal(f"it ended TLS ({answer}): check ssl_certfile and ssl_keyfile")
         case SSLError() | IncompleteReadError() | ConnectionResetError() | BrokenPipeError():
             own = ", and ssl_certfile if it wants one" if "SSL" in protocol else ""
             found_wrong = f"it broke off the connection: check security_protocol ({protocol}){own}"
-            return Refusal(found_wrong, certain=False)
+            return BrokerRefusal(found_wrong, certain=False)
         case _:
             return None
 
@@ -137,7 +143,7 @@ class NotPermittedError(TransientError):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ExistingTopic:
     """An existing topic; `topic_id` changes when it is deleted and recreated.
 
     `operations` are our permissions, with a bit for each of Kafka's codes (access.py).
@@ -153,7 +159,7 @@ class Found:
 class Metadata:
     """The existing topics among those asked for, by name; and the number of brokers."""
 
-    topics: dict[str, Found]
+    topics: dict[str, ExistingTopic]
     brokers: int
 
 
@@ -223,14 +229,14 @@ _TopicAnswer: TypeAlias = tuple[
 ]
 
 
-def _found(topic: _TopicAnswer) -> Found:
+def _found(topic: _TopicAnswer) -> ExistingTopic:
     error, name, topic_id, _internal, partitions, operations, *_ = topic
     if error == NO_TOPIC_PERMISSION:
         raise NotPermittedError(f"Describe on the topic {name}")
     if error != 0:
         raise StoreError(f"the brokers do not show the topic {name}: {for_code(error).__name__}")
     copies = min(len(found[4]) for found in partitions)
-    return Found(str(topic_id), len(partitions), copies, operations)
+    return ExistingTopic(str(topic_id), len(partitions), copies, operations)
 
 
 class _Uuid(AbstractType[UUID]):

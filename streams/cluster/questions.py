@@ -158,7 +158,7 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
         taken = [self._taken(record) for records in found.values() for record in records]
         if None in taken:
             await self._commit()
-        return [one for one in taken if one is not None]
+        return [question for question in taken if question is not None]
 
     def _taken(self, record: ConsumerRecord[bytes, bytes]) -> PendingQuestion | None:
         place = _Place(TopicPartition(record.topic, record.partition), record.offset)
@@ -169,7 +169,7 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
         try:
             return PendingQuestion(QUESTION.validate_json(value), place)
         except ValidationError as error:
-            if any(one["type"] in NEWER for one in error.errors(include_input=False)):
+            if any(error["type"] in NEWER for error in error.errors(include_input=False)):
                 raise NewerError(
                     f"the question at {where} was written by a newer version of Palimpsest:"
                     " upgrade this verifier"
@@ -188,10 +188,10 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
         at = list(self._consumer.assignment())
         try:
             ends = await self._consumer.end_offsets(at)
-            positions = {one: await self._consumer.position(one) for one in at}
+            positions = {partition: await self._consumer.position(partition) for partition in at}
         except KafkaError as error:
             raise _not_sent(error) from error
-        return bool(at) and all(positions[one] >= ends[one] for one in at)
+        return bool(at) and all(positions[partition] >= ends[partition] for partition in at)
 
     async def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
         """Publish the requests, then commit up to where all questions are answered."""
@@ -199,27 +199,27 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
             await self._publish(answered)
         except KafkaError as error:
             raise _not_sent(error) from error
-        for one in answered:
-            place: _Place = one.pending.origin
+        for answer in answered:
+            place: _Place = answer.pending.origin
             progress = self._progress.get(place.at)
             if progress is not None:
                 progress.done.add(place)
         await self._commit()
-        return Counter(published=sum(one.request is not None for one in answered))
+        return Counter(published=sum(answer.request is not None for answer in answered))
 
     async def _publish(self, answered: Sequence[AnsweredQuestion]) -> None:
         topic = self._topics.name("commands")
         sent = []
-        for one in answered:
-            if one.request is not None:
-                body = one.request.model_dump_json(exclude_none=True).encode()
-                key = one.request.request_id.encode()
-                owner = partition_of(one.pending.question.owner_id, self._topics.partitions)
+        for answer in answered:
+            if answer.request is not None:
+                body = answer.request.model_dump_json(exclude_none=True).encode()
+                key = answer.request.request_id.encode()
+                owner = partition_of(answer.pending.question.owner_id, self._topics.partitions)
                 sent.append(await self._producer.send(topic, body, key, partition=owner))
         await asyncio.gather(*sent)
 
     async def _commit(self) -> None:
-        moved = {at: one.committable() for at, one in self._progress.items()}
+        moved = {at: progress.committable() for at, progress in self._progress.items()}
         offsets = {at: offset for at, offset in moved.items() if offset is not None}
         if not offsets:
             return

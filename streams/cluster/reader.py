@@ -166,7 +166,7 @@ async def read_range(
         patience = _Patience()
         while (position := await consumer.position(at)) < end:
             patience.progress(end - position)
-            if records := [one for one in await _read(consumer) if one.offset < end]:
+            if records := [record for record in await _read(consumer) if record.offset < end]:
                 yield records
 
 

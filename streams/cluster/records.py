@@ -119,7 +119,7 @@ def policy_record(topic: str, line: bytes) -> Outgoing:
 
 def done_with(inputs: Iterable[InputOffset]) -> Headers:
     """Headers with the completed offsets of inputs; valid once the record can be read."""
-    return tuple((DONE, f"{one.topic}:{one.topic_id}:{one.offset}".encode()) for one in inputs)
+    return tuple((DONE, f"{item.topic}:{item.topic_id}:{item.offset}".encode()) for item in inputs)
 
 
 def inputs_done(headers: Headers) -> list[InputOffset]:
@@ -179,9 +179,9 @@ def _with_room(letter: NewDeadLetter) -> NewDeadLetter:
     return replace(letter, data=letter.data[:room], key=key, headers=tuple(kept))
 
 
-def rejected_for(one: Outgoing) -> str | None:
+def rejected_for(record: Outgoing) -> str | None:
     """The reason of a dead letter that `dead_letter_record` made; None for any other record."""
-    reason = dict(one.headers).get(f"{OURS}reason")  # the last one is ours
+    reason = dict(record.headers).get(f"{OURS}reason")  # the last one is ours
     return None if reason is None else reason.decode()
 
 

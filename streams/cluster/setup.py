@@ -14,7 +14,7 @@ from aiokafka.errors import TopicAlreadyExistsError, for_code
 
 from palimpsest.contracts.errors import TransientError
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.metadata import Found, Metadata, answering, read_metadata
+from palimpsest.streams.cluster.metadata import ExistingTopic, Metadata, answering, read_metadata
 from palimpsest.streams.cluster.reader import reader
 from palimpsest.streams.cluster.topics import (
     FOR_EVER,
@@ -118,12 +118,12 @@ async def _deleted(connection: Connection, topics: Topics, metadata: Metadata) -
         Finding(
             name,
             "differs",
-            f"partition {one.partition} begins at offset {begins[one]:,}: what came before was"
+            f"partition {place.partition} begins at offset {begins[place]:,}: what came before was"
             " deleted",
             RESTORE,
         )
-        for one in at
-        if begins[one]
+        for place in at
+        if begins[place]
     ]
 
 
@@ -154,7 +154,9 @@ def compare(
     return wrong or [Finding(name, "there", count)]
 
 
-def _wrong_count(spec: TopicSpec, partitions: int, found: Found) -> Iterator[tuple[str, str]]:
+def _wrong_count(
+    spec: TopicSpec, partitions: int, found: ExistingTopic
+) -> Iterator[tuple[str, str]]:
     if wrong := wrong_count(spec, partitions, found):
         yield wrong, OTHER_PARTITIONS
 
@@ -172,7 +174,7 @@ def _wrong_settings(
 
 
 def _wrong_copies(
-    name: str, found: Found, brokers: int, settings: Mapping[str, str]
+    name: str, found: ExistingTopic, brokers: int, settings: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Settings that lose acknowledged records with one broker, or accept no records at all."""
     if found.replication == 1 < brokers:

@@ -11,7 +11,7 @@ from aiokafka.partitioner import murmur2
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.metadata import Found, Metadata, read_metadata
+from palimpsest.streams.cluster.metadata import ExistingTopic, Metadata, read_metadata
 
 Kind = Literal[
     "candidates", "commands", "decisions", "answers", "dead_letters", "verifications", "policies"
@@ -131,7 +131,7 @@ async def compare_counts(
             raise StoreError(f"{name}: {wrong}; {OTHER_PARTITIONS}")
 
 
-def wrong_count(spec: TopicSpec, partitions: int, found: Found) -> str | None:
+def wrong_count(spec: TopicSpec, partitions: int, found: ExistingTopic) -> str | None:
     """What is wrong with a topic's number of partitions, given that of the decisions."""
     wanted = 1 if spec.one_partition else partitions
     if found.partitions == wanted:

@@ -24,7 +24,7 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.evidence import Evidence, Neighbour
 from palimpsest.contracts.identity import decision_id_of, forgotten_id, invalid_id
 from palimpsest.contracts.policy import Policy
-from palimpsest.streams.core.checks import Outcome, exact_decision, in_reach, run_checks
+from palimpsest.streams.core.checks import CheckOutcome, exact_decision, in_reach, run_checks
 from palimpsest.streams.core.exact import (
     FOLDED,
     Twin,
@@ -194,18 +194,24 @@ def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
 
 
 def _reworded(
-    command: Admit, ledger: Ledger, policy: Policy, outcome: Outcome, same_words: list[Entry]
+    command: Admit, ledger: Ledger, policy: Policy, outcome: CheckOutcome, same_words: list[Entry]
 ) -> tuple[Neighbour, ...]:
     """The forgotten texts that a newcomer rewords, nearest first: `same_words` before all others.
 
     None where a rule joins it to somebody living who is as near: that is what it says again.
     """
     near = {
-        one.candidate_id: one for one in command.forgotten if in_reach(policy, ledger, command, one)
+        neighbour.candidate_id: neighbour
+        for neighbour in command.forgotten
+        if in_reach(policy, ledger, command, neighbour)
     }
-    near |= {one.id: Neighbour(candidate_id=one.id, cosine=1.0) for one in same_words}
+    near |= {
+        neighbour.id: Neighbour(candidate_id=neighbour.id, cosine=1.0) for neighbour in same_words
+    }
     found = list(near.values())
-    found.sort(key=lambda one: (-similarity(one), ledger.entries[one.candidate_id].place))
+    found.sort(
+        key=lambda neighbour: (-similarity(neighbour), ledger.entries[neighbour.candidate_id].place)
+    )
     choice = outcome.choice
     if not found or (choice is not None and choice.similarity >= similarity(found[0])):
         return ()
@@ -217,7 +223,7 @@ def _evidence_of(
     command: Admit,
     policy: Policy,
     lookup: NeighbourLookup,
-    outcome: Outcome,
+    outcome: CheckOutcome,
 ) -> Evidence:
     """Of a newcomer that waits: the forgotten first, and whom the judge is asked about if it may.
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from palimpsest.contracts.events import Accessed, Embedded, Erased, Restored, Retracted, Use
 from palimpsest.contracts.identity import event_id
 from palimpsest.streams.core.indexes import (
-    face_changed,
+    index_face,
+    index_row,
     keep_forgotten,
     keep_unembedded,
-    row_changed,
 )
-from palimpsest.streams.core.ledger import Forgotten, Ledger, Retraction
+from palimpsest.streams.core.ledger import Forgetting, Ledger, Retraction
 from palimpsest.streams.core.touched import Touched
 
 
-def retracted(ledger: Ledger, event: Retracted, touched: Touched) -> None:
+def fold_retracted(ledger: Ledger, event: Retracted, touched: Touched) -> None:
     """Mark a candidate as no longer living, and note whether it is forgotten."""
     data = event.data
     if data.again is not None:
-        ledger.entries[data.candidate_id].forgotten = Forgotten(
+        ledger.entries[data.candidate_id].forgotten = Forgetting(
             cause=data.cause or event.id,
             again=data.again,
             earlier=data.earlier is not None,
@@ -29,28 +29,28 @@ def retracted(ledger: Ledger, event: Retracted, touched: Touched) -> None:
             keep_forgotten(ledger, ledger.entries[data.candidate_id])
     else:
         ledger.retractions[data.candidate_id] = Retraction(data.cause, ledger.seen)
-    live(ledger, data.candidate_id, False, touched)
+    set_living(ledger, data.candidate_id, False, touched)
 
 
-def restored(ledger: Ledger, event: Restored, touched: Touched) -> None:
+def fold_restored(ledger: Ledger, event: Restored, touched: Touched) -> None:
     """Mark a candidate as living again."""
     ledger.entries[event.data.candidate_id].forgotten = None
     ledger.retractions.pop(event.data.candidate_id, None)
-    live(ledger, event.data.candidate_id, True, touched)
+    set_living(ledger, event.data.candidate_id, True, touched)
 
 
-def live(ledger: Ledger, candidate_id: str, living: bool, touched: Touched) -> None:
+def set_living(ledger: Ledger, candidate_id: str, living: bool, touched: Touched) -> None:
     """Mark a candidate as living, or not."""
     entry = ledger.entries[candidate_id]
     entry.living = living
-    row_changed(ledger, entry)
+    index_row(ledger, entry)
     entry.memory.refold()
     touched.stirred.append(entry)
     touched.entries[entry.id] = entry
-    face_changed(ledger, entry.memory, touched)
+    index_face(ledger, entry.memory, touched)
 
 
-def accessed(ledger: Ledger, event: Accessed, touched: Touched) -> None:
+def fold_accessed(ledger: Ledger, event: Accessed, touched: Touched) -> None:
     """Count uses; commands whose uses were added up here are known from now on."""
     data = event.data
     if data.uses is not None:
@@ -63,19 +63,19 @@ def accessed(ledger: Ledger, event: Accessed, touched: Touched) -> None:
         touched.memory(entry.memory)
 
 
-def embedded(ledger: Ledger, event: Embedded, touched: Touched) -> None:
+def fold_embedded(ledger: Ledger, event: Embedded, touched: Touched) -> None:
     """Take a vector that came later, or is of another model."""
     entry = ledger.entries[event.data.candidate_id]
     entry.distinct.vector = event.data.vector
     keep_unembedded(ledger, entry.distinct, False, touched)
-    row_changed(ledger, entry)
+    index_row(ledger, entry)
     if entry.distinct.guarded is not None:
         keep_forgotten(ledger, entry)
     touched.entries[entry.id] = entry
-    face_changed(ledger, entry.memory, touched)
+    index_face(ledger, entry.memory, touched)
 
 
-def erased(ledger: Ledger, event: Erased, touched: Touched) -> None:
+def fold_erased(ledger: Ledger, event: Erased, touched: Touched) -> None:
     """Take the content of candidates away; their ids and joins stay."""
     for candidate_id in event.data.candidate_ids:
         entry = ledger.entries[candidate_id]
@@ -84,4 +84,4 @@ def erased(ledger: Ledger, event: Erased, touched: Touched) -> None:
         keep_unembedded(ledger, entry.distinct, False, touched)
         if entry.distinct.guarded is not None:
             keep_forgotten(ledger, entry)
-        live(ledger, candidate_id, False, touched)
+        set_living(ledger, candidate_id, False, touched)

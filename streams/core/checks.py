@@ -34,16 +34,18 @@ class Choice:
 
 
 @dataclass(slots=True)
-class Outcome:
+class CheckOutcome:
     """What the checks found: a choice, or the neighbours that only a judge can tell apart."""
 
     choice: Choice | None = None
     gray: list[Neighbour] = field(default_factory=list)
 
 
-def run_checks(ledger: Ledger, admit: Admit, policy: Policy, lookup: NeighbourLookup) -> Outcome:
+def run_checks(
+    ledger: Ledger, admit: Admit, policy: Policy, lookup: NeighbourLookup
+) -> CheckOutcome:
     """The first check that joins decides; what the guard stops on the way is gray."""
-    outcome = Outcome()
+    outcome = CheckOutcome()
     if not admit.neighbours:
         return outcome
     for check in policy.active:

@@ -46,7 +46,7 @@ def compared(ledger: Ledger, event: AnyEvent) -> dict[str, Spoke]:
                 return _repeated(ledger, data.join, data.content)
             found = _looked_at(ledger, data.evidence, data.join)
             if data.evidence.check == FORGOTTEN:  # what was forgotten has no face
-                found = {i: one for i, one in found.items() if not ledger.entries[i].forgotten}
+                found = {i: spoke for i, spoke in found.items() if not ledger.entries[i].forgotten}
             return found
         case Settled() | Redecided():
             return _looked_at(ledger, event.data.evidence, event.data.join)
@@ -110,4 +110,6 @@ def _faces(ledger: Ledger, ids: Iterable[str]) -> dict[str, Spoke]:
 
 
 def _known(ledger: Ledger, ids: Iterable[str]) -> list[Entry]:
-    return [entry for one in ids if (entry := ledger.entries.get(one)) is not None]
+    return [
+        entry for candidate_id in ids if (entry := ledger.entries.get(candidate_id)) is not None
+    ]

@@ -49,7 +49,7 @@ def recompositions(ledger: Ledger) -> Iterator[Recomposition]:
         edge = ledger.edges[decision_id]
         if edge.decision != "concatenated":
             continue
-        left = sorted((ledger.entries[one] for one in lost.sources), key=by_moment)
+        left = sorted((ledger.entries[source] for source in lost.sources), key=by_moment)
         text = one_after_the_other([entry.text for entry in left])
         sources = tuple(entry.id for entry in left)
         if concatenated(ledger, edge.newer.fields.namespace, text, sources):

@@ -54,5 +54,5 @@ def _differs(older: Entry, newer: Entry, join: Join, evidence: Evidence | None) 
 def _compared_with(evidence: Evidence | None, join: Join) -> str | None:
     """Whose text the judge said that a newcomer's replaces."""
     verdicts = evidence.verdicts if evidence else ()
-    found = (one.speaker or join.to for one in verdicts if one.neighbour_id == join.to)
+    found = (verdict.speaker or join.to for verdict in verdicts if verdict.neighbour_id == join.to)
     return next(found, None)

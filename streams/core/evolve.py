@@ -40,15 +40,21 @@ from palimpsest.contracts.events import (
     Unchanged,
 )
 from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
-from palimpsest.streams.core.candidates import accessed, embedded, erased, restored, retracted
+from palimpsest.streams.core.candidates import (
+    fold_accessed,
+    fold_embedded,
+    fold_erased,
+    fold_restored,
+    fold_retracted,
+)
 from palimpsest.streams.core.compared import compared
 from palimpsest.streams.core.edges import AnyJoin, edge_of
 from palimpsest.streams.core.graph import begin, cut, unite
 from palimpsest.streams.core.indexes import (
     add_text,
     distinct_text,
-    face_changed,
     index_entry,
+    index_face,
     keep_lost_texts,
     keep_recomposed,
     keep_review,
@@ -58,7 +64,7 @@ from palimpsest.streams.core.ledger import (
     Answered,
     Edge,
     Entry,
-    Forgotten,
+    Forgetting,
     LastRun,
     Ledger,
     Question,
@@ -110,17 +116,17 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
         case Composed():
             _composed(ledger, event, touched)
         case Retracted():
-            retracted(ledger, event, touched)
+            fold_retracted(ledger, event, touched)
         case Restored():
-            restored(ledger, event, touched)
+            fold_restored(ledger, event, touched)
         case Accessed():
-            accessed(ledger, event, touched)
+            fold_accessed(ledger, event, touched)
         case Embedded():
-            embedded(ledger, event, touched)
+            fold_embedded(ledger, event, touched)
         case Refused():
             _refused(ledger, event, touched)
         case Erased():
-            erased(ledger, event, touched)
+            fold_erased(ledger, event, touched)
         case Compacted() | Ran():
             _noted(ledger, event)
         case SessionEnded() | Invalid() | PolicySet() | Unchanged():
@@ -161,7 +167,7 @@ def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:
     )
     if data.withheld is not None:
         entry.living = False
-        entry.forgotten = Forgotten(data.withheld, "ask", False, event.time, 0)
+        entry.forgotten = Forgetting(data.withheld, "ask", False, event.time, 0)
     ledger.entries[entry.id] = entry
     ledger.decisions[event.id] = entry.id
     index_entry(ledger, entry, distinct, event)
@@ -232,7 +238,7 @@ def _connect(ledger: Ledger, edge: Edge, touched: Touched) -> None:
     for gone in before - {memory.id}:
         touched.memories[gone] = None
         ledger.scope(memory.namespace).faces.append(ledger.entries[gone])
-    face_changed(ledger, memory, touched)
+    index_face(ledger, memory, touched)
 
 
 def _settled(ledger: Ledger, event: Settled, touched: Touched) -> None:
@@ -266,7 +272,7 @@ def _closes(ledger: Ledger, entry: Entry, event: Settled) -> bool:
     verdicts = event.data.evidence.verdicts
     if event.data.decision == "fallback_keep":
         return True
-    composes = {one.neighbour_id for one in verdicts if one.answer == "compose"}
+    composes = {verdict.neighbour_id for verdict in verdicts if verdict.answer == "compose"}
     for neighbour in entry.asked:
         other = ledger.entries[neighbour.candidate_id]
         if other.memory is entry.memory:
@@ -274,7 +280,7 @@ def _closes(ledger: Ledger, entry: Entry, event: Settled) -> bool:
         before = separation(ledger, entry, other, without=event.id)
         if other.id in composes and before is None:
             return True
-    return bool(verdicts) and all(one.speaker is None for one in verdicts)
+    return bool(verdicts) and all(verdict.speaker is None for verdict in verdicts)
 
 
 def _record(
@@ -310,7 +316,7 @@ def _separate_by_verdict(
         return
     if speaker in ledger.composed_by:
         sources = ledger.composed_by[speaker].texts[speaker].sources
-        others = [one for one in sources if one != entry.id] or [verdict.neighbour_id]
+        others = [source for source in sources if source != entry.id] or [verdict.neighbour_id]
         other_id = verdict.neighbour_id if verdict.neighbour_id in others else others[0]
         text = speaker
     elif speaker in ledger.entries:
@@ -416,7 +422,7 @@ def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
     for part in parts or (memory,):
         if part.id != before:
             touched.moved(part.members)
-        face_changed(ledger, part, touched)
+        index_face(ledger, part, touched)
     if parts is not None:
         touched.stirred += parts[0].members
 
@@ -459,7 +465,7 @@ def _composed(ledger: Ledger, event: Composed, touched: Touched) -> None:
     memory = edge.newer.memory
     memory.texted = True
     memory.refold()
-    face_changed(ledger, memory, touched)
+    index_face(ledger, memory, touched)
 
 
 def _refused(ledger: Ledger, event: Refused, touched: Touched) -> None:

@@ -44,11 +44,11 @@ def folded_target(
     if policy.exact == "folded" and same:
         protected, form = policy.protected_categories, folded(content.text)
         same = [
-            one
-            for one in same
+            entry
+            for entry in same
             if candidate.category not in protected
-            and folded(one.text) == form
-            and not is_protected(one, protected)
+            and folded(entry.text) == form
+            and not is_protected(entry, protected)
         ]
     first = _first(same)
     if first is None or first.target is None or not first.target.living:
@@ -59,8 +59,10 @@ def folded_target(
 def forgotten_text(ledger: Ledger, namespace: str, content: Content) -> Entry | None:
     """Whose forgetting stands in the way of a text, by its search form: the latest."""
     same = ledger.of_search_form(namespace, search_hash(content))
-    gone = [one for distinct in same if (one := distinct.forgotten) is not None]
-    return max(gone, key=lambda one: one.forgotten.order if one.forgotten else 0, default=None)
+    gone = [entry for distinct in same if (entry := distinct.forgotten) is not None]
+    return max(
+        gone, key=lambda entry: entry.forgotten.order if entry.forgotten else 0, default=None
+    )
 
 
 def forgotten_words(ledger: Ledger, namespace: str, text: str) -> list[Entry]:
@@ -68,7 +70,7 @@ def forgotten_words(ledger: Ledger, namespace: str, text: str) -> list[Entry]:
     scope = ledger.scopes.get(namespace)
     words = bare(text) if scope is not None and scope.forgotten_words else ""
     same = scope.forgotten_words.get(words, ()) if scope is not None and words else ()
-    return [one for distinct in same if (one := distinct.guarded) is not None]
+    return [entry for distinct in same if (entry := distinct.guarded) is not None]
 
 
 def is_protected(distinct: Distinct, categories: tuple[str, ...]) -> bool:
@@ -78,7 +80,7 @@ def is_protected(distinct: Distinct, categories: tuple[str, ...]) -> bool:
 
 def _first(texts: Iterable[Distinct]) -> Distinct | None:
     """The text of the earliest target: of the living before the retracted, composed ones last."""
-    targets = [(one, target) for one in texts if (target := one.target) is not None]
+    targets = [(text, target) for text in texts if (target := text.target) is not None]
     if not targets:
         return None
     first, _ = min(targets, key=lambda of: (not of[1].living, not of[0].members, of[1].place))

@@ -53,7 +53,10 @@ def unmerge_commands(ledger: Ledger, request: UnmergeRequest) -> list[Unmerge]:
         edges = _of_memory(ledger, request, entry)
         instead = next((edge.id for edge in entry.memory.edges()), entry.decision_id)
     edges.sort(key=lambda edge: (not edge.by_person, -edge.place))
-    return [_unmerge(ledger, request, one) for one in [edge.id for edge in edges] or [instead]]
+    return [
+        _unmerge(ledger, request, decision_id)
+        for decision_id in [edge.id for edge in edges] or [instead]
+    ]
 
 
 SomeCommand = TypeVar("SomeCommand", bound=OwnerCommand)
@@ -61,7 +64,7 @@ SomeCommand = TypeVar("SomeCommand", bound=OwnerCommand)
 
 def in_one(commands: Sequence[SomeCommand]) -> list[SomeCommand]:
     """Commands as one: what waits for any of them to be carried out waits for the last."""
-    more = [one.model_copy(update={"more_follow": True}) for one in commands[:-1]]
+    more = [command.model_copy(update={"more_follow": True}) for command in commands[:-1]]
     return [*more, *commands[-1:]]
 
 
@@ -87,21 +90,29 @@ def reinstate_commands(
         *(one for one in freed if one.standing and agreed(ledger, one) is None),
     }
     made = [one for one in since if one.order > reversal.order]
-    made.sort(key=lambda one: one.order)
-    gone = [one for one in ledger.consequences.get(cause, {}).values() if one.cause != cause]
-    gone.sort(key=lambda one: (one.place, one.order))
+    made.sort(key=lambda edge: edge.order)
+    gone = [
+        consequence
+        for consequence in ledger.consequences.get(cause, {}).values()
+        if consequence.cause != cause
+    ]
+    gone.sort(key=lambda edge: (edge.place, edge.order))
     questions = _questions_before(ledger, reversal, cause, homes)
     return in_one(
         [
-            *(take_out(ledger, request, one, request.decision_id) for one in outward(made)),
+            *(take_out(ledger, request, edge, request.decision_id) for edge in outward(made)),
             *(
                 _asked_again(ledger, request, candidate_id, question, policy)
                 for candidate_id, question in questions.items()
                 if ledger.entries[candidate_id].asked_by == question.replaced_by
             ),
-            *(_reinstate(ledger, request, one.id) for one in gone if one.repeats_a_composition),
+            *(_reinstate(ledger, request, edge.id) for edge in gone if edge.repeats_a_composition),
             _reinstate(ledger, request, request.decision_id),
-            *(_reinstate(ledger, request, one.id) for one in gone if not one.repeats_a_composition),
+            *(
+                _reinstate(ledger, request, edge.id)
+                for edge in gone
+                if not edge.repeats_a_composition
+            ),
         ]
     )
 
@@ -123,16 +134,16 @@ def _questions_before(
     Of one that was closed first, and decided on again then, it is the one that was closed.
     """
     found = dict(ledger.questions.get(cause, {}))
-    for one, closed in ledger.closed.items():
+    for candidate_id, closed in ledger.closed.items():
         if closed.order < reversal.order:
             continue
-        if closed.cause != cause and not _about(ledger, one, homes):
+        if closed.cause != cause and not _about(ledger, candidate_id, homes):
             continue
-        later = found.get(one)
-        if later is None and ledger.entries[one].closed:
-            found[one] = closed
+        later = found.get(candidate_id)
+        if later is None and ledger.entries[candidate_id].closed:
+            found[candidate_id] = closed
         elif later is not None and closed.order < later.order:
-            found[one] = replace(closed, replaced_by=later.replaced_by)
+            found[candidate_id] = replace(closed, replaced_by=later.replaced_by)
     return found
 
 

@@ -99,7 +99,7 @@ def own_face(entry: Entry) -> Face:
 def standing_text(edge: Edge, members: Mapping[str, Entry]) -> tuple[str, Composition] | None:
     """The first composition of a join whose sources are all living members, with its event's id."""
     for text_id, text in edge.texts.items():
-        if all(one in members and members[one].living for one in text.sources):
+        if all(source in members and members[source].living for source in text.sources):
             return text_id, text
     return None
 
@@ -290,7 +290,7 @@ def _lacking(edge: Edge, by_id: Mapping[str, Entry], a: Face, b: Face) -> Lackin
     """
     parts = (*_to_compose(a), *_to_compose(b))
     sources = parts if edge.ranked else next(iter(edge.texts.values())).sources
-    left = {one: by_id[one] for one in sources if one in by_id and by_id[one].living}
+    left = {source: by_id[source] for source in sources if source in by_id and by_id[source].living}
     if len({entry.distinct.said for entry in left.values()}) < 2:
         return None
     return Lacking(edge, tuple(left))

@@ -19,10 +19,10 @@ NAMED = 5
 def forget(command: Forget, ledger: Ledger, now: datetime) -> Result:
     """`retracted` for every living member, all of one cause; no join is taken out."""
     found: dict[str, Memory] = {}
-    for one in command.memories:
-        entry = ledger.entries.get(one)
+    for memory in command.memories:
+        entry = ledger.entries.get(memory)
         if entry is None:
-            return unknown_candidate(one)
+            return unknown_candidate(memory)
         found[entry.memory.id] = entry.memory
     if command.expect is not None and (moved := uncovered(command.expect, [*found.values()])):
         ids = ", ".join(memory.id for memory in moved[:NAMED])

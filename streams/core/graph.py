@@ -9,7 +9,7 @@ from heapq import merge
 from operator import attrgetter
 
 from palimpsest.streams.core.faces import combine, own_face
-from palimpsest.streams.core.ledger import Apart, Edge, Entry, Memory
+from palimpsest.streams.core.ledger import Edge, Entry, Memory, SplitMemory
 
 _PLACE = attrgetter("place")
 FEW = 64
@@ -65,7 +65,7 @@ def _absorb(big: Memory, small: Memory) -> None:
         big.members = list(merge(big.members, small.members, key=_PLACE))
 
 
-def _latest(a: Apart | None, b: Apart | None) -> Apart | None:
+def _latest(a: SplitMemory | None, b: SplitMemory | None) -> SplitMemory | None:
     """The request that is taking one of two memories apart: a join of the two belongs to it now."""
     if a is None or b is None:
         return a or b
@@ -177,11 +177,13 @@ def joins_of_update(edge: Edge) -> tuple[Edge, ...]:
     There are two where another memory has its text, and says something else by now.
     """
     brought = edge.winner
-    own = next((one for one in brought.edges if one.id == brought.decision_id), None)
+    own = next((edge for edge in brought.edges if edge.id == brought.decision_id), None)
     if own is None or own.over is None:
         return (edge,)
-    then = (one for one in brought.edges if one.order == own.order + 1 and one.cause == own.cause)
-    joins = (own, *(one for one in then if one.over is not None))
+    then = (
+        edge for edge in brought.edges if edge.order == own.order + 1 and edge.cause == own.cause
+    )
+    joins = (own, *(edge for edge in then if edge.over is not None))
     return joins if edge in joins else (edge,)
 
 

@@ -15,7 +15,7 @@ def index_entry(ledger: Ledger, entry: Entry, distinct: Distinct, event: Decided
     """Index a new candidate by text, row and session."""
     scope = ledger.scope(distinct.namespace)
     if not distinct.members:
-        if not any(one.members for one in scope.by_search[distinct.search_hash]):
+        if not any(distinct.members for distinct in scope.by_search[distinct.search_hash]):
             ledger.texts += 1
         distinct.vector = event.data.content.vector or distinct.vector
         distinct.row = len(scope.rows)
@@ -39,7 +39,9 @@ def distinct_text(ledger: Ledger, namespace: str, content: Content) -> Distinct:
         found = scope.by_hash[hashed] = new_text(namespace, content)
         same = scope.by_search.setdefault(found.search_hash, [])
         if content.verbatim is None and content.vector is None:
-            found.vector = next((one.vector for one in same if one.vector is not None), None)
+            found.vector = next(
+                (distinct.vector for distinct in same if distinct.vector is not None), None
+            )
         same.append(found)
     return found
 
@@ -76,7 +78,7 @@ def keep_recomposed(ledger: Ledger, edge: Edge, text_id: str) -> None:
     if text is None:
         return
     of_it = (text.content.hash, text.sources)
-    for former in (one for one in edge.newer.edges if one is not edge):
+    for former in (other for other in edge.newer.edges if other is not edge):
         for former_id, other in former.texts.items():
             if (other.content.hash, other.sources) == of_it:
                 ledger.recomposed[former_id] = text_id
@@ -95,7 +97,7 @@ def keep_unembedded(ledger: Ledger, distinct: Distinct, down: bool, touched: Tou
         del ledger.unembedded[first]
 
 
-def row_changed(ledger: Ledger, entry: Entry) -> None:
+def index_row(ledger: Ledger, entry: Entry) -> None:
     """Make searches read a candidate's row again."""
     if entry.distinct.row is not None:
         ledger.scope(entry.fields.namespace).changed.append(entry.distinct.row)
@@ -129,7 +131,7 @@ def keep_review(ledger: Ledger, decision_id: str, review: Review | None, touched
     touched.reviews[decision_id] = review
 
 
-def face_changed(ledger: Ledger, memory: Memory, touched: Touched) -> None:
+def index_face(ledger: Ledger, memory: Memory, touched: Touched) -> None:
     """Make searches read a memory's face again, and projections the memory."""
     touched.memory(memory)
     ledger.scope(memory.namespace).faces.append(memory.members[0])

@@ -60,9 +60,9 @@ class Distinct(Struct, eq=False):
         """
         if (living := self.lives_outside(())) is not None:
             return living
-        for one in self.members or self._newest_source:
-            if one.forgotten is None and not one.memory.forgotten:
-                return one
+        for member in self.members or self._newest_source:
+            if member.forgotten is None and not member.memory.forgotten:
+                return member
         return None
 
     @property
@@ -74,10 +74,10 @@ class Distinct(Struct, eq=False):
         if self.lives_outside(()) is not None:
             return None
         said = (*self.members, *self._newest_source)
-        gone = [one for one in said if one.forgotten is not None]
+        gone = [entry for entry in said if entry.forgotten is not None]
         if not gone:
             return None
-        return max(gone, key=lambda one: one.forgotten.order if one.forgotten else 0)
+        return max(gone, key=lambda entry: entry.forgotten.order if entry.forgotten else 0)
 
     @property
     def _newest_source(self) -> tuple[Entry, ...]:
@@ -148,7 +148,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class Forgetting:
     """By which request a candidate was forgotten, when, and what becomes of its text then.
 
     `order` counts the owner's events; a newcomer that waits because of it has 0, before all others.
@@ -218,9 +218,9 @@ class Entry(Struct, eq=False):
     pending: bool = False
     open: tuple[str, ...] = ()
     held: str | None = None
-    apart: list[Apart] = msgspec.field(default_factory=list)
+    apart: list[SplitMemory] = msgspec.field(default_factory=list)
     updates: tuple[Edge, ...] = ()
-    forgotten: Forgotten | None = None
+    forgotten: Forgetting | None = None
     accesses: int = 0
     last_accessed: datetime | None = None
     text_number: int = 0
@@ -316,7 +316,7 @@ class Reversal:
     rank: Rank
     cause: str | None
     consequence_of: str | None
-    apart: Apart | None
+    apart: SplitMemory | None
     withdrew: bool = False
 
 
@@ -346,7 +346,7 @@ class Memory:
         self.members = members
         self.last_place = last_place
         self.texted = False
-        self.apart: Apart | None = None
+        self.apart: SplitMemory | None = None
         self.divided: set[Entry] | None = None
         self.updated = members[0].decided_at
         self.seen = 0
@@ -452,7 +452,7 @@ class Statement:
 
 
 @dataclass(slots=True, eq=False)
-class Apart:
+class SplitMemory:
     """A memory that one request took apart: the ends of its reversals, with how many stand.
 
     Recorded by the reversals alone, so it grows with the memory and not with its pairs. `order` is
@@ -572,7 +572,7 @@ class Ledger:
     def without_windows(self) -> list[Distinct]:
         """The texts of which only the beginning is embedded: from before long ones had windows."""
         rows = (distinct for scope in self.scopes.values() for distinct in scope.rows)
-        return [one for one in rows if one.vector is not None and not one.vector.covers_text]
+        return [row for row in rows if row.vector is not None and not row.vector.covers_text]
 
     def at(self, now: datetime) -> datetime:
         """`now`, or the last decision's time where the clock went back."""

@@ -132,7 +132,7 @@ class NeighbourLookup:
             return None
         scored = [(n, similarity(n)) for n in self._known.values() if self.entry(n).living]
         near = [(n, score) for n, score in scored if score >= rule.at_least]
-        near.sort(key=lambda one: (-one[1], self.entry(one[0]).place))
+        near.sort(key=lambda scored: (-scored[1], self.entry(scored[0]).place))
         return tuple(n.candidate_id for n, _ in near[: rule.most]) or None
 
     def evidence(self) -> tuple[Neighbour, ...]:

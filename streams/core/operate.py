@@ -123,7 +123,7 @@ def conflict(
             continue
         if RANKS[statement.rank] < RANKS[rank]:
             continue
-        highest = max(highest, statement.rank, key=lambda one: RANKS[one])
+        highest = max(highest, statement.rank, key=lambda rank: RANKS[rank])
         a, b = (x, y) if x.memory is older.memory else (y, x)
         found.append(f"{a.id} and {b.id}, through {chain(older, a)} and {chain(b, newer)}")
     if not found:
@@ -287,13 +287,13 @@ def face_elsewhere(
     `joins` may be more than those of the members. A text that speaks may be a composed one, which
     none of them says.
     """
-    ordered, inside = sorted(members, key=lambda one: one.place), set(members)
+    ordered, inside = sorted(members, key=lambda entry: entry.place), set(members)
     face, _ = fold_face(ordered, [join for join in joins if join.newer in inside])
     same = ledger.distinct(ordered[0].fields.namespace, face.hash)
     if same is None or not face.speaker.living:
         return None
-    twin = next((one for one in same.members if one.living and one not in inside), None)
-    return twin or same.spoken_outside({one.memory for one in inside})
+    twin = next((member for member in same.members if member.living and member not in inside), None)
+    return twin or same.spoken_outside({member.memory for member in inside})
 
 
 def _same_text_on_both_sides(edge: Edge, side: set[Entry]) -> bool:
@@ -329,7 +329,7 @@ def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
         return pair
     older, newer = pair
     joins = [edge for edge in newer.edges if _merged_by_person(edge, older)]
-    merged = min(joins, key=lambda one: one.over is not None, default=None)
+    merged = min(joins, key=lambda edge: edge.over is not None, default=None)
     if merged is not None and merged.over is not None:
         return Refusal("not_a_statement", f"decision {merged.id} is an update: undo it")
     if merged is not None:
@@ -368,7 +368,9 @@ def _merged_by_person(edge: Edge, older: Entry) -> bool:
 
 def _apart_by(event_id: str, entry: Entry) -> str:
     """Which event keeps a candidate apart from another, and what takes that back."""
-    cuts = (one for one in entry.edges if one.reversed_by and one.reversed_by.event_id == event_id)
+    cuts = (
+        edge for edge in entry.edges if edge.reversed_by and edge.reversed_by.event_id == event_id
+    )
     cut = next(cuts, None)
     if cut is None:
         return f"they are apart by an answer, event {event_id}: merge the two if they are the same"
@@ -418,13 +420,13 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
     if edge.standing:
         return Refusal("standing_already", f"decision {edge.id} stands")
     joins = _undone_at_once(edge) if edge.over is not None else _barred_with(command, edge, ledger)
-    hindrances = (_bars_reinstating(command, ledger, one, joins) for one in joins)
-    refusal = next((one for one in hindrances if one is not None), None)
+    hindrances = (_bars_reinstating(command, ledger, join, joins) for join in joins)
+    refusal = next((hindrance for hindrance in hindrances if hindrance is not None), None)
     if refusal is not None:
         return refusal
     if edge.over is not None and len(joins) > 1:  # what counts is whom the newcomer brings together
-        ends = (one.other(edge.winner) for one in joins)
-        refusal = conflict(ledger, *sorted(ends, key=lambda one: one.place), rank=command.rank)
+        ends = (join.other(edge.winner) for join in joins)
+        refusal = conflict(ledger, *sorted(ends, key=lambda edge: edge.place), rank=command.rank)
         if refusal is not None:
             return refusal
     withdrawn = withdrawn_by(joins[0])
@@ -453,7 +455,7 @@ def _face_beside(ledger: Ledger, joins: Sequence[Edge], back: Entry | None = Non
     homes = {end.memory.id: end.memory for join in joins for end in (join.newer, join.older)}
     if back is not None:
         homes[back.memory.id] = back.memory
-    if not any(join.texts for join in joins) and not any(one.texted for one in homes.values()):
+    if not any(join.texts for join in joins) and not any(home.texted for home in homes.values()):
         return None
     members = {entry for memory in homes.values() for entry in memory.members}
     standing = [join for memory in homes.values() for join in memory.edges()]
@@ -500,7 +502,7 @@ def seen_as(entry: Entry | None, look: Callable[[], Seen], *, living: bool) -> S
 def _undone_at_once(edge: Edge) -> tuple[Edge, ...]:
     """A join that was taken out, with the other one of an update, if one undoing took both out."""
     joins = joins_of_update(edge)
-    orders = [one.reversed_by.order for one in joins if one.reversed_by is not None]
+    orders = [join.reversed_by.order for join in joins if join.reversed_by is not None]
     together = len(orders) == len(joins) and orders[-1] - orders[0] == len(joins) - 1
     return joins if together else (edge,)
 
@@ -515,9 +517,9 @@ def _barred_with(command: Reinstate, edge: Edge, ledger: Ledger) -> tuple[Edge, 
         return (edge,)
     cause = edge.reversed_by.cause or edge.id
     found = (
-        one
-        for one, reversal in _reversed_between(ledger, edge)
-        if reversal.cause == cause or one.id in command.also
+        other
+        for other, reversal in _reversed_between(ledger, edge)
+        if reversal.cause == cause or other.id in command.also
     )
     return (edge, *found)
 
@@ -548,11 +550,11 @@ def _bars_reinstating(
     taken_by = edge.reversed_by.rank if edge.reversed_by is not None else command.rank
     if RANKS[taken_by] > RANKS[command.rank]:
         return Refusal("outranked", f"a {taken_by} took this back")
-    beside = [(one.older, one.newer) for one in joins]
+    beside = [(join.older, join.newer) for join in joins]
     refusal = conflict(ledger, edge.older, edge.newer, rank=command.rank, beside=beside)
     if refusal is None:
         return None
-    others = [one.id for one, _ in _reversed_between(ledger, edge) if one not in joins]
+    others = [other.id for other, _ in _reversed_between(ledger, edge) if other not in joins]
     if not others:
         return refusal
     way = f"un-merging {', '.join(others)} said so: reinstate all of them by options"

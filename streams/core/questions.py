@@ -25,7 +25,7 @@ def settle_question(ledger: Ledger, candidate_id: str, policy: Policy) -> Settle
     entry = ledger.entries.get(candidate_id)
     if entry is None or not entry.open:
         return None
-    asked = tuple(_neighbour(ledger.entries[one], policy) for one in entry.open)
+    asked = tuple(_neighbour(ledger.entries[candidate_id], policy) for candidate_id in entry.open)
     return SettleQuestion(
         owner_id=ledger.owner_id,
         policy=policy.hash,

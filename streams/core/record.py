@@ -84,11 +84,11 @@ def _remembered(command: Restore, entry: Entry, ledger: Ledger, now: datetime) -
     events: list[AnyEvent] = []
     joins: list[Edge] = []
     while (twin := operate.twin_of(entry, ledger, joins)) is not None:
-        for one in (entry, *(join.other(entry) for join in joins)):
-            refusal = operate.conflict(ledger, one, twin, rank="rule")
+        for member in (entry, *(join.other(entry) for join in joins)):
+            refusal = operate.conflict(ledger, member, twin, rank="rule")
             if refusal is not None:
                 return refusal
-        older, newer = sorted((entry, twin), key=lambda one: one.place)
+        older, newer = sorted((entry, twin), key=lambda entry: entry.place)
         said = JoinedData(
             decision="manual_join",
             candidate_id=newer.id,

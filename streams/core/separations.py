@@ -10,7 +10,7 @@ from itertools import chain
 from operator import attrgetter
 
 from palimpsest.contracts.events import RANKS, Composition, Rank
-from palimpsest.streams.core.ledger import Apart, Edge, Entry, Ledger, Memory, Statement
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory, SplitMemory, Statement
 
 
 def state(ledger: Ledger, a: str, b: str, statement: Statement) -> None:
@@ -36,13 +36,15 @@ def statement_on(ledger: Ledger, a: str, b: str, *, without: str | None = None) 
     `without` what one event said, and who brought back its join said again.
     """
     holds: Statement | None = None
-    for one in ledger.statements.get(a, {}).get(b, ()):
-        if one.withdrawn or (without is not None and without in (one.event_id, one.back)):
+    for statement in ledger.statements.get(a, {}).get(b, ()):
+        if statement.withdrawn or (
+            without is not None and without in (statement.event_id, statement.back)
+        ):
             continue
-        if one.text is not None and not text_stands(ledger, one.text):
+        if statement.text is not None and not text_stands(ledger, statement.text):
             continue
-        if holds is None or RANKS[one.rank] >= RANKS[holds.rank]:
-            holds = one
+        if holds is None or RANKS[statement.rank] >= RANKS[holds.rank]:
+            holds = statement
     return holds
 
 
@@ -62,9 +64,9 @@ def separation(
     if stated is not None and stated.separated:
         return stated
     if a.apart and b.apart and a.distinct.said != b.distinct.said:
-        for one in a.apart:
-            if one in b.apart and (stated is None or stated.order < one.order):
-                return Statement(one.cause, one.order, True, one.rank)
+        for word in a.apart:
+            if word in b.apart and (stated is None or stated.order < word.order):
+                return Statement(word.cause, word.order, True, word.rank)
     return None
 
 
@@ -126,7 +128,7 @@ def text_stands(ledger: Ledger, text_id: str) -> bool:
     if found is None or not found[0].standing:
         return False
     memory = found[0].newer.memory
-    return all(ledger.entries[one].memory is memory for one in found[1].sources)
+    return all(ledger.entries[source].memory is memory for source in found[1].sources)
 
 
 def composed(ledger: Ledger, text_id: str) -> tuple[Edge, Composition] | None:
@@ -143,15 +145,15 @@ def same_text(ledger: Ledger, text: Composition) -> str | None:
     of_it = (text.content.hash, text.sources)
     found: str | None = None
     for text_id, edge in ledger.composed_by.items():
-        one = edge.texts[text_id]
-        if (one.content.hash, one.sources) == of_it:
+        standing = edge.texts[text_id]
+        if (standing.content.hash, standing.sources) == of_it:
             if text_stands(ledger, text_id):
                 return text_id
             found = found or text_id
     return found
 
 
-def take_apart(ledger: Ledger, edge: Edge, cause: str, rank: Rank) -> Apart:
+def take_apart(ledger: Ledger, edge: Edge, cause: str, rank: Rank) -> SplitMemory:
     """Note that a request is about to take this join out of its memory.
 
     All candidates whose joins one request takes out of one memory are apart from each other.
@@ -159,7 +161,7 @@ def take_apart(ledger: Ledger, edge: Edge, cause: str, rank: Rank) -> Apart:
     memory = edge.newer.memory
     apart = memory.apart
     if apart is None or apart.cause != cause:
-        apart = memory.apart = Apart(cause, rank)
+        apart = memory.apart = SplitMemory(cause, rank)
     apart.order = ledger.seen
     for entry in (edge.newer, edge.older):
         if apart.ends[entry.id] == 0:
@@ -170,7 +172,7 @@ def take_apart(ledger: Ledger, edge: Edge, cause: str, rank: Rank) -> Apart:
     return apart
 
 
-def put_back(edge: Edge, apart: Apart) -> None:
+def put_back(edge: Edge, apart: SplitMemory) -> None:
     """Its ends are no longer apart because of this join: the reversal was taken back."""
     for entry in (edge.newer, edge.older):
         apart.ends[entry.id] -= 1

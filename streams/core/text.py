@@ -111,7 +111,7 @@ def differences(a: str, b: str) -> tuple[str, ...]:
         found.append("white_space")
     if _collapsed(a).casefold() != _collapsed(b).casefold():
         found.append("compatibility")
-    kinds = tuple(one for one in found if one is not None)
+    kinds = tuple(edit for edit in found if edit is not None)
     return kinds or (("compatibility",) if a != b else ())
 
 

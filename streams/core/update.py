@@ -108,7 +108,11 @@ def _rewords(command: Update, ledger: Ledger, memory: Memory, policy: Policy) ->
     """
     if forgotten_words(ledger, memory.namespace, command.content.text):
         return True
-    near = [one for one in command.neighbours if ledger.entries[one.candidate_id].memory is memory]
+    near = [
+        neighbour
+        for neighbour in command.neighbours
+        if ledger.entries[neighbour.candidate_id].memory is memory
+    ]
     own = max(map(similarity, near), default=0.0)
     return any(
         similarity(gone) > own and in_reach(policy, ledger, command, gone)
@@ -125,7 +129,7 @@ def _displaced_by_higher(memory: Memory, said: str, rank: Rank) -> Rank | None:
         for edge in memory.edges()
         if edge.former and (edge.over is None or edge.over.distinct.said == said)
     ]
-    highest = max(ranks, key=lambda one: RANKS[one], default=rank)
+    highest = max(ranks, key=lambda rank: RANKS[rank], default=rank)
     return highest if RANKS[highest] > RANKS[rank] else None
 
 
@@ -221,7 +225,7 @@ def undo(command: Undo, ledger: Ledger, now: datetime) -> Result:
     for join in joins_of_update(edge):
         stated = statement_on(ledger, join.newer.id, join.older.id)
         said = [join.rank] + ([] if stated is None or stated.separated else [stated.rank])
-        highest = max(said, key=lambda one: RANKS[one])
+        highest = max(said, key=lambda rank: RANKS[rank])
         if RANKS[highest] > RANKS[command.rank]:
             return Refusal("outranked", f"a {highest} made this update, or said so again")
     return _taken_back(command, ledger, edge, command.rank, command.cause, now)
@@ -276,8 +280,8 @@ def _taken_back(
     cause: str | None,
     now: datetime,
 ) -> Result:
-    joins = [one for one in joins_of_update(edge) if one.standing]
-    newcomer = edge.winner if any(one.id == edge.winner.decision_id for one in joins) else None
+    joins = [join for join in joins_of_update(edge) if join.standing]
+    newcomer = edge.winner if any(join.id == edge.winner.decision_id for join in joins) else None
     for join in joins:
         twice = partial(text_lives_twice, ledger, join, smaller_side(join))
         if seen_as(newcomer, twice, living=False):

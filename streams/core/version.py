@@ -39,7 +39,7 @@ def uncovered(token: str, memories: Sequence[Memory]) -> list[Memory]:
     if token == versions_of(memories):
         return []
     known = token.split(".")
-    return [one for one in memories if version_of(one)[:SHORT] not in known]
+    return [memory for memory in memories if version_of(memory)[:SHORT] not in known]
 
 
 def _state(memory: Memory) -> list[str]:

@@ -92,12 +92,12 @@ def _answer(ledger: Ledger, entry: Entry, other: Entry, newer: Sequence[Answer])
     """The answer about a pair that holds: the first that joins, else any."""
     found: Answer | None = None
     answers: Iterable[Answer] = (*entry.answers.get(other.id, ()), *newer)
-    for one in answers:
-        if one.verdict.neighbour_id != other.id or not holds(ledger, one):
+    for answer in answers:
+        if answer.verdict.neighbour_id != other.id or not holds(ledger, answer):
             continue
-        if one.verdict.answer in JOINING:
-            return one
-        found = one
+        if answer.verdict.answer in JOINING:
+            return answer
+        found = answer
     return found
 
 
@@ -130,9 +130,9 @@ def _hindrance(
     pair = separated_pair(ledger, entry.memory, other.memory)
     if pair is not None:
         return Refusal("separated", f"candidates {pair[0].id} and {pair[1].id} are separated")
-    for one in answers:
-        apart = ledger.entries.get(one.speaker)
-        if one.verdict.answer == "different" and apart and apart.memory is other.memory:
+    for given in answers:
+        apart = ledger.entries.get(given.speaker)
+        if given.verdict.answer == "different" and apart and apart.memory is other.memory:
             return Refusal(
                 "separated",
                 f"the same answers say {answer.verdict.answer} of {other.id} and different of"
@@ -167,7 +167,7 @@ def up_to_joining(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
 def answered(entry: Entry, verdict: Verdict) -> bool:
     """Whether there was an answer about these texts before."""
     speaker = verdict.speaker or verdict.neighbour_id
-    return any(one.speaker == speaker for one in entry.answers.get(verdict.neighbour_id, ()))
+    return any(answer.speaker == speaker for answer in entry.answers.get(verdict.neighbour_id, ()))
 
 
 def answer_of(entry: Entry, other: Entry, verdict: Verdict, given: Answered) -> Answer:

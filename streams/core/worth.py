@@ -27,8 +27,8 @@ def recorded_worth(memory: Memory, field: Worth, policy: Policy) -> float | None
     """
     absent: float | None = getattr(policy.absent, field)
     values = (getattr(entry.fields, field) for entry in memory.members if entry.living)
-    known = [absent if one is None else one for one in values]
-    return max((one for one in known if one is not None), default=None)
+    known = [absent if value is None else value for value in values]
+    return max((value for value in known if value is not None), default=None)
 
 
 def worth(

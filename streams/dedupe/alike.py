@@ -14,7 +14,7 @@ STEPS: Final = 10_000
 """Scores are integers in ten-thousandths: rounded to four decimals before they are compared."""
 
 
-class Alike:
+class SimilarSets:
     """Pairs of sets whose Jaccard, rounded to four decimals, is `above` a threshold.
 
     Sets are identified by number. For each token the scores of its sets are summed, so that a

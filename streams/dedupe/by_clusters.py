@@ -23,7 +23,7 @@ from palimpsest.streams.core.text import content_of, identity_of
 from palimpsest.streams.dedupe.near import comparable, compared, cosine_of
 from palimpsest.streams.dedupe.run import Near, Proposal, Run, joined, pairing, spoke_at, spoken
 from palimpsest.streams.judge.judge import PairJudge
-from palimpsest.streams.judge.pairs import Composed, Side
+from palimpsest.streams.judge.pairs import CompositionAnswer, Side
 from palimpsest.streams.search import pairs_above
 from palimpsest.streams.search.scope_index import vector_of
 
@@ -135,7 +135,7 @@ def sides(cluster: Cluster) -> list[Side]:
 
 
 def _composed(
-    ledger: Ledger, cluster: Cluster, made: Composed, policy: Policy, run: Run
+    ledger: Ledger, cluster: Cluster, made: CompositionAnswer, policy: Policy, run: Run
 ) -> list[Proposal]:
     verdict = made.verdict
     run.asked[verdict.answer] += 1
@@ -200,7 +200,9 @@ def _winners(cluster: Cluster) -> Iterator[Literal["keep", "take"]]:
         ours, theirs = latest[near.older.id], latest[near.newer.id]
         winner = max(ours, theirs, key=spoke_at)
         yield "take" if winner is theirs else "keep"
-        latest.update({one: winner for one, of in latest.items() if of in (ours, theirs)})
+        latest.update(
+            {candidate_id: winner for candidate_id, of in latest.items() if of in (ours, theirs)}
+        )
 
 
 def _join(

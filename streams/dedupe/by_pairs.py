@@ -55,7 +55,7 @@ def by_pairs(
     composes. If a text is not in `composed`, both memories wait for it: the run lacks it.
     """
     faces = {memory.face.speaker.id: memory.face for memory in ledger.memories()}
-    texts = {one.sources: one for one in composed}
+    texts = {text.sources: text for text in composed}
     for near in _by_importance(_near(ledger, policy, rule, run), policy):
         entries = {near.older.id, near.newer.id}
         if entries & run.merged or hindrance_of(ledger, near.older, near.newer) is not None:
@@ -128,7 +128,7 @@ def _near(ledger: Ledger, policy: Policy, rule: PairsDedupe, run: Run) -> list[N
 
 
 def _in_scope(memories: list[Memory], rule: PairsDedupe) -> Iterator[Near]:
-    speakers = sorted((memory.face.speaker for memory in memories), key=lambda one: one.place)
+    speakers = sorted((memory.face.speaker for memory in memories), key=lambda memory: memory.place)
     faces = [entry.memory.face.vector for entry in speakers]
     vectors = np.stack([vector_of(vector) for vector in faces if vector is not None])
     index = VectorIndex(vectors.shape[1])
@@ -177,7 +177,7 @@ def _planned(
         return PlannedJoin(near, "superseded", "take" if weight < 0 else "keep")
     first, second = (entry.memory.face for entry in near.in_time)
     both = {*first.sources, *second.sources}
-    sources = tuple(sorted(both, key=lambda one: by_moment(ledger.entries[one])))
+    sources = tuple(sorted(both, key=lambda candidate_id: by_moment(ledger.entries[candidate_id])))
     planned = PlannedJoin(
         near, "concatenated", "text", one_after_the_other([first.text, second.text]), sources
     )

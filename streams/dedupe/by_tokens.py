@@ -14,7 +14,7 @@ from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.dedupe.near import cosine_of, near_pairs
 from palimpsest.streams.dedupe.run import Near, Proposal, Run, joined, pairing, parted, spoken
 from palimpsest.streams.judge.judge import PairJudge
-from palimpsest.streams.judge.pairs import Pair
+from palimpsest.streams.judge.pairs import JudgedPair
 
 JOINS: dict[Answer, BatchJoin] = {"same": "llm_reject", "update": "superseded"}
 """The decisions that follow from the judge's answers; this rule composes no text."""
@@ -35,10 +35,10 @@ async def by_tokens(
     if run.unanswered > 0 or not policy.judge.enabled:
         run.left += len(gray)
         return
-    while gray := [one for one in gray if not _merged(one, run)]:
+    while gray := [pair for pair in gray if not _merged(pair, run)]:
         asked, gray = gray[: policy.judge.most], gray[policy.judge.most :]
         run.progress("asking the judge", 1 - len(gray) / len(near))
-        verdicts = await judge.compare([_pair(one) for one in asked])
+        verdicts = await judge.compare([_pair(pair) for pair in asked])
         yield list(_settled(asked, verdicts, policy, run))
         if run.unanswered:
             run.left += len(gray)
@@ -49,13 +49,13 @@ def _split(near: list[Near], policy: Policy) -> tuple[list[tuple[Near, BatchJoin
     """The pairs that need no judge, each with its decision, and those that do."""
     certain: list[tuple[Near, BatchJoin]] = []
     gray: list[Near] = []
-    for one in near:
-        zone = _zone(one, policy)
-        stopped = zone.guard and not (one.seen.near_identical and not one.seen.cues)
-        if zone.action == "pending" or stopped or not BLIND.isdisjoint(one.seen.cues):
-            gray.append(one)
+    for pair in near:
+        zone = _zone(pair, policy)
+        stopped = zone.guard and not (pair.seen.near_identical and not pair.seen.cues)
+        if zone.action == "pending" or stopped or not BLIND.isdisjoint(pair.seen.cues):
+            gray.append(pair)
         else:
-            certain.append((one, zone.action))
+            certain.append((pair, zone.action))
     return certain, gray
 
 
@@ -100,6 +100,6 @@ def _merged(near: Near, run: Run) -> bool:
     return any(memory.id in run.merged for memory in near.memories)
 
 
-def _pair(near: Near) -> Pair:
+def _pair(near: Near) -> JudgedPair:
     first, second = near.in_time
-    return Pair(spoken(first), spoken(second))
+    return JudgedPair(spoken(first), spoken(second))

@@ -19,7 +19,7 @@ from palimpsest.contracts.policy import Consolidate, Policy, Tokenizer
 from palimpsest.streams.core.combine import hindrance_of
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.worth import recorded_worth, uses
-from palimpsest.streams.dedupe.alike import Alike
+from palimpsest.streams.dedupe.alike import SimilarSets
 from palimpsest.streams.dedupe.run import spoke_at
 from palimpsest.streams.guard import tokens
 from palimpsest.streams.search.content import content_tokens
@@ -50,28 +50,28 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RunPlan:
     """The clusters of a session, and the number of its memories that were eligible."""
 
     clusters: tuple[Cluster, ...]
     eligible: int
 
 
-def plan(ledger: Ledger, policy: Policy, rule: Consolidate, session_id: str) -> Plan:
+def plan(ledger: Ledger, policy: Policy, rule: Consolidate, session_id: str) -> RunPlan:
     """The plan for a session's memories at its end, namespace by namespace."""
     found: list[Cluster] = []
     count = 0
     for scope in ledger.scopes.values():
         stated = dict.fromkeys(entry.memory for entry in scope.sessions.get(session_id, ()))
-        memories = [one for one in stated if _eligible(one, policy, rule, session_id)]
+        memories = [memory for memory in stated if _eligible(memory, policy, rule, session_id)]
         memories.sort(key=lambda memory: memory.members[0].place)
         count += len(memories)
         if len(memories) >= rule.fewest:
             found += _clusters(ledger, policy, rule, memories)
-    return Plan(tuple(found), count)
+    return RunPlan(tuple(found), count)
 
 
-def joins(ledger: Ledger, policy: Policy, planned: Plan, run: str) -> Iterator[Combine]:
+def joins(ledger: Ledger, policy: Policy, planned: RunPlan, run: str) -> Iterator[Combine]:
     """The commands of a plan, each to be executed before the next; `run` is their cause.
 
     The representative's face wins, whether it came first or last. A join that is prevented by the
@@ -97,7 +97,7 @@ def joins(ledger: Ledger, policy: Policy, planned: Plan, run: str) -> Iterator[C
             )
 
 
-def figures(planned: Plan, superseded: int) -> Figures:
+def figures(planned: RunPlan, superseded: int) -> Figures:
     """The figures of the document; `superseded` is the number of memories that lost their face.
 
     `avg_similarity` is the mean Jaccard of all pairs within clusters.
@@ -134,13 +134,15 @@ def _clusters(
 
     for _, some in groupby(sorted(memories, key=category), key=category):
         group = list(some)  # in the order of their first members: the sort is stable
-        alike = Alike([TOKENS[rule.tokenizer](one.face.text) for one in group], rule.above)
+        alike = SimilarSets(
+            [TOKENS[rule.tokenizer](memory.face.text) for memory in group], rule.above
+        )
         _part(ledger, group, alike)
         for numbers in alike.clusters():
             yield _cluster(policy, group, numbers, alike)
 
 
-def _part(ledger: Ledger, memories: list[Memory], alike: Alike) -> None:
+def _part(ledger: Ledger, memories: list[Memory], alike: SimilarSets) -> None:
     """Keep memories apart whose join is prevented, such as by a separation."""
     for number, memory in enumerate(memories):
         if not _nothing_stands_between(ledger, memory):
@@ -150,7 +152,9 @@ def _part(ledger: Ledger, memories: list[Memory], alike: Alike) -> None:
                     alike.part(number, other)
 
 
-def _cluster(policy: Policy, memories: list[Memory], numbers: list[int], alike: Alike) -> Cluster:
+def _cluster(
+    policy: Policy, memories: list[Memory], numbers: list[int], alike: SimilarSets
+) -> Cluster:
     """A person's face wins; else the most confident, then the most used, then the newest."""
 
     def rank(number: int) -> tuple[bool, float, int, object]:

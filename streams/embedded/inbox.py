@@ -45,9 +45,9 @@ class Inbox:
     def keep_uses(self, inputs: Iterable[Input]) -> None:
         """Keep notices of gathered uses that came too soon, in the transaction of their window."""
         self._database.require_transaction()
-        for one in inputs:
-            assert isinstance(one.meaning, Access)
-            self._put("uses", one.meaning.owner_id, one.row.raw)
+        for item in inputs:
+            assert isinstance(item.meaning, Access)
+            self._put("uses", item.meaning.owner_id, item.row.raw)
 
     def put_each(self, kind: ItemKind, origin: str, bodies: Iterable[bytes]) -> list[int]:
         """Add items, all of them durably; returns their ids."""
@@ -155,9 +155,9 @@ def pack(inputs: Sequence[Input], renames: Mapping[str, str]) -> bytes:
     """Inputs as one item's body; `renames` are the field names that they were read with."""
     rows = [
         (base64.b64encode(row.raw).decode(), row.source, row.repeat, row.reading)
-        for row in (one.row for one in inputs)
+        for row in (item.row for item in inputs)
     ]
-    submissions = [one.submission and [*one.submission] for one in inputs]
+    submissions = [item.submission and [*item.submission] for item in inputs]
     asked = {"submissions": submissions} if any(submissions) else {}
     return orjson.dumps({"rows": rows, "renames": dict(renames), **asked})
 
@@ -176,12 +176,12 @@ def unpack(body: bytes) -> list[Input]:
 def gathered_uses(bodies: Iterable[bytes]) -> Iterator[Access]:
     """The notices of one owner's uses."""
     parsed = (parse(body, source="uses") for body in bodies)
-    return (one for one in parsed if isinstance(one, Access))
+    return (notice for notice in parsed if isinstance(notice, Access))
 
 
 def outcomes_of(answer: Any) -> list[Outcome]:
     """The writer's outcomes for an item's inputs; raises its error if it hit a bug."""
     if isinstance(answer, list):
-        return [Outcome(**one) for one in answer]
+        return [Outcome(**outcome) for outcome in answer]
     result(from_json(answer))
     raise StoreError("the writer's answer cannot be read")

@@ -26,7 +26,7 @@ class _End:
         self.error = error
 
 
-class Rows:
+class ReadAhead:
     """Inputs read on a thread of their own, so that a slow producer never blocks decisions."""
 
     def __init__(self, inputs: Iterable[Input]) -> None:
@@ -41,8 +41,8 @@ class Rows:
     def _read(self, inputs: Iterable[Input]) -> None:
         end = _End(None)
         try:
-            for one in inputs:
-                self._put(one)
+            for item in inputs:
+                self._put(item)
                 if self._stop.is_set():
                     break
         except BaseException as error:  # noqa: BLE001 - raised when the rows are used
@@ -98,7 +98,9 @@ class Rows:
         self.close()
 
 
-def run(writer: Writer, rows: Rows, between: Callable[[], object]) -> Iterator[Sequence[Outcome]]:
+def run(
+    writer: Writer, rows: ReadAhead, between: Callable[[], object]
+) -> Iterator[Sequence[Outcome]]:
     """Outcomes window by window, in the order of the rows; `between` serves others in between.
 
     While a window is decided on, the next ones are embedded.

@@ -19,7 +19,7 @@ from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.commit import Reply
 from palimpsest.streams.write.owners import Owners
-from palimpsest.streams.write.serve import PendingRequest, serve_all, understood
+from palimpsest.streams.write.serve import PendingRequest, parse_request, serve_all
 from palimpsest.streams.write.writer import Effect, Writer, no_effect
 
 KEPT = timedelta(days=1)
@@ -42,7 +42,7 @@ class Projections(Protocol):
         """Project a commit's events on another thread."""
 
 
-class Session:
+class WriterSession:
     """A writer while the lock is held.
 
     If the lock is taken again later, it first folds what others wrote.
@@ -90,7 +90,7 @@ class Session:
         items = self._inbox.waiting(SERVED_AT_ONCE)
         for kind, some in groupby(items, key=lambda item: item.kind):
             if kind == "request":
-                serve_all(self.writer, filter(None, map(self._understood, some)))
+                serve_all(self.writer, filter(None, map(self._parse, some)))
             else:
                 for item in some:
                     self._serve_candidates(item)
@@ -108,13 +108,13 @@ class Session:
             notices = gathered_uses(item.body for item in items)
             with self.writer.undone_on_failure():
                 if self.writer.record_uses(owner_id, notices):
-                    self.writer.pending.answers += [Reply(one.id, Done({})) for one in items]
+                    self.writer.pending.answers += [Reply(item.id, Done({})) for item in items]
                     self.writer.commit()
 
-    def _understood(self, item: Item) -> PendingRequest | None:
+    def _parse(self, item: Item) -> PendingRequest | None:
         """The request of an item; None for an unreadable one, which gets that as its answer."""
         try:
-            return PendingRequest(understood(item.body), item.id)
+            return PendingRequest(parse_request(item.body), item.id)
         except InvalidInputError as error:
             self._answer(item, Misused(error.detail))
             return None

@@ -18,7 +18,7 @@ from palimpsest.streams.embedder.contract import (
     Progress,
 )
 from palimpsest.streams.embedder.resolve import locate
-from palimpsest.streams.embedder.tokens import Reader, Tokens, embeddings
+from palimpsest.streams.embedder.tokens import Tokeniser, Tokens, embeddings
 
 
 class SentenceTransformersEngine:
@@ -73,10 +73,10 @@ def _load(model: str) -> Any:
         ) from error
 
 
-def _reader(name: str, model: Any) -> Reader:
+def _reader(name: str, model: Any) -> Tokeniser:
     fast = getattr(model.tokenizer, "backend_tokenizer", None)
     if fast is None:
         raise ModelUnusable(f"{name}: has no fast tokenizer, which finds the words it cannot tell")
     # A copy: the reader's settings must not affect the model.
     copy = Tokenizer.from_str(fast.to_str())
-    return Reader(copy, int(model.max_seq_length), str(model.tokenizer.unk_token))
+    return Tokeniser(copy, int(model.max_seq_length), str(model.tokenizer.unk_token))

@@ -49,7 +49,7 @@ class Tokens:
     windows: tuple[str, ...] = ()
 
 
-class Reader:
+class Tokeniser:
     """Turns texts into tokens with the model's own tokenizer, which it configures."""
 
     def __init__(self, tokenizer: Tokenizer, max_length: int, unknown: str = "[UNK]") -> None:
@@ -63,7 +63,9 @@ class Reader:
     def read(self, texts: Sequence[str]) -> list[Tokens]:
         """Tokenise all texts, on all cores, without holding the interpreter lock."""
         encodings = self._tokenizer.encode_batch_fast(list(texts))
-        return [self._tokens(text, one) for text, one in zip(texts, encodings, strict=True)]
+        return [
+            self._tokens(text, encoding) for text, encoding in zip(texts, encodings, strict=True)
+        ]
 
     def _tokens(self, text: str, encoding: Encoding) -> Tokens:
         ids = encoding.ids
@@ -92,7 +94,7 @@ class Reader:
             for span, word in zip(part.offsets, part.word_ids, strict=True)
             if word is not None  # excludes markers of the beginning and the end
         ]
-        words = [at for at, one in enumerate(tokens) if at == 0 or one[2] != tokens[at - 1][2]]
+        words = [at for at, token in enumerate(tokens) if at == 0 or token[2] != tokens[at - 1][2]]
         words.append(len(tokens))
         end = sum(word is not None for word in encoding.word_ids)
         marks = len(encoding.ids) - end

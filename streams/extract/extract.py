@@ -62,13 +62,13 @@ def extract_prompt() -> Prompt:
         "content": {"type": "string", "description": "The fact, in one to three sentences."},
         "message": {"type": "integer", "description": "The number of the message it rests on."},
     }
-    one = {
+    schema = {
         "type": "object",
         "properties": entry,
         "required": list(entry),
         "additionalProperties": False,
     }
-    listed = {"type": "array", "items": one, "description": "One entry for each memory."}
+    listed = {"type": "array", "items": schema, "description": "One entry for each memory."}
     return Prompt("extract", text, tool("remember", "Give all memories.", {"memories": listed}))
 
 
@@ -129,20 +129,20 @@ def _read(given: Any, part: Sequence[tuple[int, Message]], about: dict[str, str]
         return Extraction(parts=1, unusable=1)
     found = Extraction(parts=1)
     times = {number: message.at for number, message in part}
-    for one in listed:
-        row = _row(one, times, about)
+    for item in listed:
+        row = _row(item, times, about)
         if row is None:
             found.unusable += 1
         elif row not in found.rows:
             found.rows.append(row)
-            found.messages.append(one.get("message", 0))
+            found.messages.append(item.get("message", 0))
     return found
 
 
-def _row(one: Any, times: dict[int, datetime | None], about: dict[str, str]) -> Any:
+def _row(item: Any, times: dict[int, datetime | None], about: dict[str, str]) -> Any:
     """A candidate for `ingest`, with an id derived from it; None if it is unusable."""
     try:
-        memory = _Memory.model_validate(one)
+        memory = _Memory.model_validate(item)
         text = memory.content.strip()
         size = len(text.encode())
     except (ValidationError, UnicodeEncodeError):

@@ -26,7 +26,7 @@ _SIGNS = {Cue.NUMBER: "#", Cue.UNIT: "~", Cue.DATE: "@", Cue.VERSION: "^"}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CuePlace:
     """A stretch of a text that shows a cue."""
 
     start: int
@@ -56,7 +56,7 @@ def cue_places(
     cues: Collection[Cue],
     *,
     unknown: tuple[Collection[str], Collection[str]] = ((), ()),
-) -> tuple[list[Place], list[Place]]:
+) -> tuple[list[CuePlace], list[CuePlace]]:
     """Where each of ``cues`` stands in the older and in the newer text, from left to right.
 
     ``unknown`` are the words of either that the model has no token for.
@@ -65,12 +65,12 @@ def cue_places(
     return _in_text(older, _found(one, other, cues)), _in_text(newer, _found(other, one, cues))
 
 
-def _in_text(text: str, found: Iterable[tuple[_Span, Cue]]) -> list[Place]:
+def _in_text(text: str, found: Iterable[tuple[_Span, Cue]]) -> list[CuePlace]:
     where = places(text)
     if where is None:
         return []
-    marked = (Place(where[first][0], where[last][1], cue) for (first, last), cue in found)
-    return sorted(set(marked), key=lambda one: (one.start, one.end, one.cue))
+    marked = (CuePlace(where[first][0], where[last][1], cue) for (first, last), cue in found)
+    return sorted(set(marked), key=lambda place: (place.start, place.end, place.cue))
 
 
 def _side(text: str, unknown: Collection[str]) -> _Side:
@@ -95,14 +95,14 @@ def _side(text: str, unknown: Collection[str]) -> _Side:
         spans=spans,
         names=[(name, (at, at)) for name, at in named(written)] if not text.isupper() else [],
         words=frozenset(words),
-        blind=[*_blind(written, {one.casefold() for one in unknown})],
+        blind=[*_blind(written, {word.casefold() for word in unknown})],
     )
 
 
 def _blind(written: list[str], unknown: Collection[str]) -> Iterator[tuple[str, _Span]]:
     for number, word in enumerate(written):
         low = word.casefold()
-        if any(map(is_foreign, word)) or any(one in low or low in one for one in unknown):
+        if any(map(is_foreign, word)) or any(word in low or low in word for word in unknown):
             yield low, (number, number)
 
 
@@ -133,7 +133,7 @@ def _facts(mine: _Side, other: _Side, sign: str) -> Iterator[_Span]:
 
 def _signed(side: _Side, sign: str) -> list[tuple[str, _Span]]:
     signed = zip(side.terms, side.spans, strict=True)
-    return [one for one in signed if one[0][0] == sign and len(one[0]) > 1]
+    return [term for term in signed if term[0][0] == sign and len(term[0]) > 1]
 
 
 def _figures(side: _Side) -> list[tuple[str, _Span]]:
@@ -148,7 +148,7 @@ def _figures(side: _Side) -> list[tuple[str, _Span]]:
 
 def _counting(side: _Side) -> list[tuple[str, _Span]]:
     """The numbers, each with what is counted."""
-    return [one for one in _followed_by(side) if one[0][0] == "#" and one[0][1] != " "]
+    return [term for term in _followed_by(side) if term[0][0] == "#" and term[0][1] != " "]
 
 
 def _followed_by(side: _Side) -> Iterator[tuple[str, _Span]]:
@@ -181,7 +181,7 @@ def _negators(side: _Side) -> list[tuple[str, _Span]]:
 
 def _opposite(mine: _Side, other: _Side) -> Iterator[_Span]:
     own, others = frozenset(mine.terms), frozenset(other.terms)
-    opposite = {one for one in own - others if has_antonyms((one,), others - own)}
+    opposite = {word for word in own - others if has_antonyms((word,), others - own)}
     yield from (s for t, s in zip(mine.terms, mine.spans, strict=True) if t in opposite)
 
 

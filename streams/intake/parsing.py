@@ -54,7 +54,7 @@ def parse(
     row["id"] = _text_id(row.get("id")) or _id_of(raw, reading, repeat)
     if row.get("source") is None:
         row["source"] = source
-    return _checked(Candidate, row)
+    return _check(Candidate, row)
 
 
 def parse_binary(headers: Mapping[str, str], body: bytes) -> Candidate | Notice:
@@ -142,7 +142,7 @@ def _not_finite(text: str, renames: Mapping[str, str]) -> str | None:
     named = values.items() if isinstance(values, dict) else ()
     found = (renames.get(name, name) for name, value in named if not _is_finite(value))
     rest = "data" if is_event else "metadata"
-    return next((one if one in Candidate.model_fields else rest for one in found), None)
+    return next((name if name in Candidate.model_fields else rest for name in found), None)
 
 
 def _is_finite(value: object) -> bool:
@@ -212,12 +212,12 @@ def _candidate(event: Row, data: Row) -> Candidate:
     for name in ("id", "source"):
         if data.get(name, event[name]) != event[name]:
             raise InvalidInputError("field", f"data/{name}: another than the event's")
-    return _checked(Candidate, data | {"id": event["id"], "source": event["source"]})
+    return _check(Candidate, data | {"id": event["id"], "source": event["source"]})
 
 
 def _access(event: Row, data: Row) -> Access:
     fields = _head(event, data) | {"candidate_id": _candidate_id(data)}
-    access = _checked(Access, fields | {"uses": data.get("uses")})
+    access = _check(Access, fields | {"uses": data.get("uses")})
     if access.uses is None:
         return access
     uses = tuple(
@@ -234,11 +234,11 @@ def _candidate_id(data: Row) -> str:
 
 
 def _end_session(event: Row, data: Row) -> EndSession:
-    return _checked(EndSession, _head(event, data) | {"session_id": data.get("session_id")})
+    return _check(EndSession, _head(event, data) | {"session_id": data.get("session_id")})
 
 
 def _compact(event: Row, data: Row) -> Compact:
-    return _checked(Compact, _head(event, data) | {"session_id": data.get("session_id")})
+    return _check(Compact, _head(event, data) | {"session_id": data.get("session_id")})
 
 
 def _head(event: Row, data: Row) -> Row:
@@ -256,14 +256,14 @@ _TYPES: dict[str, Callable[[Row, Row], Candidate | Notice]] = {
 }
 
 
-def _checked(kind: type[Parsed], values: Row) -> Parsed:
+def _check(kind: type[Parsed], values: Row) -> Parsed:
     try:
         return kind.model_validate(values)
     except ValidationError as error:
         found = error.errors(include_input=False, include_context=False, include_url=False)
         problems = "; ".join(
-            f"{_place(one['loc'])}: {one['msg'].removeprefix('Value error, ')}"
-            for one in found[:_TOLD_ERRORS]
+            f"{_place(error['loc'])}: {error['msg'].removeprefix('Value error, ')}"
+            for error in found[:_TOLD_ERRORS]
         )
         raise InvalidInputError("field", problems) from None
 

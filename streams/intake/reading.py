@@ -100,7 +100,7 @@ class RowReader:
     def _rows(self, path: str) -> Iterator[bytes]:
         before = self.done
         try:
-            with _opened(path) as opened:
+            with _open(path) as opened:
                 counted = _Counted(opened)
                 file: io.BufferedReader = io.BufferedReader(counted, _BUFFER)
                 start = file.peek(4)[:4]
@@ -158,7 +158,7 @@ class _Counted(io.RawIOBase):
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[io.BufferedIOBase]:
+def _open(path: str) -> Iterator[io.BufferedIOBase]:
     if path == STDIN:
         # A thread may still wait for a line when the process ends: Python's own reader would then
         # abort it; this one is not closed, because that would wait for the thread.

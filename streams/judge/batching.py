@@ -17,7 +17,7 @@ from typing import cast
 
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.streams.judge.judge import PairJudge
-from palimpsest.streams.judge.pairs import Composed, Pair, Side
+from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.judge.storage import SPENT
 
 _log = logging.getLogger(__name__)
@@ -39,13 +39,13 @@ class _PendingRequest:
 
     judge: PairJudge
     owner_id: str
-    subject: Pair | tuple[Side, ...]
-    answer: asyncio.Future[Verdict | Composed]
+    subject: JudgedPair | tuple[Side, ...]
+    answer: asyncio.Future[Verdict | CompositionAnswer]
     unavailable_since: float | None = None
 
     def shares_a_batch(self, other: _PendingRequest) -> bool:
         """Whether one batch may hold both: texts of two owners are never sent together."""
-        pairs = isinstance(self.subject, Pair) and isinstance(other.subject, Pair)
+        pairs = isinstance(self.subject, JudgedPair) and isinstance(other.subject, JudgedPair)
         return pairs and self.judge is other.judge and self.owner_id == other.owner_id
 
 
@@ -79,17 +79,19 @@ class Batcher:
         """Whether the service did not answer the last request."""
         return self._outage_since is not None
 
-    async def compare(self, judge: PairJudge, owner_id: str, pair: Pair) -> Verdict:
+    async def compare(self, judge: PairJudge, owner_id: str, pair: JudgedPair) -> Verdict:
         """The verdict on a pair, however long it takes."""
         return cast(Verdict, await self._submit(judge, owner_id, pair))
 
-    async def compose(self, judge: PairJudge, owner_id: str, sources: Sequence[Side]) -> Composed:
+    async def compose(
+        self, judge: PairJudge, owner_id: str, sources: Sequence[Side]
+    ) -> CompositionAnswer:
         """One text composed from several, however long it takes."""
-        return cast(Composed, await self._submit(judge, owner_id, tuple(sources)))
+        return cast(CompositionAnswer, await self._submit(judge, owner_id, tuple(sources)))
 
     async def _submit(
-        self, judge: PairJudge, owner_id: str, subject: Pair | tuple[Side, ...]
-    ) -> Verdict | Composed:
+        self, judge: PairJudge, owner_id: str, subject: JudgedPair | tuple[Side, ...]
+    ) -> Verdict | CompositionAnswer:
         loop = asyncio.get_running_loop()
         request = _PendingRequest(judge, owner_id, subject, loop.create_future())
         self._waiting.append(request)
@@ -139,13 +141,15 @@ class Batcher:
         for request, answer in zip(batch, answers, strict=True):
             self._on_answer(request, answer)
 
-    async def _answers(self, batch: Sequence[_PendingRequest]) -> Sequence[Verdict | Composed]:
+    async def _answers(
+        self, batch: Sequence[_PendingRequest]
+    ) -> Sequence[Verdict | CompositionAnswer]:
         judge, subject = batch[0].judge, batch[0].subject
-        if not isinstance(subject, Pair):
+        if not isinstance(subject, JudgedPair):
             return [await judge.compose(subject)]
-        return await judge.compare([cast(Pair, request.subject) for request in batch])
+        return await judge.compare([cast(JudgedPair, request.subject) for request in batch])
 
-    def _on_answer(self, request: _PendingRequest, answer: Verdict | Composed) -> None:
+    def _on_answer(self, request: _PendingRequest, answer: Verdict | CompositionAnswer) -> None:
         verdict = answer if isinstance(answer, Verdict) else answer.verdict
         if verdict.answer != "unavailable":
             if verdict.calls:  # a cached answer says nothing about the service
@@ -193,12 +197,14 @@ class Batcher:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _resolve(future: asyncio.Future[Verdict | Composed], answer: Verdict | Composed) -> None:
+def _resolve(
+    future: asyncio.Future[Verdict | CompositionAnswer], answer: Verdict | CompositionAnswer
+) -> None:
     if not future.done():
         future.set_result(answer)
 
 
-def _fail(future: asyncio.Future[Verdict | Composed], error: BaseException) -> None:
+def _fail(future: asyncio.Future[Verdict | CompositionAnswer], error: BaseException) -> None:
     if future.done():
         return
     if isinstance(error, asyncio.CancelledError):

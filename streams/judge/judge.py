@@ -30,15 +30,15 @@ from palimpsest.streams.judge.messages import (
     sources_payload,
 )
 from palimpsest.streams.judge.models import NOTHING, Cost, model
-from palimpsest.streams.judge.pairs import Composed, JudgeAnswer, Pair, Side
+from palimpsest.streams.judge.pairs import CompositionAnswer, JudgeAnswer, JudgedPair, Side
 from palimpsest.streams.judge.prompts import ANSWERS, Name, Prompt, prompt
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.judge.storage import FILE, LEASE_SECONDS, Budget, Key, VerdictCache
 
 if TYPE_CHECKING:
-    from palimpsest.streams.judge.service import Reply, Service
+    from palimpsest.streams.judge.service import Service, ServiceReply
 
-__all__ = ["Composed", "Judge", "Pair", "PairJudge", "Side"]
+__all__ = ["CompositionAnswer", "Judge", "JudgedPair", "PairJudge", "Side"]
 
 SWAPPED = "~swapped"
 """Suffix of a prompt's id in the cache: the pair was shown in reverse order."""
@@ -52,22 +52,22 @@ Result = TypeVar("Result")
 class PairJudge(Protocol):
     """Anything that compares pairs and composes texts like `Judge`."""
 
-    async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+    async def compare(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """One verdict per pair, in order."""
 
-    async def compose(self, sources: Sequence[Side]) -> Composed:
+    async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
         """One text composed from several, given oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Comparison:
+class _PairComparison:
     """How pairs are shown to a model; `swapped` shows the newer side of each first."""
 
     prompt: Prompt
     model: str
     swapped: bool = False
 
-    def key(self, pair: Pair) -> Key:
+    def key(self, pair: JudgedPair) -> Key:
         prompt_id = self.prompt.id + SWAPPED if self.swapped else self.prompt.id
         return Key(pair.older.hash, pair.newer.hash, prompt_id, self.model)
 
@@ -171,7 +171,7 @@ class Judge:
         """The cost of all its requests so far, usable or not."""
         return self.service.cost
 
-    async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+    async def compare(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """A verdict for each pair, in order; all must be of one owner, for they share requests.
 
         Cached answers cost nothing. A verdict's `neighbour_id` is the older candidate's. Under
@@ -185,26 +185,26 @@ class Judge:
             case "relation":
                 return await self._verdicts_in_both_orders(pairs)
 
-    async def review(self, pairs: Sequence[Pair]) -> list[Verdict]:
+    async def review(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """Like `compare`, by the policy's stronger model; every answer is `same` or `different`."""
         return await self._verdicts("review", self.rules.review_model, pairs)
 
-    async def compose(self, sources: Sequence[Side]) -> Composed:
+    async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
         """Compose several texts, oldest first; the verdict's `neighbour_id` is the oldest's."""
         exchange, name = self.service.exchange, self.rules.model
         if not exchange.writes:
-            return Composed(None, _no_text(sources[0], name))
+            return CompositionAnswer(None, _no_text(sources[0], name))
         asked = exchange.form(prompt("compose"))
         key = Key(sources[0].hash, _hash(sources[1:]), asked.id, name)
         answer = self._cached(key)
         while answer is None:
-            async with self._leased([key]) as leased:
+            async with self._lease([key]) as leased:
                 if leased:
                     answer = self._cached(key) or await self._composed(key, sources, asked)
             if answer is None:
                 await asyncio.sleep(WAIT_SECONDS)
                 answer = self._cached(key)
-        return Composed(answer.text, _verdict(sources[0], answer, asked, name))
+        return CompositionAnswer(answer.text, _verdict(sources[0], answer, asked, name))
 
     async def _composed(self, key: Key, sources: Sequence[Side], asked: Prompt) -> JudgeAnswer:
         payload, entries = sources_payload(sources), composition_entries(sources)
@@ -221,16 +221,16 @@ class Judge:
             self._remember(key, answer)
         return answer
 
-    async def _verdicts(self, name: Name, model: str, pairs: Sequence[Pair]) -> list[Verdict]:
-        comparison = _Comparison(self.service.exchange.form(prompt(name)), model)
+    async def _verdicts(self, name: Name, model: str, pairs: Sequence[JudgedPair]) -> list[Verdict]:
+        comparison = _PairComparison(self.service.exchange.form(prompt(name)), model)
         return _as_verdicts(comparison, pairs, await self._answers(comparison, pairs))
 
-    async def _verdicts_in_both_orders(self, pairs: Sequence[Pair]) -> list[Verdict]:
+    async def _verdicts_in_both_orders(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """An answer that would change a text is requested again in the other order."""
         asked = self.service.exchange.form(prompt("compare-relation"))
-        comparison = _Comparison(asked, self.rules.model)
+        comparison = _PairComparison(asked, self.rules.model)
         answers = await self._answers(comparison, pairs)
-        again = [place for place, one in enumerate(answers) if one.answer in ONE_SIDED]
+        again = [place for place, answer in enumerate(answers) if answer.answer in ONE_SIDED]
         swapped = replace(comparison, swapped=True)
         others = await self._answers(swapped, [pairs[place] for place in again])
         for place, other in zip(again, others, strict=True):
@@ -239,7 +239,9 @@ class Judge:
 
     # -- from pairs to answers ---------------------------------------------------------------------
 
-    async def _answers(self, how: _Comparison, pairs: Sequence[Pair]) -> list[JudgeAnswer]:
+    async def _answers(
+        self, how: _PairComparison, pairs: Sequence[JudgedPair]
+    ) -> list[JudgeAnswer]:
         """The cached or requested answer about each pair, in order.
 
         Pairs of equal texts are requested once, and the first of them carries the cost.
@@ -247,7 +249,7 @@ class Judge:
         keys = [how.key(pair) for pair in pairs]
         found: dict[Key, JudgeAnswer] = {}
         while missing := self._missing(dict(zip(keys, pairs, strict=True)), found):
-            async with self._leased(missing) as leased:
+            async with self._lease(missing) as leased:
                 unanswered = self._missing({key: missing[key] for key in leased}, found)
                 requested = await self._ask_all(how, list(unanswered.values()))
                 found |= zip(unanswered, requested, strict=True)
@@ -259,7 +261,9 @@ class Judge:
             found[key] = replace(found[key], cost=NOTHING)
         return answers
 
-    def _missing(self, pairs: dict[Key, Pair], found: dict[Key, JudgeAnswer]) -> dict[Key, Pair]:
+    def _missing(
+        self, pairs: dict[Key, JudgedPair], found: dict[Key, JudgeAnswer]
+    ) -> dict[Key, JudgedPair]:
         """The pairs that have no answer; those that are cached are added to `found`."""
         for key in pairs.keys() - found.keys():
             if answer := self._cached(key):
@@ -267,7 +271,7 @@ class Judge:
         return {key: pair for key, pair in pairs.items() if key not in found}
 
     @asynccontextmanager
-    async def _leased(self, keys: Iterable[Key]) -> AsyncIterator[list[Key]]:
+    async def _lease(self, keys: Iterable[Key]) -> AsyncIterator[list[Key]]:
         """Lease the keys that no other process is asking about."""
         lease = uuid4().hex
         leased = self._cache.lease(keys, lease)
@@ -284,7 +288,9 @@ class Judge:
             with suppress(PalimpsestError):  # a lease that ends too early costs a request
                 self._cache.renew(lease)
 
-    async def _ask_all(self, how: _Comparison, pairs: Sequence[Pair]) -> list[JudgeAnswer]:
+    async def _ask_all(
+        self, how: _PairComparison, pairs: Sequence[JudgedPair]
+    ) -> list[JudgeAnswer]:
         """Send all pairs in few concurrent requests."""
         most = self.service.exchange.most
         packs = pack(pairs, how.prompt, model(how.model), self.rules, most)
@@ -294,8 +300,8 @@ class Judge:
 
     async def _ask(
         self,
-        how: _Comparison,
-        pairs: Sequence[Pair],
+        how: _PairComparison,
+        pairs: Sequence[JudgedPair],
         paid: Sequence[Cost],
         retries: int = UNUSABLE_RETRIES,
     ) -> list[JudgeAnswer]:
@@ -313,10 +319,12 @@ class Judge:
             return [_no_answer(reply, cost) for cost in costs]
         read = read_answers(reply.given, ANSWERS[how.prompt.name], len(pairs))
         answers = [
-            replace(one, cost=cost, model=reply.model, probability=reply.probabilities.get(number))
-            if one
+            replace(
+                answer, cost=cost, model=reply.model, probability=reply.probabilities.get(number)
+            )
+            if answer
             else _no_usable_answer(reply, cost)
-            for number, (one, cost) in enumerate(zip(read, costs, strict=True), 1)
+            for number, (answer, cost) in enumerate(zip(read, costs, strict=True), 1)
         ]
         alone = len(pairs) == 1
         if alone and read == [None] and reply.cost.calls and retries:
@@ -324,7 +332,7 @@ class Judge:
         for pair, answer in zip(pairs, answers, strict=True):
             if answer.answer != "unusable" or (alone and reply.lasting):
                 self._remember(how.key(pair), answer)
-        lost = [place for place, one in enumerate(read) if one is None]
+        lost = [place for place, answer in enumerate(read) if answer is None]
         if lost and reply.lasting and not alone:
             again = await self._ask_in_smaller_requests(
                 how, [pairs[p] for p in lost], [costs[p] for p in lost], len(pairs)
@@ -334,7 +342,7 @@ class Judge:
         return answers
 
     async def _ask_in_smaller_requests(
-        self, how: _Comparison, pairs: Sequence[Pair], paid: Sequence[Cost], than: int
+        self, how: _PairComparison, pairs: Sequence[JudgedPair], paid: Sequence[Cost], than: int
     ) -> list[JudgeAnswer]:
         """Send pairs again in requests of fewer pairs `than` before."""
         half = len(pairs) if len(pairs) < than else -(-len(pairs) // 2)
@@ -369,18 +377,18 @@ def _agreed(first: JudgeAnswer, second: JudgeAnswer) -> JudgeAnswer:
     return JudgeAnswer("different", reason, cost, model=second.model)
 
 
-def _no_answer(reply: Reply, cost: Cost) -> JudgeAnswer:
+def _no_answer(reply: ServiceReply, cost: Cost) -> JudgeAnswer:
     """A reply that failed as an answer."""
     assert reply.outcome != "answered"
     return JudgeAnswer(reply.outcome, reply.why, cost, model=reply.model)
 
 
-def _no_usable_answer(reply: Reply, cost: Cost) -> JudgeAnswer:
+def _no_usable_answer(reply: ServiceReply, cost: Cost) -> JudgeAnswer:
     reason = reply.why or "the model gave no usable answer about this pair"
     return JudgeAnswer("unusable", reason, cost, model=reply.model)
 
 
-def _composition(reply: Reply) -> JudgeAnswer:
+def _composition(reply: ServiceReply) -> JudgeAnswer:
     if reply.outcome != "answered":
         return _no_answer(reply, reply.cost)
     text = None if reply.cut else read_composed_text(reply.given)
@@ -399,7 +407,7 @@ def _no_text(oldest: Side, model: str) -> Verdict:
 
 async def _gather(requests: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
     """All results, in order; if one request raises, the others are cancelled."""
-    tasks = [asyncio.ensure_future(one) for one in requests]
+    tasks = [asyncio.ensure_future(request) for request in requests]
     try:
         return await asyncio.gather(*tasks)
     except BaseException:
@@ -417,7 +425,7 @@ def _hash(sources: Sequence[Side]) -> str:
 
 
 def _as_verdicts(
-    how: _Comparison, pairs: Sequence[Pair], answers: Sequence[JudgeAnswer]
+    how: _PairComparison, pairs: Sequence[JudgedPair], answers: Sequence[JudgeAnswer]
 ) -> list[Verdict]:
     return [
         _verdict(pair.older, answer, how.prompt, how.model)

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from palimpsest.contracts import policy
 from palimpsest.contracts.candidate import MAX_TEXT_BYTES
 from palimpsest.contracts.evidence import Answer
-from palimpsest.streams.judge.models import Model
-from palimpsest.streams.judge.pairs import JudgeAnswer, Pair, Side
+from palimpsest.streams.judge.models import JudgeModel
+from palimpsest.streams.judge.pairs import JudgeAnswer, JudgedPair, Side
 from palimpsest.streams.judge.prompts import Prompt, Schema
 
 NO_PAIRS = '{"pairs": []}'
@@ -35,7 +35,11 @@ REASON_CHARACTERS = 300
 
 
 def pack(
-    pairs: Sequence[Pair], prompt: Prompt, model: Model, rules: policy.Judge, most: int = MOST_PAIRS
+    pairs: Sequence[JudgedPair],
+    prompt: Prompt,
+    model: JudgeModel,
+    rules: policy.Judge,
+    most: int = MOST_PAIRS,
 ) -> list[range]:
     """Split pairs into requests, in order; each holds at least one.
 
@@ -64,12 +68,12 @@ def composition_entries(sources: Sequence[Side]) -> int:
     return -(-most // ANSWER_TOKENS)
 
 
-def fits(prompt: Prompt, payload: str, entries: int, model: Model) -> bool:
+def fits(prompt: Prompt, payload: str, entries: int, model: JudgeModel) -> bool:
     """Whether a request and its answer with this many entries fit into the model's context."""
     return tokens(prompt.text) + tokens(payload) + answer_limit(entries, model) <= model.context
 
 
-def answer_limit(pairs: int, model: Model) -> int:
+def answer_limit(pairs: int, model: JudgeModel) -> int:
     """The maximum number of tokens of the answer about this many pairs."""
     return min(model.answer, THINKING_TOKENS + ANSWER_TOKENS * pairs)
 
@@ -79,7 +83,7 @@ def tokens(text: str) -> int:
     return len(text.encode()) // BYTES_A_TOKEN + 1
 
 
-def pair_tokens(pair: Pair) -> int:
+def pair_tokens(pair: JudgedPair) -> int:
     """Like `tokens`, for a pair inside a request, whatever its number."""
     return tokens(to_json(_pair(MOST_PAIRS, pair, swapped=False)) + ", ")
 
@@ -104,7 +108,7 @@ def request(prompt: Prompt, model: str, payload: str, max_tokens: int) -> Schema
     }
 
 
-def pairs_payload(pairs: Sequence[Pair], *, swapped: bool = False) -> str:
+def pairs_payload(pairs: Sequence[JudgedPair], *, swapped: bool = False) -> str:
     """The pairs, numbered from 1; `swapped` puts the newer side of each before the older."""
     return to_json({"pairs": [_pair(n, pair, swapped) for n, pair in enumerate(pairs, 1)]})
 
@@ -146,7 +150,7 @@ def _escaped(character: str) -> str:
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
 
 
-def _pair(number: int, pair: Pair, swapped: bool) -> dict[str, Any]:
+def _pair(number: int, pair: JudgedPair, swapped: bool) -> dict[str, Any]:
     sides = [("older", _side(pair.older)), ("newer", _side(pair.newer))]
     return {"pair": number, **dict(reversed(sides) if swapped else sides)}
 
@@ -186,13 +190,13 @@ def read_answers(given: Any, allowed: Sequence[str], count: int) -> list[JudgeAn
 
 def _entries(given: Any) -> list[_Entry]:
     listed = given.get("answers") if isinstance(given, dict) else None
-    found = (_entry(one) for one in listed) if isinstance(listed, list) else ()
+    found = (_entry(item) for item in listed) if isinstance(listed, list) else ()
     return [entry for entry in found if entry is not None]
 
 
-def _entry(one: Any) -> _Entry | None:
+def _entry(item: Any) -> _Entry | None:
     try:
-        return _Entry.model_validate(one)
+        return _Entry.model_validate(item)
     except ValidationError:
         return None
 

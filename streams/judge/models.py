@@ -48,7 +48,7 @@ class Tier(BaseModel):
         return self.up_to is None or tokens <= self.up_to
 
 
-class Model(BaseModel):
+class JudgeModel(BaseModel):
     """A model's limits in tokens, and its prices; without tiers its cost is unknown."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -69,20 +69,20 @@ class Model(BaseModel):
         return (priced + tier.output * usage.output_tokens) / MILLION
 
 
-UNKNOWN = Model(context=200_000, answer=32_000)
+UNKNOWN = JudgeModel(context=200_000, answer=32_000)
 """The assumed limits of a model that is not listed."""
 
 
-def model(name: str) -> Model:
+def model(name: str) -> JudgeModel:
     """Return a model by its name, with or without a release date."""
     known = _known()
     return known.get(name) or known.get(_DATE.sub("", name)) or UNKNOWN
 
 
 @cache
-def _known() -> dict[str, Model]:
+def _known() -> dict[str, JudgeModel]:
     text = files("palimpsest.streams.judge").joinpath("models.toml").read_text(encoding="utf-8")
-    return {name: Model.model_validate(table) for name, table in tomllib.loads(text).items()}
+    return {name: JudgeModel.model_validate(table) for name, table in tomllib.loads(text).items()}
 
 
 # -- what calls cost -----------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any, cast
 from palimpsest.contracts import policy
 from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.streams.judge.models import NOTHING, Cost
-from palimpsest.streams.judge.pairs import Composed, Pair, Side
+from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.judge.prompts import ANSWERS
 from palimpsest.streams.judge.protocols.contract import is_probability
 
@@ -32,23 +32,23 @@ class OwnJudge:
         self._rules = rules
         self.cost = NOTHING
 
-    async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+    async def compare(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """One verdict per pair, in order."""
         if self._rules.ask == "compose":
             return [Verdict(neighbour_id=p.older.candidate_id, answer="compose") for p in pairs]
         return [self._verdict(pair, ANSWERS[f"compare-{self._rules.ask}"]) for pair in pairs]
 
-    async def review(self, pairs: Sequence[Pair]) -> list[Verdict]:
+    async def review(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """Like `compare`; every answer is `same` or `different`."""
         return [self._verdict(pair, ANSWERS["review"]) for pair in pairs]
 
-    async def compose(self, sources: Sequence[Side]) -> Composed:
+    async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
         """None: a function composes nothing."""
         about, reason = sources[0].candidate_id, "a function composes no text"
         verdict = Verdict(neighbour_id=about, answer="unusable", reasoning=reason, model=self._name)
-        return Composed(None, verdict)
+        return CompositionAnswer(None, verdict)
 
-    def _verdict(self, pair: Pair, allowed: Sequence[str]) -> Verdict:
+    def _verdict(self, pair: JudgedPair, allowed: Sequence[str]) -> Verdict:
         begun = time.monotonic()
         said: Any = self._function(pair.older.text, pair.newer.text)
         seconds = time.monotonic() - begun

@@ -28,7 +28,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class JudgedPair:
     """Two texts of one owner, ordered by moment; a review orders them by arrival."""
 
     older: Side
@@ -52,7 +52,7 @@ class JudgeAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class CompositionAnswer:
     """One text composed from several, with the verdict that records its cost.
 
     `text` is None if there is none; `verdict.answer` is then `unavailable` or `unusable`. An empty

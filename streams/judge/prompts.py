@@ -73,7 +73,7 @@ def _example(schema: Schema) -> Any:
 
 
 @dataclass(frozen=True)
-class Decision:
+class PromptDecision:
     """The questions about one pair to a decision model: a choice, and whether both are the same.
 
     `task` precedes all pairs. `choices` has the criterion of each label, in the order in which they
@@ -88,14 +88,14 @@ class Decision:
 
 
 @cache
-def decision(name: Name) -> Decision:
+def decision(name: Name) -> PromptDecision:
     """The questions in the place of a prompt about pairs."""
     path = files("palimpsest.streams.judge").joinpath("prompts", "decisions.toml")
     shipped = tomllib.loads(path.read_text(encoding="utf-8"))
     found = shipped[name]
-    labels = {label: one.get("means", label) for label, one in found["choices"].items()}
-    criteria = {label: one["when"] for label, one in found["choices"].items()}
-    return Decision(shipped["task"], found["choice"], criteria, labels, found["same"])
+    labels = {label: choice.get("means", label) for label, choice in found["choices"].items()}
+    criteria = {label: choice["when"] for label, choice in found["choices"].items()}
+    return PromptDecision(shipped["task"], found["choice"], criteria, labels, found["same"])
 
 
 def _answer(allowed: tuple[str, ...]) -> Schema:

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.streams.judge.messages import ANSWER_TOKENS, answer_limit, tokens
-from palimpsest.streams.judge.models import Cost, Model, Usage, model
+from palimpsest.streams.judge.models import Cost, JudgeModel, Usage, model
 from palimpsest.streams.judge.prompts import Prompt
 from palimpsest.streams.judge.protocols.contract import (
     NO_MESSAGE,
@@ -33,7 +33,7 @@ REFUSED_AT_FIRST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ServiceReply:
     """The reply to one request: `given` is the tool's input, `why` the reason if there is none.
 
     `model` is the one that answered, as its answer names it; `probabilities` has that of *the same*
@@ -106,7 +106,7 @@ class Service:
     ) -> None:
         await self.exchange.close()
 
-    async def ask(self, prompt: Prompt, name: str, payload: str, pairs: int = 1) -> Reply:
+    async def ask(self, prompt: Prompt, name: str, payload: str, pairs: int = 1) -> ServiceReply:
         """Send a payload with this many pairs to the named model, and return its reply.
 
         The prompt is one of `exchange.form`. Raises UsageError for a key, a model or a budget with
@@ -115,7 +115,7 @@ class Service:
         async with self._slots:
             reserved = self._budget.reserve(self._expected(prompt, name, payload, pairs))
             if reserved is None:
-                return Reply("unavailable", Cost(), SPENT)
+                return ServiceReply("unavailable", Cost(), SPENT)
             await self._bucket.take()
             begun = time.monotonic()
             seconds = self._settings.timeout + SECONDS_A_PAIR * pairs
@@ -146,21 +146,23 @@ class Service:
             )
         return usd or 0.0
 
-    def _read(self, body: bytes, asked: Asked, reserved: Reservation, seconds: float) -> Reply:
+    def _read(
+        self, body: bytes, asked: Asked, reserved: Reservation, seconds: float
+    ) -> ServiceReply:
         known = model(asked.model)
         try:
             message = self.exchange.read(body, asked)
         except NoMessageError:
             cost = _cost(None, known, reserved, seconds)
             self.cost += cost
-            return Reply("unusable", cost, NO_MESSAGE, lasting=False)
+            return ServiceReply("unusable", cost, NO_MESSAGE, lasting=False)
         cost = _cost(message.usage, known, reserved, seconds)
         if message.usage is not None:
             self._budget.settle(reserved, cost.usd or 0.0)
         self.cost += cost
         if message.why:
-            return Reply("unusable", cost, message.why, model=message.model)
-        return Reply(
+            return ServiceReply("unusable", cost, message.why, model=message.model)
+        return ServiceReply(
             "answered",
             cost,
             given=message.given,
@@ -170,7 +172,7 @@ class Service:
             probabilities=message.probabilities if message.model else {},
         )
 
-    def _failed(self, failure: FailedRequestError, name: str, cost: Cost) -> Reply:
+    def _failed(self, failure: FailedRequestError, name: str, cost: Cost) -> ServiceReply:
         match failure.status:
             case 401 | 403:
                 raise UsageError(
@@ -183,13 +185,13 @@ class Service:
                     " look at `model` and `base_url` of [judge]"
                 )
             case None | 402 | 408 | 409 | 429:
-                return Reply("unavailable", cost, failure.why)
+                return ServiceReply("unavailable", cost, failure.why)
             case status if status >= 500 or failure.no_credit:
-                return Reply("unavailable", cost, failure.why)
+                return ServiceReply("unavailable", cost, failure.why)
             case status:
                 return self._refuse(status, name, cost)
 
-    def _refuse(self, status: int, name: str, cost: Cost) -> Reply:
+    def _refuse(self, status: int, name: str, cost: Cost) -> ServiceReply:
         self._refused += 1
         _log.warning("the judge's service refuses a request as wrong (status %d)", status)
         if not self._taken and self._refused >= REFUSED_AT_FIRST:
@@ -197,10 +199,10 @@ class Service:
                 f"the service takes no request at all (status {status}): does {name} answer in the"
                 f" form that protocol {self._settings.protocol} asks for?"
             )
-        return Reply("unusable", cost, f"status {status}", lasting=self._taken)
+        return ServiceReply("unusable", cost, f"status {status}", lasting=self._taken)
 
 
-def _cost(usage: Usage | None, known: Model, reserved: Reservation, seconds: float) -> Cost:
+def _cost(usage: Usage | None, known: JudgeModel, reserved: Reservation, seconds: float) -> Cost:
     """The cost of one call; that of an answer without a count of tokens is the expected one."""
     if usage is None:
         return Cost(usd=reserved.usd if known.tiers else None, seconds=seconds, calls=1)

@@ -178,11 +178,11 @@ class VerdictCache:
 
     def claim(self, key: Key) -> Cost:
         """Take the owed cost of an answer; the caller records it."""
-        one = " FROM owed WHERE older = ? AND newer = ? AND prompt = ? AND model = ?"
+        of_key = " FROM owed WHERE older = ? AND newer = ? AND prompt = ? AND model = ?"
         with file_errors(self._file):
-            if self._connection.execute("SELECT 1" + one, key.row).fetchone() is None:
+            if self._connection.execute("SELECT 1" + of_key, key.row).fetchone() is None:
                 return NOTHING
-            row = self._connection.execute(f"DELETE{one} RETURNING cost", key.row).fetchone()
+            row = self._connection.execute(f"DELETE{of_key} RETURNING cost", key.row).fetchone()
         return NOTHING if row is None else Cost(**json.loads(row[0]))
 
     def close(self) -> None:

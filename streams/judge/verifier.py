@@ -26,7 +26,7 @@ from palimpsest.contracts.questions import (
 from palimpsest.contracts.requests import ComposeRequest, SettleRequest
 from palimpsest.streams.judge.batching import Batcher
 from palimpsest.streams.judge.judge import PairJudge
-from palimpsest.streams.judge.pairs import Composed, Pair, Side
+from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 
 JudgeOf = Callable[[policy.Judge], PairJudge]
 """Returns the judge under a policy's rules."""
@@ -96,7 +96,7 @@ class Verifier:
         self._judge_of = judge_of
         self._batcher = batcher
         self._pairs: SharedRequests[Verdict] = SharedRequests()
-        self._texts: SharedRequests[Composed] = SharedRequests()
+        self._texts: SharedRequests[CompositionAnswer] = SharedRequests()
 
     async def answer(self, question: AnyQuestion) -> Decided | Undecided:
         """The request with the judge's answers; Undecided if none of them can be used.
@@ -123,7 +123,7 @@ class Verifier:
             verdicts.append(verdict)
             if verdict.answer not in NEXT:
                 break
-        unusable = next((one for one in verdicts if one.answer == "unusable"), None)
+        unusable = next((verdict for verdict in verdicts if verdict.answer == "unusable"), None)
         if unusable is not None and verdicts[-1].answer in NEXT:
             return Undecided(unusable.reasoning or "unusable", tuple(verdicts))
         return SettleRequest(
@@ -140,11 +140,11 @@ class Verifier:
         if not question.rules.enabled:
             return Verdict(neighbour_id=about, answer="unavailable", speaker=neighbour.speaker)
         found = await self._verdict(
-            question, Pair(*_oldest_first([neighbour.side, question.candidate]))
+            question, JudgedPair(*_oldest_first([neighbour.side, question.candidate]))
         )
         return structs.replace(found, neighbour_id=about, speaker=neighbour.speaker)
 
-    async def _verdict(self, question: SettleQuestion, pair: Pair) -> Verdict:
+    async def _verdict(self, question: SettleQuestion, pair: JudgedPair) -> Verdict:
         judge = self._judge_of(question.rules)
         ask = partial(self._batcher.compare, judge, question.owner_id, pair)
         key = (judge, pair.older.hash, pair.newer.hash)
@@ -168,7 +168,7 @@ class Verifier:
             verdicts=(result.verdict,),
         )
 
-    async def _composed(self, question: AnyQuestion, texts: list[Side]) -> Composed:
+    async def _composed(self, question: AnyQuestion, texts: list[Side]) -> CompositionAnswer:
         judge = self._judge_of(question.rules)
         ask = partial(self._batcher.compose, judge, question.owner_id, texts)
         found, shared = await self._texts.result((judge, *(text.hash for text in texts)), ask)
@@ -189,7 +189,9 @@ def request_id(question: AnyQuestion) -> str:
     """
     match question:
         case SettleQuestion():
-            asked = ",".join(f"{one.side.candidate_id}={one.speaker}" for one in question.asked)
+            asked = ",".join(
+                f"{neighbour.side.candidate_id}={neighbour.speaker}" for neighbour in question.asked
+            )
             return event_id(question.decision_id, f"question:{asked}")
         case ComposeQuestion():
             sources = ",".join(source.candidate_id for source in question.sources)
@@ -202,7 +204,7 @@ def _side(asked: AskedText) -> Side:
 
 def _oldest_first(asked: Sequence[AskedText]) -> list[Side]:
     """Ordered by moment; the sort is stable."""
-    return [_side(one) for one in sorted(asked, key=lambda one: one.recorded_at)]
+    return [_side(text) for text in sorted(asked, key=lambda text: text.recorded_at)]
 
 
 def _at_no_cost(verdict: Verdict) -> Verdict:
@@ -211,7 +213,7 @@ def _at_no_cost(verdict: Verdict) -> Verdict:
     return structs.replace(verdict, **free)
 
 
-def _with_composition(verdict: Verdict, result: Composed) -> Verdict:
+def _with_composition(verdict: Verdict, result: CompositionAnswer) -> Verdict:
     """The verdict `compose` with the outcome of the composition, and the cost of both."""
     other = result.verdict
     costs = {name: _sum(getattr(verdict, name), getattr(other, name)) for name in COSTS}

@@ -145,8 +145,8 @@ class JudgeWorker:
         finally:
             stopping.cancel()
             ending: list[asyncio.Future[Any]] = [*self._in_progress.values(), *self._tasks]
-            for one in ending:
-                one.cancel()
+            for task in ending:
+                task.cancel()
             await asyncio.gather(*ending, return_exceptions=True)
         await self._deliver(stopping)
         return self.tally
@@ -154,8 +154,8 @@ class JudgeWorker:
     async def _take(self, stopping: asyncio.Task[Any]) -> int:
         room = self.most - len(self._tasks)
         taken = await self._retry(lambda: self.questions.take(room), stopping) or []
-        for one in taken:
-            self._tasks.append(asyncio.create_task(self._answer(one)))
+        for pending in taken:
+            self._tasks.append(asyncio.create_task(self._answer(pending)))
         return len(taken)
 
     async def _answer(self, pending: PendingQuestion) -> AnsweredQuestion:
@@ -188,8 +188,8 @@ class JudgeWorker:
             return
         self._done = []
         self.tally.outcomes += outcomes
-        for one in answered:
-            self.tally.count(one)
+        for answer in answered:
+            self.tally.count(answer)
         self.report(self.tally)
 
     async def _retry(self, call: Callable[[], Any], stopping: asyncio.Task[Any]) -> Any:

@@ -72,9 +72,9 @@ class References:
         return found
 
     def _faults(self, event: AnyEvent) -> Iterator[str]:
-        for one in _candidates_named(event):
-            if one not in self._candidates:
-                yield f"names the candidate {one}, which no event of its owner before it admitted"
+        for named in _candidates_named(event):
+            if named not in self._candidates:
+                yield f"names the candidate {named}, which no event of its owner before it admitted"
         match event:
             case Decided() if event.subject in self._candidates:
                 yield f"admits the candidate {event.subject} once more"
@@ -143,7 +143,7 @@ def _candidates_named(event: AnyEvent) -> Sequence[str]:
             data = event.data
             named = _in_decision(data.join, None, data.evidence)
             if data.composition is not None:
-                named += [one for one in data.composition.sources if one != event.subject]
+                named += [source for source in data.composition.sources if source != event.subject]
             return named
         case Settled() | Joined() | Redecided():
             later = event.data

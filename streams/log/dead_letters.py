@@ -81,14 +81,20 @@ class DeadLetters:
         """Like `add`, for a topic with a letter per record: equal letters are counted."""
         self._insert(letter, "DO UPDATE SET times = times + 1")
 
-    def _insert(self, one: NewDeadLetter, on_conflict: str) -> None:
+    def _insert(self, letter: NewDeadLetter, on_conflict: str) -> None:
         self._database.require_transaction()
-        values = one.error.reason, one.error.detail, one.origin, one.at.isoformat(), one.size
+        values = (
+            letter.error.reason,
+            letter.error.detail,
+            letter.origin,
+            letter.at.isoformat(),
+            letter.size,
+        )
         self._database.execute(
             "INSERT INTO dead_letters"  # noqa: S608 - no values
             " (id, digest, bytes, reason, detail, origin, at, size, headers, state)"
             f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open') ON CONFLICT (id) {on_conflict}",
-            (one.id, one.digest, one.data, *values, _packed(one.headers)),
+            (letter.id, letter.digest, letter.data, *values, _packed(letter.headers)),
         )
 
     def all(

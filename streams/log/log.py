@@ -274,7 +274,7 @@ class Log(Database):
     def policies(self) -> dict[str, Policy]:
         """Every policy that was ever in force, by the hash that decisions have."""
         found = self._read("WHERE position IN (SELECT position FROM policies)", (), None)
-        events = (one.event for one in _decoded(found))
+        events = (recorded.event for recorded in _decoded(found))
         return {
             event.data.hash: recorded_policy(event.data)
             for event in events

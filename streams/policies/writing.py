@@ -11,7 +11,7 @@ from palimpsest.contracts.policy import Policy
 def write_policy(policy: Policy) -> str:
     """TOML text; what stands at its default is left out."""
     document = policy.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
-    return "".join(f"{name} = {_value(one, 0)}\n" for name, one in document.items())
+    return "".join(f"{name} = {_value(value, 0)}\n" for name, value in document.items())
 
 
 def _value(value: Any, depth: int) -> str:
@@ -21,7 +21,7 @@ def _value(value: Any, depth: int) -> str:
             return "{ " + ", ".join(f"{_key(k)} = {_value(v, 1)}" for k, v in value.items()) + " }"
         case [dict(), *_]:
             start, end = ("\n    ", ",\n") if depth == 0 else ("", ", ")
-            inner = [f"{start}{_value(one, 1)}" for one in value]
+            inner = [f"{start}{_value(item, 1)}" for item in value]
             return "[" + end.rstrip().join(inner) + (end if depth == 0 else "") + "]"
         case _:
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

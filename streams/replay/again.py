@@ -93,8 +93,8 @@ def stated_again(
                 decision_id=text.decision_id,
                 composition=text.composition,
             )
-        case Restored(data=one):
-            return Restore(command_id=own, owner_id=owner, candidate_id=one.candidate_id)
+        case Restored(data=data):
+            return Restore(command_id=own, owner_id=owner, candidate_id=data.candidate_id)
 
 
 def _reversed_again(

@@ -76,7 +76,7 @@ class Consequence:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ConsequencePlan:
     """Consequences by arrival, and the ids of later statements that would not have been possible.
 
     For batch runs that ask no judge: the standing joins that they would not have made, and those
@@ -95,7 +95,7 @@ def plan(
     out: Sequence[str],
     policies: Mapping[str, Policy],
     search: Search,
-) -> Plan:
+) -> ConsequencePlan:
     """How a ledger, where the joins `out` are reversed, differs from its history without.
 
     `events` are those before the reversals. If no later decision was made by a policy with `search:
@@ -103,7 +103,7 @@ def plan(
     """
     recorded = list(events)
     if not (out and (_searched_memories(recorded, policies) or _has_runs(recorded))):
-        return Plan(())
+        return ConsequencePlan(())
     history = Without(ledger.owner_id, frozenset(out), policies, search)
     history.replay(recorded)
     pairs = ((ledger.entries[then.id], then) for then in history.other.entries.values())
@@ -112,7 +112,7 @@ def plan(
         for now, then in pairs
         if _asks_another(now, then) or _joins_another(now, then)
     )
-    return Plan(tuple(found), tuple(history.overtaken), *_of_runs(ledger, history))
+    return ConsequencePlan(tuple(found), tuple(history.overtaken), *_of_runs(ledger, history))
 
 
 def _has_runs(events: Iterable[AnyEvent]) -> bool:
@@ -139,7 +139,7 @@ def _as_requested(event: Joined) -> tuple[str, str, list[str]]:
 
 def _searched_memories(events: Sequence[AnyEvent], policies: Mapping[str, Policy]) -> bool:
     hashes = {event.data.evidence.policy for event in events if isinstance(event, Decided)}
-    return any(policies[one].search == "memories" for one in hashes if one in policies)
+    return any(policies[digest].search == "memories" for digest in hashes if digest in policies)
 
 
 def _asks_another(now: Entry, then: Entry) -> bool:
@@ -182,18 +182,22 @@ def _consequence(history: Without, now: Entry, then: Entry) -> Consequence:
 
 
 def commands(
-    ledger: Ledger, request: UnmergeRequest, out: Sequence[str], found: Plan
+    ledger: Ledger, request: UnmergeRequest, out: Sequence[str], found: ConsequencePlan
 ) -> list[Unmerge | Redecide | Combine]:
     """The commands of a plan, in order; the same request gives the same ids.
 
     Candidates that waited for one of them are settled by the last.
     """
-    joins = [one.join for one in found.consequences if one.join is not None]
+    joins = [consequence.join for consequence in found.consequences if consequence.join is not None]
     joins += found.unmade
     asked_for: list[Unmerge | Redecide | Combine] = [
         *(take_out(ledger, request, edge, out[0]) for edge in outward(joins)),
-        *(_decided(ledger, request, out[0], one) for one in found.consequences if one.decides),
-        *(_joined(request, one) for one in found.made),
+        *(
+            _decided(ledger, request, out[0], consequence)
+            for consequence in found.consequences
+            if consequence.decides
+        ),
+        *(_joined(request, join) for join in found.made),
     ]
     return in_one(asked_for)
 
@@ -217,60 +221,66 @@ def _joined(request: UnmergeRequest, event: Joined) -> Combine:
     )
 
 
-def _decided(ledger: Ledger, request: UnmergeRequest, out: str, one: Consequence) -> Redecide:
-    data, joins = one.made.data, one.would_join is not None
+def _decided(
+    ledger: Ledger, request: UnmergeRequest, out: str, consequence: Consequence
+) -> Redecide:
+    data, joins = consequence.made.data, consequence.would_join is not None
     return Redecide(
-        **command_head(request, ledger.owner_id, one.candidate.id),
-        candidate_id=one.candidate.id,
+        **command_head(request, ledger.owner_id, consequence.candidate.id),
+        candidate_id=consequence.candidate.id,
         consequence_of=out,
-        decision=one.decision,
+        decision=consequence.decision,
         join=data.join if joins else None,
         composition=data.composition if joins else None,
-        evidence=one.evidence,
-        rank="rule" if isinstance(one.made, Decided) else one.made.data.rank,
+        evidence=consequence.evidence,
+        rank="rule" if isinstance(consequence.made, Decided) else consequence.made.data.rank,
         cause=request.request_id,
     )
 
 
-def describe(one: Consequence) -> ConsequenceTold:
+def describe(consequence: Consequence) -> ConsequenceTold:
     """A consequence in the form of answers."""
-    was, join = one.join, one.would_join
+    was, join = consequence.join, consequence.would_join
     return {
-        "candidate_id": one.candidate.id,
-        "text": one.candidate.text,
+        "candidate_id": consequence.candidate.id,
+        "text": consequence.candidate.text,
         "decision_id": was.id if was else None,
         "was": {
-            "decision": was.decision if was else _alone(one.candidate),
+            "decision": was.decision if was else _alone(consequence.candidate),
             "joined_to": was.older.id if was else None,
         },
         "would_be": {
-            "decision": one.decision,
+            "decision": consequence.decision,
             "joined_to": join.older.id if join else None,
         },
-        "asks": list(one.asks),
+        "asks": list(consequence.asks),
     }
 
 
-def describe_runs(ledger: Ledger, found: Plan) -> list[ConsequenceTold]:
+def describe_runs(ledger: Ledger, found: ConsequencePlan) -> list[ConsequenceTold]:
     """The joins that batch runs would have made differently, by newer candidate, for an answer."""
     was = {edge.newer.id: edge for edge in found.unmade}
     then = {event.data.candidate_id: event for event in found.made}
     return [
         {
-            "candidate_id": one,
-            "text": ledger.entries[one].text,
-            "decision_id": was[one].id if one in was else None,
+            "candidate_id": candidate_id,
+            "text": ledger.entries[candidate_id].text,
+            "decision_id": was[candidate_id].id if candidate_id in was else None,
             "was": {
-                "decision": was[one].decision if one in was else _alone(ledger.entries[one]),
-                "joined_to": was[one].older.id if one in was else None,
+                "decision": was[candidate_id].decision
+                if candidate_id in was
+                else _alone(ledger.entries[candidate_id]),
+                "joined_to": was[candidate_id].older.id if candidate_id in was else None,
             },
             "would_be": {
-                "decision": then[one].data.decision if one in then else _alone(ledger.entries[one]),
-                "joined_to": then[one].data.join.to if one in then else None,
+                "decision": then[candidate_id].data.decision
+                if candidate_id in then
+                else _alone(ledger.entries[candidate_id]),
+                "joined_to": then[candidate_id].data.join.to if candidate_id in then else None,
             },
             "asks": [],
         }
-        for one in {**was, **then}
+        for candidate_id in {**was, **then}
     ]
 
 

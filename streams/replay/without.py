@@ -202,16 +202,16 @@ class Without:
 
     def _as_compared(self, event: Decided, found: Iterable[Neighbour]) -> tuple[Neighbour, ...]:
         """The neighbours found there, with the guard's recorded cues for the same texts."""
-        seen = {one.candidate_id: one for one in event.data.evidence.neighbours}
+        seen = {neighbour.candidate_id: neighbour for neighbour in event.data.evidence.neighbours}
         return tuple(
             structs.replace(
-                one,
-                near_identical=seen[one.candidate_id].near_identical,
-                cues=seen[one.candidate_id].cues,
+                neighbour,
+                near_identical=seen[neighbour.candidate_id].near_identical,
+                cues=seen[neighbour.candidate_id].cues,
             )
-            if one.candidate_id in seen and self._asks_the_same(one.candidate_id)
-            else one
-            for one in found
+            if neighbour.candidate_id in seen and self._asks_the_same(neighbour.candidate_id)
+            else neighbour
+            for neighbour in found
         )
 
     def _updates_there(self, event: Decided) -> bool:
@@ -292,7 +292,9 @@ class Without:
     def _there(self, event: Settled | Refused) -> dict[str, str]:
         """The events that recorded the compared composed texts in the other history."""
         found = {}
-        for speaker in {one.speaker for one in _verdicts(event) if one.speaker is not None}:
+        for speaker in {
+            verdict.speaker for verdict in _verdicts(event) if verdict.speaker is not None
+        }:
             edge = self.real.composed_by.get(speaker)
             if edge is None or speaker in self.other.composed_by:
                 continue
@@ -309,8 +311,8 @@ class Without:
         if join.to not in entry.open or not self._was_compared_alike(entry, join.to):
             return False
         verdicts = event.data.evidence.verdicts
-        settled = {one.neighbour_id for one in verdicts if self._holds(one)}
-        if join.to not in settled and any(one.neighbour_id == join.to for one in verdicts):
+        settled = {verdict.neighbour_id for verdict in verdicts if self._holds(verdict)}
+        if join.to not in settled and any(verdict.neighbour_id == join.to for verdict in verdicts):
             return False
         better = set(entry.open[: entry.open.index(join.to)])
         return (
@@ -320,7 +322,7 @@ class Without:
     def _was_compared_alike(self, entry: Entry, neighbour_id: str) -> bool:
         """Whether a candidate saw the same scores and cues of a neighbour in both histories."""
         here, there = (
-            [one for one in asked if one.candidate_id == neighbour_id]
+            [neighbour for neighbour in asked if neighbour.candidate_id == neighbour_id]
             for asked in (self.real.entries[entry.id].asked, entry.asked)
         )
         return here == there
@@ -372,9 +374,9 @@ class Without:
         """Execute a run there, at its first event; its pairs in `out` are separated."""
         if run in self.again:
             return
-        for one in self._recorded.get(run, ()):
-            if one.id in self._out:
-                self._separate(one, one.data.join.to)
+        for join in self._recorded.get(run, ()):
+            if join.id in self._out:
+                self._separate(join, join.data.join.to)
         made = self.again[run] = {}
         ran = self._runs[run]
         for command in self._planned(ran, run):
@@ -434,7 +436,7 @@ class Without:
 
     def _would_stand(self, command: Operation, event: AnyEvent) -> bool:
         events = decide(command, self.other, self._in_force, event.time)
-        return not any(isinstance(one, Refused) for one in events)
+        return not any(isinstance(event, Refused) for event in events)
 
     def _done_with_another(self, command: Operation) -> bool:
         """Whether the same command has already reinstated a join, or undone an update."""
@@ -479,15 +481,17 @@ class Without:
 
 def _going_on(events: Sequence[AnyEvent]) -> set[str]:
     """The events of reinstatements except the last of each: what they free waits for that one."""
-    back = [one for one in events if isinstance(one, Reinstated) and one.data.cause is not None]
-    of_request = {(one.data.cause, one.data.decision_id) for one in back}
+    back = [
+        event for event in events if isinstance(event, Reinstated) and event.data.cause is not None
+    ]
+    of_request = {(event.data.cause, event.data.decision_id) for event in back}
     found = {
-        one.id
-        for one in events
-        if isinstance(one, Reversed | Redecided)
-        and (one.data.cause, one.data.consequence_of) in of_request
+        event.id
+        for event in events
+        if isinstance(event, Reversed | Redecided)
+        and (event.data.cause, event.data.consequence_of) in of_request
     }
-    same = (one.id for one, after in pairwise(back) if one.data.cause == after.data.cause)
+    same = (event.id for event, after in pairwise(back) if event.data.cause == after.data.cause)
     return found.union(same)
 
 
@@ -508,11 +512,11 @@ def _verdicts(event: Settled | Refused) -> tuple[Verdict, ...]:
 
 def _spoken_by(event: Answered, voices: Mapping[str, str]) -> Answered:
     """The event with other ids for the compared composed texts."""
-    if voices.keys().isdisjoint(one.speaker for one in _verdicts(event)):
+    if voices.keys().isdisjoint(verdict.speaker for verdict in _verdicts(event)):
         return event
     named = tuple(
-        structs.replace(one, speaker=voices.get(one.speaker or "", one.speaker))
-        for one in _verdicts(event)
+        structs.replace(verdict, speaker=voices.get(verdict.speaker or "", verdict.speaker))
+        for verdict in _verdicts(event)
     )
     if isinstance(event, Settled):
         evidence = structs.replace(event.data.evidence, verdicts=named)

@@ -4,12 +4,12 @@ from palimpsest.streams.search.cosine.index import VectorIndex, pairs_above
 from palimpsest.streams.search.cosine.peers import peers
 from palimpsest.streams.search.exact import SearchVector, cosine
 from palimpsest.streams.search.full_text import FullTextIndex
-from palimpsest.streams.search.hits import Hit
+from palimpsest.streams.search.hits import SearchHit
 from palimpsest.streams.search.tokens import TokenIndex
 
 __all__ = [
     "FullTextIndex",
-    "Hit",
+    "SearchHit",
     "SearchVector",
     "TokenIndex",
     "VectorIndex",

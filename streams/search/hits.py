@@ -7,13 +7,13 @@ DECIMALS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """A row that reaches the floor, with its cosine or Jaccard rounded to four decimals."""
 
     row: int
     score: float
 
 
-def ranked(hits: list[Hit], limit: int) -> list[Hit]:
+def ranked(hits: list[SearchHit], limit: int) -> list[SearchHit]:
     """The best `limit` hits, the highest score first; of equal scores the earlier row first."""
     return sorted(hits, key=lambda hit: (-hit.score, hit.row))[:limit]

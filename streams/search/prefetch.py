@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from palimpsest.streams.search import Hit
+from palimpsest.streams.search import SearchHit
 from palimpsest.streams.search.hits import ranked
 
 
@@ -18,8 +18,8 @@ class Prefetch:
     def __init__(
         self,
         newcomers: Sequence[str],
-        found: Sequence[list[Hit]],
-        peers: Sequence[list[Hit] | None],
+        found: Sequence[list[SearchHit]],
+        peers: Sequence[list[SearchHit] | None],
         limit: int,
     ) -> None:
         self._number = {candidate_id: number for number, candidate_id in enumerate(newcomers)}
@@ -29,7 +29,7 @@ class Prefetch:
         self._rows: dict[int, int] = {}
         self._complete = True
 
-    def arrived(self, candidate_id: str, row: int) -> None:
+    def note_arrived(self, candidate_id: str, row: int) -> None:
         """Note a new row of the scope. After one from outside the window, all must search again."""
         number = self._number.get(candidate_id)
         if number is None:
@@ -37,7 +37,7 @@ class Prefetch:
         else:
             self._rows[number] = row
 
-    def hits(self, candidate_id: str) -> list[Hit] | None:
+    def hits(self, candidate_id: str) -> list[SearchHit] | None:
         """The best `limit` of all current rows; None if a search is needed."""
         number = self._number.get(candidate_id)
         if number is None or not self._complete:
@@ -46,5 +46,5 @@ class Prefetch:
         if not peers:
             return found if peers is not None else None
         rows = self._rows
-        there = [Hit(rows[peer.row], peer.score) for peer in peers if peer.row in rows]
+        there = [SearchHit(rows[peer.row], peer.score) for peer in peers if peer.row in rows]
         return ranked(found + there, self._limit)

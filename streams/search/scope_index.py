@@ -25,7 +25,7 @@ from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Scope
 from palimpsest.streams.guard import tokens
 from palimpsest.streams.search import (
     FullTextIndex,
-    Hit,
+    SearchHit,
     SearchVector,
     TokenIndex,
     VectorIndex,
@@ -195,7 +195,7 @@ class _Rows:
                 index.append(_ready.of(vector.data) if vector else _placeholder(index.dimension))
         else:
             like = _placeholder(index.dimension).recorded
-            index.extend(np.stack([vector_of(one) if one else like for one in waiting]))
+            index.extend(np.stack([vector_of(vector) if vector else like for vector in waiting]))
         first = len(index) - len(waiting)
         for number, vector in enumerate(waiting):
             if vector is None:
@@ -203,7 +203,7 @@ class _Rows:
         waiting.clear()
         return index
 
-    def near(self, query: SearchVector, floor: float, limit: int) -> list[Hit]:
+    def near(self, query: SearchVector, floor: float, limit: int) -> list[SearchHit]:
         """The best rows of a query by cosine; SearchError for another dimension."""
         try:
             index = self._index()
@@ -211,7 +211,7 @@ class _Rows:
         except ValueError as error:
             raise SearchError(_cannot(error)) from error
 
-    def near_each(self, queries: Float16, floor: float, limit: int) -> list[list[Hit]]:
+    def near_each(self, queries: Float16, floor: float, limit: int) -> list[list[SearchHit]]:
         """Like `near`, for each query (b, dimension)."""
         try:
             index = self._index()
@@ -221,7 +221,7 @@ class _Rows:
         except ValueError as error:
             raise SearchError(_cannot(error)) from error
 
-    def among(self, query: SearchVector, rows: list[int], floor: float) -> list[Hit]:
+    def among(self, query: SearchVector, rows: list[int], floor: float) -> list[SearchHit]:
         """The given rows whose cosine with a query is at least a floor."""
         index = self._index()
         return index.among(query, rows, floor) if index is not None else []
@@ -256,7 +256,7 @@ class _Rows:
             return frozenset()
         return content_tokens(text) if self.check.tokenizer == "content" else _tokens(text)
 
-    def by_tokens(self, text: str, floor: float) -> list[Hit]:
+    def by_tokens(self, text: str, floor: float) -> list[SearchHit]:
         """The rows whose Jaccard score reaches a floor, among those that the check considers."""
         if self.check is None:
             return []
@@ -371,7 +371,7 @@ class ScopeIndex:
             return ()
         return self._gone.near(admit, _query(admit.content.vector))
 
-    def _near(self, admit: Admit, query: SearchVector) -> list[Hit]:
+    def _near(self, admit: Admit, query: SearchVector) -> list[SearchHit]:
         """The best rows for the checks of the scope and of the session."""
         top = self._reach.near_top
         if not top:
@@ -382,8 +382,8 @@ class ScopeIndex:
         return hits
 
     def _by_session(
-        self, ledger: Ledger, admit: Admit, query: SearchVector, near: list[Hit]
-    ) -> list[Hit]:
+        self, ledger: Ledger, admit: Admit, query: SearchVector, near: list[SearchHit]
+    ) -> list[SearchHit]:
         """The session's rows over its threshold; they are in `near` unless many rows are near."""
         check = self._reach.session
         if check is not None and check.nearest is not None:
@@ -397,7 +397,9 @@ class ScopeIndex:
             return [hit for hit in near if hit.score >= check.threshold and hit.row in rows]
         return self._rows.among(query, rows, check.threshold)
 
-    def _of_session(self, check: SessionCheck, admit: Admit, near: list[Hit]) -> list[Hit]:
+    def _of_session(
+        self, check: SessionCheck, admit: Admit, near: list[SearchHit]
+    ) -> list[SearchHit]:
         """The nearest rows over the threshold that are of the new candidate's session."""
         session_id, entries = admit.candidate.session_id, self._rows.entries
         return [
@@ -438,7 +440,7 @@ class ScopeIndex:
         for row in range(self._seen, len(rows)):
             self._put(row, rows[row])
             if self._prefetched is not None:
-                self._prefetched.arrived(rows[row].members[0].id, row)
+                self._prefetched.note_arrived(rows[row].members[0].id, row)
         for row in changed[self._changed :]:
             self._put(row, rows[row])
             self._prefetched = None

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from palimpsest.streams.search.hits import DECIMALS, Hit, ranked
+from palimpsest.streams.search.hits import DECIMALS, SearchHit, ranked
 
 HALF_STEP: Final = 0.5 * 10**-DECIMALS * 1.001
 """How far under a floor a Jaccard can be and still round up to it, and a little more."""
@@ -72,7 +72,7 @@ class TokenIndex:
         """Exclude `row` until it is replaced. IndexError if there is no such row."""
         self._rows[self._existing(row)] = None
 
-    def above(self, tokens: frozenset[str], floor: float, *, limit: int) -> list[Hit]:
+    def above(self, tokens: frozenset[str], floor: float, *, limit: int) -> list[SearchHit]:
         """The best `limit` rows whose Jaccard, rounded to four decimals, is at least `floor`.
 
         Sorted by falling score, then by row. Two empty sets have Jaccard 0: they say nothing alike.
@@ -82,13 +82,15 @@ class TokenIndex:
         for row in self._sharing(known, len(tokens), floor - HALF_STEP):
             score = self._score(known, len(tokens), row)
             if score >= floor:
-                hits.append(Hit(row, score))
+                hits.append(SearchHit(row, score))
         return ranked(hits, limit)
 
-    def among(self, tokens: frozenset[str], rows: Sequence[int], floor: float) -> list[Hit]:
+    def among(self, tokens: frozenset[str], rows: Sequence[int], floor: float) -> list[SearchHit]:
         """Those of some rows whose rounded Jaccard is at least `floor`, in the order of `rows`."""
         known = self._known(tokens)
-        scored = (Hit(row, self._score(known, len(tokens), self._existing(row))) for row in rows)
+        scored = (
+            SearchHit(row, self._score(known, len(tokens), self._existing(row))) for row in rows
+        )
         return [hit for hit in scored if hit.score >= floor]
 
     def _known(self, tokens: frozenset[str]) -> frozenset[int]:

@@ -28,7 +28,7 @@ from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.intake import Prepared
 from palimpsest.streams.log.log import Log
-from palimpsest.streams.write.commit import Answered
+from palimpsest.streams.write.commit import DigestedAnswer
 from palimpsest.streams.write.executor import memories
 from palimpsest.streams.write.inputs import OTHER_REQUEST, Input, Outcome, Submission
 from palimpsest.streams.write.owners import fold_owner
@@ -55,7 +55,9 @@ def digest_of(request: Request) -> str:
     asked["request"] = request.request
     for holder in (asked, asked.get("evidence", {})):
         if holder.get("verdicts"):
-            holder["verdicts"] = [[one[name] for name in TOLD] for one in holder["verdicts"]]
+            holder["verdicts"] = [
+                [verdict[name] for name in TOLD] for verdict in holder["verdicts"]
+            ]
     return digest(json.dumps(asked, sort_keys=True).encode())[:32]
 
 
@@ -81,7 +83,7 @@ def _earlier(writer: Writer, request_id: str, asked: str) -> Answer | None:
     recorded = writer.log.of_request(request_id)
     if not recorded:
         return None
-    if any(one.event.requestdigest != asked for one in recorded):
+    if any(event.event.requestdigest != asked for event in recorded):
         return CONFLICT
     return answer_of(writer.log, recorded)
 
@@ -92,7 +94,7 @@ def earlier_outcomes(writer: Writer, submission: Submission) -> list[Outcome] | 
         case None:
             return None
         case Done({"outcomes": list(outcomes)}):
-            return [Outcome(**one) for one in outcomes]
+            return [Outcome(**outcome) for outcome in outcomes]
         case _:
             return [OTHER_REQUEST] * submission.rows
 
@@ -102,7 +104,7 @@ def answer_of(log: Log, recorded: Sequence[Recorded]) -> Answer:
 
     A store that followed a cluster may have an answer from each partition.
     """
-    return merged([_answer_of(log, one) for one in recorded])
+    return merged([_answer_of(log, event) for event in recorded])
 
 
 def _answer_of(log: Log, recorded: Recorded) -> Answer:
@@ -118,8 +120,10 @@ def _answer_of(log: Log, recorded: Recorded) -> Answer:
     done: JsonObject = kept["done"]
     if "memories" in done:
         with _as_of(log, recorded, kept["events"]) as ledger:
-            done["memories"] = memories([ledger.entries[one] for one in done["memories"]])
-    similar = [fact for one in done.get("outcomes", ()) for fact in one.get("similar_facts", ())]
+            done["memories"] = memories([ledger.entries[memory] for memory in done["memories"]])
+    similar = [
+        fact for outcome in done.get("outcomes", ()) for fact in outcome.get("similar_facts", ())
+    ]
     if similar:
         with _as_of(log, recorded, kept["events"]) as ledger:
             for fact in similar:
@@ -184,16 +188,19 @@ def record_outcomes(
     at = next(first, len(events))
     data = UnchangedData(request="submit")
     if at == len(events):
-        candidates = (one.meaning for one in inputs if isinstance(one.meaning, Prepared))
+        candidates = (item.meaning for item in inputs if isinstance(item.meaning, Prepared))
         owner_id = next(candidates).candidate.owner_id
         note_id = event_id(request_id, f"unchanged:{owner_id}")
         _append(writer, _unchanged(writer, request_id, data, owner_id, note_id))
-    told = [_without_nothing(asdict(one)) for one in outcomes]
+    told = [_without_nothing(asdict(outcome)) for outcome in outcomes]
     kept = [
-        {**one, "similar_facts": [{**fact, "assertion": ""} for fact in one["similar_facts"]]}
-        if "similar_facts" in one
-        else one
-        for one in told
+        {
+            **outcome,
+            "similar_facts": [{**fact, "assertion": ""} for fact in outcome["similar_facts"]],
+        }
+        if "similar_facts" in outcome
+        else outcome
+        for outcome in told
     ]
     answer, kept_answer = Done({"outcomes": told}), {"done": {"outcomes": kept}}
     _record(writer, _Asked(request_id, asked, data), answer, kept_answer, at)
@@ -228,7 +235,7 @@ def _record(writer: Writer, asked: _Asked, answer: Answer, kept: JsonObject, at:
         part_id = _part_id(first, number)
         part = _unchanged(writer, asked.request_id, asked.data, first.owner_id, part_id)
         _append(writer, structs.replace(part, requestanswer=text[begin : begin + PART]))
-    writer.pending.answered[asked.request_id] = Answered(asked.digest, answer)
+    writer.pending.answered[asked.request_id] = DigestedAnswer(asked.digest, answer)
 
 
 def _is_told_by_its_run(answer: Answer) -> bool:
@@ -246,7 +253,9 @@ def _kept(request: Request, answer: Answer, first: AnyEvent) -> JsonObject:
             assert done["decision_id"] == first.id
             return {}
         case Done(done) if "memories" in done:
-            return {"done": done | {"memories": [one["memory_id"] for one in done["memories"]]}}
+            return {
+                "done": done | {"memories": [memory["memory_id"] for memory in done["memories"]]}
+            }
         case _:
             return answer.to_json()
 

@@ -27,7 +27,7 @@ class Reply(NamedTuple):
         return self.answer if isinstance(self.answer, list) else self.answer.to_json()
 
 
-class Answered(NamedTuple):
+class DigestedAnswer(NamedTuple):
     """The digest of a request, and its answer."""
 
     digest: str
@@ -77,7 +77,7 @@ class Commit:
     rejected: set[str] = field(default_factory=set)
     uses: list[Input] = field(default_factory=list)
     policy_before: Policy | None = None
-    answered: dict[str, Answered] = field(default_factory=dict)
+    answered: dict[str, DigestedAnswer] = field(default_factory=dict)
 
     @property
     def questions(self) -> OpenQuestions:

@@ -24,17 +24,17 @@ def log_decision(event: AnyEvent, judge: Judge) -> None:
     """
     match event:
         case Decided():
-            _checked(event)
+            _log_check(event)
         case Settled() | Joined():
             if event.data.join is not None and event.data.composition is not None:
-                _merged(event.data.composition)
+                _log_merge(event.data.composition)
             elif judge.enabled and event.data.evidence is not None:
-                _failed(event, event.data.evidence.verdicts, judge)
+                _log_failure(event, event.data.evidence.verdicts, judge)
         case _:
             pass
 
 
-def _checked(event: Decided) -> None:
+def _log_check(event: Decided) -> None:
     if not _log.isEnabledFor(logging.DEBUG):
         return
     data = event.data
@@ -48,12 +48,12 @@ def _checked(event: Decided) -> None:
     )
 
 
-def _merged(composition: Composition) -> None:
+def _log_merge(composition: Composition) -> None:
     of = fingerprint(composition.content.hash)
     _log.info("DEDUP_MERGE: %d memories -> %s", len(composition.sources), of)
 
 
-def _failed(event: Settled | Joined, verdicts: tuple[Verdict, ...], judge: Judge) -> None:
+def _log_failure(event: Settled | Joined, verdicts: tuple[Verdict, ...], judge: Judge) -> None:
     data = event.data
     answers = {verdict.answer for verdict in verdicts}
     if data.decision in ("fallback_supersede", "fallback_reject", "fallback_keep"):

@@ -95,7 +95,7 @@ class DryRun:
 
     def recorded(self, owner_id: str) -> list[AnyEvent]:
         """The owner's events in the log, up to the position."""
-        return [one.event for one in self.log.of_owner(owner_id, upto=self._upto)]
+        return [line.event for line in self.log.of_owner(owner_id, upto=self._upto)]
 
     def run(self, command: Operation) -> list[AnyEvent]:
         """Decide and fold, only on the private ledger."""

@@ -94,7 +94,10 @@ OTHER_REQUEST = Outcome(
 def similar_facts(evidence: Evidence, entries: Mapping[str, Entry]) -> list[SimilarFact] | None:
     """The memories that a candidate resembles by its evidence, as they are now; None if none."""
     scores = {neighbour.candidate_id: similarity(neighbour) for neighbour in evidence.neighbours}
-    found = [(entries[one].memory, scores[one]) for one in evidence.similar or ()]
+    found = [
+        (entries[candidate_id].memory, scores[candidate_id])
+        for candidate_id in evidence.similar or ()
+    ]
     return [
         SimilarFact(id=memory.id, assertion=memory.face.text, similarity=score)
         for memory, score in found
@@ -128,12 +131,12 @@ def forgotten_again(candidate_id: str) -> Outcome:
     )
 
 
-def rejected(one: Input, error: InvalidInputError) -> Outcome:
+def rejected(item: Input, error: InvalidInputError) -> Outcome:
     """The outcome of an input that is invalid for this reason."""
     return Outcome(
         "invalid",
         decision="invalid",
-        decision_id=invalid_id(digest(one.row.raw)),
+        decision_id=invalid_id(digest(item.row.raw)),
         reason=error.reason,
         detail=error.detail,
     )

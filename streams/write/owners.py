@@ -98,8 +98,8 @@ class Owners:
 
     def _fold_new(self, ledger: Ledger, head: int) -> None:
         try:
-            for one in self._log.of_owner(ledger.owner_id, after=self.position, upto=head):
-                evolve(ledger, one.event)
+            for recorded in self._log.of_owner(ledger.owner_id, after=self.position, upto=head):
+                evolve(ledger, recorded.event)
         except KeyError:
             self.forget({ledger.owner_id})
             fold_owner(self._log, ledger.owner_id, head)  # finds which event is damaged

@@ -169,7 +169,7 @@ class PendingRequest(Generic[A_co]):
     offset: InputOffset | None = None
 
 
-def understood(body: bytes) -> Request:
+def parse_request(body: bytes) -> Request:
     """The request that some bytes are; InvalidInputError if they are none.
 
     One that a newer version may have sent is told so: it is understood whole or not at all.
@@ -178,10 +178,10 @@ def understood(body: bytes) -> Request:
         return REQUEST.validate_json(body)
     except ValidationError as error:
         errors = error.errors(include_input=False)
-        if not all(one["type"] in NEWER for one in errors):
+        if not all(error["type"] in NEWER for error in errors):
             detail = f"no request: {len(errors)} errors"
         else:
-            places = (one["loc"] for one in errors)
+            places = (error["loc"] for error in errors)
             named = (".".join(filter(_NAME.fullmatch, map(str, place))) for place in places)
             names = ", ".join(named) or "its kind"
             detail = (
@@ -201,15 +201,15 @@ def serve(
     """
     answers: list[Answer[A_co]] = []
     with writer.undone_on_failure():
-        for one in asked:
-            earlier = earlier_answer(writer, one.request)
-            answers.append(earlier or _carried_out(writer, one.request, executor))
-            _reply(writer, one, answers[-1])
+        for pending in asked:
+            earlier = earlier_answer(writer, pending.request)
+            answers.append(earlier or _carry_out(writer, pending.request, executor))
+            _reply(writer, pending, answers[-1])
         writer.commit()
     return answers
 
 
-def _carried_out(writer: Writer, request: Request[A_co], executor: Executor | None) -> Answer[A_co]:
+def _carry_out(writer: Writer, request: Request[A_co], executor: Executor | None) -> Answer[A_co]:
     """What becomes of a request that is new; it is recorded."""
     before, start = writer.pending, len(writer.pending.events)
     answer: Answer[A_co]
@@ -230,18 +230,18 @@ def _executor_for(writer: Writer, request: Request) -> Executor:
     return DryRun(writer.log, writer.policy, writer.clock) if is_dry_run(request) else writer
 
 
-def _reply(writer: Writer, one: PendingRequest, answer: Answer) -> None:
+def _reply(writer: Writer, pending: PendingRequest, answer: Answer) -> None:
     """Have an answer committed with what was decided."""
-    if one.reply_to is not None:
-        writer.pending.answers.append(Reply(one.reply_to, answer))
-    if one.offset is not None:
-        writer.pending.offsets.append(one.offset)
+    if pending.reply_to is not None:
+        writer.pending.answers.append(Reply(pending.reply_to, answer))
+    if pending.offset is not None:
+        writer.pending.offsets.append(pending.offset)
 
 
-def fail(writer: Writer, one: PendingRequest, error: Exception) -> Failed:
+def fail(writer: Writer, pending: PendingRequest, error: Exception) -> Failed:
     """Answer a request that hit a bug: it must not stop the requests that come after it."""
     failed = Failed(type(error).__name__)
-    _reply(writer, one, failed)
+    _reply(writer, pending, failed)
     writer.commit()
     return failed
 
@@ -259,30 +259,32 @@ def serve_all(writer: Writer, asked: Iterable[PendingRequest[A_co]]) -> list[Ans
         except (StoreError, TransientError, OSError):
             raise
         except Exception:  # noqa: BLE001 - the request that caused it raises it again
-            answers += [_serve_alone(writer, one) for one in part]
+            answers += [_serve_alone(writer, pending) for pending in part]
     return answers
 
 
-def _serve_alone(writer: Writer, one: PendingRequest[A_co]) -> Answer[A_co]:
+def _serve_alone(writer: Writer, pending: PendingRequest[A_co]) -> Answer[A_co]:
     """As `serve`, for one request; if another process asked, a bug is an answer, too."""
     try:
-        return serve(writer, [one])[0]
+        return serve(writer, [pending])[0]
     except (PalimpsestError, OSError):
         raise
     except Exception as error:
-        if one.reply_to is None:
+        if pending.reply_to is None:
             raise
-        return fail(writer, one, error)
+        return fail(writer, pending, error)
 
 
 def _parts(asked: Iterable[PendingRequest[A_co]]) -> Iterator[list[PendingRequest[A_co]]]:
     """Requests in order, in parts of one transaction: many small ones, or another alone."""
     part: list[PendingRequest[A_co]] = []
-    for one in asked:
-        together = part and isinstance(one.request, SMALL) and isinstance(part[-1].request, SMALL)
+    for pending in asked:
+        together = (
+            part and isinstance(pending.request, SMALL) and isinstance(part[-1].request, SMALL)
+        )
         if part and not (together and len(part) < MOST_TOGETHER):
             yield part
             part = []
-        part.append(one)
+        part.append(pending)
     if part:
         yield part

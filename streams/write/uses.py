@@ -40,11 +40,11 @@ def added_up(notices: Iterable[Access], ledger: Ledger) -> Access | None:
 
     None if all of them are recorded.
     """
-    new = {one.command_id: one for one in notices if not _is_recorded(one, ledger)}
+    new = {notice.command_id: notice for notice in notices if not _is_recorded(notice, ledger)}
     if not new:
         return None
     first, *others = new.values()
-    ids = tuple(one.command_id for one in others)
+    ids = tuple(other.command_id for other in others)
     return first.model_copy(update={"uses": summed(new.values()), "others": ids or None})
 
 

@@ -43,9 +43,9 @@ class PendingTexts:
 
     def new_texts(self, inputs: Sequence[Input], owners: Owners) -> Iterator[str]:
         """The texts that are neither known nor being embedded; counts all candidates as waiting."""
-        for one in inputs:
-            if isinstance(one.meaning, Prepared) and self._is_first(one.meaning):
-                candidate, found = one.meaning.candidate, one.meaning
+        for item in inputs:
+            if isinstance(item.meaning, Prepared) and self._is_first(item.meaning):
+                candidate, found = item.meaning.candidate, item.meaning
                 ledger = owners.get(candidate.owner_id).ledger
                 if found.candidate_id in ledger.entries:
                     continue
@@ -58,11 +58,11 @@ class PendingTexts:
         self._waiting[key] = waiting + 1
         return not waiting
 
-    def arrived(self, inputs: Sequence[Input]) -> None:
+    def note_arrived(self, inputs: Sequence[Input]) -> None:
         """Remove a window's candidates: they were decided on, or never will be."""
-        for one in inputs:
-            if isinstance(one.meaning, Prepared):
-                key = _key(one.meaning)
+        for item in inputs:
+            if isinstance(item.meaning, Prepared):
+                key = _key(item.meaning)
                 self._waiting[key] -= 1
                 if not self._waiting[key]:
                     del self._waiting[key]

@@ -70,7 +70,7 @@ from palimpsest.streams.write.answered import earlier_outcomes, record_outcomes
 from palimpsest.streams.write.commit import Address, Commit, Reply
 from palimpsest.streams.write.decision_log import log_decision
 from palimpsest.streams.write.executor import carried_out
-from palimpsest.streams.write.handlers.session_end import consolidated
+from palimpsest.streams.write.handlers.session_end import consolidate
 from palimpsest.streams.write.inputs import (
     CONFLICT,
     Input,
@@ -189,7 +189,7 @@ class Writer:
                 decided = None if submission is None else earlier_outcomes(self, submission)
                 if decided is None:
                     start = len(self.pending.events)
-                    decided = [self._decide_input(one, vectors) for one in inputs]
+                    decided = [self._decide_input(item, vectors) for item in inputs]
                     if submission is not None:
                         record_outcomes(self, submission, inputs, decided, start)
                 outcomes += decided
@@ -197,7 +197,7 @@ class Writer:
 
     def forget_window(self, window: Window) -> None:
         """Drop its texts from the pending ones: it was decided on, or never will be."""
-        self._pending_texts.arrived(window.inputs)
+        self._pending_texts.note_arrived(window.inputs)
 
     # -- inputs --------------------------------------------------------------------------------
 
@@ -205,14 +205,14 @@ class Writer:
         """Search each scope once for all new candidates of the window."""
         prepare(vectors.values())
         scopes: dict[tuple[str, str], dict[str, Vector]] = {}
-        for one in inputs:
-            if isinstance(one.meaning, Prepared):
-                c = one.meaning.candidate
+        for item in inputs:
+            if isinstance(item.meaning, Prepared):
+                c = item.meaning.candidate
                 vector = vectors.get(c.text)
                 if vector is not None:
                     newcomers = scopes.setdefault((c.owner_id, c.namespace), {})
                     # A repeated id with another text is refused: the first one counts.
-                    newcomers.setdefault(one.meaning.candidate_id, vector)
+                    newcomers.setdefault(item.meaning.candidate_id, vector)
         for (owner_id, namespace), newcomers in scopes.items():
             owner = self.owners.get(owner_id)
             try:
@@ -220,29 +220,29 @@ class Writer:
             except SearchError as error:
                 self._continue_without(owner, namespace, error)
 
-    def _decide_input(self, one: Input, vectors: dict[str, Vector]) -> Outcome:
-        match one.meaning:
+    def _decide_input(self, item: Input, vectors: dict[str, Vector]) -> Outcome:
+        match item.meaning:
             case InvalidInputError() as error:
-                return self._reject(one, error)
+                return self._reject(item, error)
             case Prepared() as prepared:
-                return self._admit(one, prepared, vectors)
+                return self._admit(item, prepared, vectors)
             case notice:
-                return self._run_notice(one, notice)
+                return self._run_notice(item, notice)
 
-    def _reject(self, one: Input, error: InvalidInputError) -> Outcome:
-        sha = digest(one.row.raw)
+    def _reject(self, item: Input, error: InvalidInputError) -> Outcome:
+        sha = digest(item.row.raw)
         event_id = invalid_id(sha)
         if not self._is_rejected(event_id):
             data = InvalidData(
-                reason=error.reason, detail=error.detail, digest=sha, origin=one.row.source
+                reason=error.reason, detail=error.detail, digest=sha, origin=item.row.source
             )
             event = Invalid(id=event_id, subject=sha, time=self.clock(), partitionkey="", data=data)
             self.pending.events.append((event, Touched()))
-            self._dead_letter(one, error, event_id)
-        return rejected(one, error)
+            self._dead_letter(item, error, event_id)
+        return rejected(item, error)
 
-    def _dead_letter(self, one: Input, error: InvalidInputError, event_id: str) -> None:
-        raw, source = one.row.raw, one.row.source
+    def _dead_letter(self, item: Input, error: InvalidInputError, event_id: str) -> None:
+        raw, source = item.row.raw, item.row.source
         letter = NewDeadLetter(event_id, raw, error, source, self.clock(), digest(raw), len(raw))
         self.pending.rejected.add(event_id)
         self.pending.dead_letters.append(letter)
@@ -251,10 +251,10 @@ class Writer:
         """Whether these bytes are already recorded as invalid, for any reason."""
         return event_id in self.pending.rejected or self.log.find(event_id) is not None
 
-    def _run_notice(self, one: Input, notice: Notice) -> Outcome:
+    def _run_notice(self, item: Input, notice: Notice) -> Outcome:
         ledger = self.ledger(notice.owner_id)
         if comes_too_soon(notice, ledger, ledger.at(self.clock())):
-            self.pending.uses.append(one)
+            self.pending.uses.append(item)
         else:
             self.apply(notice)
         return Outcome("heard")
@@ -269,16 +269,16 @@ class Writer:
             self.apply(whole)
         return True
 
-    def _admit(self, one: Input, prepared: Prepared, vectors: dict[str, Vector]) -> Outcome:
+    def _admit(self, item: Input, prepared: Prepared, vectors: dict[str, Vector]) -> Outcome:
         begun = perf_counter()
         owner = self.owners.get(prepared.candidate.owner_id)
         ledger = owner.ledger
         known = ledger.entries.get(prepared.candidate_id)
-        if known is not None and _is_known(one, prepared, known):
+        if known is not None and _is_known(item, prepared, known):
             return _known(known)
-        if known is not None and self._is_rejected(invalid_id(digest(one.row.raw))):
-            return self._outcome(one, ledger, ())
-        admit = self._admission(one, prepared, owner, vectors)
+        if known is not None and self._is_rejected(invalid_id(digest(item.row.raw))):
+            return self._outcome(item, ledger, ())
+        admit = self._admission(item, prepared, owner, vectors)
         events = self.apply(admit)
         if known is None and (not events or isinstance(events[0], Refused)):
             return forgotten_again(prepared.candidate_id)
@@ -286,7 +286,7 @@ class Writer:
         self._timed("total", _since(begun))
         if admit.content.vector is not None and ledger.unembedded:
             self._embed_late(ledger)
-        return self._outcome(one, ledger, events)
+        return self._outcome(item, ledger, events)
 
     def embed_late(self, owner_id: str, *, long: bool) -> tuple[int, int]:
         """Embed some of an owner's texts that lack a vector, even if the model was just down.
@@ -324,7 +324,7 @@ class Writer:
         return sum(bool(self.apply(command)) for command in late)
 
     def _admission(
-        self, one: Input, prepared: Prepared, owner: Loaded, vectors: dict[str, Vector]
+        self, item: Input, prepared: Prepared, owner: Loaded, vectors: dict[str, Vector]
     ) -> Admit:
         """The command that admits a candidate, with its vector and its neighbours if it is new."""
         candidate, ledger = prepared.candidate, owner.ledger
@@ -338,7 +338,7 @@ class Writer:
             candidate_id=prepared.candidate_id,
             candidate=candidate,
             content=structs.replace(prepared.content, vector=vector),
-            digest=digest(one.row.raw) if known else "",
+            digest=digest(item.row.raw) if known else "",
             down=("embedder",) if compared and vector is None else None,
         )
         if not compared or (vector is None and not self.policy.compares_words):
@@ -408,7 +408,7 @@ class Writer:
             )
             owner.give_up(namespace, error)
 
-    def _outcome(self, one: Input, ledger: Ledger, events: Sequence[AnyEvent]) -> Outcome:
+    def _outcome(self, item: Input, ledger: Ledger, events: Sequence[AnyEvent]) -> Outcome:
         """The outcome of an admission: its settlement if it was settled at once, not `pending`."""
         last = events[-1] if events else None
         if isinstance(last, Decided | Settled):
@@ -429,10 +429,10 @@ class Writer:
                 else None,
                 windows=window_count(entry),
             )
-        event_id = invalid_id(digest(one.row.raw))
+        event_id = invalid_id(digest(item.row.raw))
         if last is not None:
-            self._dead_letter(one, CONFLICT, event_id)
-        return rejected(one, CONFLICT)
+            self._dead_letter(item, CONFLICT, event_id)
+        return rejected(item, CONFLICT)
 
     def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
         """The events that would decide on a candidate, or its outcome if there are none.
@@ -440,17 +440,17 @@ class Writer:
         Nothing is changed; the candidate is compared with the committed state.
         """
         row = RawRow(request.row.encode(), request.source, 1, request.request_id)
-        one = Input(row, understand(row))
-        prepared = one.meaning
+        item = Input(row, understand(row))
+        prepared = item.meaning
         if not isinstance(prepared, Prepared):
-            return rejected(one, why_invalid(prepared))
+            return rejected(item, why_invalid(prepared))
         owner = self.owners.get(prepared.candidate.owner_id)
         ledger = owner.ledger
         known = ledger.entries.get(prepared.candidate_id)
         if known is not None:
-            same = _is_known(one, prepared, known)
-            return _known(known) if same else rejected(one, CONFLICT)
-        admit = self._admission(one, prepared, owner, {})
+            same = _is_known(item, prepared, known)
+            return _known(known) if same else rejected(item, CONFLICT)
+        admit = self._admission(item, prepared, owner, {})
         decided = decide(admit, ledger, self.policy, self.clock())
         if not decided:
             return forgotten_again(admit.candidate_id)
@@ -474,7 +474,7 @@ class Writer:
 
     def recorded(self, owner_id: str) -> list[AnyEvent]:
         """The owner's committed events."""
-        return [one.event for one in self.log.of_owner(owner_id)]
+        return [recorded.event for recorded in self.log.of_owner(owner_id)]
 
     def run(self, command: Operation) -> list[AnyEvent]:
         """Decide on a request's command and fold its events, like `Executor.run`."""
@@ -493,7 +493,7 @@ class Writer:
         self.pending.events.extend(done)
         events = [event for event, _ in done]
         if isinstance(command, EndSession) and events:
-            joins = consolidated(command, ledger, self.policy, ledger.at(self.clock()))
+            joins = consolidate(command, ledger, self.policy, ledger.at(self.clock()))
             events += [event for join in joins for event in self.apply(join)]
         return events
 
@@ -590,10 +590,10 @@ class Writer:
             self.use_policy(commit.policy_before)
 
 
-def _is_known(one: Input, prepared: Prepared, known: Entry) -> bool:
+def _is_known(item: Input, prepared: Prepared, known: Entry) -> bool:
     """Whether the known candidate with this id has the same contents; else the id conflicts."""
     same = known.fingerprint == prepared.fingerprint
-    return same or matches_former_fingerprint(one.row.raw, prepared, known.fingerprint)
+    return same or matches_former_fingerprint(item.row.raw, prepared, known.fingerprint)
 
 
 def _known(known: Entry) -> Outcome:

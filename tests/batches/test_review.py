@@ -19,7 +19,7 @@ from palimpsest.contracts.events import Rank, Reversed
 from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.contracts.requests import Selection, SettleRequest
 from palimpsest.jobs.review import unreviewed
-from palimpsest.streams.judge.pairs import Pair
+from palimpsest.streams.judge.pairs import JudgedPair
 from palimpsest.streams.judge.settings import JudgeSettings
 from tests.batches.conftest import STORE_TIME as GUARDED
 from tests.batches.conftest import embedded_alone, unguarded
@@ -267,7 +267,7 @@ def test_where_nobody_answers_the_status_says_so(
     assert ran.exit_code == 1, ran.output
 
 
-async def nobody(_judge: Any, pairs: Sequence[Pair]) -> list[Verdict]:
+async def nobody(_judge: Any, pairs: Sequence[JudgedPair]) -> list[Verdict]:
     return [Verdict(neighbour_id=p.older.candidate_id, answer="unavailable") for p in pairs]
 
 

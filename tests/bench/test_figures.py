@@ -64,7 +64,7 @@ def test_a_scratch_store_decides_and_projects() -> None:
         head = store.log.head()
         assert store.projections.projector.positions() == {"lancedb": head, "duckdb": head}
     assert {one.result for one in known} == {"known"}
-    assert {one.decision for one in repeats} == {"hash_exact"}
+    assert {repeat.decision for repeat in repeats} == {"hash_exact"}
 
 
 def test_a_figure_holds_by_its_median() -> None:

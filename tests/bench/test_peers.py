@@ -6,12 +6,12 @@ import pytest
 from rich.console import Console
 
 from bench.peers import PEERS, Row, as_table, at_least, by_shingles, count
-from palimpsest.evaluation.labelled import Label, Pair
+from palimpsest.evaluation.labelled import Label, LabelledPair
 from palimpsest.evaluation.trial import Fate
 
 
-def pair(one: str, other: str, label: Label = "same") -> Pair:
-    return Pair("1", one, other, label)
+def pair(one: str, other: str, label: Label = "same") -> LabelledPair:
+    return LabelledPair("1", one, other, label)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_threshold_holds_from_its_value_on() -> None:
 
 
 def test_the_table_counts_false_joins_and_questions_apart() -> None:
-    fates: list[tuple[Pair, Fate]] = [
+    fates: list[tuple[LabelledPair, Fate]] = [
         (pair("a", "b"), "joined"),
         (pair("a", "c"), "asked"),
         (pair("a", "d", "different"), "joined"),

@@ -94,7 +94,7 @@ def test_show_as_of(merged_and_reinstated: tuple[CommandLine, list[str], str]) -
     members = {}
     for position in (3, 4, 5, 6):
         shown = palimpsest.json("show", b, "--as-of", str(position))
-        members[position] = [one["candidate_id"] for one in shown["members"]]
+        members[position] = [member["candidate_id"] for member in shown["members"]]
     assert members == {3: [b], 4: [a, b], 5: [b], 6: [a, b]}
     assert palimpsest("show", b, "--as-of", "2").status == 3
     candidate = palimpsest.json("show", "--candidate", b, "--as-of", "4")
@@ -124,14 +124,14 @@ def test_a_time_is_the_last_event_at_or_before_it(
 ) -> None:
     palimpsest, [a, b], _ = merged_and_reinstated
     events = palimpsest.json("sql", "SELECT position, decided_at FROM events ORDER BY position")
-    times = {one["position"]: one["decided_at"] for one in events}
+    times = {event["position"]: event["decided_at"] for event in events}
     for command in (("status",), ("show", b), HEARD):
         by_time = palimpsest("--json", *command, "--as-of", f"{times[4]}+00:00").out
         assert by_time == palimpsest("--json", *command, "--as-of", "4").out
     rows = palimpsest("--json", "decisions", "--as-of", f"{times[4]}+00:00").out
     assert rows == palimpsest("--json", "decisions", "--as-of", "4").out
     [found] = palimpsest.json(*HEARD, "--as-of", "4")
-    assert [one["candidate_id"] for one in found["members"]] == sorted([a, b])
+    assert [member["candidate_id"] for member in found["members"]] == sorted([a, b])
 
 
 @pytest.mark.parametrize("command", [("status",), HEARD, ("show", "ID"), ("decisions",)])

@@ -16,7 +16,12 @@ import pytest
 from typer.testing import CliRunner
 
 from palimpsest.backends.embedded import EmbeddedWriter
-from palimpsest.cli.commands.maintenance import ENOUGH_BYTES, Finding, _graph_cache, finding_line
+from palimpsest.cli.commands.maintenance import (
+    ENOUGH_BYTES,
+    DoctorFinding,
+    _graph_cache,
+    finding_line,
+)
 from palimpsest.cli.main import app
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import digest, invalid_id
@@ -155,7 +160,7 @@ def test_who_came_back_by_another_join_is_not_marked_as_taken_out(
 
     def marked(memory: str) -> bool:
         members = stocked.json("show", memory)["members"]
-        [found] = [one["reversed"] for one in members if one["candidate_id"] == cello]
+        [found] = [member["reversed"] for member in members if member["candidate_id"] == cello]
         return bool(found)
 
     assert marked(cello)
@@ -365,8 +370,10 @@ def test_without_a_terminal_many_need_a_yes(stocked: CommandLine) -> None:
 
 def test_a_dry_run_shows_the_candidates_that_it_means(stocked: CommandLine) -> None:
     planned = stocked.json("retract", "--owner", "ada", "--dry-run")
-    assert [one["text"] for one in planned["candidates"]] == [PARIS, TEA, PARIS]
-    assert [one["candidate_id"] for one in planned["candidates"]] == planned["retracted"]
+    assert [candidate["text"] for candidate in planned["candidates"]] == [PARIS, TEA, PARIS]
+    assert [candidate["candidate_id"] for candidate in planned["candidates"]] == planned[
+        "retracted"
+    ]
     assert stocked("retract", "--owner", "ada", "--dry-run").out.count(PARIS) == 2
 
 
@@ -684,7 +691,7 @@ def test_doctor_finds_the_store_well(stocked: CommandLine) -> None:
     names = {finding["name"] for finding in document["findings"]}
     assert document["healthy"]
     assert {"python", "model", "store", "writer", "log", "lancedb"} <= names
-    missing = [one for one in document["findings"] if not one["found"]]
+    missing = [finding for finding in document["findings"] if not finding["found"]]
     assert all(one["remedy"] for one in missing)
 
 
@@ -756,7 +763,7 @@ def _judge_of(palimpsest: CommandLine) -> list[dict[str, Any]]:
 def test_doctor_marks_what_is_missing_by_whether_it_is_needed() -> None:
     def line(**found: Any) -> str:
         whole = {"found": True, "detail": "d", "remedy": "do so", **found}
-        return finding_line(Finding("x", **whole)).plain
+        return finding_line(DoctorFinding("x", **whole)).plain
 
     assert line() == "✓ x: d"
     assert line(found=False) == "✗ x: d\n    do so"
@@ -782,7 +789,7 @@ def test_doctor_finds_what_keeps_a_store_from_working(
     def found(name: str) -> dict[str, Any]:
         """The last of this name: a projection is named after its package."""
         ran = stocked("--json", "doctor")
-        *_, one = (one for one in ran.document["findings"] if one["name"] == name)
+        *_, one = (finding for finding in ran.document["findings"] if finding["name"] == name)
         assert ran.document["healthy"] is (ran.status == 0)
         assert ran.document["healthy"] is (one["found"] or not one["needed"])
         return dict(one)
@@ -809,7 +816,7 @@ def test_doctor_finds_what_keeps_a_store_from_working(
 def test_doctor_reports_a_damaged_log(stocked: CommandLine) -> None:
     (stocked.store / LOG_FILE).write_bytes(b"no database" * 1_000)
     ran = stocked("--json", "doctor")
-    [log] = [one for one in ran.document["findings"] if one["name"] == "log"]
+    [log] = [finding for finding in ran.document["findings"] if finding["name"] == "log"]
     assert (ran.status, log["found"], log["remedy"]) == (1, False, "restore it from a copy")
 
 

@@ -241,7 +241,7 @@ def test_a_page_says_how_the_next_one_is_asked_for(total: int, counted: str) -> 
         "face": "Ada sings.",
     }
     found: Any = {"memories": [memory], "total": total, "next": "m"}
-    head, row, last = (one for one in lines(rendering.page(found)))
+    head, row, last = (line for line in lines(rendering.page(found)))
     assert head == "memory namespace updated wordings face"
     assert row == "m n 2026-01-02T03:04:05 3 Ada sings."
     assert last == f"{counted}; more by --after m"
@@ -367,7 +367,7 @@ def test_an_event_has_its_reason_from_wherever_it_is(name: str) -> None:
 def test_a_history_names_the_face_when_it_changes() -> None:
     events = [EVENT | {"face": one} for one in ("a", "a", "b", None, "b")]
     found: Any = MEMORY | {"events": events}
-    faces = [one for one in lines(rendering.history(found)) if one.startswith("face:")]
+    faces = [line for line in lines(rendering.history(found)) if line.startswith("face:")]
     assert faces == ["face: a", "face: b", "face:", "face: b"]
 
 
@@ -694,7 +694,7 @@ def test_a_batch_run_of_nothing_is_told_shortly() -> None:
         "would be joined: 0",
     ]
     free = nothing | {"cost": {"calls": 0, "usd": 0.0}}
-    assert not any("calls" in one for one in lines(_dedupe_report(free, "just this")))
+    assert not any("calls" in line for line in lines(_dedupe_report(free, "just this")))
 
 
 def test_calls_that_cost_nothing_have_a_known_price() -> None:
@@ -704,7 +704,7 @@ def test_calls_that_cost_nothing_have_a_known_price() -> None:
 
 def test_every_warning_of_a_batch_run_is_told() -> None:
     warned = DEDUPED | {"runs": [{"owner_id": "ada", "warnings": ["one", "two"]}]}
-    told = [one for one in lines(_dedupe_report(warned, "")) if one.startswith("warning")]
+    told = [line for line in lines(_dedupe_report(warned, "")) if line.startswith("warning")]
     assert told == ["warning: ada: one", "warning: ada: two"]
 
 

@@ -133,7 +133,7 @@ def test_the_owner_is_that_of_the_environment_unless_one_is_given(
     assert line("hook", "pre-compact", stdin=json.dumps([memory(TEXT)])).status == 0
     run(line, memory(TEXT), owner="ada")
     owners = line.json("sql", "SELECT owner_id FROM candidates ORDER BY position")
-    assert [one["owner_id"] for one in owners] == ["bob", "ada"]
+    assert [owner["owner_id"] for owner in owners] == ["bob", "ada"]
 
 
 def test_what_is_given_again_with_its_id_is_not_captured_twice(line: CommandLine) -> None:
@@ -292,12 +292,12 @@ def test_a_similarity_is_rounded(
 
 def test_what_was_sent_to_a_cluster_is_numbered() -> None:
     """It decides later, so nothing is told to be captured."""
-    one = hook.Report(sent=["**a**: tea"]).context
+    one = hook.HookReport(sent=["**a**: tea"]).context
     assert one == (
         "Sent 1 candidate to the cluster before compaction; it leaves out duplicates:\n\n"
         "1. **a**: tea"
     )
-    two = hook.Report(sent=["a", "b"], skipped=["c"]).context
+    two = hook.HookReport(sent=["a", "b"], skipped=["c"]).context
     assert two.startswith("Sent 2 candidates to the cluster")
     assert two.endswith("1. a\n2. b\n\nSkipped 1 duplicate:\n- c")
 
@@ -418,7 +418,7 @@ def test_a_bug(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_cluster_is_reported_and_not_waited_for() -> None:
     """It calls nothing captured: which of them are duplicates, workers decide later."""
-    report = hook.Report()
+    report = hook.HookReport()
     for text in ("a text", "another"):
         sent = hook.Capture("ada", text, "decisions", Outcome("published", "c"))
         hook._report_outcome(None, sent, datetime.now(UTC), report)  # type: ignore[arg-type]

@@ -53,7 +53,7 @@ def test_an_answer_to_a_review_takes_beginnings(palimpsest: CommandLine) -> None
     palimpsest.ingest(row(SHED), row(SHED.replace(" wooden", "")))
     asked = palimpsest.json("review", "next")
     same = ["review", "same", asked["decision_id"][:8], asked["existing_id"][:8]]
-    assert [len(one["members"]) for one in palimpsest.json(*same)["memories"]] == [2]
+    assert [len(memory["members"]) for memory in palimpsest.json(*same)["memories"]] == [2]
 
 
 def test_the_next_review_says_how_it_is_answered(palimpsest: CommandLine) -> None:
@@ -170,7 +170,7 @@ def test_evidence_has_the_neighbours_texts_and_the_thresholds(palimpsest: Comman
     policy = palimpsest.json("policy", "show")
     [cosine] = [check for check in policy["checks"] if check["check"] == "cosine"]
     expected = [(zone["at_least"], zone["action"]) for zone in cosine["zones"]]
-    told = [one for one in evidence["thresholds"] if one["check"] == "cosine"]
+    told = [threshold for threshold in evidence["thresholds"] if threshold["check"] == "cosine"]
     assert [(one["at_least"], one["then"]) for one in told] == expected
     drawn = palimpsest("show", "--candidate", b).out
     assert SHED in drawn

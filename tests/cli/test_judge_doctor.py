@@ -33,7 +33,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[JudgeServer]:
 def findings(palimpsest: CommandLine, status: int) -> dict[str, dict[str, Any]]:
     told = palimpsest.json("judge", "doctor", status=status)
     assert told["healthy"] == (status == 0)
-    return {one["name"]: one for one in told["findings"]}
+    return {finding["name"]: finding for finding in told["findings"]}
 
 
 @pytest.mark.parametrize("protocol", WORKS)

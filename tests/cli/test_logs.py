@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest.cli.commands.cluster import _muted
+from palimpsest.cli.commands.cluster import _mute
 from palimpsest.contracts.errors import StoreError
 from palimpsest.process import logs
 from palimpsest.process.logs import (
@@ -47,7 +47,7 @@ def test_an_error_is_logged_with_its_type_and_place() -> None:
 
 def test_a_library_that_was_silenced_is_heard_again_though_something_failed() -> None:
     library = logging.getLogger("a library")
-    with pytest.raises(StoreError), _muted(library.name):
+    with pytest.raises(StoreError), _mute(library.name):
         fail(StoreError("the log is damaged"))
     assert library.isEnabledFor(logging.ERROR)
 

@@ -13,12 +13,14 @@ def test_pages_are_asked_for_by_where_the_last_one_ended(palimpsest: CommandLine
     )
     kettle, violin, harbour = palimpsest.ids()
     page = palimpsest.json("list", "ada", "--limit", "2")
-    assert [one["memory_id"] for one in page["memories"]] == [harbour, violin]
+    assert [memory["memory_id"] for memory in page["memories"]] == [harbour, violin]
     rest = palimpsest.json("list", "ada", "--after", page["next"])
-    assert [one["memory_id"] for one in rest["memories"]] == [kettle]
+    assert [memory["memory_id"] for memory in rest["memories"]] == [kettle]
 
     def listed(*options: str) -> list[str]:
-        return [one["memory_id"] for one in palimpsest.json("list", "ada", *options)["memories"]]
+        return [
+            memory["memory_id"] for memory in palimpsest.json("list", "ada", *options)["memories"]
+        ]
 
     assert listed("--category", "home") == listed("--metadata", "page=2") == [kettle]
     assert listed("--metadata", "page=two") == [violin]
@@ -43,7 +45,7 @@ def test_an_id_is_found_where_its_memory_is_today(palimpsest: CommandLine, row: 
     assert "joined (manual_join)  from rows.jsonl" in drawn
     assert "former" in drawn
     told = palimpsest.json("history", b)
-    assert [one["event"] for one in told["events"]] == ["decided", "decided", "joined"]
+    assert [event["event"] for event in told["events"]] == ["decided", "decided", "joined"]
     drawn = palimpsest("history", b).out
     assert "a person joined it to another candidate" in drawn
     assert drawn.index("face: She keeps a kettle.") < drawn.rindex("face: A violin rests here.")

@@ -25,7 +25,7 @@ from palimpsest.server import linking
 from palimpsest.server.endpoint import Endpoint
 from palimpsest.settings.serve import ServeSettings
 from palimpsest.settings.settings import Settings
-from palimpsest.sources import Place
+from palimpsest.sources import SourcePlace
 from palimpsest.streams.cluster import setup
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics
@@ -376,7 +376,9 @@ def test_what_is_due_is_done_as_the_settings_say(
     monkeypatch.setenv("PALIMPSEST_JUDGE_RETRIES", "0")
     ran = line("--json", "schedule", "--once")
     assert ran.status == (0 if failing is None else 1)
-    done = [(one["step"], one["answer"], one["failed"]) for one in ran.documents]
+    done = [
+        (document["step"], document["answer"], document["failed"]) for document in ran.documents
+    ]
     assert done == [
         (name, None, "busy") if name == failing else (name, {"name": name}, None)
         for name in ("review", "dedupe")
@@ -493,7 +495,7 @@ def test_worker(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Non
     def run(settings: Settings, connection: Connection, *_: object) -> None:
         ran.append((connection.bootstrap, *(getattr(settings, name) for name in names)))
 
-    monkeypatch.setattr(cluster, "_checked_topics", topics)
+    monkeypatch.setattr(cluster, "_check_topics", topics)
     monkeypatch.setattr(cluster, "_run_worker", run)
     monkeypatch.setattr(cluster, "_require_free", free.append)
     monkeypatch.setattr(logs, "log_to_standard_error", lambda: None)
@@ -595,7 +597,7 @@ def test_import(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def noted(*args: Any, **named: Any) -> Any:
         looked.append((args, named))
-        return look_at(Place(args[0].path), **named)
+        return look_at(SourcePlace(args[0].path), **named)
 
     def brought(*args: Any, model: str | None, **named: Any) -> Any:
         models.append(model)
@@ -606,12 +608,12 @@ def test_import(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     path = line.file(SAID, "said.jsonl")
     assert line.json("import", path, "--yes")["rows"] == 2
     bare: dict[str, Any] = {"source": None, "owner": None, "renames": {}}
-    assert looked.pop() == ((Place(Path(path), None, None, None, trust=False),), bare)
+    assert looked.pop() == ((SourcePlace(Path(path), None, None, None, trust=False),), bare)
     words = ("--table", "t", "--query", "q", "--history", "h", "--trust", "--map", "user=owner_id")
     also = ("--owner", "eve", "--source", "elsewhere", "--model-of-vectors", "m")
     assert line.json("import", path, *words, *also, "--yes")["decisions"] != {}
     assert looked.pop() == (
-        (Place(Path(path), "t", "q", Path("h"), trust=True),),
+        (SourcePlace(Path(path), "t", "q", Path("h"), trust=True),),
         {"source": "elsewhere", "owner": "eve", "renames": {"user": "owner_id"}},
     )
     assert models == [None, "m"]

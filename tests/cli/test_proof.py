@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from palimpsest.evaluation.labelled import Pair
+from palimpsest.evaluation.labelled import LabelledPair
 from palimpsest.streams.policies import load_policy
 from tests.cli.conftest import CommandLine, Row
 from tests.evaluation.test_calibrate import labels
@@ -20,7 +20,7 @@ SMALL = [
 ]
 
 
-def rows(pairs: list[Pair]) -> list[dict[str, object]]:
+def rows(pairs: list[LabelledPair]) -> list[dict[str, object]]:
     return [pair._asdict() for pair in pairs]
 
 
@@ -71,7 +71,7 @@ def test_clusters(palimpsest: CommandLine) -> None:
     answer = palimpsest.json(
         "evaluate", "--clusters", palimpsest.file(members), "--html", str(page)
     )
-    assert [one["b_cubed"]["f1"] for one in answer["orders"]] == [1.0, 1.0]
+    assert [order["b_cubed"]["f1"] for order in answer["orders"]] == [1.0, 1.0]
     assert "as given" in page.read_text("utf-8")
     assert "as given" in palimpsest("evaluate", "--clusters", palimpsest.file(members)).out
 

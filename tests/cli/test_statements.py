@@ -141,7 +141,7 @@ NAMED = ("forget", "--owner", "ada", "--query", "Berlin")
 
 
 def faces(palimpsest: CommandLine) -> list[str]:
-    return [one["face"] for one in palimpsest.json("list", "ada")["memories"]]
+    return [memory["face"] for memory in palimpsest.json("list", "ada")["memories"]]
 
 
 def test_what_mentions_some_words_is_forgotten_by_who_says_yes(palimpsest: CommandLine) -> None:

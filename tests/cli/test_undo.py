@@ -116,7 +116,7 @@ def test_a_dry_run_of_a_reinstatement_draws_what_it_would_bring(
     assert faces(palimpsest) == sorted([BESIDE, NEWER])
     first, newer, beside = palimpsest.ids()
     members = palimpsest.json("show", first)["members"]
-    assert [one["candidate_id"] for one in members] == [first, newer]
+    assert [member["candidate_id"] for member in members] == [first, newer]
     assert len(palimpsest.json("show", beside)["members"]) == 1
 
 

@@ -122,7 +122,7 @@ def test_a_broker_that_is_killed_or_hangs_for_longer_than_time_outs(
 
                 It has ended with 1, and so a unit does (`Restart=on-failure`).
                 """
-                for name in [name for name, one in workers.items() if one.has_ended()]:
+                for name in [name for name, worker in workers.items() if worker.has_ended()]:
                     assert workers[name].wait() == 1, stderr_of(workers[name])
                     workers[name] = cluster.worker(name, taken=16)
                 return cluster.is_decided()

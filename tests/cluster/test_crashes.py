@@ -78,8 +78,8 @@ def test_a_run_that_two_schedulers_ask_for_is_done_once_wherever_it_is_killed(
     [ran] = [event for event in events if isinstance(event, Ran)]
     joins = [event.id for event in events if isinstance(event, Joined)]
     assert len(joins) == len(set(joins)) == ran.data.figures["removed_count"] == PAIRS
-    assert [one["figures"] for one in answers] == [ran.data.figures] * 2
-    assert any(one.get("done_before") for one in answers)
+    assert [answer["figures"] for answer in answers] == [ran.data.figures] * 2
+    assert any(answer.get("done_before") for answer in answers)
 
 
 PAIRS = 6

@@ -111,7 +111,7 @@ class Asking:
         answer: dict[str, Any] = self.writer.ask(request)
         events = events_of(request, answer)
         assert events
-        assert all(self.reader.log.find(one) for one in events)
+        assert all(self.reader.log.find(event) for event in events)
         self.kinds.add(kind)
         return answer
 
@@ -154,7 +154,7 @@ def test_rows_of_a_pipe_that_pauses_are_published_at_once(
     with Palimpsest.open(opened.folder, cluster=NOBODY) as following:
         monkeypatch.setattr(following.writer, "_client", lambda: Publishing(opened.writer))
         outcomes = [one for window in following.writer.stream(read(), {}) for one in window]
-    assert [one.result for one in outcomes] == ["published"]
+    assert [outcome.result for outcome in outcomes] == ["published"]
 
 
 def test_what_every_request_did_is_shown_when_its_answer_comes(
@@ -217,7 +217,7 @@ def test_joins_that_come_back_together_are_shown(opened: Palimpsest, ask: Asking
     request = ReinstateManyRequest(request_id=str(uuid4()), selection=JoinSelection(owner_id="ada"))
     first = ask.writer.ask(request)
     assert len(first["reinstated"]) == 2
-    assert all(opened.reader.log.find(one) for one in first["events"])
+    assert all(opened.reader.log.find(event) for event in first["events"])
     assert ask.writer.ask(request) == first, "delivered again, it is answered as it was"
 
 

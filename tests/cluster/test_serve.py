@@ -68,7 +68,7 @@ async def shown(server: Server, added: dict[str, Any]) -> str:
 
 async def faces(server: Server, query: str) -> list[str]:
     found = await server.ask("POST", f"{MEMORIES}/search", {"query": query})
-    return [one["face"] for one in found.json()["memories"]]
+    return [memory["face"] for memory in found.json()["memories"]]
 
 
 def test_a_worker_decides_what_is_asked_for_over_http(served: Use) -> None:

@@ -13,7 +13,7 @@ from infra.broker import free_port
 from palimpsest.contracts.asyncapi import asyncapi
 from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.metadata import Found, Metadata, read_metadata
+from palimpsest.streams.cluster.metadata import ExistingTopic, Metadata, read_metadata
 from palimpsest.streams.cluster.setup import Finding, _settings, check, compare, create
 from palimpsest.streams.cluster.topics import Topics, read_topics, topic_id
 from tests.reliability.processes import until
@@ -127,7 +127,7 @@ def copies(replication: int, brokers: int, insync: int) -> list[str]:
     """What is wrong with a topic of so many copies."""
     topics = Topics(partitions=4)
     name, settings = "memory.decisions", topics.names["memory.decisions"].settings
-    metadata = Metadata({name: Found("an id", 4, replication)}, brokers)
+    metadata = Metadata({name: ExistingTopic("an id", 4, replication)}, brokers)
     settings = settings | {"min.insync.replicas": str(insync)}
     return [one.detail for one in compare(name, topics, metadata, settings) if not one.fine]
 

@@ -26,7 +26,7 @@ from palimpsest.streams.cluster.worker.metrics import Flood, Metrics
 from palimpsest.streams.cluster.worker.watch import (
     LOOK_SECONDS,
     STUCK_SECONDS,
-    Waiting,
+    Backlog,
     Watch,
     ask_waiting,
 )
@@ -60,10 +60,10 @@ class Group:
     def trouble(self) -> BaseException | None:
         return self.gone
 
-    async def ask(self) -> Waiting:
+    async def ask(self) -> Backlog:
         if self.away is not None:
             raise self.away
-        return Waiting({AT: 10}, {AT: self.lag}, self.identities, **self.waiting)
+        return Backlog({AT: 10}, {AT: self.lag}, self.identities, **self.waiting)
 
 
 async def end(error: BaseException) -> None:
@@ -143,7 +143,7 @@ def test_deleted_decisions_and_settings_that_delete_are_told_once_and_counted(
 def test_of_a_topic_that_is_gone_no_lag_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     watching = look(watch(Group()), 1)
     assert figure(watching, "palimpsest_lag{") == 7
-    monkeypatch.setattr(watching, "_ask", AsyncMock(return_value=Waiting({}, {}, {})))
+    monkeypatch.setattr(watching, "_ask", AsyncMock(return_value=Backlog({}, {}, {})))
     assert "palimpsest_lag{" not in look(watching, 1).figures().decode()
 
 
@@ -220,11 +220,11 @@ def test_the_clients_of_a_look_are_freed_though_the_collector_rests(
     async def run() -> None:
         freed = asyncio.Event()
 
-        async def ask() -> Waiting:
+        async def ask() -> Backlog:
             if clients and clients[0]() is None:
                 freed.set()
             clients.append(weakref.ref(Client()))
-            return Waiting({AT: 10}, {AT: 0}, {})
+            return Backlog({AT: 10}, {AT: 0}, {})
 
         async def failed(error: BaseException) -> None:
             raise AssertionError from error
@@ -311,9 +311,9 @@ def test_a_flood_is_more_than_so_many_within_a_minute() -> None:
     now = [0.0]
     flood = Flood(2, lambda: now[0])
     for _ in range(2):
-        flood.came()
+        flood.count_one()
     assert not flood.is_on()
-    flood.came()
+    flood.count_one()
     assert flood.is_on()
     now[0] = 59.0
     assert flood.is_on()
@@ -323,7 +323,7 @@ def test_a_flood_is_more_than_so_many_within_a_minute() -> None:
 
 def asked(
     monkeypatch: pytest.MonkeyPatch, *, begin: int, end: int, acknowledged: int | None = None
-) -> Waiting:
+) -> Backlog:
     """What waits where only the first partition of the topic of candidates has been worked on."""
     topics = Topics("", 2)
     done = {}

@@ -144,9 +144,9 @@ def compare_dead_letters(
     decided on with them, may have theirs twice after a kill.
     """
     invalid = {
-        f"{one.topic}/{one.partition}/{one.offset}": one
-        for one in inputs
-        if effect_of(one, partitions) == invalid_id(digest(one.value or b""))
+        f"{item.topic}/{item.partition}/{item.offset}": item
+        for item in inputs
+        if effect_of(item, partitions) == invalid_id(digest(item.value or b""))
     }
     first = {one.value: place for place, one in reversed(invalid.items())}
     places = [input_place(letter) for letter in letters]

@@ -137,8 +137,10 @@ def test_what_joined_an_update_leaves_with_it_and_stays_former(ada: Agent) -> No
     assert foreseen["former"] == undone["former"] == [rest]
     assert ada.faces() == {APPLE: 2, META: 1}
     with ada.reading() as store:
-        found = [one["memory_id"] for one in store.list(ada.owner_id)["memories"]]
-        every = [one["memory_id"] for one in store.list(ada.owner_id, former=True)["memories"]]
+        found = [memory["memory_id"] for memory in store.list(ada.owner_id)["memories"]]
+        every = [
+            memory["memory_id"] for memory in store.list(ada.owner_id, former=True)["memories"]
+        ]
         recalled = store.recall(ada.owner_id, META)
         also = store.recall(ada.owner_id, META, former=True)
         separated = store.sql(
@@ -189,7 +191,7 @@ def test_who_forgets_says_what_becomes_of_it_when_it_comes_again(ada: Agent) -> 
     ada.update(river, "the river is dry")
     assert ada.ask(ForgetRequest, memory_ids=(river,))["again"] == "ask"
     outcomes = ada.offer(RIVER, "THE RIVER is dry")
-    assert [one["decision"] for one in outcomes] == ["pending"] * 2, "every wording of it"
+    assert [outcome["decision"] for outcome in outcomes] == ["pending"] * 2, "every wording of it"
     assert ada.faces() == {BRIDGE: 1}
 
 
@@ -259,7 +261,9 @@ def test_a_memory_is_recalled_by_what_is_asked_for_and_as_it_was(ada: Agent) -> 
         assert faces(as_of=then["position"]) == [GOOGLE]
         assert then["decided_at"] > "2026"
         [hit] = store.recall(ada.owner_id, "Ada works", category="work", former=True)
-        relations = {one["text"]: (one["relation"], one["source"]) for one in hit["members"]}
+        relations = {
+            member["text"]: (member["relation"], member["source"]) for member in hit["members"]
+        }
         assert relations == {META: ("same", "update"), GOOGLE: ("former", "test")}
         moved = store.get(meta["candidate_id"])
         assert (moved["memory_id"], moved["moved"]) == (google, True)

@@ -201,7 +201,7 @@ def test_of_a_list_with_an_unreadable_candidate_nothing_is_stored(
             client.submit([said, {"owner_id": name, "text": " "}])
         assert (raised.value.index, raised.value.detail) == (1, "text: is blank")
         client.submit({"owner_id": name, "text": "he sails"})
-    assert [one["face"] for one in shared.memories(name)] == ["he sails"]
+    assert [memory["face"] for memory in shared.memories(name)] == ["he sails"]
     assert shared.dead_letters() == unread
 
 
@@ -248,7 +248,9 @@ def test_memories_are_listed_found_and_shown_as_the_log_has_them(shared: Runtime
                     entry.memory.id,
                     entry.memory.id != entry.id,
                 )
-            told = [one for memory_id, _ in listed for one in store.history(memory_id)["events"]]
+            told = [
+                event for memory_id, _ in listed for event in store.history(memory_id)["events"]
+            ]
             about = [event.id for event in of(owner, shared) if isinstance(event, Decided)]
             assert about == [
                 one["event_id"]
@@ -262,7 +264,7 @@ def every_page(store: Palimpsest, owner: str) -> list[tuple[str, str]]:
     after: str | None = None
     while True:
         page = store.list(owner, limit=3, after=after)
-        found += [(one["memory_id"], one["face"]) for one in page["memories"]]
+        found += [(memory["memory_id"], memory["face"]) for memory in page["memories"]]
         after = page["next"]
         if after is None:
             return found
@@ -308,7 +310,7 @@ def test_a_request_is_answered_as_it_was_after_a_restart_whatever_came_since(
         MergeRequest(request_id=fresh(), a=NOBODY, b=chess),
         UpdateRequest(request_id=fresh(), memory_id=chess, text="Ada plays go"),
     ]
-    answers = [answer(runtime, one) for one in requests]
+    answers = [answer(runtime, request) for request in requests]
     runtime.ask(UpdateRequest(request_id=fresh(), memory_id=chess, text="Ada plays golf"))
     runtime.submit(
         [
@@ -319,10 +321,10 @@ def test_a_request_is_answered_as_it_was_after_a_restart_whatever_came_since(
     )
     runtime.restart()
     before = runtime.log()
-    again = [answer(runtime, one) for one in requests]
-    for number, one in enumerate(requests):
-        assert plain(again[number]) == plain(answers[number]), one.request
-        other = one.model_copy(update={"because": "of something else"})
+    again = [answer(runtime, request) for request in requests]
+    for number, request in enumerate(requests):
+        assert plain(again[number]) == plain(answers[number]), request.request
+        other = request.model_copy(update={"because": "of something else"})
         assert answer(runtime, other)["refused"] == "id_conflict"
     assert runtime.log() == before
 
@@ -354,7 +356,7 @@ def offered(runtime: Runtime, *offers: Offer) -> list[list[Outcome]]:
 
     async def run() -> list[list[Outcome]]:
         async with AsyncPalimpsest(client) as store:
-            return [await store.offer(one) for one in offers]
+            return [await store.offer(offer) for offer in offers]
 
     return asyncio.run(run())
 
@@ -506,7 +508,9 @@ def test_a_reinstatement_takes_the_consequences_back(runtime: Runtime) -> None:
     gone = runtime.ask(
         UnmergeRequest(request_id=fresh(), decision_id=decision_id, with_consequences=True)
     )
-    assert [one["would_be"]["joined_to"] for one in gone["consequences"]] == [newer["joined_to"]]
+    assert [consequence["would_be"]["joined_to"] for consequence in gone["consequences"]] == [
+        newer["joined_to"]
+    ]
     assert sorted(memory["members"] for memory in runtime.memories("ann")) == [1, 2]
     request = ReinstateRequest(request_id=fresh(), decision_id=decision_id)
     log = runtime.log()
@@ -934,7 +938,7 @@ def test_what_is_checked_is_decided_so_and_nothing_is_written(runtime: Runtime) 
         )
         for number, text in enumerate(texts, start=2)
     ]
-    foreseen = [runtime.ask(one) for one in requests]
+    foreseen = [runtime.ask(request) for request in requests]
     assert runtime.log() == before
     [first] = [one for one in of(owner, runtime) if isinstance(one, Decided)]
     assert [one["decision"] for one in foreseen] == [

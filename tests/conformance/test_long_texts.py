@@ -30,7 +30,7 @@ def runtime(
     policy = load_policy("replace-or-merge")
     with embedded.Runtime(folder / "old.sqlite", policy=policy, engine=BeforeWindows()) as old:
         rows = {"long": LONG, "tea": "ada likes tea"}
-        old.submit(*({"owner_id": "ada", "id": one, "text": rows[one]} for one in rows))
+        old.submit(*({"owner_id": "ada", "id": row, "text": rows[row]} for row in rows))
         lines = old.lines()
     started = running(request, folder, lines)
     yield started

@@ -263,24 +263,24 @@ def test_every_default_is_written_and_read_again(kind: type[Any]) -> None:
     event = example(kind)
     check(encode(event))
     assert alike(decode(encode(event)), event)
-    for name, one in wire_fields(kind).items():
+    for name, field in wire_fields(kind).items():
         written = orjson.loads(encode(event))
-        if one.default is None:
+        if field.default is None:
             assert name not in written
             check_read(orjson.dumps(written | {name: None}), event)
-        elif one.default is not NODEFAULT and name != "type":
-            assert written.pop(name) == one.default
+        elif field.default is not NODEFAULT and name != "type":
+            assert written.pop(name) == field.default
             check_read(orjson.dumps(written), event)
     data = type(event.data)
-    for name, one in wire_fields(data).items():
-        if one.default is NODEFAULT:
+    for name, field in wire_fields(data).items():
+        if field.default is NODEFAULT:
             continue
         written = orjson.loads(encode(event))
-        if one.default is None:
+        if field.default is None:
             assert name not in written["data"]
             written["data"][name] = None
         else:
-            assert written["data"].pop(name) == orjson.loads(orjson.dumps(one.default))
+            assert written["data"].pop(name) == orjson.loads(orjson.dumps(field.default))
         check_read(orjson.dumps(written), event)
 
 

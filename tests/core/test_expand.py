@@ -207,10 +207,10 @@ def test_a_question_that_was_replaced_again_since_is_not_asked_by_a_reinstatemen
     )
     request = ReinstateRequest(request_id=str(uuid4()), decision_id=history.join("b").id)
     commands = reinstate_commands(history.ledger, request, PLAIN)
-    assert [type(one) for one in commands] == [Redecide, Reinstate]
+    assert [type(command) for command in commands] == [Redecide, Reinstate]
     history.do(for_request(second, redecide("x", "pending", after="b", asks="a b")))
     commands = reinstate_commands(history.ledger, request, PLAIN)
-    assert [type(one) for one in commands] == [Reinstate]
+    assert [type(command) for command in commands] == [Reinstate]
 
 
 def test_a_reinstatement_leaves_joins_that_no_reversal_had_freed() -> None:
@@ -226,6 +226,6 @@ def test_a_reinstatement_leaves_joins_that_no_reversal_had_freed() -> None:
     )
     request = ReinstateRequest(request_id=str(uuid4()), decision_id=history.join("b").id)
     commands = reinstate_commands(history.ledger, request, PLAIN)
-    assert [type(one) for one in commands] == [Reinstate]
+    assert [type(command) for command in commands] == [Reinstate]
     history.carry_out(commands[0])
     history.shows({"Tea": "a b c d"})

@@ -86,7 +86,7 @@ def waits_for(history: History) -> list[str]:
     (event,) = history.new
     assert isinstance(event, Decided)
     assert event.data.withheld == "forgetting"
-    return [history.name(one.candidate_id) for one in event.data.evidence.neighbours]
+    return [history.name(neighbour.candidate_id) for neighbour in event.data.evidence.neighbours]
 
 
 def test_who_waits_has_nobody_else_wait() -> None:

@@ -28,7 +28,7 @@ def long(said: Step, *, windows: bool = True, covered: float | None = None) -> S
         content = structs.replace(
             admit.content, vector=structs.replace(vector, truncated=True, windows=rest)
         )
-        seen = tuple(structs.replace(one, covered=covered) for one in admit.neighbours)
+        seen = tuple(structs.replace(neighbour, covered=covered) for neighbour in admit.neighbours)
         return replace(admit, content=content, neighbours=seen)
 
     return step
@@ -65,7 +65,7 @@ def seeing(said: Step, covered: float | None) -> Step:
     def step(history: History) -> Admit | Operation:
         admit = said(history)
         assert isinstance(admit, Admit)
-        seen = tuple(structs.replace(one, covered=covered) for one in admit.neighbours)
+        seen = tuple(structs.replace(neighbour, covered=covered) for neighbour in admit.neighbours)
         return replace(admit, neighbours=seen)
 
     return step

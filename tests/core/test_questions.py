@@ -53,7 +53,7 @@ def asked(history: History, name: str) -> list[tuple[str, str]]:
 
 
 def texts_of(texts: tuple[AskedText, ...]) -> list[str]:
-    return [one.text for one in texts]
+    return [text.text for text in texts]
 
 
 def test_it_names_the_candidate_and_its_gray_neighbours_best_first() -> None:
@@ -199,7 +199,7 @@ LONG_AGO, LATER = "2021-05-01T00:00:00Z", "2023-05-01T00:00:00Z"
 
 
 def years(texts: tuple[AskedText, ...]) -> list[tuple[str, int]]:
-    return [(one.text, one.recorded_at.year) for one in texts]
+    return [(text.text, text.recorded_at.year) for text in texts]
 
 
 def test_each_text_has_its_moment() -> None:

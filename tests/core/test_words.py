@@ -242,7 +242,7 @@ def test_a_verdict_of_an_older_log_names_nobody_and_is_shown_all_the_same() -> N
     before = replayed(history)
     (event,) = history.when(judge("e", a="different")).new
     assert isinstance(event, Settled)
-    said = tuple(structs.replace(one, speaker=None) for one in event.data.evidence.verdicts)
+    said = tuple(structs.replace(verdict, speaker=None) for verdict in event.data.evidence.verdicts)
     evidence = structs.replace(event.data.evidence, verdicts=said)
     older = structs.replace(event, data=structs.replace(event.data, evidence=evidence))
     found = evolve(before, older).compared

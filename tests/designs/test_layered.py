@@ -338,7 +338,7 @@ def check_result(owner: Owner, text: str, session: str | None = None) -> tuple[o
     request = CheckRequest(request_id=fresh(), owner_id=owner.name, row=row, source="s")
     found = dedup_result(cast("Checked", owner.ask(request)))
     assert [*found] == ["is_dup", "method", "existing_id", "similarity", "similar_facts"]
-    facts = [(one["id"], one["similarity"]) for one in found["similar_facts"]]
+    facts = [(fact["id"], fact["similarity"]) for fact in found["similar_facts"]]
     return found["is_dup"], found["method"], found["existing_id"], found["similarity"], facts
 
 

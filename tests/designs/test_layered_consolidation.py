@@ -338,7 +338,7 @@ def test_6_ours_can_be_taken_back(owner: Owner) -> None:
     end(owner)
     first = joins(owner)[0]
     planned = owner.unmerge(first.id, dry_run=True)
-    assert [one["face"] for one in planned["memories"]] == [ONE, THREE]
+    assert [memory["face"] for memory in planned["memories"]] == [ONE, THREE]
     assert owner.faces() == [THREE]
     done = owner.unmerge(first.id)
     assert done["memories"] == planned["memories"]
@@ -354,7 +354,7 @@ def test_6_a_join_before_it_is_replayed_by_the_dry_run(owner: Owner) -> None:
     assert near["decision"] == "token_reject"
     end(owner)
     planned = owner.unmerge(near["decision_id"], dry_run=True)
-    assert [one["face"] for one in planned["memories"]] == [ONE, f"{ONE} hinge"]
+    assert [memory["face"] for memory in planned["memories"]] == [ONE, f"{ONE} hinge"]
     assert owner.faces() == [ONE]
     request = UnmergeRequest(request_id=fresh(), memory_id=near["memory_id"])
     owner.ask(request)

@@ -151,7 +151,7 @@ def test_every_join_can_be_taken_back(owner: Owner) -> None:
     old, replaced = owner.say(OLD, AT_95)
     [new] = owner.say(near(17, "morning", "harbour", "island"))
     owner.judged(new, replaced, "compose", "Alice told the team about the island.")
-    [event] = [one for one in owner.events() if isinstance(one, Settled)]
+    [event] = [event for event in owner.events() if isinstance(event, Settled)]
     owner.unmerge(event.id)
     owner.unmerge(replaced["decision_id"])
     assert owner.faces() == [OLD, AT_95, near(17, "morning", "harbour", "island")]

@@ -60,7 +60,7 @@ def test_query_fails_during_dedup_check_store_memory_anyway(
 ) -> None:
     ann = Owner(runtime, "ann", POLICY)
     outcomes = ann.say(AT_95, AT_90, AT_95)
-    assert [one["decision"] for one in outcomes] == ["stored", "stored", "hash_exact"]
+    assert [outcome["decision"] for outcome in outcomes] == ["stored", "stored", "hash_exact"]
     said = [event for event in ann.events() if isinstance(event, Decided)]
     assert [event.data.evidence.down for event in said[1:3]] == [("search",), ("search",)]
     [warning] = logged("WARNING")

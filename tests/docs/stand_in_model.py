@@ -40,17 +40,17 @@ def next_step(said: str, results: list[Any]) -> Call | str:
         case "Not the same", []:
             return "search_memories", {"query": rest, "k": 1}
         case "Not the same", [{"memories": [found]}]:
-            joined = next(one for one in found["members"] if one["text"] == rest)
+            joined = next(member for member in found["members"] if member["text"] == rest)
             return "undo", {"id": joined["decision_id"]}
         case "Not the same", [{"memories": [found]}, shown]:
-            joined = next(one for one in found["members"] if one["text"] == rest)
+            joined = next(member for member in found["members"] if member["text"] == rest)
             return "undo", {"id": joined["decision_id"], "token": shown["token"]}
         case "Not the same", [*_, done]:
             return f"They are {len(done['result']['memories'])} memories again."
         case _, []:
             return "get_memories", {}
         case _:
-            faces = sorted(one["face"] for one in results[0]["memories"])
+            faces = sorted(memory["face"] for memory in results[0]["memories"])
             return f"I know: {'; '.join(faces)}"
 
 

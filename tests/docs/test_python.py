@@ -86,7 +86,7 @@ def imported(page: str) -> Iterator[str]:
     """The modules that a page's Python imports, beside ours and Python's own."""
     for block in blocks(page, "python"):
         for node in ast.walk(ast.parse(block.text)):
-            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             for name in names:
                 if name.partition(".")[0] not in {
@@ -105,7 +105,8 @@ def distribution_of(module: str) -> str:
     return next(
         name
         for name in packages_distributions()[module.partition(".")[0]]
-        if Path(spec.origin) in [Path(str(one.locate())) for one in distribution(name).files or ()]
+        if Path(spec.origin)
+        in [Path(str(file.locate())) for file in distribution(name).files or ()]
     )
 
 

@@ -7,23 +7,23 @@ from collections.abc import Iterator
 
 import pytest
 
-from palimpsest.evaluation.labelled import Label, Pair
-from palimpsest.evaluation.trial import KnownVectors
+from palimpsest.evaluation.labelled import Label, LabelledPair
+from palimpsest.evaluation.trial import TrialVectors
 from tests.stub_engine import StubEngine
 
 WORDS = "Ada owns keeps feeds big small red blue dogs cats birds near the old mill daily".split()
 
 
 @pytest.fixture
-def vectors() -> KnownVectors:
-    return KnownVectors(StubEngine())
+def vectors() -> TrialVectors:
+    return TrialVectors(StubEngine())
 
 
 def silent(_what: str, _share: float | None) -> None:
     """No progress."""
 
 
-def edited(seed: int, count: int) -> Iterator[Pair]:
+def edited(seed: int, count: int) -> Iterator[LabelledPair]:
     """Pairs from equal up to nothing in common, with a number or a negation in some."""
     chance = random.Random(seed)
     for number in range(count):
@@ -33,4 +33,6 @@ def edited(seed: int, count: int) -> Iterator[Pair]:
             other[chance.randrange(len(other))] = chance.choice((*WORDS, "3", "not", "🍕"))
         ends = chance.choice(("", ".", ".", " today"))
         label: Label = chance.choice(("same", "different"))
-        yield Pair(str(number), " ".join(words), " ".join(other) + ends, label, source="made-up")
+        yield LabelledPair(
+            str(number), " ".join(words), " ".join(other) + ends, label, source="made-up"
+        )

@@ -10,39 +10,41 @@ from hypothesis import strategies as st
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.policy import Policy
-from palimpsest.evaluation.calibrate import Budget, calibrate, chosen
-from palimpsest.evaluation.labelled import Pair
+from palimpsest.evaluation.calibrate import ErrorBudget, calibrate, chosen
+from palimpsest.evaluation.labelled import LabelledPair
 from palimpsest.evaluation.rates import upper_bound
-from palimpsest.evaluation.trial import KnownVectors
+from palimpsest.evaluation.trial import TrialVectors
 from palimpsest.streams.policies import load_policy, parse_policy
 from palimpsest.streams.policies.explain import explain
 from palimpsest.streams.policies.writing import write_policy
 from tests.evaluation.conftest import silent
 
 STANDARD = load_policy("standard")
-BUDGET = Budget(same=0.05, different=0.2, confidence=0.95)
+BUDGET = ErrorBudget(same=0.05, different=0.2, confidence=0.95)
 DATA = {"digest": "sha256:made-up", "date": "2026-11-27"}
 
 
-def labels(count: int = 500) -> list[Pair]:
+def labels(count: int = 500) -> list[LabelledPair]:
     """Pairs that differ in a last stop, and pairs that differ in a number or altogether."""
-    pairs: list[Pair] = []
+    pairs: list[LabelledPair] = []
     for n in range(count):
         text = f"Ada met her friend w{n} and fed the dog near the old mill"
         match n % 4:
             case 0 | 1:
-                pairs.append(Pair(str(n), text, f"{text}.", "same", language="en"))
+                pairs.append(LabelledPair(str(n), text, f"{text}.", "same", language="en"))
             case 2:
-                pairs.append(Pair(str(n), f"{text} 2 times", f"{text} 3 times", "different"))
+                pairs.append(
+                    LabelledPair(str(n), f"{text} 2 times", f"{text} 3 times", "different")
+                )
             case _:
-                pairs.append(Pair(str(n), text, f"w{n} sails", "different"))
+                pairs.append(LabelledPair(str(n), text, f"w{n} sails", "different"))
     return pairs
 
 
 def calibrated(
-    vectors: KnownVectors,
-    pairs: list[Pair],
-    budget: Budget = BUDGET,
+    vectors: TrialVectors,
+    pairs: list[LabelledPair],
+    budget: ErrorBudget = BUDGET,
     policy: Policy = STANDARD,
 ) -> tuple[dict[str, Any], Policy | None]:
     return calibrate(pairs, policy, vectors, budget, DATA, silent)
@@ -50,19 +52,23 @@ def calibrated(
 
 texts = st.text("abcdef", min_size=1, max_size=2)
 some_pairs = st.lists(st.tuples(texts, texts), max_size=40).map(
-    lambda found: [Pair(str(n), a, b, "same") for n, (a, b) in enumerate(found)]
+    lambda found: [LabelledPair(str(n), a, b, "same") for n, (a, b) in enumerate(found)]
 )
 
 
 @given(some_pairs)
-def test_no_two_chosen_pairs_share_a_text_whichever_half_they_are_on(pairs: list[Pair]) -> None:
+def test_no_two_chosen_pairs_share_a_text_whichever_half_they_are_on(
+    pairs: list[LabelledPair],
+) -> None:
     halves = chosen(pairs)
     said = [text for half in halves for pair in half for text in {pair.a, pair.b}]
     assert len(said) == len(set(said))
 
 
 @given(some_pairs, st.randoms())
-def test_the_halves_depend_on_neither_order_nor_labels(pairs: list[Pair], random: Any) -> None:
+def test_the_halves_depend_on_neither_order_nor_labels(
+    pairs: list[LabelledPair], random: Any
+) -> None:
     other = [pair._replace(a=pair.b, b=pair.a, label="different") for pair in pairs]
     random.shuffle(other)
     for half, again in zip(chosen(pairs), chosen(other), strict=True):
@@ -75,7 +81,7 @@ def test_the_halves_are_about_of_one_size() -> None:
     assert abs(len(tested) - 1_000) < 150
 
 
-def test_no_threshold_depends_on_a_label_that_is_held_out(vectors: KnownVectors) -> None:
+def test_no_threshold_depends_on_a_label_that_is_held_out(vectors: TrialVectors) -> None:
     pairs = labels()
     _, held_out = chosen(pairs)
     keys = {pair.key for pair in held_out}
@@ -96,7 +102,7 @@ def test_no_threshold_depends_on_a_label_that_is_held_out(vectors: KnownVectors)
     assert other["held_out"]["false_joins"] > 0
 
 
-def test_one_label_of_the_tested_half_can_change_it(vectors: KnownVectors) -> None:
+def test_one_label_of_the_tested_half_can_change_it(vectors: TrialVectors) -> None:
     """So the test above is not idle: all labels there turned round, nothing can be certified."""
     pairs = labels()
     keys = {pair.key for pair in chosen(pairs)[0]}
@@ -104,7 +110,7 @@ def test_one_label_of_the_tested_half_can_change_it(vectors: KnownVectors) -> No
     assert calibrated(vectors, turned)[1] is None
 
 
-def test_the_certificate_has_what_was_counted(vectors: KnownVectors) -> None:
+def test_the_certificate_has_what_was_counted(vectors: TrialVectors) -> None:
     answer, made = calibrated(vectors, labels())
     assert made is not None
     one = made.certificate
@@ -121,9 +127,12 @@ def test_the_certificate_has_what_was_counted(vectors: KnownVectors) -> None:
     assert "labels' own mix" in answer["risk"]["same"]
 
 
-def test_what_differs_is_kept_apart_under_a_threshold_of_its_own(vectors: KnownVectors) -> None:
+def test_what_differs_is_kept_apart_under_a_threshold_of_its_own(vectors: TrialVectors) -> None:
     answer, made = calibrated(vectors, labels())
-    found = {(one["answer"], one["score"], one["language"]): one for one in answer["thresholds"]}
+    found = {
+        (threshold["answer"], threshold["score"], threshold["language"]): threshold
+        for threshold in answer["thresholds"]
+    }
     assert found["different", "cues", "all"]["certified"]
     assert "number" in found["different", "cues", "all"]["cues"]
     assert found["different", "cues", "all"]["held_out"]["errors"] == 0
@@ -131,7 +140,7 @@ def test_what_differs_is_kept_apart_under_a_threshold_of_its_own(vectors: KnownV
     assert made is not None
 
 
-def test_the_written_policy_is_read_back_with_its_certificate(vectors: KnownVectors) -> None:
+def test_the_written_policy_is_read_back_with_its_certificate(vectors: TrialVectors) -> None:
     made = calibrated(vectors, labels())[1]
     assert made is not None
     read = parse_policy(write_policy(made), "file")
@@ -148,25 +157,25 @@ def test_every_policy_is_written_as_it_is_read(name: str) -> None:
     assert parse_policy(write_policy(policy), name) == policy
 
 
-def test_too_few_labels_are_refused_with_how_many_would_do(vectors: KnownVectors) -> None:
-    answer, made = calibrated(vectors, labels(100), Budget(0.005, 0.05, 0.95))
+def test_too_few_labels_are_refused_with_how_many_would_do(vectors: TrialVectors) -> None:
+    answer, made = calibrated(vectors, labels(100), ErrorBudget(0.005, 0.05, 0.95))
     test = answer["policy_test"]
     assert made is None
     assert answer["certificate"] is None
     assert test["labels_that_would_do"] == -(-598 * 100 // test["taken"])
-    enough = Budget(0.05, 0.05, 0.95)
+    enough = ErrorBudget(0.05, 0.05, 0.95)
     assert calibrated(vectors, labels(100), enough)[1] is None
     assert calibrated(vectors, labels(4 * 59 + 200), enough)[1] is not None
 
 
-def test_where_joins_are_wrong_more_labels_are_not_said_to_help(vectors: KnownVectors) -> None:
+def test_where_joins_are_wrong_more_labels_are_not_said_to_help(vectors: TrialVectors) -> None:
     pairs = [pair._replace(label="different") for pair in labels()]
     answer, made = calibrated(vectors, pairs)
     assert made is None
     assert answer["policy_test"]["labels_that_would_do"] is None
 
 
-def judged(model: str | None, count: int = 400) -> list[Pair]:
+def judged(model: str | None, count: int = 400) -> list[LabelledPair]:
     return [
         pair._replace(probability=0.97 if pair.label == "same" else 0.02, model=model)
         for pair in labels(count)
@@ -174,13 +183,13 @@ def judged(model: str | None, count: int = 400) -> list[Pair]:
 
 
 def test_a_judges_probability_has_a_threshold_bound_to_its_exact_model(
-    vectors: KnownVectors,
+    vectors: TrialVectors,
 ) -> None:
     answer, _ = calibrated(vectors, judged("judge-5-20260901"))
     found = {
-        (one["answer"], one["score"]): one
-        for one in answer["thresholds"]
-        if one["language"] == "all"
+        (threshold["answer"], threshold["score"]): threshold
+        for threshold in answer["thresholds"]
+        if threshold["language"] == "all"
     }
     assert answer["judge"] == "judge-5-20260901"
     assert found["same", "probability"]["threshold"] == 0.97
@@ -190,12 +199,12 @@ def test_a_judges_probability_has_a_threshold_bound_to_its_exact_model(
 
 @pytest.mark.parametrize("model", ["judge-latest", None])
 def test_probabilities_of_no_exact_model_are_refused(
-    vectors: KnownVectors, model: str | None
+    vectors: TrialVectors, model: str | None
 ) -> None:
     with pytest.raises(UsageError, match="exact"):
         calibrated(vectors, judged(model))
 
 
-def test_probabilities_of_two_models_are_refused(vectors: KnownVectors) -> None:
+def test_probabilities_of_two_models_are_refused(vectors: TrialVectors) -> None:
     with pytest.raises(UsageError, match="one exact model"):
         calibrated(vectors, [*judged("judge-5-1", 8), *judged("judge-5-2", 12)[8:]])

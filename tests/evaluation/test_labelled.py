@@ -10,19 +10,19 @@ import pytest
 from pyarrow import parquet
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.evaluation.labelled import Member, Pair, read_clusters, read_pairs
+from palimpsest.evaluation.labelled import LabelledMember, LabelledPair, read_clusters, read_pairs
 
 JSON = (
     b'{"id": "1", "a": "x", "b": "y", "label": "duplicate", "lang": "de", "source": "s"}\n\n'
     b'{"a": "x", "b": "z", "label": "contradiction", "probability": 0.25, "model": "m-1"}\n'
 )
 FOUND = [
-    Pair("1", "x", "y", "same", "de", "s"),
-    Pair("pairs:2", "x", "z", "different", probability=0.25, model="m-1"),
+    LabelledPair("1", "x", "y", "same", "de", "s"),
+    LabelledPair("pairs:2", "x", "z", "different", probability=0.25, model="m-1"),
 ]
 
 
-def named(pairs: list[Pair]) -> list[Pair]:
+def named(pairs: list[LabelledPair]) -> list[LabelledPair]:
     """The pairs with the ids that a file without ids gives, whatever its ending."""
     return [pair._replace(id=pair.id.replace(".jsonl", "").replace(".gz", "")) for pair in pairs]
 
@@ -39,8 +39,8 @@ def test_csv_with_other_names_and_texts_over_several_lines(tmp_path: Path) -> No
     file.write_text('question1,question2,is_duplicate\n"x, with\nx",y,1\nx,z,0\n')
     renames = {"question1": "a", "question2": "b", "is_duplicate": "label"}
     assert read_pairs([file], renames) == [
-        Pair("pairs.csv:1", "x, with\nx", "y", "same"),
-        Pair("pairs.csv:2", "x", "z", "different"),
+        LabelledPair("pairs.csv:1", "x, with\nx", "y", "same"),
+        LabelledPair("pairs.csv:2", "x", "z", "different"),
     ]
 
 
@@ -56,10 +56,10 @@ def test_clusters_as_rows_or_as_lists(tmp_path: Path) -> None:
     rows.write_text('{"text": "x", "cluster": 7, "owner_id": "ada"}\n{"text": "y", "cluster": 7}\n')
     lists.write_text('{"cluster_id": "c", "texts": ["x", "y"]}\n')
     assert read_clusters([rows, lists], {}) == [
-        Member("ada", "x", "7"),
-        Member("owner", "y", "7"),
-        Member("owner", "x", "c"),
-        Member("owner", "y", "c"),
+        LabelledMember("ada", "x", "7"),
+        LabelledMember("owner", "y", "7"),
+        LabelledMember("owner", "x", "c"),
+        LabelledMember("owner", "y", "c"),
     ]
 
 

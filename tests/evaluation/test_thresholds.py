@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from palimpsest.evaluation.rates import p_value, trials_needed
 from palimpsest.evaluation.thresholds import (
-    Step,
+    ThresholdStep,
     downward,
     first_of,
     fixed_sequence,
@@ -65,7 +65,7 @@ def test_of_thresholds_that_take_the_same_pairs_the_strictest_is_returned() -> N
     levels = levels_at_least(np.full(100, 0.9), FEW)
     test = fixed_sequence(levels, np.zeros(100, np.bool_), FEW, 0, 0.05, 0.95)
     assert [step.threshold for step in test.steps] == [*FEW]
-    assert test.certified == Step(0.9, 100, 0, p_value(0, 100, 0.05))
+    assert test.certified == ThresholdStep(0.9, 100, 0, p_value(0, 100, 0.05))
 
 
 def test_scores_are_compared_with_four_decimals_and_thresholds_are_inclusive() -> None:
@@ -83,10 +83,10 @@ def test_it_begins_where_the_other_half_has_enough_pairs() -> None:
 
 
 def test_labels_that_would_do_follow_from_the_rates() -> None:
-    assert labels_that_would_do(Step(0.9, 100, 0, 1.0), 1_000, 0.005, 0.95) == 5_980
-    assert labels_that_would_do(Step(0.9, 100, 5, 1.0), 1_000, 0.005, 0.95) is None
-    assert labels_that_would_do(Step(0.9, 0, 0, 1.0), 1_000, 0.005, 0.95) is None
-    some = labels_that_would_do(Step(0.9, 100, 1, 1.0), 100, 0.05, 0.95)
+    assert labels_that_would_do(ThresholdStep(0.9, 100, 0, 1.0), 1_000, 0.005, 0.95) == 5_980
+    assert labels_that_would_do(ThresholdStep(0.9, 100, 5, 1.0), 1_000, 0.005, 0.95) is None
+    assert labels_that_would_do(ThresholdStep(0.9, 0, 0, 1.0), 1_000, 0.005, 0.95) is None
+    some = labels_that_would_do(ThresholdStep(0.9, 100, 1, 1.0), 100, 0.05, 0.95)
     assert some is not None
     assert p_value(-(-some // 100), some, 0.05) <= 0.05
 

@@ -9,9 +9,9 @@ import pytest
 from palimpsest import Palimpsest
 from palimpsest.api import store
 from palimpsest.evaluation.evaluate import clusters_document, evaluate_clusters, evaluate_pairs
-from palimpsest.evaluation.labelled import Member, Pair
-from palimpsest.evaluation.rules import measured, wide_open, with_thresholds
-from palimpsest.evaluation.trial import KnownVectors, Trial
+from palimpsest.evaluation.labelled import LabelledMember, LabelledPair
+from palimpsest.evaluation.rules import measure_pair, wide_open, with_thresholds
+from palimpsest.evaluation.trial import Trial, TrialVectors
 from palimpsest.streams.policies import load_policy, preset_names
 from tests.evaluation.conftest import edited, silent
 from tests.stub_engine import load_stub
@@ -23,7 +23,7 @@ EXACT = ("hash_exact", "recent_capture")
 
 @pytest.mark.parametrize("name", preset_names())
 def test_a_trial_decides_as_a_store_does(
-    name: str, vectors: KnownVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, vectors: TrialVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "load_engine", load_stub)
     with Palimpsest.open(tmp_path, policy=name) as opened:
@@ -34,7 +34,7 @@ def test_a_trial_decides_as_a_store_does(
             for text in texts
         ]
         outcomes = opened.submit(rows, source="test")
-    decisions = [one.decision or "" for one in outcomes[1::2]]
+    decisions = [outcome.decision or "" for outcome in outcomes[1::2]]
     fates = [FATES.get(d, "exact" if d in EXACT else "joined") for d in decisions]
     with Trial(load_policy(name), vectors) as trial:
         found = [one.fate for both in trial.pairs(PAIRS, silent) for one in both]
@@ -47,12 +47,12 @@ def test_a_trial_decides_as_a_store_does(
     ("jaccard", "cosine"), [(0.9, 0.95), (0.85, 0.6), (1.0, 0.86), (0.95, 0.3)]
 )
 def test_a_threshold_joins_in_earnest_what_it_was_tested_to_join(
-    name: str, jaccard: float, cosine: float, vectors: KnownVectors
+    name: str, jaccard: float, cosine: float, vectors: TrialVectors
 ) -> None:
     policy = load_policy(name)
     with Trial(wide_open(policy), vectors) as trial:
         decided = trial.pairs(PAIRS, silent, orders=1)
-        seen = [measured(pair, one, policy) for pair, [one] in zip(PAIRS, decided, strict=True)]
+        seen = [measure_pair(pair, one, policy) for pair, [one] in zip(PAIRS, decided, strict=True)]
     expected = [
         pair.exact or one.same("jaccard") >= jaccard or one.same("cosine") >= cosine
         for pair, one in zip(PAIRS, seen, strict=True)
@@ -66,13 +66,13 @@ def test_a_threshold_joins_in_earnest_what_it_was_tested_to_join(
 
 @pytest.mark.parametrize("name", preset_names())
 def test_what_a_policy_asks_about_is_known_from_one_run_wide_open(
-    name: str, vectors: KnownVectors
+    name: str, vectors: TrialVectors
 ) -> None:
     policy = load_policy(name).model_copy(update={"enabled": True})
     judged = policy.model_copy(update={"judge": policy.judge.model_copy(update={"enabled": True})})
     with Trial(wide_open(judged), vectors) as trial:
         decided = trial.pairs(PAIRS, silent, orders=1)
-        seen = [measured(pair, one, judged) for pair, [one] in zip(PAIRS, decided, strict=True)]
+        seen = [measure_pair(pair, one, judged) for pair, [one] in zip(PAIRS, decided, strict=True)]
     with Trial(judged, vectors) as trial:
         found = [both[0].fate for both in trial.pairs(PAIRS, silent)]
     pairs = zip(PAIRS, seen, found, strict=True)
@@ -81,35 +81,35 @@ def test_what_a_policy_asks_about_is_known_from_one_run_wide_open(
     ]
 
 
-def test_a_floor_is_where_asking_begins(vectors: KnownVectors) -> None:
+def test_a_floor_is_where_asking_begins(vectors: TrialVectors) -> None:
     policy = with_thresholds(load_policy("standard"), None, None, 0.9)
     pairs = [
-        Pair("near", "a b c d e f g h i j k", "a b c d e f g h i j l", "different"),
-        Pair("far", "a b c d e f g h", "a b c d e f g i", "different"),
+        LabelledPair("near", "a b c d e f g h i j k", "a b c d e f g h i j l", "different"),
+        LabelledPair("far", "a b c d e f g h", "a b c d e f g i", "different"),
     ]
     found = evaluate_pairs(pairs, policy, vectors, silent)
     assert [(one.pair.id, one.fate) for one in found] == [("near", "asked"), ("far", "kept")]
 
 
-def test_of_two_orders_the_worse_counts(vectors: KnownVectors) -> None:
+def test_of_two_orders_the_worse_counts(vectors: TrialVectors) -> None:
     """`importance` and its like aside, presets see the same in both; texts of one length, too."""
     policy = load_policy("namespaced")
     short, long = "a b c d e f", "a b c d e f " + " " * 60 + "g"
-    [seen] = evaluate_pairs([Pair("1", short, long, "different")], policy, vectors, silent)
+    [seen] = evaluate_pairs([LabelledPair("1", short, long, "different")], policy, vectors, silent)
     assert seen.order_matters
     assert seen.fate == "joined"
-    [seen] = evaluate_pairs([Pair("1", short, long, "same")], policy, vectors, silent)
+    [seen] = evaluate_pairs([LabelledPair("1", short, long, "same")], policy, vectors, silent)
     assert seen.fate == "kept"
 
 
-def test_clusters_are_decided_on_as_streams_in_both_orders(vectors: KnownVectors) -> None:
+def test_clusters_are_decided_on_as_streams_in_both_orders(vectors: TrialVectors) -> None:
     texts = [
         ("ada", "Ada owns a big red dog and feeds it daily", "1"),
         ("ada", "Ada owns a big red dog and feeds it daily.", "1"),
         ("ada", "Grace sails near the old mill on Mondays", "2"),
         ("ben", "Ada owns a big red dog and feeds it daily", "1"),
     ]
-    members = [Member(*one) for one in texts]
+    members = [LabelledMember(*text) for text in texts]
     policy = load_policy("standard")
     orders = evaluate_clusters(members, policy, vectors, silent)
     answer = clusters_document(orders, policy, vectors, 0.95)
@@ -121,10 +121,10 @@ def test_clusters_are_decided_on_as_streams_in_both_orders(vectors: KnownVectors
         assert order["wrong_bound"] == pytest.approx(0.95)
 
 
-def test_a_wrong_join_of_clusters_is_counted(vectors: KnownVectors) -> None:
+def test_a_wrong_join_of_clusters_is_counted(vectors: TrialVectors) -> None:
     texts = [("ada", "Ada owns a big red dog", "1"), ("ada", "Ada owns a big red dog.", "2")]
     policy = load_policy("standard")
-    orders = evaluate_clusters([Member(*one) for one in texts], policy, vectors, silent)
+    orders = evaluate_clusters([LabelledMember(*text) for text in texts], policy, vectors, silent)
     for order in clusters_document(orders, policy, vectors, 0.95)["orders"]:
         assert (order["joined"], order["false_joins"]) == (1, 1)
         assert order["pairwise"]["precision"] == 0.0

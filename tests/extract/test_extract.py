@@ -117,9 +117,10 @@ def test_what_is_said_stays_data(server: JudgeServer, tmp_path: Path) -> None:
     asked: list[str] = []
     for request in server.requests:
         assert [message["role"] for message in request["messages"]] == ["user"]
-        assert [one["name"] for one in request["tools"]] == ["remember"]
+        assert [tool["name"] for tool in request["tools"]] == ["remember"]
         asked += [
-            one["content"] for one in json.loads(request["messages"][0]["content"])["messages"]
+            message["content"]
+            for message in json.loads(request["messages"][0]["content"])["messages"]
         ]
     assert asked == [*HOSTILE.values()]
     assert {row["owner_id"] for row in rows(ran)} <= {"ada"}
@@ -262,8 +263,8 @@ def test_add_extracts_and_keeps_the_message_that_a_memory_rests_on(
     with Palimpsest.open(tmp_path / "store") as memories:
         for result in ("decided", "known"):
             outcomes = memories.add(said, "ada")
-            assert [one.result for one in outcomes] == [result, result]
-        found = {one["face"]: one["metadata"] for one in memories.list("ada")["memories"]}
+            assert [outcome.result for outcome in outcomes] == [result, result]
+        found = {memory["face"]: memory["metadata"] for memory in memories.list("ada")["memories"]}
         assert found == {
             "I adopted a rescue cat in 2023.": {"message": 2},
             "Her name is Whiskers now.": {"message": 4},

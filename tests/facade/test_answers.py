@@ -56,7 +56,7 @@ def test_answers_have_the_shape_that_their_types_say(memories: Palimpsest) -> No
     both(answers.Undone, lambda **how: memories.undo(c, **how))
     gone = both(answers.Forgotten, lambda **how: memories.forget(c, **how))
     back = both(answers.Restorations, memories.restore, forgotten=gone["forgotten"])
-    assert [one["face"] for one in back["memories"]] == ["she paints"]
+    assert [memory["face"] for memory in back["memories"]] == ["she paints"]
 
 
 def test_the_twin_answers_with_the_same_types(memories: Palimpsest) -> None:

@@ -157,7 +157,7 @@ def test_a_commit_has_as_many_as_it_holds_and_no_offer_is_in_two(tmp_path: Path)
             first = asyncio.ensure_future(twin.submit(note(0)))
             await windows.have_begun()
             offers = ([note(1), note(2), note(3)], [note(4)], [note(5)], [note(6)] * 4)
-            others = [asyncio.ensure_future(twin.submit(one)) for one in offers]
+            others = [asyncio.ensure_future(twin.submit(offer)) for offer in offers]
             await asyncio.sleep(0)
             windows.go.set()
             await asyncio.gather(first, *others)

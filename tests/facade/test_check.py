@@ -67,9 +67,12 @@ def same_as_decided(store: Palimpsest, answer: Checked, row: Row) -> str:
         return str(outcome.decision)
     assert answer["memory_id"] is None
     assert answer["asked"] == [*evidence["asked"]]
-    assert [(one["candidate_id"], one["cosine"], one["cues"]) for one in answer["neighbours"]] == [
-        (one["candidate_id"], one.get("cosine"), one.get("cues", []))
-        for one in evidence["neighbours"]
+    assert [
+        (neighbour["candidate_id"], neighbour["cosine"], neighbour["cues"])
+        for neighbour in answer["neighbours"]
+    ] == [
+        (neighbour["candidate_id"], neighbour.get("cosine"), neighbour.get("cues", []))
+        for neighbour in evidence["neighbours"]
     ]
     return str(outcome.decision)
 

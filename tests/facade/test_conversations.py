@@ -21,7 +21,7 @@ SAID: list[dict[str, Any]] = [
 
 def test_each_message_is_kept_with_where_it_came_from(memories: Palimpsest) -> None:
     outcomes = memories.add(SAID, "ada", infer=False, session_id="s", namespace="chat")
-    assert [one.decision for one in outcomes] == ["stored", "stored"]
+    assert [outcome.decision for outcome in outcomes] == ["stored", "stored"]
     answer, said = memories.list("ada", namespace="chat")["memories"]
     assert (said["face"], said["metadata"]) == ("Ada has a dog", {"message": 2, "role": "user"})
     assert said["occurred_at"] == "2026-03-01T12:00:00+00:00"

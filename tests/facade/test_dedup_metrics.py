@@ -40,10 +40,10 @@ def samples(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     """What Prometheus reads of a text, of our figures; buckets as numbers."""
     found = {}
     for family in text_string_to_metric_families(text):
-        for one in family.samples:
-            if one.name.startswith("palimpsest_dedup") and not one.name.endswith("_created"):
-                labels = {k: str(float(v)) if k == "le" else v for k, v in one.labels.items()}
-                found[one.name, tuple(sorted(labels.items()))] = round(one.value, 4)
+        for sample in family.samples:
+            if sample.name.startswith("palimpsest_dedup") and not sample.name.endswith("_created"):
+                labels = {k: str(float(v)) if k == "le" else v for k, v in sample.labels.items()}
+                found[sample.name, tuple(sorted(labels.items()))] = round(sample.value, 4)
     return found
 
 

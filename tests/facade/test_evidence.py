@@ -81,7 +81,9 @@ def test_a_join_is_told_with_the_reason_of_the_verdict_that_made_it(
     apart = Verdict(neighbour_id=first, answer="different", reasoning="no dog in it")
     settle(memories, last, apart, Verdict(neighbour_id=second, answer="same", reasoning=why))
 
-    told = {one["candidate_id"]: one["reasoning"] for one in memories.show(last)["members"]}
+    told = {
+        member["candidate_id"]: member["reasoning"] for member in memories.show(last)["members"]
+    }
     assert told[last] == why
     [settled] = [
         one for one in memories.show_candidate(last)["timeline"] if one["event"] == "settled"
@@ -155,7 +157,7 @@ def test_a_member_that_was_answered_about_has_the_cues_of_its_question(
     first, second = submit(memories, *(f"Ada paints {n} wooden boats in the shed" for n in (2, 3)))
     assert memories.show_candidate(second)["pending"]
     settle(memories, second, Verdict(neighbour_id=first, answer="update"))
-    cues = {one["candidate_id"]: one["cues"] for one in memories.show(second)["members"]}
+    cues = {member["candidate_id"]: member["cues"] for member in memories.show(second)["members"]}
     assert cues == {first: [], second: ["number"]}
     [row] = memories.sql("SELECT cues FROM dedup_log WHERE decision = 'superseded'")
     assert row["cues"] == cues[second]

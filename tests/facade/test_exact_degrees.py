@@ -48,7 +48,7 @@ def _row(text: str) -> dict[str, str]:
 
 
 def faces(store: Palimpsest) -> set[str]:
-    return {one["face"] for one in store.list("ada")["memories"]}
+    return {memory["face"] for memory in store.list("ada")["memories"]}
 
 
 @pytest.mark.parametrize("preset", VERBATIM)
@@ -112,7 +112,7 @@ def test_other_texts_are_unmerged_in_bulk_and_a_sentence_start_is_not(opened: Op
     store = opened("namespaced")
     say(store, LAMP, LAMP.lower().replace("tulip7", "Tulip7"), *OTHER.values(), LAMP)
     planned = store.reverse(JoinSelection(folded=True), dry_run=True)
-    assert {one["newer_text"] for one in planned["joins"]} == set(OTHER.values())
+    assert {join["newer_text"] for join in planned["joins"]} == set(OTHER.values())
     assert len(store.list("ada")["memories"]) == 1, "a dry run writes nothing"
     made = store.position
     assert (store.status()["joins"], store.status()["folded"]) == (4, len(OTHER))

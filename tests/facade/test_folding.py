@@ -36,7 +36,7 @@ def test_it_is_folded_before_the_cut_and_nothing_is_written(unchecked: Palimpses
     before = unchecked.position
     first, second = unchecked.recall("ada", CATS, k=2)
     assert (first["memory_id"], first["folded"]) == (cats, [same])
-    assert {one["text"] for one in first["members"]} == {CATS, SAME}
+    assert {member["text"] for member in first["members"]} == {CATS, SAME}
     assert (second["memory_id"], second["folded"]) == (more, [])
     shown = unchecked.recall("ada", CATS, k=2, fold=False)
     assert [one["memory_id"] for one in shown] == [cats, same]
@@ -50,7 +50,7 @@ def test_it_is_folded_before_the_cut_and_nothing_is_written(unchecked: Palimpses
 def test_a_plan_to_forget_names_all_that_recall_folds(unchecked: Palimpsest) -> None:
     ids = submit(unchecked, CATS, SAME, MORE)
     plan = unchecked.find("ada", CATS, by=["meaning"])
-    assert [one["memory_id"] for one in plan["hits"]] == ids
+    assert [hit["memory_id"] for hit in plan["hits"]] == ids
     unchecked.forget(ids, expect=plan["token"])
     assert unchecked.recall("ada", CATS) == []
 
@@ -114,11 +114,11 @@ def test_former_wordings_are_shown_on_request(memories: Palimpsest) -> None:
     memories.merge(paris, berlin, face=berlin)
     [now] = memories.recall("ada", "she lives in Paris")
     assert (now["memory_id"], now["face"], now["score"]) == (paris, "her home is in Berlin", 1.0)
-    assert [(one["text"], one["relation"]) for one in now["members"]] == [
+    assert [(member["text"], member["relation"]) for member in now["members"]] == [
         ("her home is in Berlin", "same")
     ]
     [all_of_it] = memories.recall("ada", "she lives in Paris", former=True)
-    relations = {one["candidate_id"]: one["relation"] for one in all_of_it["members"]}
+    relations = {member["candidate_id"]: member["relation"] for member in all_of_it["members"]}
     assert relations == {paris: "former", berlin: "same"}
-    assert {one["source"] for one in all_of_it["members"]} == {"python"}
-    assert {one["decision"] for one in all_of_it["members"]} == {"stored", "manual_join"}
+    assert {member["source"] for member in all_of_it["members"]} == {"python"}
+    assert {member["decision"] for member in all_of_it["members"]} == {"stored", "manual_join"}

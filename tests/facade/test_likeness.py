@@ -14,7 +14,7 @@ from tests.designs.test_namespaced import TEXT, near
 def ids_of(memories: Palimpsest) -> list[str]:
     rows = [("decisions", TEXT), ("patterns", near(94)), ("learnings", near(90)), ("patterns", "x")]
     outcomes = memories.submit([{"owner_id": "ada", "namespace": n, "text": t} for n, t in rows])
-    return [one.candidate_id or "" for one in outcomes]
+    return [outcome.candidate_id or "" for outcome in outcomes]
 
 
 def test_pairs_of_different_namespaces_nearest_first(memories: Palimpsest, ids: list[str]) -> None:

@@ -24,7 +24,7 @@ OTHERS = ["ada likes tea", "ada paints boats", "the shed is blue"]
 
 def keep(memories: Palimpsest, *texts: str) -> list[str]:
     outcomes = memories.submit([{"owner_id": "ada", "text": text} for text in texts])
-    return [str(one.memory_id) for one in outcomes]
+    return [str(outcome.memory_id) for outcome in outcomes]
 
 
 def found(memories: Palimpsest, query: str) -> str:
@@ -174,7 +174,7 @@ def reopened(old: Palimpsest, engine: str = "onnx") -> Palimpsest:
 
 
 def long_of(memories: Palimpsest) -> str:
-    [long] = (one for one in memories.list("ada")["memories"] if one["face"] == LONG)
+    [long] = (memory for memory in memories.list("ada")["memories"] if memory["face"] == LONG)
     return long["memory_id"]
 
 
@@ -194,7 +194,7 @@ def test_old_long_texts_get_their_windows_on_request(old: Palimpsest) -> None:
     """All of one owner's, then all; what was recorded of their beginnings stays."""
     so_far: list[tuple[int, int]] = []
     with reopened(old) as reader:
-        memories = [one["memory_id"] for one in reader.list("ada")["memories"]]
+        memories = [memory["memory_id"] for memory in reader.list("ada")["memories"]]
         long = long_of(reader)
         assert found(reader, END) != long
         assert reader.embed() == {"embedded": 0, "left": 0}
@@ -207,7 +207,7 @@ def test_old_long_texts_get_their_windows_on_request(old: Palimpsest) -> None:
         before = reader.position
         assert reader.embed(long=True) == {"embedded": 0, "left": 0}
         assert reader.position == before
-        assert memories == [one["memory_id"] for one in reader.list("ada")["memories"]]
+        assert memories == [memory["memory_id"] for memory in reader.list("ada")["memories"]]
         for first, *late in vectors_of(reader).values():
             assert first is not None
             assert [(one.data, one.covers_text) for one in late if one] == (

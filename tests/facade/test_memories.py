@@ -44,10 +44,10 @@ def test_the_latest_memory_comes_first_and_nobody_elses(memories: Palimpsest) ->
     a, b, c = submit(memories, "tea in the shed", "a blue car", "the boat sings")
     submit(memories, "ben's kettle", owner="ben")
     page = memories.list("ada", limit=2)
-    assert [one["memory_id"] for one in page["memories"]] == [c, b]
+    assert [memory["memory_id"] for memory in page["memories"]] == [c, b]
     assert (page["next"], page["total"]) == (b, 3)
     last = memories.list("ada", limit=2, after=page["next"])
-    assert [one["memory_id"] for one in last["memories"]] == [a]
+    assert [memory["memory_id"] for memory in last["memories"]] == [a]
     assert (last["next"], last["total"]) == (None, 3)
     assert memories.list("ada", limit=3)["next"] is None, "the last page is full"
     assert memories.list("nobody") == {"memories": [], "next": None, "total": 0}
@@ -190,12 +190,12 @@ def test_the_retracted_are_marked(memories: Palimpsest) -> None:
     a, b = submit(memories, "tea in the shed", "a blue car")
     memories.merge(a, b)
     memories.retract(Selection(candidate_id=a))
-    assert [one["text"] for one in memories.get(a)["members"]] == ["a blue car"]
+    assert [member["text"] for member in memories.get(a)["members"]] == ["a blue car"]
     assert memories.get(a)["state"] == "living"
     memories.retract(Selection(candidate_id=b))
     found = memories.get(b)
     assert (found["state"], found["moved"]) == ("retracted", True)
-    assert {one["text"] for one in found["members"]} == {"tea in the shed", "a blue car"}
+    assert {member["text"] for member in found["members"]} == {"tea in the shed", "a blue car"}
     assert memories.list("ada")["memories"] == []
     with pytest.raises(RefusedError, match="no candidate"):
         memories.get("0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11")
@@ -213,7 +213,7 @@ def test_what_a_face_displaced_is_former(memories: Palimpsest) -> None:
 
     assert relations(paris) == {paris: "former", home: "former", berlin: "same"}
     [listed] = [m for m in memories.list("ada")["memories"] if m["memory_id"] == paris]
-    assert [one["candidate_id"] for one in listed["members"]] == [berlin]
+    assert [member["candidate_id"] for member in listed["members"]] == [berlin]
     [listed] = memories.list("ada", former=True, until=datetime.now(UTC))["memories"][1:]
     assert len(listed["members"]) == 3
     memories.merge(berlin, again)
@@ -268,7 +268,9 @@ def test_who_came_back_and_left_again_is_told_of_until_the_last_time(
     memories.access(car)
     memories.unmerge(decision_id=joined)
     memories.access(car)
-    told = [(one["event"], one.get("candidate_id")) for one in memories.history(tea)["events"]]
+    told = [
+        (event["event"], event.get("candidate_id")) for event in memories.history(tea)["events"]
+    ]
     assert told == [
         ("decided", tea),
         ("decided", car),
@@ -287,7 +289,7 @@ def test_after_a_reversal_that_was_taken_back_the_face_is_that_of_the_part_with_
     joined = memories.merge(tea, car, face=car)["decision_id"]
     memories.unmerge(decision_id=joined)
     memories.reinstate(joined)
-    told = [(one["event"], one.get("face")) for one in memories.history(car)["events"]]
+    told = [(event["event"], event.get("face")) for event in memories.history(car)["events"]]
     assert told[2:] == [
         ("joined", "a blue car"),
         ("reversed", "tea in the shed"),

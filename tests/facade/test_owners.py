@@ -79,7 +79,9 @@ def test_every_call_with_an_id_takes_an_owner(memories: Palimpsest, bobs: Ids) -
     tried = {call.__name__ for call, _ in calls(memories, bobs)}
     for name, member in inspect.getmembers(Palimpsest, inspect.isfunction):
         names = inspect.signature(member).parameters
-        ids = [one for one in names if one.endswith("_id") and one not in ("owner_id", "letter_id")]
+        ids = [
+            name for name in names if name.endswith("_id") and name not in ("owner_id", "letter_id")
+        ]
         if ids and "session_id" not in ids and not name.startswith("_"):
             assert name in tried, name
     assert {"merge", "separate", "withdraw", "forget", "restore"} <= tried

@@ -136,7 +136,7 @@ def test_what_is_former_on_its_own_is_shown_on_request(
         assert {one["memory_id"] for one in found} == {tea.memory_id, car.memory_id, alone}
 
     seen()
-    assert {one["face"] for one in memories.list("ann")["memories"]} == faces
+    assert {memory["face"] for memory in memories.list("ann")["memories"]} == faces
     assert memories.list("ann")["total"] == 2
     assert memories.list("ann", former=True)["total"] == 3
     for by in ("words", "meaning"):
@@ -159,7 +159,7 @@ def test_lancedb_knows_what_a_rule_displaced(
     first, second = memories.submit(rows)
     assert second.decision == "superseded"
     live = memories.recall("ann", "cats", former=True)
-    relations = {one["candidate_id"]: one["relation"] for one in live[0]["members"]}
+    relations = {member["candidate_id"]: member["relation"] for member in live[0]["members"]}
     assert relations == {first.candidate_id: "former", second.candidate_id: "same"}
     monkeypatch.setattr(recalling, "MOST_IN_MEMORY", 1)
     monkeypatch.delattr(recalling.Recollection, "recall")

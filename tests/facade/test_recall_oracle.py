@@ -110,7 +110,7 @@ class Oracle:
             Hit(
                 head.id,
                 self.score(head, query),
-                [one.id for one in others],
+                [other.id for other in others],
                 {i: r for one in (head, *others) for i, r in self.relations(one).items()},
             )
             for head, *others in folds[:k]
@@ -136,7 +136,9 @@ class Oracle:
         living_elsewhere = {
             entry.text
             for entry in memory.members
-            if not any(one.living and one.memory is memory for one in entry.distinct.members)
+            if not any(
+                member.living and member.memory is memory for member in entry.distinct.members
+            )
         }
         return max(near(text, query) for text in {*texts, memory.face.text} - living_elsewhere)
 

@@ -26,6 +26,6 @@ def test_an_owner_cannot_write_to_the_terminal_by_the_log(
     owner = "ada\x1b[2J\u202e"
     memories.submit([{"owner_id": owner, "text": window(start)} for start in range(3)])
     assert memories.dedupe(force=True)["runs"][0]["warnings"]
-    [logged] = [one for one in caplog.messages if "of owner" in one]
+    [logged] = [message for message in caplog.messages if "of owner" in message]
     assert r"of owner 'ada\x1b[2J\u202e': " in logged
     assert logged.isprintable()

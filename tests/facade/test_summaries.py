@@ -47,7 +47,7 @@ def test_a_summary_names_the_first_invalid_rows_by_where_they_were_read() -> Non
     summary = Summary()
     summary.add(map(invalid, range(NAMED + 1)), iter(range(100, 200)))
     assert summary.invalid == NAMED + 1
-    assert [one["row"] for one in summary.invalid_rows] == [*range(100, 100 + NAMED)]
+    assert [row["row"] for row in summary.invalid_rows] == [*range(100, 100 + NAMED)]
 
 
 def test_a_review_counts_what_it_did_since() -> None:

@@ -457,10 +457,10 @@ def test_what_is_no_json_is_invalid_and_the_rest_goes_on(memories: Palimpsest) -
     good = {"owner_id": "ada", "text": "She sails."}
     rows = [*strange, good, {"owner_id": "ada", "text": Odd()}]
     outcomes = memories.submit(rows, invalid="collect")
-    assert [one.result for one in outcomes] == ["invalid"] * 6 + ["decided", "invalid"]
-    assert {one.reason for one in outcomes if one.result == "invalid"} == {"not_json"}
-    assert all("plain JSON" in (one.detail or "") for one in outcomes if one.reason)
-    letters = [memories.dead_letter(one["id"])[1] for one in memories.dead_letters()]
+    assert [outcome.result for outcome in outcomes] == ["invalid"] * 6 + ["decided", "invalid"]
+    assert {outcome.reason for outcome in outcomes if outcome.result == "invalid"} == {"not_json"}
+    assert all("plain JSON" in (outcome.detail or "") for outcome in outcomes if outcome.reason)
+    letters = [memories.dead_letter(letter["id"])[1] for letter in memories.dead_letters()]
     assert letters[:2] == [b"{'owner_id': 'ada', 'text': 'x', 'metadata': {1}}", b"5"]
     assert memories.submit([]) == []
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.contracts import policy
 from palimpsest.contracts.evidence import Verdict
-from palimpsest.streams.judge.judge import Composed, Judge, Pair, Side
+from palimpsest.streams.judge.judge import CompositionAnswer, Judge, JudgedPair, Side
 from palimpsest.streams.judge.settings import JudgeSettings
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -23,8 +23,8 @@ def side(text: str, name: str = "older", after: int = 0) -> Side:
     return Side(name, text, BEGIN + timedelta(hours=after))
 
 
-def pair(older: str, newer: str, name: str = "older") -> Pair:
-    return Pair(side(older, name), side(newer, "newer", 1))
+def pair(older: str, newer: str, name: str = "older") -> JudgedPair:
+    return JudgedPair(side(older, name), side(newer, "newer", 1))
 
 
 class Asking:
@@ -60,16 +60,16 @@ class Asking:
 
         return asyncio.run(asked())
 
-    def compare(self, *pairs: Pair) -> list[Verdict]:
+    def compare(self, *pairs: JudgedPair) -> list[Verdict]:
         return self.by(lambda judge: judge.compare(pairs))
 
-    def review(self, *pairs: Pair) -> list[Verdict]:
+    def review(self, *pairs: JudgedPair) -> list[Verdict]:
         return self.by(lambda judge: judge.review(pairs))
 
-    def compose(self, *sources: Side) -> Composed:
+    def compose(self, *sources: Side) -> CompositionAnswer:
         return self.by(lambda judge: judge.compose(sources))
 
-    def answers(self, *pairs: Pair) -> list[str]:
+    def answers(self, *pairs: JudgedPair) -> list[str]:
         return [verdict.answer for verdict in self.compare(*pairs)]
 
 

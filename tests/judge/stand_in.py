@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from palimpsest.contracts.evidence import Answer, Verdict
-from palimpsest.streams.judge.pairs import Composed, Pair, Side
+from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -16,11 +16,11 @@ def side(name: str, text: str | None = None) -> Side:
     return Side(name, text or f"text of {name}", AT)
 
 
-def pair(older: str, newer: str) -> Pair:
-    return Pair(side(older), side(newer))
+def pair(older: str, newer: str) -> JudgedPair:
+    return JudgedPair(side(older), side(newer))
 
 
-def different(_pair: Pair) -> Answer:
+def different(_pair: JudgedPair) -> Answer:
     return "different"
 
 
@@ -31,7 +31,7 @@ class StandIn:
     """
 
     def __init__(
-        self, rule: Callable[[Pair], Answer] = different, gate: asyncio.Event | None = None
+        self, rule: Callable[[JudgedPair], Answer] = different, gate: asyncio.Event | None = None
     ) -> None:
         self.rule = rule
         self.gate = gate
@@ -48,7 +48,7 @@ class StandIn:
     def calls(self) -> int:
         return len(self.asked) + len(self.composed)
 
-    async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+    async def compare(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         self.asked.append([(p.older.candidate_id, p.newer.candidate_id) for p in pairs])
         await self._wait()
         share = 1 / len(pairs)
@@ -67,7 +67,7 @@ class StandIn:
             for pair, answer in zip(pairs, answers, strict=True)
         ]
 
-    async def compose(self, sources: Sequence[Side]) -> Composed:
+    async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
         self.composed.append([source.candidate_id for source in sources])
         await self._wait()
         answer: Answer = "unavailable" if self.away else self.composes
@@ -75,9 +75,9 @@ class StandIn:
             neighbour_id=sources[0].candidate_id, answer=answer, calls=1, cost_usd=0.5
         )
         if answer != "compose":
-            return Composed(None, verdict)
+            return CompositionAnswer(None, verdict)
         text = "" if self.empty else " + ".join(source.text for source in sources)
-        return Composed(text, verdict)
+        return CompositionAnswer(text, verdict)
 
     async def _wait(self) -> None:
         self.under_way += 1

@@ -12,7 +12,7 @@ from msgspec import structs
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.streams.judge.batching import Batcher, BatchSettings
-from palimpsest.streams.judge.pairs import Pair
+from palimpsest.streams.judge.pairs import JudgedPair
 from palimpsest.streams.judge.storage import SPENT
 from tests.judge.stand_in import StandIn, pair, side
 
@@ -34,12 +34,12 @@ async def until(holds: Any) -> None:
         await asyncio.sleep(0)
 
 
-def pairs(count: int) -> list[Pair]:
+def pairs(count: int) -> list[JudgedPair]:
     return [pair("old", f"new {number}") for number in range(count)]
 
 
 async def all_of(
-    batcher: Batcher, judge: StandIn, some: list[Pair], owner: str = "ada"
+    batcher: Batcher, judge: StandIn, some: list[JudgedPair], owner: str = "ada"
 ) -> list[str]:
     asking = (batcher.compare(judge, owner, one) for one in some)
     return [verdict.answer for verdict in await asyncio.gather(*asking)]

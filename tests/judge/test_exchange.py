@@ -29,8 +29,8 @@ from palimpsest.streams.judge.messages import (
     to_json,
     tokens,
 )
-from palimpsest.streams.judge.models import NOTHING, Cost, Model, Tier, Usage
-from palimpsest.streams.judge.pairs import JudgeAnswer, Pair, Side
+from palimpsest.streams.judge.models import NOTHING, Cost, JudgeModel, Tier, Usage
+from palimpsest.streams.judge.pairs import JudgeAnswer, JudgedPair, Side
 from palimpsest.streams.judge.prompts import prompt
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.judge.storage import Budget, Key, Spent, VerdictCache
@@ -59,7 +59,7 @@ def test_no_text_is_markup_or_cannot_be_seen(text: str, sent: str) -> None:
 
 
 def test_pairs_are_numbered_and_shown_in_either_order() -> None:
-    pairs = [Pair(OLD, NEW), Pair(NEW, OLD)]
+    pairs = [JudgedPair(OLD, NEW), JudgedPair(NEW, OLD)]
     sent = json.loads(pairs_payload(pairs))["pairs"]
     assert [one["pair"] for one in sent] == [1, 2]
     assert [*sent[0]] == ["pair", "older", "newer"]
@@ -67,7 +67,7 @@ def test_pairs_are_numbered_and_shown_in_either_order() -> None:
     swapped = json.loads(pairs_payload(pairs, swapped=True))["pairs"]
     assert [*swapped[0]] == ["pair", "newer", "older"]
     assert swapped == sent
-    assert [one["text"] for one in json.loads(sources_payload([OLD, NEW]))["memories"]] == [
+    assert [memory["text"] for memory in json.loads(sources_payload([OLD, NEW]))["memories"]] == [
         "old <b>",
         "new",
     ]
@@ -160,20 +160,20 @@ def test_a_request_fits_with_its_answer_to_the_last_token() -> None:
     answer = THINKING_TOKENS + 3 * ANSWER_TOKENS
     whole = tokens(asked.text) + tokens(payload) + answer
     for context, enough in ((whole, True), (whole - 1, False)):
-        model = Model(context=context, answer=10**6)
+        model = JudgeModel(context=context, answer=10**6)
         assert answer_limit(3, model) == answer
         assert fits(asked, payload, 3, model) is enough
 
 
 def test_a_price_is_that_of_the_first_tier_that_holds() -> None:
     tiers = (Tier(input=1, output=2, up_to=10), Tier(input=100, output=200))
-    model = Model(context=1, answer=1, tiers=tiers, reread=0.5)
+    model = JudgeModel(context=1, answer=1, tiers=tiers, reread=0.5)
     assert model.cost(Usage(input_tokens=10, output_tokens=1)) == pytest.approx(12e-6)
     assert model.cost(Usage(input_tokens=11)) == pytest.approx(1_100e-6)
     cached = Usage(cache_creation_input_tokens=4, cache_read_input_tokens=6)
     assert cached.read == 10
     assert model.cost(cached) == pytest.approx((1.25 * 4 + 0.5 * 6) * 1e-6)
-    assert Model(context=1, answer=1, tiers=tiers[:1]).cost(Usage(input_tokens=11)) is None
+    assert JudgeModel(context=1, answer=1, tiers=tiers[:1]).cost(Usage(input_tokens=11)) is None
 
 
 # -- the file ------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.contracts.events import Decided, Settled
 from palimpsest.contracts.policy import CosineCheck, Zone
 from palimpsest.contracts.policy import Judge as Rules
-from palimpsest.streams.judge.judge import Composed, Judge, Pair
+from palimpsest.streams.judge.judge import CompositionAnswer, Judge, JudgedPair
 from palimpsest.streams.judge.messages import pairs_payload, request, sources_payload
 from palimpsest.streams.judge.prompts import Name, prompt
 from palimpsest.streams.policies import load_policy
@@ -40,7 +40,7 @@ def test_there_are_enough_of_them() -> None:
     assert len(set(HOSTILE.values())) == len(HOSTILE)
 
 
-def with_others(number: int, text: str) -> list[Pair]:
+def with_others(number: int, text: str) -> list[JudgedPair]:
     """Pairs of a text, between two that no other text has beside it: none is known by then."""
     return [
         pair(f"Ada has {number} big dogs.", f"ada has {number} big dogs", "first"),
@@ -105,7 +105,7 @@ OTHER = "Ada has a dog."
 
 
 def test_one_text_is_composed_of_each_and_another(asking: Asking) -> None:
-    async def each(judge: Judge) -> dict[str, Composed]:
+    async def each(judge: Judge) -> dict[str, CompositionAnswer]:
         return {
             name: await judge.compose([side(text), side(OTHER, "b", 1)])
             for name, text in HOSTILE.items()
@@ -146,7 +146,7 @@ def test_the_prompts_say_that_texts_are_data() -> None:
 
 
 def test_a_request_is_the_prompt_the_tool_and_one_message() -> None:
-    asked: list[Pair] = [BEFORE]
+    asked: list[JudgedPair] = [BEFORE]
     body = request(prompt("compare-same"), "some-model", pairs_payload(asked), 100)
     assert body["system"][0]["text"] == prompt("compare-same").text
     assert body["tools"] == [prompt("compare-same").tool]

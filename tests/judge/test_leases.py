@@ -8,7 +8,7 @@ from pathlib import Path
 from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.streams.judge import storage
-from palimpsest.streams.judge.judge import Composed, Judge
+from palimpsest.streams.judge.judge import CompositionAnswer, Judge
 from palimpsest.streams.judge.storage import FILE, Key, VerdictCache
 from tests.judge.asking import Asking, pair, side
 
@@ -48,7 +48,7 @@ def test_tasks_of_one_judge_ask_about_a_pair_once(asking: Asking) -> None:
 def test_two_judges_at_once_compose_once(asking: Asking) -> None:
     asking.server.always = Fault(delay=0.3)
 
-    async def ask(judge: Judge) -> tuple[Composed, Composed]:
+    async def ask(judge: Judge) -> tuple[CompositionAnswer, CompositionAnswer]:
         async with beside(asking) as other:
             return await asyncio.gather(judge.compose(SOURCES), other.compose(SOURCES))
 

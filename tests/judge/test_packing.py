@@ -18,7 +18,7 @@ from palimpsest.streams.judge.messages import (
     pairs_payload,
     tokens,
 )
-from palimpsest.streams.judge.models import UNKNOWN, Cost, Model, Usage, model
+from palimpsest.streams.judge.models import UNKNOWN, Cost, JudgeModel, Usage, model
 from palimpsest.streams.judge.prompts import ANSWERS, Name, Prompt, prompt
 from tests.judge.asking import pair
 
@@ -35,7 +35,7 @@ def test_every_pair_is_in_one_pack_and_no_pack_is_too_large(
     sizes: list[int], most: int, share: float, context: int
 ) -> None:
     pairs = [pair("a" * size, "\x01" * size) for size in sizes]
-    small = Model(context=context, answer=20_000)
+    small = JudgeModel(context=context, answer=20_000)
     packs = pack(pairs, SAME, small, policy.Judge(most=most, share=share))
     assert [place for some in packs for place in some] == list(range(len(pairs)))
     for some in packs:
@@ -57,7 +57,7 @@ def test_the_published_limits_are_those_of_the_default() -> None:
 
 def test_a_pack_is_no_larger_than_the_models_answer_can_be() -> None:
     pairs = [pair(f"Ada has {n} dogs.", f"ada has {n} dogs") for n in range(25)]
-    short = Model(context=1_000_000, answer=THINKING_TOKENS + 10 * ANSWER_TOKENS)
+    short = JudgeModel(context=1_000_000, answer=THINKING_TOKENS + 10 * ANSWER_TOKENS)
     assert [len(some) for some in pack(pairs, SAME, short, policy.Judge())] == [10, 10, 5]
 
 

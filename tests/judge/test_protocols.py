@@ -66,8 +66,8 @@ def in_answers(kind: str, **changed: Any) -> Change:
     def change(body: Body) -> Body:
         answers = body["answers"]
         if isinstance(answers, list):
-            return body | {"answers": [changed_if(one) for one in answers]}
-        return body | {"answers": {name: changed_if(one) for name, one in answers.items()}}
+            return body | {"answers": [changed_if(answer) for answer in answers]}
+        return body | {"answers": {name: changed_if(answer) for name, answer in answers.items()}}
 
     return change
 
@@ -77,15 +77,15 @@ def probabilities(*values: Any, label: str = "same") -> Change:
 
     def change(body: Body) -> object:
         answers = body["answers"]
-        for one in answers if isinstance(answers, list) else answers.values():
-            if one["type"] != "choice":
+        for answer in answers if isinstance(answers, list) else answers.values():
+            if answer["type"] != "choice":
                 continue
-            if isinstance(one["probabilities"], list):
-                for listed, value in zip(one["probabilities"], values, strict=True):
+            if isinstance(answer["probabilities"], list):
+                for listed, value in zip(answer["probabilities"], values, strict=True):
                     listed["probability"] = value
             else:
-                one["probabilities"] = dict(zip(one["probabilities"], values, strict=True))
-            one["choice"] = label
+                answer["probabilities"] = dict(zip(answer["probabilities"], values, strict=True))
+            answer["choice"] = label
         return body
 
     return change
@@ -95,8 +95,8 @@ def without(name: str) -> Change:
     def change(body: Body) -> Body:
         answers = body["answers"]
         if isinstance(answers, list):
-            return body | {"answers": [one for one in answers if one["name"] != name]}
-        return body | {"answers": {key: one for key, one in answers.items() if key != name}}
+            return body | {"answers": [answer for answer in answers if answer["name"] != name]}
+        return body | {"answers": {key: answer for key, answer in answers.items() if key != name}}
 
     return change
 
@@ -488,9 +488,9 @@ def chat(asking: Asking) -> Asking:
 
 def refusing(*parameters: str) -> Callable[[Body], Fault | None]:
     def rule(request: Body) -> Fault | None:
-        for one in parameters:
-            if one in request:
-                error = {"message": "no", "type": "invalid_request_error", "param": one}
+        for parameter in parameters:
+            if parameter in request:
+                error = {"message": "no", "type": "invalid_request_error", "param": parameter}
                 return Fault(400, body=orjson.dumps({"error": error}))
         return None
 

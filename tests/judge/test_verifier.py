@@ -20,7 +20,7 @@ from palimpsest.contracts.questions import (
 )
 from palimpsest.contracts.requests import ComposeRequest, SettleRequest
 from palimpsest.streams.judge.batching import Batcher, BatchSettings
-from palimpsest.streams.judge.pairs import Pair
+from palimpsest.streams.judge.pairs import JudgedPair
 from palimpsest.streams.judge.verifier import Decided, Undecided, Verifier, request_id
 from tests.judge.stand_in import AT, StandIn
 
@@ -60,7 +60,7 @@ def compose_question(*sources: str, rules: Judge = RULES) -> ComposeQuestion:
 
 
 def by_name(answers: Mapping[str, Answer]) -> StandIn:
-    def rule(pair: Pair) -> Answer:
+    def rule(pair: JudgedPair) -> Answer:
         return answers[pair.older.candidate_id]
 
     return StandIn(rule)
@@ -128,7 +128,7 @@ def test_what_has_no_usable_answer_waits() -> None:
         left = answered(judge, about(*names))
         assert isinstance(left, Undecided)
         assert left.reason == "the model refused"
-        assert [one.neighbour_id for one in left.verdicts] == [*names]
+        assert [verdict.neighbour_id for verdict in left.verdicts] == [*names]
 
 
 def test_a_text_that_was_composed_unusably_waits_with_its_cost() -> None:
@@ -136,7 +136,7 @@ def test_a_text_that_was_composed_unusably_waits_with_its_cost() -> None:
     judge.composes = "unusable"
     left = answered(judge, about("b"))
     assert isinstance(left, Undecided)
-    assert [(one.answer, one.cost_usd) for one in left.verdicts] == [("unusable", 0.75)]
+    assert [(verdict.answer, verdict.cost_usd) for verdict in left.verdicts] == [("unusable", 0.75)]
 
 
 def test_an_empty_composition_merges_nothing() -> None:
@@ -212,7 +212,7 @@ def together(
     async def asking() -> list[SettleRequest | Undecided]:
         judge.gate = asyncio.Event()
         verifier = Verifier(lambda _: judge, Batcher(BatchSettings(patience=0.0)))
-        tasks = [asyncio.create_task(verifier.answer(one)) for one in questions]
+        tasks = [asyncio.create_task(verifier.answer(question)) for question in questions]
         while not judge.under_way:  # noqa: ASYNC110 - nobody gives word of it
             await asyncio.sleep(0)
         tasks.append(asyncio.create_task(verifier.answer(questions[0])))
@@ -227,22 +227,22 @@ def together(
 def test_equal_texts_of_two_owners_that_are_under_way_at_once_are_paid_once() -> None:
     judge = StandIn()
     requests = together(judge, of_each_owner(3, "a"))
-    assert [verdicts_of(one) for one in requests] == [
+    assert [verdicts_of(request) for request in requests] == [
         [(f"a-{owner}", "different")] for owner in (0, 1, 2, 0)
     ]
     assert len(judge.asked) == 1
-    paid = [(v.calls, v.cost_usd, v.input_tokens) for one in requests for v in one.verdicts]
+    paid = [(v.calls, v.cost_usd, v.input_tokens) for request in requests for v in request.verdicts]
     assert paid == [(1, 0.25, 10), *[(0, 0, 0)] * 3]
 
 
 def test_a_text_composed_of_equal_ones_at_once_is_paid_once() -> None:
     judge = StandIn(lambda _: "compose")
     answers = together(judge, of_each_owner(2, "a"))
-    requests = [one for one in answers if isinstance(one, SettleRequest)]
-    assert [one.composed for one in requests] == ["A + NEW"] * 3
-    assert [one.sources for one in requests] == [(f"a-{n}", NEWCOMER) for n in (0, 1, 0)]
+    requests = [answer for answer in answers if isinstance(answer, SettleRequest)]
+    assert [request.composed for request in requests] == ["A + NEW"] * 3
+    assert [request.sources for request in requests] == [(f"a-{n}", NEWCOMER) for n in (0, 1, 0)]
     assert (len(judge.asked), len(judge.composed)) == (1, 1)
-    assert [one.verdicts[0].calls for one in requests] == [2, 0, 0]
+    assert [request.verdicts[0].calls for request in requests] == [2, 0, 0]
 
 
 @pytest.mark.parametrize("failure", ["unusable", "unavailable"])
@@ -250,7 +250,7 @@ def test_what_would_not_be_remembered_is_not_shared(failure: Answer) -> None:
     """One owner's spoilt answer is not another's."""
     judge = StandIn(lambda pair: failure if pair.older.candidate_id == "a-0" else "same")
     requests = together(judge, of_each_owner(3, "a"))
-    answers = [verdict.answer for one in requests for verdict in one.verdicts]
+    answers = [verdict.answer for request in requests for verdict in request.verdicts]
     assert answers == [failure, "same", "same", failure]
 
 

@@ -73,7 +73,7 @@ def test_another_text_under_a_key_is_an_update(
     assert now.created_at == first.created_at < now.updated_at
     [memory] = memories.list("ada", former=True)["memories"]
     assert memory["face"] == SUSHI["text"]
-    assert [one["relation"] for one in memory["members"]].count("former") == 1
+    assert [member["relation"] for member in memory["members"]].count("former") == 1
     [decision] = memories.decisions(decision="superseded")
     memories.undo(decision["decision_id"])
     assert items.get(ADA, "food") == first
@@ -111,7 +111,7 @@ def test_a_key_that_says_something_else_leaves_the_memory_of_others(
     assert got(items, "b").value == PIZZA
     assert got(items, "a").created_at == created
     assert sorted(texts(items.search(ADA))) == sorted([PIZZA["text"], SUSHI["text"]])
-    faces = {one["face"] for one in memories.list("ada")["memories"]}
+    faces = {memory["face"] for memory in memories.list("ada")["memories"]}
     assert faces == {PIZZA["text"], SUSHI["text"]}
 
 
@@ -123,7 +123,7 @@ def test_a_text_that_lives_under_another_key_makes_one_memory(
     items.put(ADA, "b", {**PIZZA, "by": "b"})
     assert got(items, "b").value == {**PIZZA, "by": "b"}
     assert got(items, "a").value == PIZZA
-    assert [one["face"] for one in memories.list("ada")["memories"]] == [PIZZA["text"]]
+    assert [memory["face"] for memory in memories.list("ada")["memories"]] == [PIZZA["text"]]
     assert len(items.search(ADA)) == 1
 
 
@@ -132,11 +132,11 @@ def test_a_person_that_says_otherwise_does_not_hinder_a_put(
 ) -> None:
     items.put(ADA, "a", PIZZA)
     items.put(ADA, "b", SUSHI)
-    ids = [one["memory_id"] for one in memories.list("ada")["memories"]]
+    ids = [memory["memory_id"] for memory in memories.list("ada")["memories"]]
     memories.separate(*ids)
     items.put(ADA, "b", {**PIZZA, "by": "b"})
     assert got(items, "b").value == {**PIZZA, "by": "b"}
-    assert [one["face"] for one in memories.list("ada")["memories"]] == [PIZZA["text"]]
+    assert [memory["face"] for memory in memories.list("ada")["memories"]] == [PIZZA["text"]]
 
 
 def test_what_is_deleted_is_forgotten_and_not_erased(
@@ -190,7 +190,7 @@ def test_what_others_say_too_is_not_forgotten(items: PalimpsestStore, memories: 
     items.put(ADA, "food", PIZZA)
     items.delete(ADA, "food")
     assert items.get(ADA, "food") is None
-    assert [one["face"] for one in memories.list("ada")["memories"]] == [PIZZA["text"]]
+    assert [memory["face"] for memory in memories.list("ada")["memories"]] == [PIZZA["text"]]
 
 
 @pytest.mark.parametrize("again", ["ask", "refuse"])

@@ -94,7 +94,7 @@ class Both:
         self.model = InMemoryStore(
             index={
                 "dims": DIMENSION,
-                "embed": lambda texts: [[*map(float, vector_of(one))] for one in texts],
+                "embed": lambda texts: [[*map(float, vector_of(text))] for text in texts],
                 "fields": ["text"],
             }
         )
@@ -140,12 +140,12 @@ class Both:
         expected = {(one.namespace, one.key): one for one in everything}
         items = listed(found)
         assert len(items) == len(everything[op.offset :][: op.limit])
-        for one in items:
-            assert plain(one) == plain(expected[one.namespace, one.key])
+        for item in items:
+            assert plain(item) == plain(expected[item.namespace, item.key])
         if not self._replaced:
             scores = sorted((one.score or 0.0 for one in expected.values()), reverse=True)
             page = scores[op.offset :][: op.limit]
-            assert [one.score for one in items] == pytest.approx(page, abs=2e-3)
+            assert [item.score for item in items] == pytest.approx(page, abs=2e-3)
 
     def _there(self) -> list[Namespace]:
         return [*vars_of(self.model)]

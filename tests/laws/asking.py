@@ -176,10 +176,10 @@ class Story:
         before = self.head
         if self.submitted and draw.random() < 0.5:
             rows, outcomes = draw.choice(self.submitted)
-            [submission] = {one.submission for one in rows}
+            [submission] = {row.submission for row in rows}
             assert submission is not None
             if draw.random() < 0.5:
-                rows = [replace(one, submission=submission._replace(asked="other")) for one in rows]
+                rows = [replace(row, submission=submission._replace(asked="other")) for row in rows]
                 outcomes = [OTHER_REQUEST] * len(rows)
             assert self.house.submit(rows) == outcomes, "rows under a key are answered otherwise"
             assert self.head == before, "rows under a key write when they come again"
@@ -195,7 +195,7 @@ class Story:
             for number, text in enumerate(texts)
         ]
         submission = Submission(key, "asked", len(said))
-        rows = [replace(one, submission=submission) for one in inputs(said)]
+        rows = [replace(item, submission=submission) for item in inputs(said)]
         outcomes = self._alive(lambda: self.house.submit(rows))
         if is_taken:
             assert outcomes == [OTHER_REQUEST] * len(rows), "a request's id is used for rows"
@@ -242,8 +242,8 @@ class Story:
         self.asked.append((request, answer))
         self.happened[f"{request.request} {type(answer).__name__.lower()}"] += 1
         if isinstance(request, SettleRequest) and isinstance(answer, Done):
-            faces = (one.entries.get(request.candidate_id) for one in self.ledgers())
-            deep = max(len(one.memory.face.sources) for one in faces if one is not None)
+            faces = (ledger.entries.get(request.candidate_id) for ledger in self.ledgers())
+            deep = max(len(face.memory.face.sources) for face in faces if face is not None)
             self.happened["composed of three"] += deep > 2
 
     def _is_recorded(self, answer: Answer) -> bool:
@@ -354,9 +354,11 @@ class Story:
         for owner in OWNERS:
             ledger = self.house.writer.ledger(owner)
             memories = ledger.memories()
-            ours = {frozenset(one.id for one in memory.members) for memory in memories}
+            ours = {frozenset(member.id for member in memory.members) for memory in memories}
             assert ours == oracle.memories(owner)
-            faces = {one.id: memory.face.text for memory in memories for one in memory.members}
+            faces = {
+                member.id: memory.face.text for memory in memories for member in memory.members
+            }
             assert oracle.faults(owner, faces) == []
             assert pictures(ledger) == pictures(fold_owner(self.house.log, owner))
         self._check_causes([orjson.loads(line) for line in lines])
@@ -415,7 +417,7 @@ class Story:
         """Two candidates of one owner, seldom of two."""
         found = self.entries()
         if self._random.random() < 0.05:
-            found = [one for ledger in self.ledgers() for one in ledger.entries.values()]
+            found = [entry for ledger in self.ledgers() for entry in ledger.entries.values()]
         if len(found) < 2:
             return None
         a, b = self._random.sample(found, 2)

@@ -154,11 +154,11 @@ def answered(ledger: Ledger, entry: Entry) -> list[tuple[str, str]]:
     asked = [neighbour.candidate_id for neighbour in entry.asked]
     return sorted(
         {
-            (one.verdict.neighbour_id, one.verdict.answer)
+            (answer.verdict.neighbour_id, answer.verdict.answer)
             for neighbour_id in asked
-            for one in entry.answers.get(neighbour_id, ())
-            if holds(ledger, one) and not _of_its_own_text(ledger, entry, one.speaker)
-            if not (entry.closed and one.verdict.answer == "unavailable")
+            for answer in entry.answers.get(neighbour_id, ())
+            if holds(ledger, answer) and not _of_its_own_text(ledger, entry, answer.speaker)
+            if not (entry.closed and answer.verdict.answer == "unavailable")
         }
     )
 

@@ -43,7 +43,7 @@ from palimpsest.contracts.requests import UnmergeRequest
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.redecide import arrival_join
 from palimpsest.streams.core.separations import text_stands
-from palimpsest.streams.replay.consequences import Plan, commands, plan
+from palimpsest.streams.replay.consequences import ConsequencePlan, commands, plan
 from tests.laws.common import (
     accepted,
     apart,
@@ -79,7 +79,7 @@ def equals_without(policy: Policy, story: list[Act], which: int, late: list[Answ
     assume(accepted(unmerged(real, join.id)))
     found = planned(real, recorded, join.id)
     assert found.overtaken == (), "all that people said could be said in the other, too"
-    named = [one.candidate for one in found.consequences]
+    named = [consequence.candidate for consequence in found.consequences]
     before = [_as_decided(entry) for entry in named]
     done = carry_out(real, recorded, join.id)
     assume(accepted(done))
@@ -181,7 +181,7 @@ def made_of(policy: Policy, story: list[Act], which: int) -> Counter[str]:
     put_back(world, join.id)
     counted = Counter(event.type.split(".")[1] for event in done)
     counted["overtaken"] = len(found.overtaken)
-    counted["asks another"] = sum(bool(one.asks) for one in found.consequences)
+    counted["asks another"] = sum(bool(consequence.asks) for consequence in found.consequences)
     counted["taken back"] = len(world.log) - before - 1
     return counted
 
@@ -221,7 +221,7 @@ def _with_its_vector(command: Command) -> Command:
     return command.model_copy(update={"composition": text})
 
 
-def planned(world: World, recorded: list[AnyEvent], decision_id: str) -> Plan:
+def planned(world: World, recorded: list[AnyEvent], decision_id: str) -> ConsequencePlan:
     """The plan of a world, its join out already."""
     retrieve = by_brute_force(world.policy)
 
@@ -285,7 +285,7 @@ def _means_the_same(real: World, other: World, command: Command) -> bool:
     if isinstance(command, Settle):
         verdicts = [said for event in real.run(command) if (said := _verdicts_of(event))]
         if verdicts:
-            said = tuple(_of_the_same_text(real, other, one) for one in verdicts[0])
+            said = tuple(_of_the_same_text(real, other, verdict) for verdict in verdicts[0])
             other.run(command.model_copy(update={"verdicts": said}))
         return True
     if isinstance(command, Merge) and overrules(real, command) != overrules(other, command):

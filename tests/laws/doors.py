@@ -30,7 +30,7 @@ from palimpsest.streams.log.import_log import import_lines
 from palimpsest.streams.log.log import Lines, Log
 from palimpsest.streams.write.commit import InputOffset
 from palimpsest.streams.write.inputs import Input, Outcome
-from palimpsest.streams.write.serve import PendingRequest, serve, serve_all, understood
+from palimpsest.streams.write.serve import PendingRequest, parse_request, serve, serve_all
 from palimpsest.streams.write.writer import Writer
 from tests.streams.write.runtime import Runtime
 from tests.stub_engine import StubEngine
@@ -123,7 +123,7 @@ class Embedded:
         inbox, body = Inbox(self.log), request.model_dump_json().encode()
         waiting = inbox.waiting(1)
         number = waiting[0].id if waiting else inbox.put("request", "cli", body)
-        serve_all(self.writer, [PendingRequest(understood(body), number)])
+        serve_all(self.writer, [PendingRequest(parse_request(body), number)])
         told = inbox.take_answer(number)
         assert told is not None, "a request of the inbox is not answered"
         return from_json(orjson.loads(told))
@@ -131,7 +131,7 @@ class Embedded:
     def ask_together(self, requests: Sequence[AnyRequest]) -> list[Answer]:
         """Have requests carried out in as few transactions as may be."""
         answers = serve_all(self.writer, map(PendingRequest, requests))
-        return [_as_it_travels(one) for one in answers]
+        return [_as_it_travels(answer) for answer in answers]
 
     def restart(self) -> None:
         policy = self.writer.policy
@@ -213,16 +213,16 @@ class Partition:
             self._topic.append(
                 ConsumerRecord(DECISIONS, 0, offset, 0, 0, None, line, None, 0, len(line), headers)
             )
-        answers = (one for one in others if one.topic == TOPICS.name("answers"))
-        self._answers.update({one.key or b"": one.value for one in answers})
+        answers = (other for other in others if other.topic == TOPICS.name("answers"))
+        self._answers.update({answer.key or b"": answer.value for answer in answers})
         self._death.strike(durable=True)
         return len(self._topic)
 
     def submit(self, inputs: Sequence[Input]) -> list[Outcome]:
         offset = self._offsets[CANDIDATES]
         records = [
-            Record(CANDIDATES, 0, number, one.row.raw)
-            for number, one in enumerate(inputs, start=offset)
+            Record(CANDIDATES, 0, number, item.row.raw)
+            for number, item in enumerate(inputs, start=offset)
         ]
         outcomes = self._partition.close(self._partition.open(records))
         self._offsets[CANDIDATES] += len(records)

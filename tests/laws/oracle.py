@@ -74,7 +74,7 @@ class Oracle:
             alive = members & self.living
             said = {self.texts[one] for one in alive}
             if alive:
-                said |= {faces[one] for one in members if one in faces}
+                said |= {faces[member] for member in members if member in faces}
             for text in said:
                 homes[self.scopes[min(members)], text].add(members)
         found += [

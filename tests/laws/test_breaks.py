@@ -342,7 +342,7 @@ def ties_go_to_the_first_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def a_window_does_not_see_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who arrived since a window was looked up is not searched."""
-    monkeypatch.setattr(Prefetch, "arrived", lambda *_: None)
+    monkeypatch.setattr(Prefetch, "note_arrived", lambda *_: None)
 
 
 def moves_are_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck
 from palimpsest.streams.core import admit, evolve, faces, graph, operate
 from palimpsest.streams.core import update as updating
-from palimpsest.streams.core.checks import Outcome
+from palimpsest.streams.core.checks import CheckOutcome
 from palimpsest.streams.core.faces import Face
 from palimpsest.streams.core.ledger import Distinct, Edge, Entry, Ledger
 from palimpsest.streams.core.operate import Result
@@ -444,8 +444,8 @@ def those_that_stood_again_go_on_saying_so(monkeypatch: pytest.MonkeyPatch) -> N
     """The same of one that was reinstated meanwhile."""
 
     def broken(ledger: Ledger, a: str, b: str, event_id: str) -> None:
-        for one in ledger.statements.get(a, {}).get(b, ()):
-            one.withdrawn = one.withdrawn or one.event_id == event_id
+        for statement in ledger.statements.get(a, {}).get(b, ()):
+            statement.withdrawn = statement.withdrawn or statement.event_id == event_id
 
     monkeypatch.setattr(evolve, "withdraw", broken)
 
@@ -515,7 +515,7 @@ def any_join_is_near_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     found = admit._reworded
 
     def broken(
-        command: Admit, ledger: Ledger, policy: Policy, outcome: Outcome, same: list[Entry]
+        command: Admit, ledger: Ledger, policy: Policy, outcome: CheckOutcome, same: list[Entry]
     ) -> Any:
         return () if outcome.choice else found(command, ledger, policy, outcome, same)
 

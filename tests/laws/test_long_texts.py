@@ -149,7 +149,7 @@ def _compared(policy: Policy, entry: Entry) -> Vector | None:
 
 def _threshold(policy: Policy, event: Decided, seen: Neighbour) -> float:
     """That of the check which joined the two, or of the highest zone that their cosine is in."""
-    check = next(one for one in policy.checks if one.check == event.data.evidence.check)
+    check = next(check for check in policy.checks if check.check == event.data.evidence.check)
     if isinstance(check, SessionCheck):
         return check.threshold
     assert isinstance(check, CosineCheck)

@@ -17,7 +17,7 @@ from palimpsest.contracts.requests import AnyRequest
 from palimpsest.streams.core import expand
 from palimpsest.streams.write import answered, serve
 from palimpsest.streams.write import writer as write
-from palimpsest.streams.write.commit import Answered
+from palimpsest.streams.write.commit import DigestedAnswer
 from palimpsest.streams.write.writer import Writer
 from tests.laws import doors
 from tests.laws.asking import KINDS, Story
@@ -96,7 +96,7 @@ def notes_nothing(patch: pytest.MonkeyPatch) -> None:
             real(writer, request, answer, start)
         else:
             name = request.request_id
-            writer.pending.answered[name] = Answered(answered.digest_of(request), answer)
+            writer.pending.answered[name] = DigestedAnswer(answered.digest_of(request), answer)
 
     patch.setattr(serve, "record_answer", recorded)
 

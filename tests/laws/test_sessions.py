@@ -141,13 +141,13 @@ def it_joins_what_is_apart(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def every_pair_is_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     """Single linkage: who is near the first is in."""
-    like = alike.Alike._like
+    like = alike.SimilarSets._like
 
-    def broken(self: alike.Alike, number: int) -> NDArray[np.bool_]:
+    def broken(self: alike.SimilarSets, number: int) -> NDArray[np.bool_]:
         first: int = self.__dict__.setdefault("first", number)
         return like(self, first)
 
-    monkeypatch.setattr(alike.Alike, "_like", broken)
+    monkeypatch.setattr(alike.SimilarSets, "_like", broken)
 
 
 def a_run_is_not_replayed(monkeypatch: pytest.MonkeyPatch) -> None:

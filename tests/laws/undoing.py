@@ -227,14 +227,14 @@ def _came_too_late(late: World, other: World) -> bool:
 
 def _won(freed: Edge, a: Entry, b: Entry, order: int) -> bool:
     """Whether an answer that was given before `order` has joined one of two to somebody else."""
-    given = [one.given.order for one in freed.newer.answers[freed.older.id]]
+    given = [answer.given.order for answer in freed.newer.answers[freed.older.id]]
     return freed.newer.memory in (a.memory, b.memory) and min(given) < order
 
 
 def _composes(held: Entry) -> bool:
     """Whether an answer that is held back composes."""
     assert held.held is not None, "it is held"
-    return any(one.verdict.answer == "compose" for one in held.answers[held.held])
+    return any(answer.verdict.answer == "compose" for answer in held.answers[held.held])
 
 
 def _answered_since(ledger: Ledger, a: Entry, b: Entry, order: int) -> bool:

@@ -31,7 +31,7 @@ from palimpsest.streams.dedupe.run import Run
 from palimpsest.streams.guard import tokens
 from palimpsest.streams.search import cosine
 from palimpsest.streams.search.scope_index import vector_of as numbers_of
-from palimpsest.streams.write.handlers.session_end import consolidated
+from palimpsest.streams.write.handlers.session_end import consolidate
 from palimpsest.streams.write.recompose import recompose
 from tests.projections import oracle
 
@@ -206,7 +206,7 @@ class World:
         if joins:
             return joins + events
         if isinstance(command, EndSession) and events:
-            for join in consolidated(command, *self.at_present()):
+            for join in consolidate(command, *self.at_present()):
                 events += self.run(join, 0)
         return events
 

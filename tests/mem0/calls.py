@@ -99,7 +99,7 @@ def calls(memory: Any) -> list[Any]:
     of(memory.get, first)
     changes = memory.history(first)
     answers.all.append(
-        [[one["event"], one["old_memory"], one["new_memory"]] for one in changes[:2]]
+        [[change["event"], change["old_memory"], change["new_memory"]] for change in changes[:2]]
     )
     answers.all.append(sorted(changes[0]))
     of(memory.delete, first)

@@ -39,7 +39,7 @@ def every_call(client: MemoryClient) -> None:
     assert client.update(row["id"], text="Ada is fond of ramen")["memory"] == "Ada is fond of ramen"
     changes = [(one["event"], one["new_memory"]) for one in client.history(row["id"])]
     assert changes == [("ADD", PIZZA), ("UPDATE", "Ada is fond of ramen")]
-    assert [one["name"] for one in client.users()["results"]] == ["ada"]
+    assert [result["name"] for result in client.users()["results"]] == ["ada"]
 
     assert "deleted" in client.delete(row["id"])["message"]
     refused(lambda: client.get(row["id"]), "MemoryNotFoundError")

@@ -104,15 +104,15 @@ def read(folder: Path, kind: str, owners: list[str]) -> None:
     memory = opened(folder, kind)
     found = {}
     for owner in owners:
-        for one in memory.get_all(filters={"user_id": owner}, top_k=5_000)["results"]:
-            found[one["id"]] = one["memory"]
+        for result in memory.get_all(filters={"user_id": owner}, top_k=5_000)["results"]:
+            found[result["id"]] = result["memory"]
     some = [*found.items()][:20]
     hits = [
         memory.search(text, filters={"user_id": owner}, top_k=1, threshold=0.0)["results"]
         for owner in owners[:1]
         for _, text in some
     ]
-    print(json.dumps({"memories": found, "hits": [one[0]["memory"] for one in hits if one]}))
+    print(json.dumps({"memories": found, "hits": [hit[0]["memory"] for hit in hits if hit]}))
     memory.vector_store.client.close() if kind == "qdrant" else None
 
 

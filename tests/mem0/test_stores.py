@@ -125,9 +125,9 @@ def test_a_text_of_chromas_changes_with_its_vector(palimpsest: CommandLine, tmp_
     found = {one["producer_id"]: one["candidate_id"] for one in brought(palimpsest)}
     palimpsest("update", found["m3"], "Ada moved to Lyon")
     report = palimpsest.json("export", str(folder), "--to", str(to))
-    assert [one["old_id"] for one in report["changed_rows"] if one["change"] == "text"] == ["m3"]
+    assert [row["old_id"] for row in report["changed_rows"] if row["change"] == "text"] == ["m3"]
     assert digests(folder) == before
-    gone = {one["old_id"] for one in report["changed_rows"] if one["change"] == "removed"}
+    gone = {row["old_id"] for row in report["changed_rows"] if row["change"] == "removed"}
     assert gone
     wanted = {row["memory_id"]: row["content"] for row in rows[:-1]}
     wanted = {name: text for name, text in wanted.items() if name not in gone}
@@ -162,7 +162,7 @@ def test_a_store_goes_in_is_cleaned_un_merged_in_one_place_and_comes_out_for_mem
     assert digests(folder) == before
 
     stored = {one["producer_id"]: one["text"] for one in brought(palimpsest)}
-    gone = {one["old_id"] for one in report["changed_rows"]}
+    gone = {row["old_id"] for row in report["changed_rows"]}
     wanted = {name: text for name, text in stored.items() if name not in gone}
     # The first read has Chroma work its queue in, the second one reads what that left.
     for _ in range(2):

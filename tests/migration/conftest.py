@@ -43,8 +43,8 @@ def digests(path: Path) -> dict[str, str]:
     """The SHA-256 of every file of a source, by its name in it."""
     files = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
     return {
-        str(one.relative_to(path.parent)): hashlib.sha256(one.read_bytes()).hexdigest()
-        for one in files
+        str(file.relative_to(path.parent)): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in files
     }
 
 

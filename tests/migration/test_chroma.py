@@ -22,7 +22,7 @@ from palimpsest.sources.chroma import (
     last_queued,
     topic_of,
 )
-from palimpsest.sources.contract import Place
+from palimpsest.sources.contract import SourcePlace
 
 TABLES = """
 CREATE TABLE collections (id TEXT, name TEXT);
@@ -55,7 +55,7 @@ def rows(folder: Path, *queued: tuple[str, int, dict[str, Any] | None]) -> list[
             ],
         )
         connection.execute("UPDATE embeddings_queue SET topic = 'x/x/c'")
-    return list(ChromaSource(Place(folder)).rows())
+    return list(ChromaSource(SourcePlace(folder)).rows())
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ def test_what_waits_in_the_queue_is_worked_in(
 def made(folder: Path, *statements: str) -> ChromaSource:
     """The collection `notes` of a folder in which this was said, too."""
     with closing(sqlite3.connect(folder / FILE)) as connection, connection:
-        connection.executescript(TABLES + "".join(f"{one};" for one in statements))
-    return ChromaSource(Place(folder, "notes"))
+        connection.executescript(TABLES + "".join(f"{statement};" for statement in statements))
+    return ChromaSource(SourcePlace(folder, "notes"))
 
 
 ANOTHER = (
@@ -99,8 +99,8 @@ def test_a_collection_has_its_own_entries_alone(tmp_path: Path) -> None:
     source = made(tmp_path, *ANOTHER)
     assert [*source.rows()] == [OLD]
     with pytest.raises(UsageError, match="name the collection with --table: there are books, no"):
-        ChromaSource(Place(tmp_path))
-    books = ChromaSource(Place(tmp_path, "books"))
+        ChromaSource(SourcePlace(tmp_path))
+    books = ChromaSource(SourcePlace(tmp_path, "books"))
     assert [*books.rows()] == [{"id": "other", "page": 9}, {"id": "more"}]
 
 

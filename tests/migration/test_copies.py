@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from palimpsest.contracts.errors import RefusedError, UsageError
-from palimpsest.sources.contract import Place
-from palimpsest.sources.copies import Edit, may_say, refuse_target, write_copy
+from palimpsest.sources.contract import SourcePlace
+from palimpsest.sources.copies import RowEdit, may_say, refuse_target, write_copy
 from palimpsest.sources.file_copies import copy_file
 from palimpsest.sources.mapping import FieldMapping
 from tests.migration.test_chroma import TABLES
@@ -78,9 +78,11 @@ def test_a_row_of_a_later_batch_is_the_one_that_was_meant(tmp_path: Path) -> Non
 def test_more_rows_go_from_lancedb_than_one_statement_names(tmp_path: Path) -> None:
     rows = [{"id": str(n), "text": f"text {n}"} for n in range(1, 251)]
     lancedb.connect(tmp_path).create_table("notes", rows)
-    edits = [Edit(n, rows[n - 1], None) for n in range(1, 250, 2)]
-    edits.append(Edit(250, rows[249], {"text": "new"}))
-    write_copy("lancedb", Place(tmp_path / "notes.lance"), tmp_path / "copy.lance", edits, MAPPING)
+    edits = [RowEdit(n, rows[n - 1], None) for n in range(1, 250, 2)]
+    edits.append(RowEdit(250, rows[249], {"text": "new"}))
+    write_copy(
+        "lancedb", SourcePlace(tmp_path / "notes.lance"), tmp_path / "copy.lance", edits, MAPPING
+    )
     left = lancedb.connect(tmp_path).open_table("copy").to_arrow().to_pylist()
     found = {row["id"]: row["text"] for row in left}
     assert found == {str(n): f"text {n}" for n in range(2, 250, 2)} | {"250": "new"}
@@ -91,16 +93,16 @@ def test_a_database_of_lancedb_is_copied_whole(tmp_path: Path) -> None:
     theirs = lancedb.connect(tmp_path / "db")
     for name in ("a", "b"):
         theirs.create_table(name, [{"id": one, "text": one} for one in ("1", "2")])
-    place = Place(tmp_path / "db", "b")
-    write_copy("lancedb", place, tmp_path / "copy", [Edit(1, {"id": "1"}, None)], MAPPING)
+    place = SourcePlace(tmp_path / "db", "b")
+    write_copy("lancedb", place, tmp_path / "copy", [RowEdit(1, {"id": "1"}, None)], MAPPING)
     copy = lancedb.connect(tmp_path / "copy")
     assert {name: copy.open_table(name).count_rows() for name in ("a", "b")} == {"a": 2, "b": 1}
 
 
 def database(path: Path, *statements: str) -> Path:
     with closing(sqlite3.connect(path)) as connection, connection:
-        for one in statements:
-            connection.execute(one)
+        for statement in statements:
+            connection.execute(statement)
     return path
 
 
@@ -124,8 +126,8 @@ def test_a_row_of_a_table_is_found_whatever_its_columns_are_called(
         f"INSERT INTO notes (id, text) {TWO}",
         "CREATE TABLE more (id)",
     )
-    edits = [Edit(2, {"id": "1"}, None), Edit(3, {}, {"text": "new", "id": "4"})]
-    write_copy("sqlite", Place(path, "notes"), tmp_path / "copy.db", edits, MAPPING)
+    edits = [RowEdit(2, {"id": "1"}, None), RowEdit(3, {}, {"text": "new", "id": "4"})]
+    write_copy("sqlite", SourcePlace(path, "notes"), tmp_path / "copy.db", edits, MAPPING)
     assert [row[:2] for row in rows_of(tmp_path / "copy.db")] == [("1", "a"), ("4", "new")]
 
 
@@ -138,9 +140,11 @@ def test_a_table_without_row_ids_is_told_apart_by_id_and_owner(tmp_path: Path) -
     )
     mapping = FieldMapping({"id": ("id",), "owner_id": ('us"er', "other"), "text": ("text",)})
     item = {"id": "1", 'us"er': "bob"}
-    write_copy("sqlite", Place(path), tmp_path / "a", [Edit(2, item, None)], mapping)
+    write_copy("sqlite", SourcePlace(path), tmp_path / "a", [RowEdit(2, item, None)], mapping)
     assert rows_of(tmp_path / "a", name) == [("1", "ada", "a")]
-    write_copy("sqlite", Place(path), tmp_path / "b", [Edit(2, item, {"text": "new"})], mapping)
+    write_copy(
+        "sqlite", SourcePlace(path), tmp_path / "b", [RowEdit(2, item, {"text": "new"})], mapping
+    )
     assert rows_of(tmp_path / "b", name)[1] == ("1", "bob", "new")
 
 
@@ -155,31 +159,31 @@ def test_what_cannot_be_told_apart_is_not_written(
     query: str, fields: dict[str, tuple[str, ...]], told: str, tmp_path: Path
 ) -> None:
     path = database(tmp_path / "a.db", "CREATE TABLE notes (id, text)", f"INSERT INTO notes {TWO}")
-    edits = [Edit(1, {"id": "1"}, None)]
+    edits = [RowEdit(1, {"id": "1"}, None)]
     with pytest.raises(UsageError, match=told):
         write_copy(
-            "sqlite", Place(path, "notes", query), tmp_path / "a", edits, FieldMapping(fields)
+            "sqlite", SourcePlace(path, "notes", query), tmp_path / "a", edits, FieldMapping(fields)
         )
     assert [*tmp_path.iterdir()] == [path]
 
 
-def mem0s(folder: Path) -> Place:
+def mem0s(folder: Path) -> SourcePlace:
     """mem0's folder: a history, and the vectors of a collection in Chroma beside it."""
     (vectors := folder / "vectors").mkdir(parents=True)
     database(vectors / "chroma.sqlite3", *filter(None, TABLES.replace("\n", " ").split(";")))
     (folder / ".lock").touch()
     columns = "id, memory_id, old_memory, new_memory, event, created_at, updated_at, is_deleted"
     database(folder / "history.db", f"CREATE TABLE history ({columns}, actor_id, role)")
-    return Place(folder)
+    return SourcePlace(folder)
 
 
 def test_a_copy_of_mem0_tells_chroma_and_the_history_what_went(tmp_path: Path) -> None:
     place = mem0s(tmp_path / "mem0")
     new = np.array([1, 2], "<f4").tobytes()
     edits = [
-        Edit(1, {"id": "gone", "data": "Ada sings."}, None),
-        Edit(2, {"id": "old"}, {"document": "Ada hums.", "vector": new}),
-        Edit(3, {"id": "other"}, {"text": "Ada paints.", "vector": new}),
+        RowEdit(1, {"id": "gone", "data": "Ada sings."}, None),
+        RowEdit(2, {"id": "old"}, {"document": "Ada hums.", "vector": new}),
+        RowEdit(3, {"id": "other"}, {"text": "Ada paints.", "vector": new}),
     ]
     for text, said in (("document", edits[:2]), ("text", edits[2:])):
         copy = tmp_path / text
@@ -206,8 +210,8 @@ def test_a_copy_of_mem0_tells_chroma_and_the_history_what_went(tmp_path: Path) -
 def test_a_history_elsewhere_is_only_read(tmp_path: Path) -> None:
     place = mem0s(tmp_path / "mem0")
     (place.path / "history.db").rename(tmp_path / "history.db")
-    named = Place(place.path / "vectors", history=tmp_path / "history.db")
-    write_copy("chroma", named, tmp_path / "copy", [Edit(1, {"id": "old"}, None)], MAPPING)
+    named = SourcePlace(place.path / "vectors", history=tmp_path / "history.db")
+    write_copy("chroma", named, tmp_path / "copy", [RowEdit(1, {"id": "old"}, None)], MAPPING)
     assert rows_of(tmp_path / "history.db", "history") == []
 
 
@@ -217,7 +221,7 @@ def test_what_an_earlier_copy_left_half_is_no_matter(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl.part").write_text("half")
     (tmp_path / "c.jsonl.part").mkdir()
     for to in (tmp_path / "b.jsonl", tmp_path / "c.jsonl"):
-        write_copy("file", Place(path), to, [], MAPPING)
+        write_copy("file", SourcePlace(path), to, [], MAPPING)
         assert to.read_bytes() == path.read_bytes()
     assert len([*tmp_path.iterdir()]) == 3
 
@@ -226,7 +230,7 @@ def test_a_history_has_no_memories_to_copy(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     path.touch()
     with pytest.raises(UsageError, match="has no memories of its own to copy"):
-        write_copy("mem0-history", Place(path), tmp_path / "copy", [], MAPPING)
+        write_copy("mem0-history", SourcePlace(path), tmp_path / "copy", [], MAPPING)
 
 
 def test_a_target_can_be_made_and_is_not_there(tmp_path: Path) -> None:
@@ -235,13 +239,13 @@ def test_a_target_can_be_made_and_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("nowhere")
     for name in ("a.jsonl", "link"):
         with pytest.raises(RefusedError, match="nothing is overwritten"):
-            refuse_target(Place(path), tmp_path / name)
+            refuse_target(SourcePlace(path), tmp_path / name)
     with pytest.raises(UsageError, match="there is no folder"):
-        refuse_target(Place(path), tmp_path / "none" / "b.jsonl")
+        refuse_target(SourcePlace(path), tmp_path / "none" / "b.jsonl")
     (folder := tmp_path / "notes").mkdir()
     (tmp_path / "another name").symlink_to(folder)
     with pytest.raises(UsageError, match="is inside the source"):
-        refuse_target(Place(folder), tmp_path / "another name" / "copy")
+        refuse_target(SourcePlace(folder), tmp_path / "another name" / "copy")
 
 
 @pytest.mark.parametrize(

@@ -242,7 +242,7 @@ def page(*joined: Pairing, scored: tuple[Scored, ...] = (), **also: Any) -> Read
 
 
 def in_order(said: str, *words: str) -> bool:
-    places = [said.find(one) for one in words]
+    places = [said.find(word) for word in words]
     return -1 not in places and places == sorted(places)
 
 

@@ -19,8 +19,8 @@ from palimpsest import Palimpsest
 from palimpsest.api import store
 from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.contracts.errors import RefusedError
-from palimpsest.jobs.import_source import bring_in, look_at, spooled
-from palimpsest.sources import Place, open_source
+from palimpsest.jobs.import_source import bring_in, look_at, spool_rows
+from palimpsest.sources import SourcePlace, open_source
 from palimpsest.sources.chroma import DOCUMENT, FILE
 from palimpsest.streams.core.text import verbatim
 from palimpsest.streams.judge.settings import JudgeSettings
@@ -113,8 +113,8 @@ def _stubbed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def bring(opened: Palimpsest, path: Path, name: str | None = None) -> str:
     """Import a source; the name that it has in the store."""
-    brought = look_at(Place(path, trust=True), source=name)
-    with spooled(brought, None, lambda _what, _share: None) as spool:
+    brought = look_at(SourcePlace(path, trust=True), source=name)
+    with spool_rows(brought, None, lambda _what, _share: None) as spool:
         bring_in(opened.writer, brought, spool, model=None, progress=lambda _what, _share: None)
     return brought.name
 
@@ -127,8 +127,8 @@ def imported(opened: Palimpsest, folder: Path, texts: list[str]) -> dict[str, Pa
         inside = folder / name
         inside.mkdir()
         path = form(inside, rows_of(name, texts))
-        brought = look_at(Place(path, trust=True), source=name)
-        with spooled(brought, None, lambda _what, _share: None) as spool:
+        brought = look_at(SourcePlace(path, trust=True), source=name)
+        with spool_rows(brought, None, lambda _what, _share: None) as spool:
             bring_in(opened.writer, brought, spool, model=None, progress=lambda _what, _share: None)
         found[name] = path
     return found
@@ -136,10 +136,12 @@ def imported(opened: Palimpsest, folder: Path, texts: list[str]) -> dict[str, Pa
 
 def in_copy(path: Path) -> dict[str, str]:
     """The texts of a copy by the ids of its rows."""
-    rows = [row for row in open_source(Place(path, trust=True)).rows() if isinstance(row, dict)]
+    rows = [
+        row for row in open_source(SourcePlace(path, trust=True)).rows() if isinstance(row, dict)
+    ]
     texts = ("content", "document", "data")
     return {
-        str(row.get("memory_id", row.get("id"))): next(row[one] for one in texts if one in row)
+        str(row.get("memory_id", row.get("id"))): next(row[text] for text in texts if text in row)
         for row in rows
     }
 
@@ -216,7 +218,7 @@ def test_what_was_joined_to_a_composed_text_stays_beside_its_sources(tmp_path: P
             path.read_text() + json.dumps(rows_of("ada", NEAR)[2] | {"memory_id": "later"})
         )
         report = opened.export_source(path, tmp_path / "original.jsonl")
-        assert [one["old_id"] for one in report["changed_rows"]] == ["ada-0"]
+        assert [row["old_id"] for row in report["changed_rows"]] == ["ada-0"]
         left = in_copy(tmp_path / "original.jsonl")
         assert left == {"ada-1": NEAR[1], "ada-2": NEAR[0], "later": NEAR[2]}
         says = [(one["old_id"], one["memory_says"]) for one in report["rows_left_as_they_are"]]
@@ -225,7 +227,7 @@ def test_what_was_joined_to_a_composed_text_stays_beside_its_sources(tmp_path: P
         opened.export_source(path, tmp_path / "face.jsonl", texts="face")
         assert [*in_copy(tmp_path / "face.jsonl").values()] == [memory["face"]]
         few = opened.export_source(path, tmp_path / "few.jsonl", texts="face", max_changes=2)
-        assert [one["change"] for one in few["changed_rows"]].count("text") == 1
+        assert [row["change"] for row in few["changed_rows"]].count("text") == 1
         assert memory["face"] in in_copy(tmp_path / "few.jsonl").values()
 
 

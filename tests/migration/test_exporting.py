@@ -94,8 +94,8 @@ def test_the_copy_has_each_memory_once_and_a_row_comes_back(
     to = path.with_name(f"cleaned{''.join(path.suffixes)}")
     report = palimpsest.json("export", str(path), "--to", str(to))
     assert digests(path) == before
-    assert [one["old_id"] for one in report["changed_rows"]] == REMOVED
-    assert [one["keep_id"] for one in report["changed_rows"]] == [
+    assert [row["old_id"] for row in report["changed_rows"]] == REMOVED
+    assert [row["keep_id"] for row in report["changed_rows"]] == [
         f"m{number}" for number in range(8, COUNT, 10)
     ]
     assert read(to) == [row for row in rows if row["memory_id"] not in REMOVED]
@@ -154,7 +154,7 @@ def test_rows_without_an_id_or_with_anothers_are_told_apart(
     assert palimpsest("import", str(path), "--yes").status in (0, 1)
     to = path.with_name(f"cleaned{path.suffix}")
     report = palimpsest.json("export", str(path), "--to", str(to))
-    assert [one["row"] for one in report["changed_rows"]] == [1, 4]
+    assert [row["row"] for row in report["changed_rows"]] == [1, 4]
     assert [tuple(row.values()) for row in read(to)] == [ODD[1], ODD[2], ODD[4], ODD[5]]
 
 
@@ -166,7 +166,7 @@ def test_of_equal_rows_without_an_id_the_last_stays(
     palimpsest.json("import", str(path), "--yes")
     to = tmp_path / "a.jsonl"
     report = palimpsest.json("export", str(path), "--to", str(to))
-    assert [one["row"] for one in report["changed_rows"]] == [1, 3]
+    assert [row["row"] for row in report["changed_rows"]] == [1, 3]
     assert [json.loads(line) for line in to.read_text().splitlines()] == [office, tea]
 
 
@@ -326,7 +326,7 @@ def test_where_a_stranger_speaks_the_last_row_stays(
     palimpsest.json("import", str(path), "--yes")
     to = tmp_path / "cleaned.jsonl"
     report = palimpsest.json("export", str(path), "--to", str(to))
-    changes = [(one["old_id"], one["keep_id"]) for one in report["changed_rows"]]
+    changes = [(row["old_id"], row["keep_id"]) for row in report["changed_rows"]]
     assert changes == [("a", "c"), ("b", "c")]
 
 
@@ -358,7 +358,7 @@ def test_a_merge_is_taken_back_in_the_store_and_then_in_the_copy(
     palimpsest.json("merge", ids[0], ids[2], "--face", ids[2])
     palimpsest.json("merge", ids[2], ids[1], "--face", ids[1])
     report = palimpsest.json("export", path, "--to", str(tmp_path / "a.jsonl"))
-    assert [(one["old_id"], one["keep_id"]) for one in report["changed_rows"]] == [
+    assert [(row["old_id"], row["keep_id"]) for row in report["changed_rows"]] == [
         ("0", "1"),
         ("2", "1"),
     ]

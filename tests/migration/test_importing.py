@@ -21,8 +21,8 @@ import pytest
 from palimpsest import Palimpsest
 from palimpsest.api import store
 from palimpsest.contracts.errors import UsageError
-from palimpsest.jobs.import_source import bring_in, look_at, spooled
-from palimpsest.sources import Item, Place, guessed, spool
+from palimpsest.jobs.import_source import bring_in, look_at, spool_rows
+from palimpsest.sources import Item, SourcePlace, guess_mapping, spool
 from palimpsest.sources.known_vectors import WAITING, KnownVectors, lowest_agreement
 from palimpsest.sources.mapping import Array
 from palimpsest.streams.embedder import DEFAULT_MODEL, Engine
@@ -160,14 +160,14 @@ def test_an_id_that_several_rows_have_is_foreseen(palimpsest: CommandLine) -> No
     foreseen = palimpsest.json("import", path, "--dry-run")
     assert foreseen["invalid"] == 2
     assert foreseen["repeats"] == [], "what has one id is one memory"
-    assert [(one["row"], one["reason"]) for one in foreseen["invalid_rows"]] == [
+    assert [(row["row"], row["reason"]) for row in foreseen["invalid_rows"]] == [
         (1, "id_conflict"),
         (6, "not_json"),
     ]
     done = palimpsest.json("import", path, "--yes", status=1)
     assert (done["invalid"], done["known"]) == (2, 1)
-    assert [(one["row"], one["reason"], one["detail"]) for one in done["invalid_rows"]] == [
-        (one["row"], one["reason"], one["detail"]) for one in foreseen["invalid_rows"]
+    assert [(row["row"], row["reason"], row["detail"]) for row in done["invalid_rows"]] == [
+        (row["row"], row["reason"], row["detail"]) for row in foreseen["invalid_rows"]
     ]
 
 
@@ -263,11 +263,11 @@ def test_from_python_a_source_is_named_as_at_the_command_line(
             )
     assert looked == [
         (
-            (Place(Path("theirs"), None, None, None, trust=False),),
+            (SourcePlace(Path("theirs"), None, None, None, trust=False),),
             {"source": None, "owner": None, "renames": None},
         ),
         (
-            (Place(Path("theirs"), "t", "q", Path("h"), trust=True),),
+            (SourcePlace(Path("theirs"), "t", "q", Path("h"), trust=True),),
             {"source": "s", "owner": "ada", "renames": {"words": "text"}},
         ),
     ]
@@ -278,7 +278,7 @@ def test_it_reports_progress_and_reads_only_so_much(
 ) -> None:
     monkeypatch.setattr(spool, "_BATCH", 10)
     path = palimpsest.file(memories(25))
-    brought_in = look_at(Place(Path(path)))
+    brought_in = look_at(SourcePlace(Path(path)))
     read, told = [0], list[tuple[str, float | None, int]]()
     rows = brought_in.source.rows
 
@@ -291,7 +291,10 @@ def test_it_reports_progress_and_reads_only_so_much(
         told.append((text, share, read[0]))
 
     monkeypatch.setattr(brought_in.source, "rows", counted)
-    with Palimpsest.open(palimpsest.store) as opened, spooled(brought_in, None, progress) as down:
+    with (
+        Palimpsest.open(palimpsest.store) as opened,
+        spool_rows(brought_in, None, progress) as down,
+    ):
         assert [(text, at) for text, _, at in told] == [
             ("read 10 rows", 10),
             ("read 20 rows", 20),
@@ -306,11 +309,11 @@ def test_it_reports_progress_and_reads_only_so_much(
 
 
 def test_pythons_collector_rests_during_an_import(palimpsest: CommandLine) -> None:
-    brought_in = look_at(Place(Path(palimpsest.file(memories(5)))))
+    brought_in = look_at(SourcePlace(Path(palimpsest.file(memories(5)))))
     resting: list[bool] = []
     with (
         Palimpsest.open(palimpsest.store) as opened,
-        spooled(brought_in, None, lambda *_: None) as down,
+        spool_rows(brought_in, None, lambda *_: None) as down,
     ):
         bring_in(
             opened.writer,
@@ -509,10 +512,10 @@ def test_rows_that_are_tried_are_from_the_whole_source() -> None:
         {"owner_id": "ada", "text": f"text {n // 2}", "vector": [float(n + 1)] * 16}
         for n in range(60)
     ]
-    mapping, _ = guessed(rows, {})
+    mapping, _ = guess_mapping(rows, {})
     with spool.Spool("s") as down:
         assert [*down.fill([*rows, {"owner_id": "ada", "text": "bare"}], mapping)] == [61]
-        assert down.counts() == spool.Counts(rows=61, invalid=0, owners=1, vectors=60)
+        assert down.counts() == spool.SpoolCounts(rows=61, invalid=0, owners=1, vectors=60)
         tried = [text for text, _ in down.samples(3)]
         assert sorted(tried) == ["text 0", "text 10", "text 20"]
         assert len(down.samples(20)) == 20
@@ -599,4 +602,4 @@ def test_a_wrong_mapping_is_repaired_by_retracting_the_import_and_importing_agai
 
 
 def _faces(listed: Any) -> list[str]:
-    return [one["face"] for one in listed["memories"]]
+    return [memory["face"] for memory in listed["memories"]]

@@ -13,7 +13,7 @@ import pytest
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.process.output import Output
-from palimpsest.sources.mapping import as_vector, guessed, value_of, vector_like, with_value
+from palimpsest.sources.mapping import as_vector, guess_mapping, value_of, vector_like, with_value
 from tests.cli.conftest import CommandLine
 from tests.migration.conftest import brought
 
@@ -26,12 +26,12 @@ ROW = {"id": 7, "user": "ada", "memory": "Ada sings.", "ts": 1_700_000_000, "vec
 
 
 def fields(row: dict[str, Any], **renames: str) -> dict[str, tuple[str, ...]]:
-    mapping, _ = guessed([row], renames)
+    mapping, _ = guess_mapping([row], renames)
     return mapping.fields
 
 
 def applied(row: dict[str, Any], owner: str | None = None, **renames: str) -> Any:
-    mapping, _ = guessed([row], renames, owner)
+    mapping, _ = guess_mapping([row], renames, owner)
     return json.loads(mapping.row(row, "s")[0])
 
 
@@ -82,7 +82,7 @@ def test_a_column_in_which_no_time_can_be_read_stays_metadata() -> None:
     row = {"text": "Ada sings.", "user": "ada", "date": "March 1, 2026"}
     assert "occurred_at" not in fields(row)
     assert applied(row)["metadata"] == {"date": "March 1, 2026"}
-    mapping, _ = guessed([row, row | {"date": "2026-03-01"}], {})
+    mapping, _ = guess_mapping([row, row | {"date": "2026-03-01"}], {})
     assert mapping.fields["occurred_at"] == ("date",)
 
 
@@ -127,7 +127,7 @@ def test_what_is_inside_an_object_is_found(metadata: object) -> None:
 def test_rows_of_mem0_belong_to_whom_they_name_first() -> None:
     row = {"data": "Ada sings.", "hash": "x", "agent_id": "cook", "run_id": "r"}
     users = row | {"user_id": "ada", "created_at": "2026-01-01", "updated_at": "2026-02-01"}
-    mapping, _ = guessed([users], {})
+    mapping, _ = guess_mapping([users], {})
     said = json.loads(mapping.row(users, "s")[0])
     assert (said["owner_id"], said["session_id"]) == ("ada", "r")
     assert said["occurred_at"] == "2026-02-01"
@@ -214,7 +214,7 @@ def test_a_field_is_judged_by_all_rows_that_have_it() -> None:
         {"text": "b", "confidence": None, "tags": {"x": 1}},
         b"no object",
     ]
-    mapping, known = guessed(rows, {})
+    mapping, known = guess_mapping(rows, {})
     assert mapping.fields == {"text": ("text",), "confidence": ("confidence",)}
     assert known == ["text", "confidence", "tags", "tags.x"]
 
@@ -223,11 +223,11 @@ def test_a_field_is_judged_by_all_rows_and_not_by_the_first() -> None:
     """Most of its values say what it is; of times one is enough, as the others are invalid."""
     row = {"text": "Ada sings.", "user": "ada", "created_at": None, "importance": 1}
     early, late = [row] * 500, row | {"created_at": "2026-03-01", "importance": 70, "room": "attic"}
-    mapping, known = guessed(iter([*early, late]), {})
+    mapping, known = guess_mapping(iter([*early, late]), {})
     assert mapping.fields["occurred_at"] == ("created_at",)
     assert mapping.fields["importance"] == ("importance",)
     assert known == [*late]
-    mapping, _ = guessed(iter([*early, *[late] * 500]), {})
+    mapping, _ = guess_mapping(iter([*early, *[late] * 500]), {})
     assert "importance" not in mapping.fields
 
 
@@ -236,7 +236,7 @@ def test_a_second_vector_is_left_out_and_a_short_list_is_none(
     length: int, left_out: tuple[str, ...]
 ) -> None:
     row = {"text": "Ada sings.", "vector": [0.5] * 16, "other": [0.5] * length}
-    mapping, _ = guessed([row, {"text": "Ada hums."}], {})
+    mapping, _ = guess_mapping([row, {"text": "Ada hums."}], {})
     assert mapping.left_out == left_out
     kept = json.loads(mapping.row(row, "s")[0]).get("metadata", {})
     assert ("other" in kept) is not bool(left_out)
@@ -244,8 +244,8 @@ def test_a_second_vector_is_left_out_and_a_short_list_is_none(
 
 def test_what_mem0_derives_is_left_out_of_its_rows_alone() -> None:
     row = {"data": "Ada sings.", "hash": "x", "user_id": "ada", "text_lemmatized": "ada sing"}
-    assert guessed([row], {})[0].left_out == ("text_lemmatized",)
-    mixed, _ = guessed([row, {"data": "Ada hums."}], {})
+    assert guess_mapping([row], {})[0].left_out == ("text_lemmatized",)
+    mixed, _ = guess_mapping([row, {"data": "Ada hums."}], {})
     assert (mixed.left_out, mixed.fields["owner_id"]) == ((), ("user_id",))
 
 
@@ -279,7 +279,7 @@ def test_metadata_keeps_what_json_has_no_type_for(value: object, kept: object) -
 
 def test_of_several_given_fields_the_first_that_says_something_counts() -> None:
     renames = {"a": "text", "b": "text"}
-    mapping, _ = guessed([{"a": "x", "b": "y"}], renames)
+    mapping, _ = guess_mapping([{"a": "x", "b": "y"}], renames)
     said = [json.loads(mapping.row(row, "s")[0]) for row in ({"a": "x", "b": "y"}, {"b": "y"})]
     assert [one["text"] for one in said] == ["x", "y"]
     assert said[0]["metadata"] == {"b": "y"}
@@ -294,14 +294,14 @@ def test_metadata_of_the_row_stay_and_its_other_fields_join_them() -> None:
 
 
 def test_a_row_that_is_no_object_stays_as_it_is() -> None:
-    mapping, _ = guessed([ROW], {})
+    mapping, _ = guess_mapping([ROW], {})
     assert mapping.row(b"no JSON", "s") == (b"no JSON", None)
 
 
 def test_the_text_and_somebody_whose_it_is_are_needed() -> None:
-    nameless, known = guessed([{"text": "Ada sings."}], {}, "ada")
+    nameless, known = guess_mapping([{"text": "Ada sings."}], {}, "ada")
     nameless.require(known)
-    mapping, known = guessed([{}], {}, "ada")
+    mapping, known = guess_mapping([{}], {}, "ada")
     with pytest.raises(UsageError) as told:
         mapping.require(known)
     assert str(told.value) == (

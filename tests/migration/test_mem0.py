@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.sources.contract import Place
+from palimpsest.sources.contract import SourcePlace
 from palimpsest.sources.detect import open_source
 from palimpsest.sources.files import FileSource
 from palimpsest.sources.mem0 import HistorySource, Mem0Source
@@ -82,10 +82,10 @@ def test_a_database_that_is_no_history_is_not_taken_for_one(tmp_path: Path) -> N
 
 def test_a_table_or_a_query_of_a_history_is_read_as_that(tmp_path: Path) -> None:
     path = history_of(tmp_path)
-    assert open_source(Place(path)).kind == "mem0-history"
-    whole = open_source(Place(path, "history"))
+    assert open_source(SourcePlace(path)).kind == "mem0-history"
+    whole = open_source(SourcePlace(path, "history"))
     assert (whole.kind, len([*whole.rows()])) == ("sqlite", len(LIFE))
-    some = open_source(Place(path, query="SELECT * FROM history WHERE is_deleted"))
+    some = open_source(SourcePlace(path, query="SELECT * FROM history WHERE is_deleted"))
     assert (some.kind, len([*some.rows()])) == ("sqlite", 1)
 
 

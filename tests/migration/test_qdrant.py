@@ -16,10 +16,10 @@ import pytest
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.process.output import Output
-from palimpsest.sources.contract import Place
-from palimpsest.sources.copies import Edit, write_copy
+from palimpsest.sources.contract import SourcePlace
+from palimpsest.sources.copies import RowEdit, write_copy
 from palimpsest.sources.mapping import FieldMapping
-from palimpsest.sources.qdrant import QdrantSource, located
+from palimpsest.sources.qdrant import QdrantSource, locate_file
 from tests.cli.conftest import CommandLine
 
 
@@ -60,10 +60,13 @@ def test_a_pickle_runs_nothing(palimpsest: CommandLine, tmp_path: Path) -> None:
 def test_what_mem0_keeps_beside_the_memories_is_read_where_it_is_named(tmp_path: Path) -> None:
     folder = collection(tmp_path, b"")
     (folder / "meta.json").write_text('{"collections": {"notes": {}, "mem0migrations": {}}}')
-    meant = {table: located(Place(folder, table)).parent.name for table in (None, "mem0migrations")}
+    meant = {
+        table: locate_file(SourcePlace(folder, table)).parent.name
+        for table in (None, "mem0migrations")
+    }
     assert meant == {None: "notes", "mem0migrations": "mem0migrations"}
     (folder / "meta.json").write_text('{"collections": {"mem0migrations": {}}}')
-    assert located(Place(folder)).parent.name == "mem0migrations", "there is nothing else"
+    assert locate_file(SourcePlace(folder)).parent.name == "mem0migrations", "there is nothing else"
 
 
 @pytest.mark.parametrize("point", [b"", b"\x80\x04N.", b"no pickle", pickle.dumps({"id": 1})])
@@ -115,9 +118,9 @@ def read(folder: Path, *points: Any) -> QdrantSource:
         connection.execute("DELETE FROM points")
         connection.executemany(
             "INSERT INTO points VALUES (?, ?)",
-            [(str(number), pickle.dumps(one)) for number, one in enumerate(points)],
+            [(str(number), pickle.dumps(point)) for number, point in enumerate(points)],
         )
-    return QdrantSource(Place(folder, trust=True))
+    return QdrantSource(SourcePlace(folder, trust=True))
 
 
 def test_a_point_that_was_written_twice_is_what_came_last(
@@ -161,7 +164,7 @@ def test_it_is_read_by_those_alone_who_trust_it(tmp_path: Path) -> None:
 
     for trust in (False, ask):
         with pytest.raises(UsageError, match="confirm it with --trust"):
-            QdrantSource(Place(folder, trust=trust))
+            QdrantSource(SourcePlace(folder, trust=trust))
     assert "run a program" in told[0]
 
 
@@ -170,16 +173,18 @@ def test_a_folder_that_names_no_collections_is_reported(meta: str, tmp_path: Pat
     folder = collection(tmp_path, b"")
     (folder / "meta.json").write_text(meta)
     with pytest.raises(UsageError, match="names no collections"):
-        located(Place(folder))
+        locate_file(SourcePlace(folder))
 
 
 def test_every_version_of_a_point_that_goes_is_gone(theirs: type[Point], tmp_path: Path) -> None:
     points = [theirs(id=one, payload={"n": n}) for n, one in enumerate((7, "b", 7))]
     source = read(tmp_path / "theirs", *points)
-    place = Place(tmp_path / "theirs", trust=True)
+    place = SourcePlace(tmp_path / "theirs", trust=True)
     (place.path / ".lock").touch()
-    edits = [Edit(1, {"id": "7"}, None)]
+    edits = [RowEdit(1, {"id": "7"}, None)]
     write_copy("qdrant", place, tmp_path / "copy", edits, FieldMapping({"id": ("id",)}))
-    assert [*QdrantSource(Place(tmp_path / "copy", trust=True)).rows()] == [{"n": 1, "id": "b"}]
+    assert [*QdrantSource(SourcePlace(tmp_path / "copy", trust=True)).rows()] == [
+        {"n": 1, "id": "b"}
+    ]
     assert not (tmp_path / "copy" / ".lock").exists()
     assert len([*source.rows()]) == 2

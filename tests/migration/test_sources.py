@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.sources.contract import Place, one_of
+from palimpsest.sources.contract import SourcePlace, one_of
 from palimpsest.sources.detect import inside, open_source
 from palimpsest.sources.lance import BATCH
-from palimpsest.sources.read_only import is_sqlite, opened
+from palimpsest.sources.read_only import is_sqlite, open_read_only
 from tests.cli.conftest import CommandLine
 from tests.migration.conftest import COUNT, OWNERS, REPEATED, brought, digests
 from tests.stub_engine import vector_of
@@ -138,7 +138,9 @@ def test_changes_that_are_not_in_the_file_yet_count(
         before = digests(tmp_path)
         assert any(name.endswith("-wal") for name in before)
         palimpsest.json("import", str(path), "--yes")
-        assert {name: one for name, one in digests(tmp_path).items() if name in before} == before
+        assert {
+            name: digest for name, digest in digests(tmp_path).items() if name in before
+        } == before
     assert "Ada moved to Lyon." in {one["text"] for one in brought(palimpsest)}
 
 
@@ -246,8 +248,8 @@ def test_the_only_one_needs_no_name_and_one_of_many_can_be_named() -> None:
 
 def database(path: Path, *statements: str) -> Path:
     with closing(sqlite3.connect(path)) as connection, connection:
-        for one in statements:
-            connection.execute(one)
+        for statement in statements:
+            connection.execute(statement)
     return path
 
 
@@ -259,22 +261,22 @@ def test_a_view_is_a_table_and_what_is_null_is_left_out(tmp_path: Path) -> None:
         'CREATE VIEW shown AS SELECT text FROM "no ""tes"',
     )
     with pytest.raises(UsageError, match='there are no "tes, shown'):
-        open_source(Place(path))
-    source = open_source(Place(path, 'no "tes'))
+        open_source(SourcePlace(path))
+    source = open_source(SourcePlace(path, 'no "tes'))
     assert source.name == 'a.db:no "tes'
     assert source.share == 0
     for _ in range(2):
         assert [*source.rows()] == [{"id": 1, "text": "a", "page": 0}, {"id": 2, "text": ""}]
         assert source.share == 1
-    assert [*open_source(Place(path, "shown")).rows()] == [{"text": "a"}, {"text": ""}]
+    assert [*open_source(SourcePlace(path, "shown")).rows()] == [{"text": "a"}, {"text": ""}]
 
 
 def test_a_query_may_end_as_one_does_and_says_where_it_fails(tmp_path: Path) -> None:
     path = database(tmp_path / "a.db", "CREATE TABLE notes (text)", "CREATE TABLE more (text)")
-    source = open_source(Place(path, query="SELECT * FROM notes ; \n"))
+    source = open_source(SourcePlace(path, query="SELECT * FROM notes ; \n"))
     assert ([*source.rows()], source.name, source.share) == ([], "a.db", None)
     with pytest.raises(UsageError, match="the query fails: no such table: none"):
-        open_source(Place(path, query="SELECT * FROM none"))
+        open_source(SourcePlace(path, query="SELECT * FROM none"))
 
 
 @pytest.mark.parametrize("end", ["-wal", "-journal"])
@@ -284,21 +286,27 @@ def test_what_is_written_beside_a_database_is_not_worked_in_there(end: str, tmp_
     for content in (b"", b"left by somebody"):
         beside.write_bytes(content)
         before = digests(tmp_path)
-        with opened(path) as connection:
+        with open_read_only(path) as connection:
             assert connection.execute("SELECT count(*) FROM notes").fetchone() == (0,)
         assert digests(tmp_path) == before
 
 
 def test_a_database_is_read_alone(tmp_path: Path) -> None:
     path = database(tmp_path / "a b?#.db", "CREATE TABLE notes (text)")
-    with pytest.raises(UsageError, match=r"cannot be read: .*readonly"), opened(path) as connection:
+    with (
+        pytest.raises(UsageError, match=r"cannot be read: .*readonly"),
+        open_read_only(path) as connection,
+    ):
         connection.execute("DROP TABLE notes")
     (damaged := tmp_path / "b.db").write_bytes(path.read_bytes()[:100] + b"x" * 5_000)
-    with pytest.raises(UsageError, match=r"b\.db cannot be read"), opened(damaged) as connection:
+    with (
+        pytest.raises(UsageError, match=r"b\.db cannot be read"),
+        open_read_only(damaged) as connection,
+    ):
         connection.execute("SELECT * FROM notes")
     (other := tmp_path / "c.db").write_bytes(b"SQLite format 2")
     assert [is_sqlite(one) for one in (path, other, tmp_path)] == [True, False, False]
-    with pytest.raises(UsageError, match="is not a SQLite file"), opened(other):
+    with pytest.raises(UsageError, match="is not a SQLite file"), open_read_only(other):
         pass
 
 
@@ -309,14 +317,14 @@ def chroma(folder: Path) -> Path:
 
 
 def test_mem0s_folder_has_its_vectors_inside(tmp_path: Path) -> None:
-    place = Place(tmp_path, "notes")
+    place = SourcePlace(tmp_path, "notes")
     assert inside(place) == place
     vectors = chroma(tmp_path / "vectors")
     assert inside(place) == place, "it has no history"
     (history := tmp_path / "history.db").touch()
-    assert inside(place) == Place(vectors, "notes", history=history)
-    elsewhere = Place(tmp_path, history=tmp_path / "another.db")
-    assert inside(elsewhere) == Place(vectors, history=elsewhere.history)
+    assert inside(place) == SourcePlace(vectors, "notes", history=history)
+    elsewhere = SourcePlace(tmp_path, history=tmp_path / "another.db")
+    assert inside(elsewhere) == SourcePlace(vectors, history=elsewhere.history)
     (tmp_path / "empty").mkdir()
     assert inside(place).path == vectors
     chroma(tmp_path / "more")
@@ -324,7 +332,7 @@ def test_mem0s_folder_has_its_vectors_inside(tmp_path: Path) -> None:
 
 
 def test_vectors_beside_a_history_are_the_folders_own(tmp_path: Path) -> None:
-    place = Place(chroma(tmp_path / "mem0"))
+    place = SourcePlace(chroma(tmp_path / "mem0"))
     (place.path / "history.db").touch()
     chroma(place.path / "other")
     assert inside(place) == place
@@ -333,11 +341,11 @@ def test_vectors_beside_a_history_are_the_folders_own(tmp_path: Path) -> None:
 def test_a_file_that_can_be_read_once_is_refused(tmp_path: Path) -> None:
     os.mkfifo(path := tmp_path / "pipe")
     with pytest.raises(UsageError, match="is not a file that can be read twice"):
-        open_source(Place(path))
+        open_source(SourcePlace(path))
 
 
 def test_a_file_is_read_from_its_start_each_time(rows: Rows, tmp_path: Path) -> None:
-    source = open_source(Place(jsonl(tmp_path, rows[:3])))
+    source = open_source(SourcePlace(jsonl(tmp_path, rows[:3])))
     for _ in range(2):
         assert [*source.rows()] == rows[:3]
         assert source.share == 1.0
@@ -353,8 +361,8 @@ def test_lancedb_has_vectors_as_arrays_and_leaves_out_what_is_null(tmp_path: Pat
     lancedb.connect(tmp_path).create_table("b", pa.Table.from_pylist(data, schema))
     lancedb.connect(tmp_path).create_table("a", [{"id": 1}])
     with pytest.raises(UsageError, match="there are a, b"):
-        open_source(Place(tmp_path))
-    source = open_source(Place(tmp_path, "b"))
+        open_source(SourcePlace(tmp_path))
+    source = open_source(SourcePlace(tmp_path, "b"))
     assert source.share == 0
     for _ in range(2):
         found = [
@@ -375,6 +383,6 @@ def test_lancedb_has_vectors_as_arrays_and_leaves_out_what_is_null(tmp_path: Pat
 def test_lancedb_gives_all_rows_however_many_batches_they_are(tmp_path: Path) -> None:
     wanted = [*range(2 * BATCH + 1)]
     lancedb.connect(tmp_path).create_table("notes", pa.table({"id": wanted}))
-    source = open_source(Place(tmp_path))
+    source = open_source(SourcePlace(tmp_path))
     assert [row["id"] for row in source.rows() if isinstance(row, dict)] == wanted
     assert source.share == 1

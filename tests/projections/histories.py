@@ -103,24 +103,24 @@ class MemoryLog:
 
     def owners_since(self, position: int, *, upto: int) -> list[str]:
         return sorted(
-            {one.event.owner_id for one in self.events if position < one.position <= upto}
+            {event.event.owner_id for event in self.events if position < event.position <= upto}
         )
 
     def of_owner(self, owner_id: str, *, upto: int | None = None) -> Iterator[Recorded]:
-        for one in self.events:
-            if one.event.owner_id == owner_id and (upto is None or one.position <= upto):
-                yield one
+        for event in self.events:
+            if event.event.owner_id == owner_id and (upto is None or event.position <= upto):
+                yield event
 
     def owners(self) -> Iterator[str]:
-        yield from sorted({one.event.owner_id for one in self.events} - {""})
+        yield from sorted({event.event.owner_id for event in self.events} - {""})
 
     def find(self, event_id: str) -> Recorded | None:
-        return next((one for one in self.events if one.event.id == event_id), None)
+        return next((event for event in self.events if event.event.id == event_id), None)
 
     def upto(self, position: int) -> MemoryLog:
         """The same log as it was."""
         earlier = MemoryLog()
-        earlier.events = [one for one in self.events if one.position <= position]
+        earlier.events = [event for event in self.events if event.position <= position]
         return earlier
 
 

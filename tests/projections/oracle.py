@@ -232,7 +232,7 @@ class Owner:
 
     def connect(self) -> None:
         """Find the memory of each candidate: what standing joins connect, by the earliest."""
-        beside: dict[str, list[str]] = {one: [] for one in self.candidates}
+        beside: dict[str, list[str]] = {candidate: [] for candidate in self.candidates}
         for join in self.joins.values():
             if join.standing:
                 beside[join.newer.id].append(join.older.id)
@@ -247,12 +247,16 @@ class Owner:
 
     def members(self, memory_id: str) -> list[Candidate]:
         """The candidates of a memory, by arrival."""
-        return [one for one in self.candidates.values() if self.memory_of[one.id] == memory_id]
+        return [
+            candidate
+            for candidate in self.candidates.values()
+            if self.memory_of[candidate.id] == memory_id
+        ]
 
     def face(self, candidate_id: str) -> oracle_faces.Face:
         """What speaks for a candidate's memory."""
         members = self.members(self.memory_of[candidate_id])
-        ids = {one.id for one in members}
+        ids = {member.id for member in members}
         joins = [join for join in self.joins.values() if join.standing and join.newer.id in ids]
         return oracle_faces.face(members, joins)
 
@@ -320,13 +324,17 @@ class Oracle:
 
     def _walk(self, event: Event, owner: Owner) -> Iterator[str]:
         """Ask anew what every candidate waits for; return those that wait, or do no more."""
-        for one in owner.candidates.values():
-            pending, waits_for, held = oracle_questions.waits(owner, one)
-            if (pending, waits_for, held) != (one.pending, one.waits_for, one.held):
-                one.position = event.position
-            if pending != one.pending:
-                yield one.id
-            one.pending, one.waits_for, one.held = pending, waits_for, held
+        for candidate in owner.candidates.values():
+            pending, waits_for, held = oracle_questions.waits(owner, candidate)
+            if (pending, waits_for, held) != (
+                candidate.pending,
+                candidate.waits_for,
+                candidate.held,
+            ):
+                candidate.position = event.position
+            if pending != candidate.pending:
+                yield candidate.id
+            candidate.pending, candidate.waits_for, candidate.held = pending, waits_for, held
 
     # -- the fold ------------------------------------------------------------------------------
 
@@ -437,7 +445,7 @@ class Oracle:
         join.ranked = any(verdict.get("speaker") is not None for verdict in event.verdicts)
         join.by_person = event.data.get("rank") == "person"
         if said.get("forward"):
-            about = [one for one in event.verdicts if one["neighbour_id"] == said["to"]]
+            about = [verdict for verdict in event.verdicts if verdict["neighbour_id"] == said["to"]]
             join.forward = (about[0].get("speaker") if about else None) or said["to"]
         owner.joins[event.id] = join
         if event.data.get("composition") is not None:

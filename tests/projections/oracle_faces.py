@@ -60,16 +60,16 @@ def face(members: Sequence[Candidate], joins: Sequence[Join]) -> Face:
     assert found is not None
     if found.speaker.living:
         return found
-    return _folded(members, joins, [one.living for one in members]) or found
+    return _folded(members, joins, [member.living for member in members]) or found
 
 
 def _folded(
     members: Sequence[Candidate], joins: Sequence[Join], counts: Sequence[bool]
 ) -> Face | None:
-    everyone = {one.id: one for one in members}
+    everyone = {member.id: member for member in members}
     parts = [
-        Part([one], Face(one) if counted else None)
-        for one, counted in zip(members, counts, strict=True)
+        Part([member], Face(member) if counted else None)
+        for member, counted in zip(members, counts, strict=True)
     ]
     for join in sorted(joins, key=lambda join: _when(join, everyone)):
         [older] = [part for part in parts if join.older in part.members]
@@ -95,13 +95,17 @@ def _when(join: Join, everyone: dict[str, Candidate]) -> tuple[int, bool, int]:
     text = standing_text(join, everyone)
     if text is None:
         return join.place, False, join.place
-    return max(join.place, *(everyone[one].place for one in text["sources"])), True, join.place
+    return (
+        max(join.place, *(everyone[source].place for source in text["sources"])),
+        True,
+        join.place,
+    )
 
 
 def standing_text(join: Join, everyone: dict[str, Candidate]) -> dict[str, Any] | None:
     """The first text of a join whose sources are all living members."""
     for text in join.texts.values():
-        if all(one in everyone and everyone[one].living for one in text["sources"]):
+        if all(source in everyone and everyone[source].living for source in text["sources"]):
             return text
     return None
 
@@ -184,7 +188,7 @@ def _repeated(join: Join, everyone: dict[str, Candidate], older: Face, newer: Fa
     said = _repeats(join, newer)
     back = older.displaced.get(said)
     sources = older.sources if older.composition else []
-    if said in {everyone[one].said for one in sources if one in everyone}:
+    if said in {everyone[source].said for source in sources if source in everyone}:
         return older
     if back is None or _happened_before(newer, older):
         return older
@@ -196,7 +200,7 @@ def _repeated(join: Join, everyone: dict[str, Candidate], older: Face, newer: Fa
 def _composed(join: Join, everyone: dict[str, Candidate], older: Face, newer: Face) -> Face:
     text = standing_text(join, everyone)
     if text is not None:
-        speaker = _last([everyone[one] for one in text["sources"]])
+        speaker = _last([everyone[source] for source in text["sources"]])
         found = Face(speaker, text, next(i for i, one in join.texts.items() if one is text))
         if join.ranked:
             found = _with_both_behind(found, older, newer)
@@ -222,7 +226,7 @@ def _happened_before(face: Face, other: Face) -> bool:
 
 def _last(candidates: Sequence[Candidate]) -> Candidate:
     """Who happened last, ties by arrival; by arrival where nobody says when."""
-    if all(one.moment is None for one in candidates):
+    if all(candidate.moment is None for candidate in candidates):
         return max(candidates, key=lambda one: one.place)
     return max(candidates, key=lambda one: (one.moment or one.at, one.place))
 

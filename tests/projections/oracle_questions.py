@@ -168,7 +168,7 @@ def _up_to_joining(event: Event) -> Iterator[dict[str, Any]]:
 
 
 def _known(answers: list[Answer], neighbour: str, speaker: str) -> bool:
-    return any((one.neighbour, one.speaker) == (neighbour, speaker) for one in answers)
+    return any((answer.neighbour, answer.speaker) == (neighbour, speaker) for answer in answers)
 
 
 def _differs(

@@ -67,35 +67,35 @@ def tables(lines: Iterable[tuple[int, bytes]]) -> Tables:
 def _candidates(said: Oracle) -> list[Row]:
     return [
         {
-            "candidate_id": one.id,
-            "memory_id": owner.memory_of[one.id],
-            "owner_id": one.fields["owner_id"],
-            "namespace": one.namespace,
-            "text": one.text,
-            "source": one.fields["source"],
-            "producer_id": one.fields["id"],
-            "session_id": one.fields.get("session_id"),
-            "category": one.fields.get("category"),
-            "kind": one.fields.get("kind", "fact"),
-            "confidence": one.fields.get("confidence"),
-            "importance": one.fields.get("importance"),
-            "intensity": one.fields.get("intensity"),
-            "topics": one.fields.get("topics", []),
-            "metadata": one.fields.get("metadata") or None,
-            "occurred_at": moment(one.fields.get("occurred_at")),
-            "decided_at": one.at,
-            "decision_id": one.event_id,
-            "decision": one.data["decision"],
-            "hash": sha256(search_form(one.text)),
-            "verbatim": sha256(one.verbatim),
-            "living": one.living,
-            "pending": one.pending,
-            "waits_for": one.waits_for,
-            "held": one.held,
-            "position": one.position,
+            "candidate_id": candidate.id,
+            "memory_id": owner.memory_of[candidate.id],
+            "owner_id": candidate.fields["owner_id"],
+            "namespace": candidate.namespace,
+            "text": candidate.text,
+            "source": candidate.fields["source"],
+            "producer_id": candidate.fields["id"],
+            "session_id": candidate.fields.get("session_id"),
+            "category": candidate.fields.get("category"),
+            "kind": candidate.fields.get("kind", "fact"),
+            "confidence": candidate.fields.get("confidence"),
+            "importance": candidate.fields.get("importance"),
+            "intensity": candidate.fields.get("intensity"),
+            "topics": candidate.fields.get("topics", []),
+            "metadata": candidate.fields.get("metadata") or None,
+            "occurred_at": moment(candidate.fields.get("occurred_at")),
+            "decided_at": candidate.at,
+            "decision_id": candidate.event_id,
+            "decision": candidate.data["decision"],
+            "hash": sha256(search_form(candidate.text)),
+            "verbatim": sha256(candidate.verbatim),
+            "living": candidate.living,
+            "pending": candidate.pending,
+            "waits_for": candidate.waits_for,
+            "held": candidate.held,
+            "position": candidate.position,
         }
         for owner in said.owners.values()
-        for one in owner.candidates.values()
+        for candidate in owner.candidates.values()
     ]
 
 
@@ -103,7 +103,7 @@ def _memories(said: Oracle) -> Iterable[Row]:
     for owner in said.owners.values():
         for memory_id in dict.fromkeys(owner.memory_of.values()):
             members = owner.members(memory_id)
-            living = [one for one in members if one.living]
+            living = [member for member in members if member.living]
             if not living:
                 continue
             face = owner.face(memory_id)
@@ -124,8 +124,8 @@ def _memories(said: Oracle) -> Iterable[Row]:
                 "status": "pending" if all(one.pending for one in living) else "living",
                 "needs_composition": face.needs_composition,
                 "contradicts": list(face.contradicts),
-                "accesses": sum(one.accesses for one in members),
-                "last_accessed": _latest(one.accessed for one in members),
+                "accesses": sum(member.accesses for member in members),
+                "last_accessed": _latest(member.accessed for member in members),
                 "created_at": members[0].at,
                 "updated_at": updated,
                 "occurred_at": _latest(times),
@@ -144,7 +144,7 @@ def _latest(times: Iterable[datetime | None]) -> datetime | None:
 
 
 def _most(values: Iterable[float | None]) -> float | None:
-    return max((one for one in values if one is not None), default=None)
+    return max((value for value in values if value is not None), default=None)
 
 
 def _distinct(said: Oracle) -> list[Row]:
@@ -153,8 +153,8 @@ def _distinct(said: Oracle) -> list[Row]:
     for owner in said.owners.values():
         where = owner.memory_of
         same: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
-        for one in owner.candidates.values():
-            same[one.namespace, one.verbatim].append(one)
+        for candidate in owner.candidates.values():
+            same[candidate.namespace, candidate.verbatim].append(candidate)
         for equal in same.values():
             stands = next((one for one in equal if one.living), None)
             if stands is not None:
@@ -352,7 +352,7 @@ def _verdict(event: Event) -> Row:
     """The answer on the joined neighbour, else the first."""
     verdicts: list[Row] = (event.evidence or {}).get("verdicts", [])
     joined = (event.data.get("join") or {}).get("to")
-    found = [one for one in verdicts if one["neighbour_id"] == joined]
+    found = [verdict for verdict in verdicts if verdict["neighbour_id"] == joined]
     return (found + verdicts + [{}])[0]
 
 
@@ -646,7 +646,9 @@ def _asked_about(said: Oracle, candidate_id: str, other_id: str, until: int) -> 
 
 def _neighbour_of(question: Question, candidate_id: str) -> Row:
     """What was known of a neighbour when it was asked about."""
-    return next(one for one in question.neighbours if one["candidate_id"] == candidate_id)
+    return next(
+        neighbour for neighbour in question.neighbours if neighbour["candidate_id"] == candidate_id
+    )
 
 
 def _cues(said: Oracle, row: Row, other_id: str) -> list[str]:
@@ -690,26 +692,30 @@ def _withheld(said: Oracle, decisions: Sequence[Row]) -> list[Row]:
     reviewed = {row["decision_id"] for row in decisions if row["review_status"] != "unreviewed"}
     let_in = {event.data["candidate_id"] for event in said.events if event.name == "restored"}
     rows = []
-    for one in said.candidates.values():
-        if one.data.get("withheld") is None or one.id in let_in or one.event_id in reviewed:
+    for candidate in said.candidates.values():
+        if (
+            candidate.data.get("withheld") is None
+            or candidate.id in let_in
+            or candidate.event_id in reviewed
+        ):
             continue
-        near = one.data["evidence"]["neighbours"][0]
+        near = candidate.data["evidence"]["neighbours"][0]
         gone = said.candidates[near["candidate_id"]]
         rows.append(
             {
                 "waits_as": "forgotten",
-                "new_text": one.text,
+                "new_text": candidate.text,
                 "existing_id": gone.id,
                 "existing_text": gone.text,
                 "similarity": _score(near),
                 "cues": near.get("cues", []),
                 "decision": "pending",
-                "owner_id": one.fields["owner_id"],
-                "namespace": one.namespace,
-                "decided_at": one.at,
-                "decision_id": one.event_id,
-                "candidate_id": one.id,
-                "position": one.place,
+                "owner_id": candidate.fields["owner_id"],
+                "namespace": candidate.namespace,
+                "decided_at": candidate.at,
+                "decision_id": candidate.event_id,
+                "candidate_id": candidate.id,
+                "position": candidate.place,
             }
         )
     return rows

@@ -47,7 +47,9 @@ def test_every_view_and_column_is_on_the_page_and_has_its_comment(folder: Path) 
             " ORDER BY column_index",
             [name],
         )
-        listed = "".join(f"- `{one['column_name']}`: {one['comment']}\n" for one in columns)
+        listed = "".join(
+            f"- `{column['column_name']}`: {column['comment']}\n" for column in columns
+        )
         section = f"### `{name}`\n\n{listed}\n"
         assert section in PAGE or name == "joins"
-        assert all(one["comment"] for one in columns)
+        assert all(column["comment"] for column in columns)

@@ -739,7 +739,7 @@ def random(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def test_every_event_is_a_row(random: tuple[Path, History]) -> None:
     folder, history = random
     found = query(folder, "FROM events ORDER BY position")
-    logged = [(one.position, one.event.id, one.event.type) for one in history.log.events]
+    logged = [(event.position, event.event.id, event.event.type) for event in history.log.events]
     assert [(r["position"], r["event_id"], f"palimpsest.{r['event']}.v1") for r in found] == logged
     position = {row["event_id"]: row["position"] for row in found}
     answers = [row for row in found if row["answers"] is not None]
@@ -784,7 +784,7 @@ def test_a_timeline_says_what_the_events_say(random: tuple[Path, History]) -> No
     """Two ways to the same: in Python along the log, and in SQL over the tables."""
     folder, history = random
     timeline = Timeline()
-    events = [one for one in history.log.events if one.event.owner_id == "owner 1's"]
+    events = [event for event in history.log.events if event.event.owner_id == "owner 1's"]
     for one in events:
         timeline.note(one)
     found = query(folder, "FROM events WHERE owner_id = 'owner 1''s' ORDER BY position")

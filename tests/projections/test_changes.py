@@ -27,10 +27,10 @@ def test_nothing_added_is_nothing_taken() -> None:
 def test_an_event_delivered_twice_leaves_no_second_row() -> None:
     log = History(1).steps(60, owners=1).log
     ledger, changes = Ledger("owner 0's"), Changes()
-    for one in log.events:
-        if one.event.owner_id == ledger.owner_id:
+    for event in log.events:
+        if event.event.owner_id == ledger.owner_id:
             for _ in range(2):
-                changes.add(one.position, one.event, evolve(ledger, one.event))
+                changes.add(event.position, event.event, evolve(ledger, event.event))
     rows, once = changes.take(), owner_rows(log, ledger.owner_id, 0, log.head())
     assert rows is not None
     assert once is not None
@@ -133,7 +133,7 @@ def test_a_memory_that_a_person_joins_to_a_large_one_is_counted_in_its_place(bef
     for number in range(before, MANY_MEMBERS + 1):
         history.admit("ada", "The kettle sings.", topics=[f"topic {number}"])
     batches.append(history.take())
-    [large] = (one for one in history.ledgers["ada"].memories() if len(one.members) > 1)
+    [large] = (memory for memory in history.ledgers["ada"].memories() if len(memory.members) > 1)
     history.run(Merge(command_id=history.fresh(), owner_id="ada", a=large.id, b=other))
     batches.append(history.take())
     history.admit("ada", "The kettle sings.", topics=["afterwards"])

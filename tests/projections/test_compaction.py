@@ -97,5 +97,5 @@ def test_of_each_key_the_latest_row_is_kept(tmp_path: Path) -> None:
 
 
 def _rows(segments: Sequence[Segment], table: Table) -> list[dict[str, Any]]:
-    files = [path for one in segments if (path := one.file(table.name)).exists()]
+    files = [path for segment in segments if (path := segment.file(table.name)).exists()]
     return [row for path in files for row in pq.read_table(path).to_pylist()]

@@ -259,7 +259,7 @@ def test_bytes_that_are_not_those_written_are_not_read_as_rows(store: Store) -> 
         content[place] ^= 0xFF
     path.write_bytes(content)
     found = verify(store.log, store.folder)
-    assert [one["what"] for one in found["details"] if "other bytes" in one["what"]]
+    assert [detail["what"] for detail in found["details"] if "other bytes" in detail["what"]]
     assert Projector(store.folder, store.log).rebuild()["duckdb"]["differences"] > 0
     assert verify(store.log, store.folder)["differences"] == 0
 

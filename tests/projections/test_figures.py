@@ -131,7 +131,7 @@ def test_some_owners_have_their_own_days(told: tuple[Path, History]) -> None:
     assert sum(one.words.get("reversed", 0) for one in found) == 1
     assert sum(one.words.get("confirmed", 0) for one in found) == 0
     assert sum(sum(one.decisions.values()) for one in found) == 6
-    assert not any(one.decisions for one in days(folder, *span(folder), owners=[]))
+    assert not any(day.decisions for day in days(folder, *span(folder), owners=[]))
 
 
 def test_a_day_is_from_midnight_to_midnight_in_utc(told: tuple[Path, History]) -> None:
@@ -262,11 +262,11 @@ def test_two_answers_about_one_candidate_are_two(tmp_path: Path) -> None:
     history = History()
     near = [history.admit("ada", text) for text in ("A kettle.", "A pot.")]
     asked = history.admit("ada", "A kettle is hers.", *((one, 0.8) for one in near))
-    answers = tuple(one for other in near for one in verdicts(other, "different"))
+    answers = tuple(verdict for other in near for verdict in verdicts(other, "different"))
     history.run(
         Settle(command_id=history.fresh(), owner_id="ada", candidate_id=asked, verdicts=answers)
     )
-    [day] = [one for one in days(projected(tmp_path, history), *span(tmp_path)) if one.judge]
+    [day] = [day for day in days(projected(tmp_path, history), *span(tmp_path)) if day.judge]
     assert day.judge == [JudgeDay("judge-1", 2, 0, 1.0, 0.5)]
 
 
@@ -278,7 +278,7 @@ def test_an_answer_without_model_or_cost_is_counted_with_none(tmp_path: Path) ->
     history.run(
         Settle(command_id=history.fresh(), owner_id="ada", candidate_id=asked, verdicts=nobody)
     )
-    [day] = [one for one in days(projected(tmp_path, history), *span(tmp_path)) if one.judge]
+    [day] = [day for day in days(projected(tmp_path, history), *span(tmp_path)) if day.judge]
     assert day.judge == [JudgeDay("", 1, 1, 0, 0)]
     assert day.cost_usd == 0
 
@@ -291,7 +291,7 @@ def test_a_cost_of_which_a_part_is_not_known_is_not_known(tmp_path: Path) -> Non
     history.run(
         Settle(command_id=history.fresh(), owner_id="ada", candidate_id=asked, verdicts=answers)
     )
-    [day] = [one for one in days(projected(tmp_path, history), *span(tmp_path)) if one.judge]
+    [day] = [day for day in days(projected(tmp_path, history), *span(tmp_path)) if day.judge]
     assert day.judge == [JudgeDay("judge-1", 2, 0, 1.0, None)]
     assert day.cost_usd is None
 

@@ -100,7 +100,7 @@ class Beside:
 def test_another_process_projects_no_longer_than_it_is_left_to(tmp_path: Path) -> None:
     store = Store(tmp_path)
     beside = Beside(store)
-    with store.live.left_to(lambda: beside):
+    with store.live.leave_to(lambda: beside):
         store.live.follow(store.write("The ferry leaves."))
         meanwhile = beside.running
     assert (meanwhile, beside.running) == (True, False)

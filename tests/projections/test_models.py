@@ -30,7 +30,7 @@ from palimpsest.contracts.events import (
 from palimpsest.projections.base.models import Models
 from palimpsest.projections.base.vectors import Numbers, Packed, decoded, numbers_of, of_dimension
 from palimpsest.projections.batch import batches
-from palimpsest.projections.compare import Comparison, compare_lance
+from palimpsest.projections.compare import ProjectionComparison, compare_lance
 from palimpsest.projections.lancedb import store as lance
 from palimpsest.projections.lancedb.files import STATE
 from palimpsest.projections.lancedb.store import LanceStore, read_state
@@ -170,11 +170,11 @@ def test_the_model_of_the_policy_counts_and_else_the_latest_vector() -> None:
     assert noted([]).dimension is None
     history.admit("ada", "The kettle sings.", vector=of("x", "third"))
     history.admit("bob", "The harbour freezes.")
-    said = [(one.position, one.event) for one in history.log.events]
+    said = [(event.position, event.event) for event in history.log.events]
     assert noted(said).dimension == 12
     for model, wanted in (("third", 7), ("unheard of", 12), ("other", 12), ("test", 12)):
         set_policy(history, model)
-        said = [(one.position, one.event) for one in history.log.events]
+        said = [(event.position, event.event) for event in history.log.events]
         assert noted(said).dimension == wanted, model
     assert Models.of(orjson.loads(orjson.dumps(noted(said).as_dict()))) == noted(said)
 
@@ -215,13 +215,13 @@ def test_no_split_into_batches_changes_a_row(
     tmp_path_factory: pytest.TempPathFactory, seed: int, steps: list[tuple[str, str]], data: Any
 ) -> None:
     log = log_of(seed, steps)
-    positions = [one.position for one in log.events]
+    positions = [event.position for event in log.events]
     ends = data.draw(st.sets(st.sampled_from(positions), min_size=2, max_size=4), "batches end at")
     above = tmp_path_factory.mktemp("split")
     whole = built(above / "whole", log, [])
     with patch("palimpsest.projections.fold.ROWS_AT_ONCE", 1):
         parts = built(above / "parts" / "lancedb", log, sorted(ends))
-    found = Comparison()
+    found = ProjectionComparison()
     compare_lance(whole, parts.parent, found)
     assert found.differences == 0, found.details
     assert read_state(whole)["dimension"] == read_state(parts)["dimension"]
@@ -367,7 +367,7 @@ def test_verify_sees_a_foreign_vector_that_is_another(tmp_path: Path) -> None:
     state["models"]["latest"]["test"][1] = 5
     path.write_bytes(orjson.dumps(state))
     found = verify(history.log, tmp_path)
-    assert [(one["table"], one["what"]) for one in found["details"]] == [
+    assert [(detail["table"], detail["what"]) for detail in found["details"]] == [
         ("models", "differs"),
         ("memories", "differs"),
     ]

@@ -87,7 +87,7 @@ ASKED: list[Act] = [Say(0), Say(1), Say(2), Judge(0, ("same",))]
 
 def lines(log: MemoryLog) -> list[tuple[int, bytes]]:
     """The log as `log export` writes it."""
-    return [(one.position, encode(one.event)) for one in log.events]
+    return [(event.position, encode(event.event)) for event in log.events]
 
 
 def projected(folder: Path, names: Sequence[str] = ALL_TABLES) -> Tables:
@@ -244,7 +244,7 @@ def of_words(event: AnyEvent) -> AnyEvent:
     if not isinstance(event, Decided):
         return event
     evidence = event.data.evidence
-    seen = tuple(structs.replace(one, cosine=None) for one in evidence.neighbours)
+    seen = tuple(structs.replace(neighbour, cosine=None) for neighbour in evidence.neighbours)
     evidence = structs.replace(evidence, neighbours=seen)
     return structs.replace(event, data=structs.replace(event.data, evidence=evidence))
 
@@ -254,9 +254,11 @@ def guarded(event: AnyEvent) -> AnyEvent:
     if not isinstance(event, Decided | Redecided) or event.data.decision != "pending":
         return event
     seen = [
-        structs.replace(one, cues=(Cue.NUMBER,)) if one.candidate_id in evidence.asked else one
+        structs.replace(neighbour, cues=(Cue.NUMBER,))
+        if neighbour.candidate_id in evidence.asked
+        else neighbour
         for evidence in [event.data.evidence]
-        for one in evidence.neighbours
+        for neighbour in evidence.neighbours
     ]
     evidence = structs.replace(event.data.evidence, neighbours=tuple(seen))
     return structs.replace(event, data=structs.replace(event.data, evidence=evidence))
@@ -269,7 +271,7 @@ def many() -> MemoryLog:
 
 
 def test_the_histories_have_every_kind_of_event(many: MemoryLog) -> None:
-    kinds = [one.event.type.split(".")[1] for one in many.events]
+    kinds = [event.event.type.split(".")[1] for event in many.events]
     fewest = {
         "decided": 300, "settled": 50, "joined": 30, "reversed": 30, "reinstated": 5,
         "separated": 15, "refused": 30, "retracted": 10, "restored": 3, "accessed": 5,

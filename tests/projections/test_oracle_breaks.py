@@ -46,7 +46,7 @@ def right(log: MemoryLog) -> Tables:
 def later_joins_have_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
     """A settled join is written with the score of nobody."""
 
-    def broken(fact: Fact, event: Settled | Joined | Redecided) -> facts.DecisionRow:
+    def broken(fact: Fact, event: Settled | Joined | Redecided) -> facts.DecisionFact:
         row = told(fact, event)
         return structs.replace(row, join=structs.replace(row.join, similarity=None))
 

@@ -109,7 +109,7 @@ def history_and_tables() -> tuple[ByHand, Tables]:
     [ran] = history.run(  # 15, 20:00
         RecordRun(step="dedupe", due=START, figures=FIGURES, **history.asked())
     )
-    policy, invalid = (one.event for one in history.log.events[:2])
+    policy, invalid = (event.event for event in history.log.events[:2])
     ids = {name: history.ledgers["ada"].entries[one].decision_id for name, one in
            {"a": a, "x": x, "b": b, "c": c}.items()}  # fmt: skip
     ids |= {"merge": merge.id, "reject": reject.id}

@@ -7,13 +7,15 @@ from collections.abc import Generator
 
 import pytest
 
-from palimpsest.projections.overlap import overlapped
+from palimpsest.projections.overlap import write_overlapped
 
 
 def test_items_are_written_in_order_beside_the_one_who_makes_them() -> None:
     written: list[tuple[int, bool]] = []
     here = threading.get_ident()
-    overlapped((n for n in range(5)), lambda n: written.append((n, threading.get_ident() == here)))
+    write_overlapped(
+        (n for n in range(5)), lambda n: written.append((n, threading.get_ident() == here))
+    )
     assert written == [(n, False) for n in range(5)]
 
 
@@ -25,7 +27,7 @@ def test_the_next_is_made_while_one_is_written() -> None:
         made.set()
         yield 2
 
-    overlapped(items(), lambda n: made.wait(60) or pytest.fail("nobody made the next"))
+    write_overlapped(items(), lambda n: made.wait(60) or pytest.fail("nobody made the next"))
 
 
 def test_a_failure_to_write_ends_it_and_closes_what_makes() -> None:
@@ -44,7 +46,7 @@ def test_a_failure_to_write_ends_it_and_closes_what_makes() -> None:
             raise OSError("the disk is full")
 
     with pytest.raises(OSError, match="the disk is full"):
-        overlapped(items(), write)
+        write_overlapped(items(), write)
     assert (written, closed) == ([0, 1], [True])
 
 
@@ -56,5 +58,5 @@ def test_a_failure_to_make_comes_after_what_was_made() -> None:
         raise ValueError("no event")
 
     with pytest.raises(ValueError, match="no event"):
-        overlapped(items(), written.append)
+        write_overlapped(items(), written.append)
     assert written == [1]

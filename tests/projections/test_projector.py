@@ -331,6 +331,6 @@ def test_a_log_that_lost_its_last_event_wins(tmp_path: Path) -> None:
 
 def test_recorded_positions_may_have_gaps() -> None:
     log = History(1).steps(30).log
-    positions = [one.position for one in log.events]
+    positions = [event.position for event in log.events]
     assert positions != list(range(1, len(positions) + 1))
-    assert all(isinstance(one, Recorded) for one in log.events)
+    assert all(isinstance(event, Recorded) for event in log.events)

@@ -384,7 +384,7 @@ def test_a_composed_text_agrees_while_all_its_sources_are_living_members(tmp_pat
         asked = RecallOptions(9, former=True)
         found = recall_both(tmp_path, history.log, "ada", of("old"), asked)
         members = [member for one in found if one["memory_id"] == old for member in one["members"]]
-        return {one["text"] for one in members if one["relation"] == "former"}
+        return {member["text"] for member in members if member["relation"] == "former"}
 
     compose(old, red, loud)
     assert former() == set()
@@ -412,7 +412,7 @@ def test_a_wording_came_by_the_join_that_was_recorded_first(tmp_path: Path) -> N
     project(tmp_path, history)
     asked = RecallOptions(9, former=True)
     [found] = recall_both(tmp_path, history.log, "ada", of("The kettle is old."), asked)
-    came = {one["candidate_id"]: one["decision"] for one in found["members"]}
+    came = {member["candidate_id"]: member["decision"] for member in found["members"]}
     assert came == {old: "stored", red: "stored", loud: "manual_join"}
 
 

@@ -21,6 +21,6 @@ def test_vectors_are_decoded_whether_their_texts_end_in_padding_or_not(
     lengths: tuple[int, ...],
 ) -> None:
     vectors = [[float(10 * row + n) for n in range(long)] for row, long in enumerate(lengths)]
-    packed, places = Packed.of([_vector(one) for one in vectors])
-    assert packed.numbers.tolist() == [number for one in vectors for number in one]
+    packed, places = Packed.of([_vector(vector) for vector in vectors])
+    assert packed.numbers.tolist() == [number for vector in vectors for number in vector]
     assert places.tolist() == list(range(len(lengths)))

@@ -90,8 +90,8 @@ def test_a_wording_came_by_the_standing_join_that_brought_it() -> None:
     history = given(TEA, say("b", "Chai", {"a": KEEP}), say("c", "Mate", {"b": KEEP}))
     history.do(unmerge("b"), merge("a", "b"))
     found = {
-        history.name(one["candidate_id"]): one
-        for one in shown_memory(history.memory("a"))["members"]
+        history.name(member["candidate_id"]): member
+        for member in shown_memory(history.memory("a"))["members"]
     }
     assert {name: one["decision"] for name, one in found.items()} == {
         "a": "stored",

@@ -33,7 +33,7 @@ from palimpsest.projections.duckdb import store as duck
 from palimpsest.projections.lancedb import store as lance
 from palimpsest.projections.live import LiveProjections
 from palimpsest.streams.embedded import pipeline
-from palimpsest.streams.embedded.session import Session
+from palimpsest.streams.embedded.session import WriterSession
 from palimpsest.streams.judge import storage
 from palimpsest.streams.write.handlers import bulk as bulk_requests
 from tests.light import lighten
@@ -133,7 +133,7 @@ def live(plan: Plan) -> int:
     vars(os)["nice"] = lambda _: 0  # a verifier gives way to a stream, not to other tests
     os.environ.update(plan.get("env", {}))
     effect = effect_of(plan)
-    vars(reader)["Session"] = partial(Session, effect=effect)
+    vars(reader)["Session"] = partial(WriterSession, effect=effect)
     vars(upkeep)["LiveProjections"] = partial(LiveProjections, effect=effect)
     _watch_the_judge(effect)
     if "limit" in plan:
@@ -157,7 +157,7 @@ def _watch_the_judge(effect: Any) -> None:
     """Have a verifier's steps be effects: an answer that came, is remembered, is brought."""
     _before(storage.VerdictCache, "put", lambda: effect("judge:asked"))
     _after(storage.VerdictCache, "put", lambda: effect("judge:remembered"))
-    _before(store_questions.Reading, "deliver", lambda: effect("verifier:brings"))
+    _before(store_questions.TableReading, "deliver", lambda: effect("verifier:brings"))
 
 
 def _before(kind: type, name: str, told: Callable[[], object]) -> None:

@@ -29,7 +29,7 @@ from palimpsest.streams.embedded import session as sessions
 from palimpsest.streams.embedded.inbox import Inbox, pack
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedded.pipeline import decide_all
-from palimpsest.streams.embedded.session import Session
+from palimpsest.streams.embedded.session import WriterSession
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.dead_letters import DeadLetters, Headers, NewDeadLetter
 from palimpsest.streams.log.log import Log
@@ -55,7 +55,7 @@ def store(tmp_path: Path) -> Iterator[Palimpsest]:
 
 def with_effect(monkeypatch: pytest.MonkeyPatch, effect: Callable[[str], None]) -> None:
     """Have sessions that are opened from now on call this before each effect."""
-    monkeypatch.setattr(store_reader, "Session", partial(Session, effect=effect))
+    monkeypatch.setattr(store_reader, "Session", partial(WriterSession, effect=effect))
     monkeypatch.setattr(upkeep, "LiveProjections", partial(LiveProjections, effect=effect))
 
 
@@ -181,7 +181,7 @@ def test_a_bug_is_reported_to_the_process_that_left_the_item(
     writer = store.writer
     assert isinstance(writer, EmbeddedWriter)
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-        writer._sent((), {})
+        writer._send_window((), {})
 
 
 def test_a_retry_through_the_inbox_is_read_with_its_renames(store: Palimpsest) -> None:
@@ -240,7 +240,7 @@ def test_a_retry_reads_a_record_with_its_headers(
     [letter] = store.dead_letters()
     assert letter["state"] == ("retried" if decisions else "open")
     shown, _ = store.dead_letter("7")
-    assert [(one["name"], one["text"]) for one in shown["headers"]] == [
+    assert [(header["name"], header["text"]) for header in shown["headers"]] == [
         (name, (value or b"").decode()) for name, value in headers
     ]
 

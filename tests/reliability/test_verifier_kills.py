@@ -55,7 +55,7 @@ def test_killed_at_a_step_and_started_again(
     with JudgeServer() as server:  # another one: requests of the killed one may still arrive there
         again = forge.run(store, verify, ["verify", "--json"], env=_key(server))
         assert again.statuses() == [0, 0], again.printed(0, 2)
-        asked_after = [_texts(one) for one in server.requests]
+        asked_after = [_texts(request) for request in server.requests]
     assert again.answer()["differences"] == 0
     assert again.answer(0)["waiting"] == 0
     with Log.open(store / "log.sqlite") as log:

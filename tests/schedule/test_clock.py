@@ -94,7 +94,7 @@ def test_a_schedule_is_a_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: Any)
         '[schedule]\nzone = "Europe/Oslo"\nreview = ["02:00", "04:30"]\n'
     )
     found = read_settings().schedule
-    assert [f"{one:%H:%M}" for one in found.times("review")] == ["02:00", "04:30"]
+    assert [f"{moment:%H:%M}" for moment in found.times("review")] == ["02:00", "04:30"]
     assert found.latest("dedupe", at(1, 12)) == at(1, 2)
 
 

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from palimpsest import AsyncPalimpsest
 from palimpsest.api import store
-from palimpsest.server.gate import Limits
+from palimpsest.server.gate import RequestLimits
 from palimpsest.server_process.app import App
 from palimpsest.settings.serve import Role, Token
 from tests.stub_engine import load_stub
@@ -94,7 +94,7 @@ async def displaced(server: Server) -> None:
 
 @asynccontextmanager
 async def serving(
-    folder: Path, tokens: tuple[Token, ...] = TOKENS, limits: Limits | None = None
+    folder: Path, tokens: tuple[Token, ...] = TOKENS, limits: RequestLimits | None = None
 ) -> AsyncIterator[Server]:
     """A server on a store, ready."""
     async with await AsyncPalimpsest.open(folder, by="person") as twin:

@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 
 from palimpsest.server.connections import JoiningTransport, PatientProtocol
-from palimpsest.server.gate import Limits
+from palimpsest.server.gate import RequestLimits
 from palimpsest.server_process.run import _config, listening
 from tests.serve.conftest import HOST, TOKENS, Server, secret, serving
 
@@ -20,7 +20,7 @@ MEMORIES = "/v1/owners/ada/memories"
 JSON = {"content-type": "application/json"}
 
 
-def bounded(folder: Path, limits: Limits, used: Any) -> None:
+def bounded(folder: Path, limits: RequestLimits, used: Any) -> None:
     async def run() -> None:
         async with serving(folder / "store", TOKENS, limits) as server:
             await used(server)
@@ -43,7 +43,7 @@ def test_a_body_over_the_bound_is_413_however_it_comes(tmp_path: Path) -> None:
         assert declared.json()["type"] == "urn:palimpsest:problem:too_large"
         assert declared.headers["connection"] == "close", "the rest of the body is not read"
 
-    bounded(tmp_path, Limits(body_bytes=2_000), used)
+    bounded(tmp_path, RequestLimits(body_bytes=2_000), used)
 
 
 def test_a_body_as_long_as_the_bound_is_read_however_it_comes(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_body_as_long_as_the_bound_is_read_however_it_comes(tmp_path: Path) ->
             chunked = await client.post(MEMORIES, content=parts(), headers=JSON)
         assert [one.is_success for one in (declared, chunked)] == [True, True]
 
-    bounded(tmp_path, Limits(body_bytes=2_000), used)
+    bounded(tmp_path, RequestLimits(body_bytes=2_000), used)
 
 
 def asked() -> dict[str, Any]:
@@ -93,7 +93,7 @@ def test_a_body_that_does_not_come_is_408(tmp_path: Path) -> None:
         assert (b"connection", b"close") in sent[0]["headers"]
         assert (b"x-content-type-options", b"nosniff") in sent[0]["headers"]
 
-    bounded(tmp_path, Limits(body_seconds=0.01), used)
+    bounded(tmp_path, RequestLimits(body_seconds=0.01), used)
 
 
 def test_a_token_and_the_server_have_only_so_many_at_once(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_token_and_the_server_have_only_so_many_at_once(tmp_path: Path) -> Non
         assert (await server.ask("GET", "/readyz", name=None)).status_code == 503
         assert (await server.ask("GET", "/healthz", name=None)).status_code == 200
 
-    bounded(tmp_path, Limits(at_once=4, at_once_by_token=2), used)
+    bounded(tmp_path, RequestLimits(at_once=4, at_once_by_token=2), used)
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_a_client_that_does_not_finish_its_headers_is_let_go(
             running.should_exit = True
             await serving
 
-    bounded(tmp_path, Limits(), used)
+    bounded(tmp_path, RequestLimits(), used)
 
 
 @pytest.mark.usefixtures("_impatient")
@@ -165,7 +165,7 @@ def test_a_client_that_says_nothing_is_let_go(tmp_path: Path) -> None:
             running.should_exit = True
             await serving
 
-    bounded(tmp_path, Limits(), used)
+    bounded(tmp_path, RequestLimits(), used)
 
 
 def test_nobody_waits_for_the_headers_of_who_asked_or_left(tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_nobody_waits_for_the_headers_of_who_asked_or_left(tmp_path: Path) -> No
             running.should_exit = True
             await serving
 
-    bounded(tmp_path, Limits(), used)
+    bounded(tmp_path, RequestLimits(), used)
 
 
 def test_headers_over_the_bound_are_not_read(tmp_path: Path) -> None:
@@ -222,12 +222,12 @@ def test_headers_over_the_bound_are_not_read(tmp_path: Path) -> None:
             running.should_exit = True
             await serving
 
-    bounded(tmp_path, Limits(), used)
+    bounded(tmp_path, RequestLimits(), used)
 
 
 def _unread(connections: Any) -> bool:
     """Whether the server has got headers that are not whole."""
-    return any(one.conn.trailing_data[0] for one in connections)
+    return any(connection.conn.trailing_data[0] for connection in connections)
 
 
 def test_a_client_that_does_not_read_its_answer_is_let_go(
@@ -256,7 +256,7 @@ def test_a_client_that_does_not_read_its_answer_is_let_go(
             running.should_exit = True
             await serving
 
-    bounded(tmp_path, Limits(), used)
+    bounded(tmp_path, RequestLimits(), used)
 
 
 def test_an_answer_that_nobody_takes_is_given_up_by_the_gate(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_an_answer_that_nobody_takes_is_given_up_by_the_gate(tmp_path: Path) -> 
             await server.app.gate(asked(), nothing, never)
         assert server.app.gate.running == 0
 
-    bounded(tmp_path, Limits(send_seconds=0.01), used)
+    bounded(tmp_path, RequestLimits(send_seconds=0.01), used)
 
 
 def test_a_client_that_takes_its_time_is_served() -> None:
@@ -363,7 +363,7 @@ def test_metrics_count_by_route_and_never_name_an_owner(tmp_path: Path) -> None:
         assert "palimpsest_dedup_checks" in text
         assert "/ada" not in text
 
-    bounded(tmp_path, Limits(), used)
+    bounded(tmp_path, RequestLimits(), used)
 
 
 def test_numbers_beyond_their_bounds_are_refused(tmp_path: Path) -> None:
@@ -382,7 +382,7 @@ def test_numbers_beyond_their_bounds_are_refused(tmp_path: Path) -> None:
             response = await server.ask("GET", f"/v1/owners/ada/decisions?{query}")
             assert response.status_code == 422
 
-    bounded(tmp_path, Limits(), used)
+    bounded(tmp_path, RequestLimits(), used)
 
 
 LISTS: list[tuple[str, dict[str, Any]]] = [
@@ -404,7 +404,7 @@ def test_of_many_wrong_items_the_first_is_told(
         assert len(answer.json()["errors"]) == 1
         assert len(answer.content) < 1_000
 
-    bounded(tmp_path, Limits(), used)
+    bounded(tmp_path, RequestLimits(), used)
 
 
 @pytest.mark.parametrize("values", [[0] * 300_000, {"a": [[{}] * 9] * 30_000}])
@@ -415,4 +415,4 @@ def test_a_body_has_so_many_values_however_deep(tmp_path: Path, values: Any) -> 
         assert answer.status_code == 413
         assert len(answer.content) < 1_000
 
-    bounded(tmp_path, Limits(), used)
+    bounded(tmp_path, RequestLimits(), used)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest.server.bodies import DecisionRow
+from palimpsest.server.bodies import FedDecision
 from palimpsest.server.http import feed
 from tests.serve.conftest import Server, Use, serving
 from tests.serve.test_mcp import call, client
@@ -23,7 +23,7 @@ def test_a_page_is_looked_up_again_only_once_the_log_went_on(
     pages: list[Any] = []
     look_up = feed._page
 
-    def noted(*asked: Any) -> tuple[list[DecisionRow], int]:
+    def noted(*asked: Any) -> tuple[list[FedDecision], int]:
         pages.append(asked)
         return look_up(*asked)
 

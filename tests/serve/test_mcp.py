@@ -61,9 +61,9 @@ def test_an_agent_remembers_and_finds(served: Use[None], mode: str) -> None:
             assert (first["decision"], again["decision"]) == ("stored", "hash_exact")
             await call(made, "add_memory", text="The cat sleeps", metadata={"room": "kitchen"})
             found = await call(made, "search_memories", query="Ada lives", k=1)
-            assert [one["face"] for one in found["memories"]] == ["Ada lives in Paris"]
+            assert [memory["face"] for memory in found["memories"]] == ["Ada lives in Paris"]
             page = await call(made, "get_memories", metadata={"room": "kitchen"})
-            assert [one["face"] for one in page["memories"]] == ["The cat sleeps"]
+            assert [memory["face"] for memory in page["memories"]] == ["The cat sleeps"]
             one = await call(made, "get_memory", memory_id=again["candidate_id"])
             assert (one["memory_id"], one["moved"]) == (first["memory_id"], True)
             told = await call(made, "memory_history", memory_id=first["memory_id"])
@@ -131,7 +131,7 @@ def test_undo_shows_the_later_decisions_that_it_takes_along(served: Use[None]) -
         await server.twin.set_policy(load_policy("replace-or-merge"))
         words = [chr(ord("a") + n) for n in range(20)]
         texts = [words, [*words[:19], "u"], [*words[:18], "v", "t"]]
-        _, second, _ = [await server.add(" ".join(one)) for one in texts]
+        _, second, _ = [await server.add(" ".join(text)) for text in texts]
         async with client(server) as made:
             undo = {"id": second["decision_id"], "because": "two things"}
             shown = await call(made, "undo", **undo)
@@ -195,7 +195,7 @@ def test_what_is_forgotten_is_gone_for_an_agent_and_a_person_brings_it_back(
         async with client(server) as made:
             done = await call(made, "delete_memory", memory_id=gone, because="she asked")
             found = await call(made, "search_memories", query="rhinoceros secret")
-            assert [one["memory_id"] for one in found["memories"]] == [kept]
+            assert [memory["memory_id"] for memory in found["memories"]] == [kept]
             assert (await made.call_tool("get_memory", {"memory_id": gone})).is_error
             told = await call(made, "memory_history", memory_id=gone)
             assert "rhinoceros" not in str(told)
@@ -244,7 +244,7 @@ def test_exactly_what_was_found_is_forgotten(served: Use[None]) -> None:
             done = await call(made, "delete_found_memories", memory_ids=ids, token=plan["token"])
             assert len(done["candidates"]) == 3
             left = await call(made, "get_memories")
-            assert [one["memory_id"] for one in left["memories"]] == [kept]
+            assert [memory["memory_id"] for memory in left["memories"]] == [kept]
 
     served(used)
 
@@ -370,7 +370,7 @@ def test_a_bug_in_a_tool_is_logged_and_the_agent_is_told_so(
 
     with caplog.at_level(logging.ERROR):
         served(used)
-    assert any("a tool failed: RuntimeError" in one.getMessage() for one in caplog.records)
+    assert any("a tool failed: RuntimeError" in record.getMessage() for record in caplog.records)
 
 
 def test_a_token_for_an_owner_with_a_slash_opens_the_door_of_that_owner(tmp_path: Path) -> None:
@@ -465,10 +465,10 @@ def test_a_batch_is_answered_where_the_version_demands_it(served: Use[None]) -> 
         key = {"idempotency-key": "a batch"}
         for _ in range(2):
             answers = (await post(server, batch, **key)).json()
-            assert [one["id"] for one in answers] == [1, "two", 3, None]
+            assert [answer["id"] for answer in answers] == [1, "two", 3, None]
             assert "error" in answers[-1]
         page = await server.twin.list("ada")
-        assert [one["face"] for one in page["memories"]] == ["second note", "first note"]
+        assert [memory["face"] for memory in page["memories"]] == ["second note", "first note"]
         assert (await post(server, [known])).status_code == 202
         newer = await post(server, batch, **{"mcp-protocol-version": "2025-06-18"})
         assert newer.status_code == 400
@@ -540,7 +540,7 @@ def test_a_page_that_is_cut_goes_on_where_it_ends(served: Use[None]) -> None:
                 result = await made.call_tool("get_memories", {"limit": 40, "after": after})
                 page = result.structured_content
                 assert page is not None
-                seen += [one["face"] for one in page["memories"]]
+                seen += [memory["face"] for memory in page["memories"]]
                 after = page["next"]
                 if after is None:
                     break

@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 
 from palimpsest.contracts.requests import Selection
-from palimpsest.server.mcp.prose import DATA, Line, added, fitted, quoted
+from palimpsest.server.mcp.prose import DATA, ProseLine, added, fitted, quoted
 from palimpsest.server.mcp.tools import tools_of
 from palimpsest.streams.write.inputs import Outcome
 from tests.serve.conftest import Server, Use, serving, token
@@ -252,8 +252,8 @@ def test_an_answer_fits_and_says_how_to_get_the_rest(served: Use[None]) -> None:
 @pytest.mark.parametrize("text", ["a", "ä", "\x00", "😀", '"'])
 def test_any_lines_fit(most: int, text: str) -> None:
     for lengths in ([1] * 300, [32_768] * 20, [10, 5_000, 30, 32_768], [32_768], []):
-        lines = [Line(text * n, f"{i}. ", " (id x)", "ask") for i, n in enumerate(lengths)]
-        shown = fitted([Line(None, "A heading:"), *lines], most)
+        lines = [ProseLine(text * n, f"{i}. ", " (id x)", "ask") for i, n in enumerate(lengths)]
+        shown = fitted([ProseLine(None, "A heading:"), *lines], most)
         assert len(shown.encode()) <= most
         whole = [quoted(text * n) for n in lengths if n <= 30]
         if len(lengths) < 10:

@@ -13,7 +13,7 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import Again
 from palimpsest.integrations.mem0 import door as mem0
 from palimpsest.integrations.mem0.door import _added
-from palimpsest.integrations.mem0.filters import understood
+from palimpsest.integrations.mem0.filters import parse_filters
 from palimpsest.integrations.mem0.rows import history_rows
 from palimpsest.server.intents import Intents
 from palimpsest.server.problems import problem_of
@@ -211,7 +211,7 @@ def test_an_update_has_its_time_and_stays_where_its_memory_is(served: Use[None])
             "SELECT namespace, strftime(occurred_at, '%Y-%m-%dT%H:%M') AS at FROM candidates"
             " ORDER BY position"
         )
-        assert [(one["namespace"], one["at"]) for one in rows] == [
+        assert [(row["namespace"], row["at"]) for row in rows] == [
             ("kitchen", "2020-01-01T00:00"),
             ("kitchen", "2023-11-14T22:13"),
             ("kitchen", "2026-03-01T12:00"),
@@ -348,7 +348,7 @@ def test_of_messages_of_which_one_is_invalid_none_is_stored(served: Use[None]) -
 
 @pytest.mark.parametrize("asked", [{"icontains": "YES"}, {"icontains": 1}, {"contains": "yes"}])
 def test_what_has_no_such_value_does_not_pass(asked: dict[str, Any]) -> None:
-    passes = understood(ADA, {"metadata": {"sure": asked}}).keep
+    passes = parse_filters(ADA, {"metadata": {"sure": asked}}).keep
     assert not passes({"metadata": {}})
     assert not passes({"metadata": {"sure": 1}})
     assert passes({"metadata": {"sure": "yes, yes"}}) == (1 not in asked.values())
@@ -409,7 +409,7 @@ def test_users_are_those_whom_the_token_opens(served: Use[None]) -> None:
         seen = {}
         for name in ("ada", "grace"):
             found = await answer(server, "GET", "/mem0/v1/entities/", name=name)
-            seen[name] = [(one["type"], one["name"]) for one in found["results"]]
+            seen[name] = [(result["type"], result["name"]) for result in found["results"]]
         assert seen == {"ada": [("user", "ada")], "grace": [("user", "ada"), ("user", "bob")]}
 
     served(used)
@@ -538,7 +538,7 @@ def test_metadata_and_days_may_stand_beside_the_filters(served: Use[None]) -> No
     ],
 )
 def test_a_condition(asked: dict[str, Any], row: dict[str, Any], passes: bool) -> None:
-    filters = understood({**ADA, "OR": [asked]})
+    filters = parse_filters({**ADA, "OR": [asked]})
     assert filters.keep(row) is passes
 
 
@@ -555,7 +555,7 @@ def test_a_condition(asked: dict[str, Any], row: dict[str, Any], passes: bool) -
 )
 def test_a_condition_that_is_not_understood_is_refused(asked: dict[str, Any]) -> None:
     with pytest.raises(UsageError) as refused:
-        understood(ADA, asked)
+        parse_filters(ADA, asked)
     assert problem_of(refused.value).status == 422
 
 
@@ -573,7 +573,7 @@ def test_what_would_mean_something_is_not_ignored(served: Use[None], more: dict[
 
 
 def test_a_star_stands_for_any_value_and_for_none_that_is_missing() -> None:
-    filters = understood({"user_id": "ada", "agent_id": "*", "metadata": {"page": "*"}})
+    filters = parse_filters({"user_id": "ada", "agent_id": "*", "metadata": {"page": "*"}})
     assert filters.metadata == {}, "no member has to say a star"
     row = {"agent_id": "chef", "metadata": {"page": 3}}
     assert filters.keep(row)
@@ -585,11 +585,11 @@ def test_a_star_stands_for_any_value_and_for_none_that_is_missing() -> None:
 def test_a_time_without_a_zone_is_utc_wherever_the_server_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    filters = understood({"user_id": "ada", "created_at": {"gte": "2026-03-01T12:00:00"}})
+    filters = parse_filters({"user_id": "ada", "created_at": {"gte": "2026-03-01T12:00:00"}})
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
     try:
-        there = understood({"user_id": "ada", "created_at": {"gte": "2026-03-01T12:00:00"}})
+        there = parse_filters({"user_id": "ada", "created_at": {"gte": "2026-03-01T12:00:00"}})
         for each in (filters, there):
             assert each.keep({"created_at": "2026-03-01T12:00:00+00:00"})
             assert not each.keep({"created_at": "2026-03-01T11:59:00+00:00"})
@@ -610,12 +610,12 @@ MANY: list[dict[str, Any]] = [
 @pytest.mark.parametrize("filters", MANY)
 def test_filters_have_a_bound(filters: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="at most 500 conditions"):
-        understood(filters)
+        parse_filters(filters)
 
 
 def test_a_long_list_is_looked_up() -> None:
     wanted = [f"agent {n}" for n in range(9_000)]
-    filters = understood({"user_id": "ada", "NOT": [{"agent_id": {"in": wanted}}]})
+    filters = parse_filters({"user_id": "ada", "NOT": [{"agent_id": {"in": wanted}}]})
     assert filters.keep({"agent_id": "agent 9001"})
     assert not filters.keep({"agent_id": "agent 8999"})
     assert filters.keep({"agent_id": ["a list that has no hash"]})
@@ -677,7 +677,7 @@ def test_a_conversation_is_read_for_the_texts_that_it_holds(
 def test_a_long_conversation_is_remembered_whole_or_not_at_all(served: Use[None]) -> None:
     def messages(count: int, last: str = "the end") -> dict[str, Any]:
         texts = [*(f"note {n} {n}x{n}" for n in range(count - 1)), last]
-        return {"messages": [{"content": one} for one in texts], **ADA}
+        return {"messages": [{"content": text} for text in texts], **ADA}
 
     async def used(server: Server) -> None:
         for wrong in (messages(513), messages(300, "x" * 40_000), messages(300, "a\u0000b")):
@@ -715,7 +715,7 @@ def test_the_time_of_a_message_is_shown_and_filtered(served: Use[None]) -> None:
         assert (await answer(server, "GET", path_of(row)))["created_at"] == row["created_at"]
         dates = {"filters": ADA, "end_date": "2023-12-31"}
         assert [
-            one["memory"] for one in (await answer(server, "POST", LIST, dates))["results"]
+            result["memory"] for result in (await answer(server, "POST", LIST, dates))["results"]
         ] == [PIZZA]
 
     served(used)

@@ -100,7 +100,10 @@ def test_a_server_that_died_is_started_again_and_what_it_did_is_not_done_twice(
             os.kill(found.pid, signal.SIGKILL)
             second = await call(made, "add_memory", text="after the end")
             page = await call(made, "get_memories")
-            assert {one["face"] for one in page["memories"]} == {"before the end", "after the end"}
+            assert {memory["face"] for memory in page["memories"]} == {
+                "before the end",
+                "after the end",
+            }
             started = ready_server(folder)
             assert started is not None
             assert started.pid != found.pid
@@ -347,7 +350,7 @@ def test_a_batch_is_answered_if_the_agreed_version_demands_it(
 
     Shim("ada", lambda: endpoint, None, out).run(cast("BinaryIO", lines()))
     _, answers = map(json.loads, out.getvalue().splitlines())
-    assert [(one["id"], "result" in one) for one in answers] == [
+    assert [(answer["id"], "result" in answer) for answer in answers] == [
         (2, True),
         (None, False),
         (3, True),

@@ -131,7 +131,7 @@ def test_a_server_that_was_given_tokens_makes_none_and_waits_for_its_last_reques
         asyncio.run(serve(opened, only, settings, stop, idle=0.0, on_ready=told))
         assert read_endpoint(folder) is None, "it has ended"
         assert OnlyServer(folder)._lock.try_acquire(), "another may serve"
-    assert [(one.agent is None, one.operator is None) for one in endpoints] == [
+    assert [(endpoint.agent is None, endpoint.operator is None) for endpoint in endpoints] == [
         (False, False),
         (True, True),
     ]

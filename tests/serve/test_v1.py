@@ -37,7 +37,7 @@ def test_a_memory_is_added_found_and_shown(served: Use[None]) -> None:
         assert memory["face"] == "Ada lives in Paris"
         narrow = {"query": "Ada lives", "metadata": {"room": ["kitchen"]}}
         response = await server.ask("POST", f"{MEMORIES}/search", narrow)
-        assert [one["face"] for one in response.json()["memories"]] == ["The cat sleeps"]
+        assert [memory["face"] for memory in response.json()["memories"]] == ["The cat sleeps"]
         found = await server.ask("POST", f"{MEMORIES}/find", {"query": "cat", "by": ["words"]})
         assert [hit["face"] for hit in found.json()["hits"]] == ["The cat sleeps"]
         checked = await server.ask("POST", f"{MEMORIES}/check", {"text": "The cat sleeps"})
@@ -96,13 +96,13 @@ def test_an_unmerge_takes_later_decisions_along_where_it_is_asked_to(served: Use
         await server.twin.set_policy(load_policy("replace-or-merge"))
         words = [chr(ord("a") + n) for n in range(20)]
         texts = [words, [*words[:19], "u"], [*words[:18], "v", "t"]]
-        _, second, third = [await server.add(" ".join(one)) for one in texts]
+        _, second, third = [await server.add(" ".join(text)) for text in texts]
         assert (second["decision"], third["decision"]) == ("superseded", "pending")
 
         async def sizes(**how: bool) -> list[int]:
             asked = {"decision_id": second["decision_id"], **how}
             answer = await server.ask("POST", "/v1/owners/ada/unmerge", asked)
-            return sorted(len(one["members"]) for one in answer.json()["memories"])
+            return sorted(len(memory["members"]) for memory in answer.json()["memories"])
 
         assert await sizes(dry_run=True) == [1, 1]
         assert await sizes(dry_run=True, with_consequences=True) == [1, 2]
@@ -279,7 +279,7 @@ def test_a_key_names_a_batch_as_a_whole_and_no_other_request(served: Use[None]) 
         more = {"Idempotency-Key": "another key"}
         for _ in range(2):
             told = await server.ask("POST", path, {"memories": known}, headers=more)
-            assert [one["result"] for one in told.json()["memories"]] == ["known"]
+            assert [memory["result"] for memory in told.json()["memories"]] == ["known"]
         refused = await server.ask("POST", path, {"memories": rows}, headers=more)
         assert refused.status_code == 422
 
@@ -363,7 +363,9 @@ def test_who_forgets_says_why_and_what_happens_if_it_comes_again(served: Use[Non
         gone = await server.ask("DELETE", path, {"because": "she asked again"})
         assert gone.is_success
         events = (await server.ask("GET", f"{path}/history", name="grace")).json()["events"]
-        reasons = [(one["actor"], one["because"]) for one in events if one["event"] == "retracted"]
+        reasons = [
+            (event["actor"], event["because"]) for event in events if event["event"] == "retracted"
+        ]
         assert reasons == [("ada", "she asked"), ("ada", "she asked again")]
 
     served(used)
@@ -449,7 +451,11 @@ def test_openapi_says_which_requests_need_what(served: Use[None]) -> None:
         memories = paths["/v1/owners/{owner}/memories"]
 
         def headers(operation: Any) -> list[str]:
-            return [one["name"] for one in operation["parameters"] if one["in"] == "header"]
+            return [
+                parameter["name"]
+                for parameter in operation["parameters"]
+                if parameter["in"] == "header"
+            ]
 
         assert (headers(memories["post"]), headers(memories["get"])) == (["Idempotency-Key"], [])
         assert headers(paths["/v1/owners/{owner}/memories/search"]["post"]) == []
@@ -457,7 +463,9 @@ def test_openapi_says_which_requests_need_what(served: Use[None]) -> None:
         assert headers(one["delete"]) == headers(one["patch"]) == ["Idempotency-Key", "If-Match"]
         assert memories["post"]["requestBody"]["required"]
         assert not one["delete"]["requestBody"]["required"]
-        limit = next(one for one in memories["get"]["parameters"] if one["name"] == "limit")
+        limit = next(
+            parameter for parameter in memories["get"]["parameters"] if parameter["name"] == "limit"
+        )
         assert limit["schema"]["default"] == 50
         key = {"Idempotency-Key": "x" * 513}
         assert (await server.ask("GET", MEMORIES, headers=key)).is_success, "it reads alone"
@@ -479,7 +487,9 @@ def test_openapi_says_which_parameters_have_to_be_there() -> None:
         [Operation("days", "GET", "/days/{zone}", "Days.", bool, days, query=Days)]
     )
     parameters = described["paths"]["/days/{zone}"]["get"]["parameters"]
-    assert [(one["name"], one["in"], one["required"]) for one in parameters] == [
+    assert [
+        (parameter["name"], parameter["in"], parameter["required"]) for parameter in parameters
+    ] == [
         ("zone", "path", True),
         ("first", "query", True),
         ("count", "query", False),
@@ -687,7 +697,7 @@ def test_a_search_knows_who_asks_and_how_sure_an_answer_has_to_be(served: Use[No
         assert len(await found(session_id="s 2", exclude_session=True)) == 2
         query = "SELECT event FROM events WHERE event IN ('session_ended', 'compacted') ORDER BY 1"
         events = await server.twin.sql(query)
-        assert [one["event"] for one in events] == ["compacted", "session_ended"], "once each"
+        assert [event["event"] for event in events] == ["compacted", "session_ended"], "once each"
 
     served(used)
 

@@ -201,7 +201,7 @@ def test_no_door_opens_without_a_token_that_holds(tmp_path: Path) -> None:
 
     async def run() -> None:
         async with serving(tmp_path / "store", tokens) as server:
-            routes = [one for one in server.app.gate.routes if not one.path.startswith(PAGES)]
+            routes = [route for route in server.app.gate.routes if not route.path.startswith(PAGES)]
             doors = {route.path.split("/")[1] for route in routes}
             assert {"v1", "mcp", "mem0", "metrics", "links"} <= doors
             for route in routes:
@@ -228,7 +228,12 @@ def fields(schema: Any) -> Iterator[str]:
 def test_no_route_and_no_tool_takes_a_path() -> None:
     """What a server reads or writes is in its store's folder, whatever it is asked."""
     operations = all_operations(Feeds(None))  # type: ignore[arg-type]
-    bodies = [kind for one in operations for kind in (one.query, one.body) if kind is not None]
+    bodies = [
+        kind
+        for operation in operations
+        for kind in (operation.query, operation.body)
+        if kind is not None
+    ]
     schemas = [TypeAdapter(kind).json_schema() for kind in bodies]
     taken = {
         *fields(schemas),
@@ -351,7 +356,9 @@ def test_no_text_is_in_any_log(served: Use[None], caplog: pytest.LogCaptureFixtu
         " httpx2",
         *(f" {name}." for name in SILENT),
     )  # the client's, and what `serve` silences
-    assert not [one for one in lines if marker in one and not any(name in one for name in theirs)]
+    assert not [
+        line for line in lines if marker in line and not any(name in line for name in theirs)
+    ]
     assert not [line for line in ours if "/ada" in line or "?" in line]
 
 
@@ -419,7 +426,7 @@ def test_the_store_is_one_for_all_tokens(tmp_path: Path) -> None:
             for owner, face in (("ada", "Ada has a secret"), ("bob", "Bob has none")):
                 path = f"/v1/owners/{owner}/memories/search"
                 found = await server.ask("POST", path, {"query": "secret", "k": 9}, name=owner)
-                assert [one["face"] for one in found.json()["memories"]] == [face]
+                assert [memory["face"] for memory in found.json()["memories"]] == [face]
 
     asyncio.run(run())
 
@@ -445,7 +452,7 @@ def test_an_agent_sees_a_text_that_was_forgotten_and_is_composed_again(served: U
 
     async def used(server: Server) -> None:
         sources = [await server.add(one) for one in (OTHER, f"{OTHER} and the gate")]
-        older, newer = (one["candidate_id"] for one in sources)
+        older, newer = (source["candidate_id"] for source in sources)
         verdict = Verdict(neighbour_id=older, answer="compose")
         request = SettleRequest(
             request_id=request_id(), candidate_id=newer, verdicts=(verdict,), composed=both
@@ -558,5 +565,5 @@ def test_a_changed_file_of_tokens_is_read_again(
 
     with caplog.at_level(logging.ERROR):
         asyncio.run(run())
-    assert len([one for one in caplog.records if "stay as they were" in one.message]) == 2
+    assert len([record for record in caplog.records if "stay as they were" in record.message]) == 2
     assert new not in caplog.text

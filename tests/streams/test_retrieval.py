@@ -109,7 +109,7 @@ def test_who_was_not_looked_up_with_the_window_is_found_by_it(runtime: Runtime) 
             [repeat_of(2, 2), row_of(3, 0), row_of(4, *range(10))],
         )
     ]
-    [_, conflict], [stranger, near, _] = [runtime.writer.close_window(one) for one in windows]
+    [_, conflict], [stranger, near, _] = [runtime.writer.close_window(window) for window in windows]
     assert (conflict.reason, stranger.decision) == ("id_conflict", "stored")
     assert asked(runtime, near) == (stranger.candidate_id,)
 

@@ -267,7 +267,7 @@ def test_a_late_verdict_brings_no_displaced_text_back(tmp_path: Path, answer: An
 def test_joins_that_bar_each_other_come_back_together(tmp_path: Path, requests: int) -> None:
     with opened(tmp_path) as told:
         outcomes = [told.say(text) for text in (*DOGS[:2], KEY, KEY.removesuffix("."))]
-        a, b, c, d = (one.candidate_id for one in outcomes)
+        a, b, c, d = (outcome.candidate_id for outcome in outcomes)
         assert len(told.memories()) == 2
         selection = JoinSelection(owner_id="ada")
         if requests == 1:

@@ -158,4 +158,4 @@ async def waiting_pairs(server: Server, count: int, owner: str = "ada", **fields
         for text in pair_texts(number)
     ]
     outcomes = await server.twin.submit(rows, source=fields.pop("source", "chat"))
-    assert [one.decision for one in outcomes] == ["stored", "pending"] * count
+    assert [outcome.decision for outcome in outcomes] == ["stored", "pending"] * count

@@ -160,9 +160,9 @@ def complaints(page: Page) -> list[str]:
     # Elements that pass are not described: to describe them took a seventh of the time.
     found = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
     return [
-        f"{one['id']}: {node['html'][:120]} ({node['failureSummary']})"
-        for one in found["violations"]
-        for node in one["nodes"]
+        f"{violation['id']}: {node['html'][:120]} ({node['failureSummary']})"
+        for violation in found["violations"]
+        for node in violation["nodes"]
     ]
 
 

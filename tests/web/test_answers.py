@@ -11,14 +11,14 @@ from palimpsest.backends.requested import request_id
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import Selection, SettleRequest
-from palimpsest.web.board.answers import Answer, Choice, give, sides
-from palimpsest.web.board.waiting import Pair, read_pairs
+from palimpsest.web.board.answers import Choice, GivenAnswer, give, sides
+from palimpsest.web.board.waiting import WaitingPair, read_pairs
 from tests.web.conftest import own_words, pair_texts, say
 
 JOINED = (own_words(9, 30), f"{own_words(9, 30)}.")
 
 
-def the_pair(store: Palimpsest, waits_as: str) -> Pair:
+def the_pair(store: Palimpsest, waits_as: str) -> WaitingPair:
     """The one pair that waits, for a reason; it waits as it was read."""
     store.reader.refresh()
     [found] = read_pairs(store.reader.projections)
@@ -27,17 +27,17 @@ def the_pair(store: Palimpsest, waits_as: str) -> Pair:
     return found
 
 
-def asked(store: Palimpsest) -> Pair:
+def asked(store: Palimpsest) -> WaitingPair:
     say(store, *pair_texts(0))
     return the_pair(store, "pending")
 
 
-def joined(store: Palimpsest) -> Pair:
+def joined(store: Palimpsest) -> WaitingPair:
     say(store, *JOINED)
     return the_pair(store, "unreviewed")
 
 
-def forgotten(store: Palimpsest) -> Pair:
+def forgotten(store: Palimpsest) -> WaitingPair:
     [gone] = say(store, JOINED[0])
     store.forget([gone], again="ask")
     say(store, JOINED[1])
@@ -45,10 +45,10 @@ def forgotten(store: Palimpsest) -> Pair:
 
 
 def faces(store: Palimpsest) -> set[str]:
-    return {one["face"] for one in store.list("ada")["memories"]}
+    return {memory["face"] for memory in store.list("ada")["memories"]}
 
 
-def answered(store: Palimpsest, pair: Pair, word: Choice) -> Answer:
+def answered(store: Palimpsest, pair: WaitingPair, word: Choice) -> GivenAnswer:
     found = sides(store, pair)
     assert found is not None
     return give(store, pair, word, found.version, "kim", None)
@@ -61,7 +61,7 @@ def retracted(store: Palimpsest, candidate_id: str) -> None:
 @pytest.mark.parametrize("which", ["candidate_id", "existing_id"])
 @pytest.mark.parametrize("waiting", [asked, joined])
 def test_a_pair_waits_while_both_of_its_texts_are_living(
-    store: Palimpsest, waiting: Callable[[Palimpsest], Pair], which: str
+    store: Palimpsest, waiting: Callable[[Palimpsest], WaitingPair], which: str
 ) -> None:
     pair = waiting(store)
     one = getattr(pair, which)

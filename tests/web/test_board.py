@@ -13,10 +13,17 @@ from palimpsest.backends.requested import request_id
 from palimpsest.contracts.evidence import Cue, Verdict
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import SettleRequest
-from palimpsest.streams.guard.places import Place
+from palimpsest.streams.guard.places import CuePlace
 from palimpsest.streams.policies import load_policy
 from palimpsest.web.board import board as boards
-from palimpsest.web.board.waiting import LEASE_SECONDS, Leases, Pair, Waiting, Wanted, read_pairs
+from palimpsest.web.board.waiting import (
+    LEASE_SECONDS,
+    Leases,
+    QueueFilter,
+    WaitingPair,
+    WaitingPairs,
+    read_pairs,
+)
 from palimpsest.web.board.word_diff import word_diff
 from tests.serve.conftest import Server, Use
 from tests.web.conftest import Browser, own_words, pair_texts, person, plain, waiting_pairs
@@ -36,7 +43,7 @@ async def events(server: Server) -> list[tuple[str, Any, Any]]:
 async def faces(server: Server, owner: str = "ada") -> list[str]:
     """What the owner's memories say."""
     page = await server.twin.list(owner)
-    return sorted(one["face"] for one in page["memories"])
+    return sorted(memory["face"] for memory in page["memories"])
 
 
 def test_each_answer_is_an_event_at_once_by_the_person_who_gave_it(served: Use[None]) -> None:
@@ -123,7 +130,9 @@ def test_a_pair_shows_the_composed_text_that_was_compared(served: Use[None]) -> 
 
 async def _list(server: Server) -> list[Any]:
     page = await server.twin.list("ada")
-    return [(one["memory_id"], one["face"], len(one["members"])) for one in page["memories"]]
+    return [
+        (memory["memory_id"], memory["face"], len(memory["members"])) for memory in page["memories"]
+    ]
 
 
 def test_one_old_answer_is_taken_back_and_later_ones_stay(served: Use[None]) -> None:
@@ -482,7 +491,7 @@ def test_a_pair_is_shown_to_one_person_until_the_lease_is_over(served: Use[None]
         await late.say("different")
         await grace.say("same")
         assert grace.notice.startswith("Not recorded: this pair")
-        assert [one for one in await events(server) if one[1] == "grace"] == []
+        assert [event for event in await events(server) if event[1] == "grace"] == []
 
     served(used)
 
@@ -536,7 +545,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, gate: Event | None = None) -> list[
     found: list[int] = []
     read = read_pairs
 
-    def reading(projections: Path) -> list[Pair]:
+    def reading(projections: Path) -> list[WaitingPair]:
         pairs = read(projections)
         found.append(len(pairs))
         assert gate is None or gate.wait(60)
@@ -746,7 +755,7 @@ def test_words_that_show_a_cue_have_its_colour(served: Use[None]) -> None:
 
 def test_a_diff_has_every_character_once_and_the_first_kind_of_cue() -> None:
     old, new = "on Monday at 9", "on Tuesday at 10 pm"
-    places = ([Place(3, 9, Cue.NAME), Place(3, 9, Cue.DATE)], [Place(14, 19, Cue.DATE)])
+    places = ([CuePlace(3, 9, Cue.NAME), CuePlace(3, 9, Cue.DATE)], [CuePlace(14, 19, Cue.DATE)])
     left, right = word_diff(old, new, places)
     assert ("".join(one.text for one in left), "".join(one.text for one in right)) == (old, new)
     parts = [(part.text, part.cue) for piece in left for part in piece.parts]
@@ -780,7 +789,7 @@ def test_what_hangs_on_a_join_is_shown_before_a_key_is_pressed(served: Use[None]
         assert "Without it there would be 2 memories:" in told
         assert "1 later decision would have been another" in told
         assert f"{' '.join(texts[2])} : pending would have been superseded" in told
-        assert [one for one in await events(server) if one[1] == "grace"] == []
+        assert [event for event in await events(server) if event[1] == "grace"] == []
         about = "&".join(f"{name}={browser.field(name)}" for name in ("decision", "existing"))
         later = (await browser.get(f"/review/hangs?{about}")).text
         assert "pending</strong> would have been <strong>superseded" in later
@@ -1032,10 +1041,10 @@ def pair(
     decision: str = "pending",
     hangs: int = 0,
     similarity: float = 0.9,
-) -> Pair:
+) -> WaitingPair:
     waits = "pending" if decision == "pending" else "unreviewed"
     cues = ("number",) if decision == "llm_reject" else ()
-    return Pair(
+    return WaitingPair(
         f"d{number}", f"c{number}", f"e{number}", "ada", "default", waits, decision, similarity,
         cues, number, "chat", memory, None, None, hangs,
     )  # fmt: skip
@@ -1049,7 +1058,7 @@ def test_work_goes_by_consequences_then_disagreement_with_memories_together() ->
         pair(4, memory="b", decision="auto_reject"),
         pair(5, memory="c", decision="auto_reject", hangs=1),
     ]
-    queue = Waiting(pairs).queue(person().owners, Wanted())
+    queue = WaitingPairs(pairs).queue(person().owners, QueueFilter())
     assert [one.position for one in queue.pairs] == [3, 5, 2, 4, 1]
 
 
@@ -1062,7 +1071,7 @@ def test_of_memories_with_equal_consequences_the_one_with_the_least_alike_pair_c
         pair(3, memory="b", similarity=0.7),
         pair(4, memory="b", similarity=0.99),
     ]
-    queue = Waiting(pairs).queue(person().owners, Wanted())
+    queue = WaitingPairs(pairs).queue(person().owners, QueueFilter())
     assert [one.position for one in queue.pairs] == [3, 4, 1, 2]
 
 
@@ -1089,13 +1098,13 @@ def test_nobody_lets_go_of_what_another_holds() -> None:
 
 def test_the_audits_order_never_changes() -> None:
     pairs = [pair(number, decision="auto_reject") for number in range(40)]
-    wanted = Wanted("audit")
-    drawn = [one.position for one in Waiting(pairs).queue(person().owners, wanted).pairs]
+    wanted = QueueFilter("audit")
+    drawn = [one.position for one in WaitingPairs(pairs).queue(person().owners, wanted).pairs]
     assert drawn != sorted(drawn)
     fewer = [one for one in reversed(pairs) if one.position % 3]
-    left = [one.position for one in Waiting(fewer).queue(person().owners, wanted).pairs]
+    left = [one.position for one in WaitingPairs(fewer).queue(person().owners, wanted).pairs]
     assert left == [one for one in drawn if one % 3]
-    assert Waiting([pair(1)]).queue(person().owners, wanted).pairs == []
+    assert WaitingPairs([pair(1)]).queue(person().owners, wanted).pairs == []
 
 
 def test_what_is_in_the_way_of_an_answer_is_told_in_texts(served: Use[None]) -> None:

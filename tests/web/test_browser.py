@@ -421,7 +421,7 @@ def test_hostile_texts_are_shown_as_what_they_are(site: Site) -> None:
             f"{own_words(number, 11)} {text} upstairs",
             f"{own_words(number, 11)} {text} downstairs",
         ]
-        site.store.submit([{"owner_id": f"<i>eve</i>{'_' * 90}", "text": one} for one in rows])
+        site.store.submit([{"owner_id": f"<i>eve</i>{'_' * 90}", "text": row} for row in rows])
     asked: list[str] = []
     page = site.entered(viewport=PHONE)
     page.on("request", lambda request: asked.append(request.url))

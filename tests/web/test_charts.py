@@ -15,8 +15,8 @@ from palimpsest.charts.charts import (
     PLOT_WIDTH,
     TOP,
     WIDTH,
-    Column,
-    Zone,
+    ChartColumn,
+    ChartZone,
     by_day,
     histogram,
     stacked,
@@ -28,7 +28,7 @@ BASE = TOP + PLOT_HEIGHT
 
 
 def test_heights_are_in_proportion_and_parts_stand_on_each_other() -> None:
-    columns = [Column("a", {"apart": 4, "joined": 4}), Column("b", {"joined": 2})]
+    columns = [ChartColumn("a", {"apart": 4, "joined": 4}), ChartColumn("b", {"joined": 2})]
     chart = stacked("c", "Kinds", columns, KINDS)
     apart, joined, second = chart.bars
     assert [bar.series for bar in chart.bars] == [0, 1, 1]
@@ -42,11 +42,11 @@ def test_heights_are_in_proportion_and_parts_stand_on_each_other() -> None:
 
 
 def test_rows_are_round_and_reach_the_highest_bar() -> None:
-    chart = stacked("c", "Kinds", [Column("a", {"apart": 37})], KINDS)
+    chart = stacked("c", "Kinds", [ChartColumn("a", {"apart": 37})], KINDS)
     assert [row.label for row in chart.rows] == ["0", "10", "20", "30", "40"]
     assert chart.rows[0].y == BASE
     assert chart.rows[-1].y == TOP
-    few = stacked("c", "Kinds", [Column("a", {"apart": 2})], KINDS)
+    few = stacked("c", "Kinds", [ChartColumn("a", {"apart": 2})], KINDS)
     assert [row.label for row in few.rows] == ["0", "1", "2"]
 
 
@@ -69,13 +69,16 @@ def test_what_costs_next_to_nothing_has_round_rows_too() -> None:
 def test_who_does_not_see_a_chart_is_told_where_most_of_it_is(
     amounts: tuple[int, int], where: str
 ) -> None:
-    columns = [Column(name, {"apart": n}) for name, n in zip("ab", amounts, strict=True)]
+    columns = [ChartColumn(name, {"apart": n}) for name, n in zip("ab", amounts, strict=True)]
     described = stacked("c", "Kinds", columns, KINDS).description
     assert f"4 in all, from a to b; most at {where}. " in described
 
 
 def test_zones_lie_where_their_scores_are() -> None:
-    zones = [Zone(0.92, 1.0, "joined", "it joins"), Zone(0.85, 0.92, "waits", "the judge")]
+    zones = [
+        ChartZone(0.92, 1.0, "joined", "it joins"),
+        ChartZone(0.85, 0.92, "waits", "the judge"),
+    ]
     chart = histogram("h", "Similarity", {46: {"joined": 3}}, 50, KINDS, zones)
     joined, waits = chart.zones
     assert (joined.series, waits.series) == (1, 2)
@@ -96,7 +99,7 @@ def test_an_empty_chart_is_labelled() -> None:
 
 
 def test_many_columns_have_few_labels() -> None:
-    chart = stacked("c", "Kinds", [Column(str(n), {"apart": 1}) for n in range(31)], KINDS)
+    chart = stacked("c", "Kinds", [ChartColumn(str(n), {"apart": 1}) for n in range(31)], KINDS)
     assert [mark.label for mark in chart.labels] == [str(n) for n in range(0, 31, 4)]
 
 
@@ -104,7 +107,10 @@ def test_many_columns_have_few_labels() -> None:
 @example([[0.0, 2e-323, 0.0]])
 @given(st.lists(st.lists(st.floats(0, 1e6), min_size=3, max_size=3), min_size=1, max_size=60))
 def test_whatever_the_amounts_every_part_is_inside(amounts: list[list[float]]) -> None:
-    columns = [Column(str(n), dict(zip(KINDS, one, strict=True))) for n, one in enumerate(amounts)]
+    columns = [
+        ChartColumn(str(n), dict(zip(KINDS, amount, strict=True)))
+        for n, amount in enumerate(amounts)
+    ]
     chart = stacked("c", "Kinds", columns, KINDS, unit="$")
     for bar in chart.bars:
         assert bar.x >= LEFT

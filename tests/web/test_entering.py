@@ -102,9 +102,9 @@ def test_no_form_is_taken_without_the_sessions_secret(served: Use[None]) -> None
         browser = Browser(server)
         await browser.enter(person(role="operator", owners=".*"))
         forms = [
-            one.path
-            for one in server.app.gate.routes
-            if one.path.startswith("/review/") and one.methods == {"POST"}
+            route.path
+            for route in server.app.gate.routes
+            if route.path.startswith("/review/") and route.methods == {"POST"}
         ]
         assert len(forms) > 6
         for path in forms:
@@ -161,7 +161,7 @@ def test_a_bug_in_a_page_is_logged(served: Use[None], caplog: pytest.LogCaptureF
 
     with caplog.at_level(logging.ERROR):
         served(used)
-    assert any("a request failed: RuntimeError" in one.getMessage() for one in caplog.records)
+    assert any("a request failed: RuntimeError" in record.getMessage() for record in caplog.records)
 
 
 def test_leaving_ends_the_session_and_not_the_cookie_alone(served: Use[None]) -> None:

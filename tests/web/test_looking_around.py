@@ -29,7 +29,7 @@ from palimpsest.web.banner import (
     RECENT,
     UNREADABLE,
     Banner,
-    Line,
+    BannerLine,
 )
 from palimpsest.web.pages import policy as policy_page
 from tests.serve.conftest import Server, Use
@@ -232,7 +232,7 @@ def test_scores_at_a_bound_are_in_the_zone_that_begins_there(
     monkeypatch.setattr(policy_page, "outcomes", lambda *_: ([], scored))
     with Palimpsest.open(tmp_path / "store", by="person") as store:
         view = policy_page.view(store, person(owners=".*"), store.policy.hash)
-    assert [(one.zone.begin, one.decisions) for one in view.stretches] == [
+    assert [(stretch.zone.begin, stretch.decisions) for stretch in view.stretches] == [
         (0.85, {"asked": 2}),
         (0.84, {"asked": 2}),
         (0.0, {"asked": 2}),
@@ -291,7 +291,7 @@ def test_the_banner_shows_what_waits_and_what_failed(served: Use[None]) -> None:
         )
         banner = Banner()
         lines = await server.twin.call(banner.lines)
-        assert [one.text for one in lines] == [
+        assert [line.text for line in lines] == [
             "1 question waits for the judge.",
             "2 inputs could not be read: palimpsest dead-letters list.",
         ]
@@ -402,7 +402,7 @@ def test_projections_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
         assert banner.lines(store) == []
         (tmp_path / "store" / "projections" / "lancedb" / "position.json").write_text("{")
         now += FRESH_SECONDS
-        assert banner.lines(store) == [Line(UNREADABLE)]
+        assert banner.lines(store) == [BannerLine(UNREADABLE)]
 
 
 def test_a_projection_that_stays_behind_is_reported(

@@ -17,7 +17,15 @@ from palimpsest.web.pages import days as days_page
 from palimpsest.web.pages import memory as memory_page
 from palimpsest.web.pages import owner as owner_page
 from palimpsest.web.pages.days import SPAN, _days, seen_by, span
-from palimpsest.web.pages.memory import DEEPEST, Part, _done, _part, _shown, timeline, view
+from palimpsest.web.pages.memory import (
+    DEEPEST,
+    TimelinePart,
+    _carry_out,
+    _part,
+    _shown,
+    timeline,
+    view,
+)
 from palimpsest.web.pages.owner import _owners, counts
 from tests.web.conftest import own_words, pair_texts, person, say
 
@@ -60,8 +68,8 @@ def test_members_are_counted_from_where_the_page_begins(
 ) -> None:
     monkeypatch.setattr(memory_page, "MEMBERS", 3)
     first = say(store, *["Ada rows"] * 8)[0]
-    parts = [view(store, "ada", first, Part(start=start)) for start in (0, 3, 6)]
-    assert [(len(one.branches), one.more) for one in parts] == [(3, 5), (3, 2), (2, 0)]
+    parts = [view(store, "ada", first, TimelinePart(start=start)) for start in (0, 3, 6)]
+    assert [(len(part.branches), part.more) for part in parts] == [(3, 5), (3, 2), (2, 0)]
 
 
 def test_a_tree_is_in_the_order_of_arrival_and_not_indented_for_ever(store: Palimpsest) -> None:
@@ -70,9 +78,9 @@ def test_a_tree_is_in_the_order_of_arrival_and_not_indented_for_ever(store: Pali
     for one, other in ((a, b), (a, c), *zip([c, *chain], chain, strict=False)):
         store.merge(one, other)
     branches = view(store, "ada", a).branches
-    assert [one.member["candidate_id"] for one in branches] == ids
+    assert [branch.member["candidate_id"] for branch in branches] == ids
     depths = [0, 1, 1, *range(2, len(chain) + 2)]
-    assert [one.depth for one in branches] == [min(depth, DEEPEST) for depth in depths]
+    assert [branch.depth for branch in branches] == [min(depth, DEEPEST) for depth in depths]
 
 
 def test_members_that_joined_nobody_are_in_the_order_of_arrival(store: Palimpsest) -> None:
@@ -81,7 +89,7 @@ def test_members_that_joined_nobody_are_in_the_order_of_arrival(store: Palimpses
     for older, newer in ((a, d), (b, d), (c, d)):
         store.merge(older, newer)
     branches = view(store, "ada", a).branches
-    assert [(one.member["candidate_id"], one.depth) for one in branches] == [
+    assert [(branch.member["candidate_id"], branch.depth) for branch in branches] == [
         (a, 0),
         (d, 1),
         (b, 0),
@@ -101,7 +109,7 @@ def test_the_next_page_of_events_is_named_where_there_is_one(
     told = timeline(store, "ada", a)
     assert [line.event["event"] for line in told.lines] == ["confirmed", "joined", "decided"]
     assert told.earlier == told.lines[-1].event["position"]
-    rest = timeline(store, "ada", a, Part(before=told.earlier))
+    rest = timeline(store, "ada", a, TimelinePart(before=told.earlier))
     assert [line.event["event"] for line in rest.lines] == ["decided"]
 
 
@@ -116,7 +124,7 @@ def test_what_became_of_each_memory_is_named_by_any_of_their_pages(store: Palimp
     say(store, "What comes later is not of it")
     assert view(store, "ada", a).became == (), "nothing has just happened"
     for some_id in (a, c, d):
-        found = view(store, "ada", some_id, Part(since=before, until=after)).became
+        found = view(store, "ada", some_id, TimelinePart(since=before, until=after)).became
         told = [(one.fate, one.memory["face"], [by["face"] for by in one.by]) for one in found]
         assert sorted(told) == [
             ("changed", "Ada rows", []),
@@ -127,15 +135,15 @@ def test_what_became_of_each_memory_is_named_by_any_of_their_pages(store: Palimp
 
 
 def test_a_page_of_earlier_events_has_them_at_once(store: Palimpsest) -> None:
-    def part(**query: Any) -> Part:
-        found: Part = _part(Visited(store, query=query))  # type: ignore[arg-type]
+    def part(**query: Any) -> TimelinePart:
+        found: TimelinePart = _part(Visited(store, query=query))  # type: ignore[arg-type]
         return found
 
-    assert part() == Part()
-    assert part(before=9) == Part(before=9, whole=True)
-    assert part(before=0) == Part(before=0, whole=True)
-    assert part(whole="1") == Part(whole=True)
-    assert part(start=3, since=4) == Part(start=3, since=4)
+    assert part() == TimelinePart()
+    assert part(before=9) == TimelinePart(before=9, whole=True)
+    assert part(before=0) == TimelinePart(before=0, whole=True)
+    assert part(whole="1") == TimelinePart(whole=True)
+    assert part(start=3, since=4) == TimelinePart(start=3, since=4)
 
 
 @pytest.mark.parametrize("carried", [True, False])
@@ -154,8 +162,8 @@ def test_consequences_are_carried_out_if_the_form_says_so(
     ids = {"memory": "m"}
     seen(_shown, store, query={**step, **said}, ids=ids)
     seen(_shown, store, query=step, ids=ids)
-    seen(_done, store, form={**step, **said, "because": " so it is "}, ids=ids)
-    seen(_done, store, form={**step, "because": "  "}, ids=ids)
+    seen(_carry_out, store, form={**step, **said, "because": " so it is "}, ids=ids)
+    seen(_carry_out, store, form={**step, "because": "  "}, ids=ids)
     assert asked == [(carried, None), (True, None), (carried, "so it is"), (False, None)]
 
 

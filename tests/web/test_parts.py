@@ -17,13 +17,13 @@ from palimpsest.charts.zones import zones_of_run
 from palimpsest.contracts.evidence import Cue
 from palimpsest.contracts.policy import CosineCheck, PairsDedupe
 from palimpsest.server.problems import ProblemError
-from palimpsest.streams.guard.places import Place
+from palimpsest.streams.guard.places import CuePlace
 from palimpsest.streams.policies import load_policy, preset_names
 from palimpsest.web import banner, paths
 from palimpsest.web.board import board
-from palimpsest.web.board.answers import Answer
+from palimpsest.web.board.answers import GivenAnswer
 from palimpsest.web.board.board import MOST_ANSWERS, REFRESH_SECONDS, REFRESH_SHARE, Person
-from palimpsest.web.board.pairs import Pairs, _path
+from palimpsest.web.board.pairs import PairsPage, _path
 from palimpsest.web.board.pictures import (
     _by_cosine,
     _guard,
@@ -36,23 +36,23 @@ from palimpsest.web.board.pictures import (
 from palimpsest.web.board.waiting import (
     LEASE_SECONDS,
     Leases,
-    Pair,
-    Waiting,
-    Wanted,
+    QueueFilter,
+    WaitingPair,
+    WaitingPairs,
     in_order,
     wanted_of,
 )
 from palimpsest.web.board.word_diff import cue_kind, word_diff
 from palimpsest.web.door import MOST_DIGITS, MOST_FIELDS, _fields, whole_number
-from palimpsest.web.pages.days import SPAN, _parsed, _row
+from palimpsest.web.pages.days import SPAN, _parse_day, _row
 from palimpsest.web.rendering import EXCERPT, excerpt, render, shown, words
 from palimpsest.web.sessions import (
     LINK_SECONDS,
     MOST_SESSIONS,
     NOBODY,
     SESSION_SECONDS,
-    Session,
     Sessions,
+    WebSession,
     cookie_name,
 )
 from palimpsest.web.taking_back import Foreseen, Step, Verb
@@ -68,26 +68,26 @@ EVERYBODY, ADA = re.compile(".*"), re.compile("ada")
 @pytest.mark.parametrize(
     ("wanted", "taken"),
     [
-        (Wanted(), True),
-        (Wanted(owner="ada", source="chat", cue="number", decision="llm_reject"), True),
-        (Wanted(owner="bob"), False),
-        (Wanted(source="mail"), False),
-        (Wanted(cue="name"), False),
-        (Wanted(decision="pending"), False),
+        (QueueFilter(), True),
+        (QueueFilter(owner="ada", source="chat", cue="number", decision="llm_reject"), True),
+        (QueueFilter(owner="bob"), False),
+        (QueueFilter(source="mail"), False),
+        (QueueFilter(cue="name"), False),
+        (QueueFilter(decision="pending"), False),
     ],
 )
-def test_a_filter_takes_what_has_all_that_it_names(wanted: Wanted, taken: bool) -> None:
+def test_a_filter_takes_what_has_all_that_it_names(wanted: QueueFilter, taken: bool) -> None:
     assert wanted.takes(pair(1, decision="llm_reject")) is taken
 
 
 def test_what_is_wanted_is_in_the_fields_of_a_form() -> None:
     form = {"in_owner": " ada ", "in_cue": "number", "owner": "bob", "queue": "work"}
-    assert wanted_of(form, "audit") == Wanted("audit", owner="ada", cue="number")
-    wanted = Wanted("audit", "a b", "chat", "number", "pending")
+    assert wanted_of(form, "audit") == QueueFilter("audit", owner="ada", cue="number")
+    wanted = QueueFilter("audit", "a b", "chat", "number", "pending")
     assert _path(wanted) == (
         "/review/audit?in_owner=a+b&in_source=chat&in_cue=number&in_decision=pending"
     )
-    assert _path(Wanted()) == "/review"
+    assert _path(QueueFilter()) == "/review"
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,14 @@ def test_a_reason_is_kept_up_to_its_bound(given: str, kept: str | None) -> None:
     async def answer(*words: Any) -> None:
         said.append(words)
 
-    session = Session(person(), "")
+    session = WebSession(person(), "")
     visit: Any = SimpleNamespace(
         form={"say": "same", "decision": "d", "existing": "e", "version": "v", "because": given},
         session=session,
         is_partial=False,
         to=lambda path: path,
     )
-    pages = Pairs(SimpleNamespace(answer=answer))  # type: ignore[arg-type]
+    pages = PairsPage(SimpleNamespace(answer=answer))  # type: ignore[arg-type]
     assert asyncio.run(pages.answer(visit)) == "/review"  # type: ignore[comparison-overlap]
     assert said == [(session, ("d", "e"), "same", "v", kept)]
 
@@ -140,13 +140,18 @@ def test_of_equal_consequences_a_question_comes_before_a_join_and_the_earlier_fi
 
 def test_what_is_settled_is_left_no_more_and_what_waits_again_is() -> None:
     pairs = [pair(1), pair(2, decision="llm_reject"), replace(pair(3), owner_id="bob")]
-    waiting = Waiting(pairs)
-    work, audit, ada, cue = Wanted(), Wanted("audit"), Wanted(owner="ada"), Wanted(cue="number")
+    waiting = WaitingPairs(pairs)
+    work, audit, ada, cue = (
+        QueueFilter(),
+        QueueFilter("audit"),
+        QueueFilter(owner="ada"),
+        QueueFilter(cue="number"),
+    )
     queues = [(EVERYBODY, one) for one in (work, audit, ada, cue)] + [(ADA, work)]
 
     def left() -> list[int]:
-        counted = [waiting.queue(*one).left for one in queues]
-        assert counted == [len([*waiting.open(*one)]) for one in queues]
+        counted = [waiting.queue(*queue).left for queue in queues]
+        assert counted == [len([*waiting.open(*queue)]) for queue in queues]
         return counted
 
     assert left() == [3, 1, 2, 1, 2]
@@ -162,11 +167,11 @@ def test_what_is_settled_is_left_no_more_and_what_waits_again_is() -> None:
 
 
 def test_an_answer_about_whoever_is_named_alike_is_left_to_them() -> None:
-    waiting = Waiting([pair(1), replace(pair(2), owner_id="adam")])
-    assert waiting.queue(ADA, Wanted()).left == 1
+    waiting = WaitingPairs([pair(1), replace(pair(2), owner_id="adam")])
+    assert waiting.queue(ADA, QueueFilter()).left == 1
     waiting.settle(pair(2).key)
-    assert waiting.queue(ADA, Wanted()).left == 1
-    assert [one.owner_id for one in waiting.open(ADA, Wanted())] == ["ada"]
+    assert waiting.queue(ADA, QueueFilter()).left == 1
+    assert [one.owner_id for one in waiting.open(ADA, QueueFilter())] == ["ada"]
 
 
 def test_the_pair_with_the_most_consequences_counts_however_many_pairs_a_memory_has() -> None:
@@ -176,20 +181,20 @@ def test_the_pair_with_the_most_consequences_counts_however_many_pairs_a_memory_
 
 
 def test_what_waits_again_and_was_not_read_stands_beside_its_memory() -> None:
-    waiting = Waiting([pair(1, memory="a", hangs=1), pair(2, memory="b")])
-    assert [one.position for one in waiting.open(EVERYBODY, Wanted())] == [1, 2]
+    waiting = WaitingPairs([pair(1, memory="a", hangs=1), pair(2, memory="b")])
+    assert [one.position for one in waiting.open(EVERYBODY, QueueFilter())] == [1, 2]
     waiting.kinds(EVERYBODY)
     waiting.wait_again(pair(3, memory="b"))
-    assert [one.position for one in waiting.open(EVERYBODY, Wanted())] == [1, 3, 2]
+    assert [one.position for one in waiting.open(EVERYBODY, QueueFilter())] == [1, 3, 2]
     waiting.wait_again(pair(4, memory="c", decision="llm_reject"))
-    assert [one.position for one in waiting.open(EVERYBODY, Wanted())] == [4, 1, 3, 2]
-    assert [one.position for one in waiting.open(EVERYBODY, Wanted("audit"))] == [4]
+    assert [one.position for one in waiting.open(EVERYBODY, QueueFilter())] == [4, 1, 3, 2]
+    assert [one.position for one in waiting.open(EVERYBODY, QueueFilter("audit"))] == [4]
     assert waiting.kinds(EVERYBODY)["cues"] == ["number"]
     joined = [pair(number, decision="auto_reject") for number in range(5, 20)]
     for one in joined:
         waiting.wait_again(one)
     everything = [pair(4, memory="c", decision="llm_reject"), *joined]
-    assert [*waiting.open(EVERYBODY, Wanted("audit"))] == in_order(everything, "audit")
+    assert [*waiting.open(EVERYBODY, QueueFilter("audit"))] == in_order(everything, "audit")
 
 
 def test_a_lease_that_is_taken_again_lasts_longer_and_what_is_over_is_forgotten() -> None:
@@ -216,8 +221,8 @@ def test_a_person_has_few_answers_each_with_its_number() -> None:
     kim = Person()
     assert kim.take(None) is None
     for number in range(1, MOST_ANSWERS + 2):
-        kim.note(Answer(pair(number), "same", None, lambda _: None), ("a", "b"))
-    assert [one.number for one in kim.answers] == [*range(2, MOST_ANSWERS + 2)]
+        kim.note(GivenAnswer(pair(number), "same", None, lambda _: None), ("a", "b"))
+    assert [answer.number for answer in kim.answers] == [*range(2, MOST_ANSWERS + 2)]
     latest, second = kim.take(None), kim.take(2)
     assert latest is not None
     assert second is not None
@@ -227,7 +232,7 @@ def test_a_person_has_few_answers_each_with_its_number() -> None:
 
 def test_a_board_knows_so_many_people_and_whoever_came_last_stays() -> None:
     one: Any = board.ReviewBoard(SimpleNamespace())  # type: ignore[arg-type]
-    sessions = [Session(person(), str(number)) for number in range(MOST_SESSIONS + 1)]
+    sessions = [WebSession(person(), str(number)) for number in range(MOST_SESSIONS + 1)]
     first = one.person(sessions[0])
     for session in sessions[1:-1]:
         one.person(session)
@@ -257,7 +262,7 @@ class Read:
     async def call(self, method: Any) -> Any:
         return method(self)
 
-    def _pairs(self, _: object) -> list[Pair]:
+    def _pairs(self, _: object) -> list[WaitingPair]:
         self.times += 1
         self.now += self.seconds
         return []
@@ -468,7 +473,7 @@ def test_a_cue_has_a_colour(cue: Cue, kind: str) -> None:
 
 
 def test_words_of_one_text_are_marked_with_the_spaces_between_them() -> None:
-    places: tuple[list[Place], list[Place]] = ([], [Place(6, 7, Cue.NUMBER)])
+    places: tuple[list[CuePlace], list[CuePlace]] = ([], [CuePlace(6, 7, Cue.NUMBER)])
     old, new = word_diff("a red boat", "a big 2 red boat", places)
     assert [(one.text, one.only) for one in old] == [("a red boat", False)]
     assert [(one.text, one.only) for one in new] == [
@@ -536,10 +541,10 @@ def test_a_form_has_the_last_value_of_each_field_also_an_empty_one() -> None:
 def test_a_day_is_one_that_has_days_around_it(given: str, found: date | None) -> None:
     assert SPAN == 30
     if found is not None:
-        assert _parsed(given) == found
+        assert _parse_day(given) == found
         return
     with pytest.raises(ProblemError, match="write a day like 2026-03-01"):
-        _parsed(given)
+        _parse_day(given)
 
 
 def test_a_row_of_a_day_adds_up_what_the_judge_did() -> None:
@@ -584,12 +589,12 @@ def test_zones_of_a_run_are_its_own(name: str) -> None:
     zones = zones_of_run(policy)
     assert (zones[0].end, zones[-1].begin) == (1.0, 0.0)
     if isinstance(policy.dedupe, PairsDedupe):
-        assert [one.begin for one in zones] == [policy.dedupe.above, 0.0]
-        assert [(one.kind, one.label) for one in zones] == [("joined",) * 2, ("kept",) * 2]
+        assert [zone.begin for zone in zones] == [policy.dedupe.above, 0.0]
+        assert [(zone.kind, zone.label) for zone in zones] == [("joined",) * 2, ("kept",) * 2]
     else:
-        checks = [one for one in policy.checks if isinstance(one, CosineCheck)]
-        begins = [zone.at_least for one in checks[:1] for zone in one.zones]
-        assert [one.begin for one in zones] == [*begins, 0.0]
+        checks = [check for check in policy.checks if isinstance(check, CosineCheck)]
+        begins = [zone.at_least for check in checks[:1] for zone in check.zones]
+        assert [zone.begin for zone in zones] == [*begins, 0.0]
 
 
 # -- who is in, and what is told on top ----------------------------------------------------------
@@ -683,7 +688,7 @@ def test_refusals_are_counted_for_operators_with_the_day(
     monkeypatch.setattr(banner, "refused_since", refused_since)
     store: Any = SimpleNamespace(reader=SimpleNamespace(projections=None))
     [line] = banner._refused(store)
-    assert line == banner.Line(told, "/review/days/2026-03-01#words", for_operators=True)
+    assert line == banner.BannerLine(told, "/review/days/2026-03-01#words", for_operators=True)
     assert abs((datetime.now(UTC) - asked[0]).total_seconds() - 24 * 3600) < 60
 
 
@@ -692,7 +697,7 @@ def test_refusals_are_counted_for_operators_with_the_day(
 
 def picture(face: str, *members: str, **also: Any) -> Any:
     """A memory as a step's page shows it; a member that begins with a minus is retracted."""
-    texts = {one.removeprefix("-"): one[0] != "-" for one in members}
+    texts = {member.removeprefix("-"): member[0] != "-" for member in members}
     said = [{"candidate_id": one, "text": one, "living": living} for one, living in texts.items()]
     shown = {"memory_id": face, "face": face, "members": said, "living": True}
     return {**shown, "needs_composition": False, **also}

@@ -13,12 +13,12 @@ from palimpsest.backends.requested import request_id
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import SettleRequest
 from palimpsest.projections.duckdb.activity import latest_statements
-from palimpsest.web.board.answers import Answer, sides
+from palimpsest.web.board.answers import GivenAnswer, sides
 from palimpsest.web.board.board import MOST_ANSWERS, MOST_WORDS, Person, ReviewBoard, _texts
 from palimpsest.web.board.pictures import picture
 from palimpsest.web.board.remembering import answers, by_name
 from palimpsest.web.board.waiting import read_pairs
-from palimpsest.web.sessions import Session
+from palimpsest.web.sessions import WebSession
 from tests.web.conftest import own_words, pair_texts, person, say
 
 
@@ -37,7 +37,7 @@ def joined(store: Palimpsest) -> tuple[str, str, str]:
     return older, newer, join["decision_id"]
 
 
-def remembered(store: Palimpsest, name: str = "kim") -> list[Answer]:
+def remembered(store: Palimpsest, name: str = "kim") -> list[GivenAnswer]:
     store.reader.refresh()
     statements = latest_statements(store.reader.projections, MOST_WORDS)
     return answers(store, by_name(statements).get(name, []))
@@ -210,21 +210,21 @@ def test_everybody_has_their_own_words(store: Palimpsest) -> None:
 
 def test_a_person_is_told_their_latest_answers_once_they_were_read(store: Palimpsest) -> None:
     pairs = [asked(store, number) for number in range(MOST_ANSWERS + 2)]
-    for one in pairs:
-        store.separate(*one, actor="grace")
+    for pair in pairs:
+        store.separate(*pair, actor="grace")
     store.reader.refresh()
     told = by_name(latest_statements(store.reader.projections, MOST_WORDS))
     board: Any = ReviewBoard(SimpleNamespace())  # type: ignore[arg-type]
     grace = Person()
-    board._remember(store, grace, Session(person(), ""))
+    board._remember(store, grace, WebSession(person(), ""))
     assert not grace.remembers, "nothing is read yet"
     board._latest_statements, board._read_through = told, 1
     for _ in range(2):
-        board._remember(store, grace, Session(person(), ""))
-        latest = [one.answer.pair.candidate_id for one in grace.answers]
+        board._remember(store, grace, WebSession(person(), ""))
+        latest = [answer.answer.pair.candidate_id for answer in grace.answers]
         assert latest == [newer for _, newer in pairs[-MOST_ANSWERS:]]
     narrower = Person()
-    board._remember(store, narrower, Session(person(owners="bob"), ""))
+    board._remember(store, narrower, WebSession(person(owners="bob"), ""))
     assert not narrower.answers, "they are about owners who are not theirs any more"
 
 

@@ -46,7 +46,7 @@ def ways(store: Palimpsest, some_id: str, owner: str = "ada") -> dict[str, Step 
     """The way back of each event of a memory, by what it is; of several, the last one's."""
     ledger = store.reader.ledger(owner)
     assert ledger is not None
-    return {one["event"]: way_back(ledger, one) for one in store.history(some_id)["events"]}
+    return {event["event"]: way_back(ledger, event) for event in store.history(some_id)["events"]}
 
 
 def do(store: Palimpsest, step: Step, owner: str = "ada") -> Foreseen:
@@ -63,7 +63,7 @@ def do(store: Palimpsest, step: Step, owner: str = "ada") -> Foreseen:
 
 
 def faces(store: Palimpsest, owner: str = "ada") -> set[str]:
-    return {one["face"] for one in store.list(owner)["memories"]}
+    return {memory["face"] for memory in store.list(owner)["memories"]}
 
 
 def test_a_join_is_cut_and_comes_back(store: Palimpsest) -> None:
@@ -117,24 +117,28 @@ def test_consequences_are_shown_and_an_option(tmp_path: Path) -> None:
         first = say(store, " ".join(words))
         second = say(store, " ".join([*words[:19], "u"]))
         third = say(store, " ".join([*words[:18], "v", "t"]))
-        joined = {one["candidate_id"]: one for one in store.show(first)["members"]}
+        joined = {member["candidate_id"]: member for member in store.show(first)["members"]}
         assert joined.keys() == {first, second}
         step = Step("unmerge", joined[second]["decision_id"])
         kept = foresee(store, "ada", step, with_consequences=False)
         carried = foresee(store, "ada", step, with_consequences=True)
-        assert [(one["candidate_id"], one["would_be"]) for one in kept.consequences] == [
-            (third, {"decision": "superseded", "joined_to": first})
-        ]
+        assert [
+            (consequence["candidate_id"], consequence["would_be"])
+            for consequence in kept.consequences
+        ] == [(third, {"decision": "superseded", "joined_to": first})]
         assert kept.consequences == carried.consequences
         assert not kept.overtaken, "nobody said anything since"
         assert [len(one["members"]) for one in kept.after] == [1, 1]
         assert [len(one["members"]) for one in carried.after] == [2, 1]
         assert kept.token != carried.token
         do(store, step)
-        assert {one["candidate_id"] for one in store.show(first)["members"]} == {first, third}
+        assert {member["candidate_id"] for member in store.show(first)["members"]} == {first, third}
         assert ways(store, first)["redecided"] == Step("reinstate", step.about)
         do(store, Step("reinstate", step.about))
-        assert {one["candidate_id"] for one in store.show(first)["members"]} == {first, second}
+        assert {member["candidate_id"] for member in store.show(first)["members"]} == {
+            first,
+            second,
+        }
         assert ways(store, third)["redecided"] is None, "it went with what it followed from"
 
 
@@ -151,7 +155,7 @@ def test_a_join_beside_others_is_cut_and_the_memory_stays(store: Palimpsest) -> 
     shown = foresee(store, "ada", Step("unmerge", first))
     assert len(shown.after) == 2, "nothing beside it holds them together any more"
     do(store, Step("reinstate", beside.about))
-    [standing] = [one["supports"] for one in store.show(a)["members"] if one["supports"]]
+    [standing] = [member["supports"] for member in store.show(a)["members"] if member["supports"]]
     assert [one["decision_id"] for one in standing] == [beside.about]
 
 
@@ -201,7 +205,7 @@ def test_what_was_retracted_or_forgotten_comes_back(store: Palimpsest) -> None:
     shown = do(store, step)
     assert [one["living"] for one in shown.before] == [False]
     assert [one["living"] for one in shown.after] == [True]
-    assert {one["living"] for one in store.show(a)["members"]} == {True}
+    assert {member["living"] for member in store.show(a)["members"]} == {True}
 
 
 def all_ways(store: Palimpsest, some_id: str, event: str) -> list[Step | None]:

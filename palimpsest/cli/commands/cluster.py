@@ -69,7 +69,7 @@ async def wait_for_topics(connection: Connection) -> Topics:
 
     now = asyncio.get_running_loop().time
     due = now()
-    with _muted("aiokafka"):
+    with _mute("aiokafka"):
         while True:
             try:
                 return await read_topics(connection)
@@ -81,7 +81,7 @@ async def wait_for_topics(connection: Connection) -> Topics:
 
 
 @contextmanager
-def _muted(name: str) -> Iterator[None]:
+def _mute(name: str) -> Iterator[None]:
     """Silence a library's logger, which warns about every address that it cannot reach."""
     logger = logging.getLogger(name)
     before = logger.level
@@ -152,7 +152,7 @@ def worker(
     from palimpsest.process.logs import log_to_standard_error
 
     log_to_standard_error()
-    topics = asyncio.run(_checked_topics(connection))
+    topics = asyncio.run(_check_topics(connection))
     _run_worker(settings, connection, topics, _embedder(call))
 
 
@@ -200,7 +200,7 @@ def _require_free(port: int | None) -> None:
             raise TransientError(why) from None
 
 
-async def _checked_topics(connection: Connection) -> Topics:
+async def _check_topics(connection: Connection) -> Topics:
     """The topics, after checking their partition counts and our permissions."""
     from palimpsest.streams.cluster.access import WORKER, require_access
     from palimpsest.streams.cluster.topics import compare_counts

@@ -19,7 +19,7 @@ from palimpsest.cli.invocation import Invocation, invocation
 from palimpsest.contracts.errors import PalimpsestError
 
 if TYPE_CHECKING:
-    from palimpsest.integrations.hook import Report
+    from palimpsest.integrations.hook import HookReport
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -80,7 +80,7 @@ def pre_compact(
 
     call, until = invocation(context), time.monotonic() + timeout
     failed = FAILED
-    results: Queue[Report | str] = Queue()
+    results: Queue[HookReport | str] = Queue()
     captures = threading.Thread(
         target=_capture, args=(call, owner, file, results), name=CAPTURING, daemon=True
     )
@@ -101,7 +101,7 @@ def pre_compact(
         _leave()
 
 
-def _capture(call: Invocation, owner: str, file: str, results: Queue[Report | str]) -> None:
+def _capture(call: Invocation, owner: str, file: str, results: Queue[HookReport | str]) -> None:
     """Put a report, or the failure, without any memory text."""
     try:
         from palimpsest.api.store import Palimpsest

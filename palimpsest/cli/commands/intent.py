@@ -99,8 +99,8 @@ def undo(
 def _undone(answer: Any, *, dry_run: bool) -> RenderableType:
     verb = "would be undone" if dry_run else "undone"
     notes = [
-        rendering.shown(f"former, so not current: memory {one}, displaced since", "yellow")
-        for one in answer["former"]
+        rendering.shown(f"former, so not current: memory {memory_id}, displaced since", "yellow")
+        for memory_id in answer["former"]
     ]
     return Group(rendering.changed(verb, answer), *notes)
 
@@ -188,7 +188,7 @@ def _meant(
     elif query is not None and owner is not None:
         return dict(store.find(owner, query, by=("words",)))
     else:
-        return [full_id(store.reader, one, "candidate") for one in which]
+        return [full_id(store.reader, typed, "candidate") for typed in which]
     if not isinstance(found, dict) or not {"hits", "token"} <= found.keys() or not found["hits"]:
         raise UsageError("the plan names no memory: nothing would be forgotten")
     return found
@@ -198,13 +198,15 @@ def _confirm(call: Invocation, plan: Any) -> None:
     faces = [hit["face"] for hit in plan["hits"]]
     if not call.output.asks:
         raise UsageError(f"{len(faces):,} memories: --dry-run shows them, --yes forgets them")
-    call.output.show(Group(*(rendering.shown(one) for one in faces)))
+    call.output.show(Group(*(rendering.shown(face) for face in faces)))
     typer.confirm(f"Forget these {len(faces):,} memories?", abort=True, err=True)
 
 
 def _forgotten(answer: Any, *, dry_run: bool) -> RenderableType:
     count = f"{len(answer['candidates']):,} wordings"
-    notes = [rendering.shown(f"waits for the judge: {one['text']}") for one in answer["waits"]]
+    notes = [
+        rendering.shown(f"waits for the judge: {waiting['text']}") for waiting in answer["waits"]
+    ]
     if not dry_run:
         notes.append(rendering.shown(f"palimpsest restore --forgotten {answer['forgotten']}"))
     verb = f"{count} would be forgotten" if dry_run else f"{count} forgotten"

@@ -229,7 +229,7 @@ def judge_doctor(
     It sends no memory, records nothing, and uses neither the cache nor the budget of the store.
     """
     call = invocation(context)
-    from palimpsest.cli.commands.maintenance import Finding, finding_line
+    from palimpsest.cli.commands.maintenance import DoctorFinding, finding_line
     from palimpsest.jobs.judge_doctor import ask_about, examine
     from palimpsest.streams.policies import load_policy
 
@@ -242,7 +242,7 @@ def judge_doctor(
             raise typer.Exit(FAILED)
         return
     checks = examine(rules, settings)
-    findings = [Finding(**asdict(check)) for check in checks]
+    findings = [DoctorFinding(**asdict(check)) for check in checks]
     healthy = all(finding.found or not finding.needed for finding in findings)
     document = {"healthy": healthy, "findings": [asdict(finding) for finding in findings]}
     call.output.answer(document, lambda: Group(*map(finding_line, findings)))
@@ -359,7 +359,7 @@ def _just_this(plan: str, owner: str | None, *, force: bool) -> str:
 
 def _dedupe_report(answer: Mapping[str, Any], just_this: str) -> RenderableType:
     share = answer["pairs"] / answer["all_pairs"] if answer["all_pairs"] else 0.0
-    skipped = [one for one in answer["runs"] if "skipped" in one]
+    skipped = [run for run in answer["runs"] if "skipped" in run]
     verb = "would be joined" if answer["dry_run"] else "joined"
     asked = ", ".join(f"{count} {word}" for word, count in sorted(answer["asked"].items()))
     lines = [
@@ -369,25 +369,26 @@ def _dedupe_report(answer: Mapping[str, Any], just_this: str) -> RenderableType:
         *_dry_run_cost(answer),
         shown(f"{verb}: {len(answer['joined']):,}", "bold"),
     ]
-    for one in answer["joined"]:
-        lines.append(shown(f"  {one['decision']}  {one['similarity']:.4f}  {one['older_text']}"))
-        lines.append(shown(f"{'':>{len(one['decision']) + 10}}{one['newer_text']}", "dim"))
-        if "composed" in one:
-            lines.append(shown(f"{'':>{len(one['decision']) + 8}}= {one['composed']}"))
-        elif "face" in one:
-            lines.append(shown(f"{'':>{len(one['decision']) + 8}}= {one['face']}"))
+    for join in answer["joined"]:
+        lines.append(shown(f"  {join['decision']}  {join['similarity']:.4f}  {join['older_text']}"))
+        lines.append(shown(f"{'':>{len(join['decision']) + 10}}{join['newer_text']}", "dim"))
+        if "composed" in join:
+            lines.append(shown(f"{'':>{len(join['decision']) + 8}}= {join['composed']}"))
+        elif "face" in join:
+            lines.append(shown(f"{'':>{len(join['decision']) + 8}}= {join['face']}"))
     lines += [
-        shown(f"  failed: {one['a']} and {one['b']} ({one['reason']})") for one in answer["refused"]
+        shown(f"  failed: {refusal['a']} and {refusal['b']} ({refusal['reason']})")
+        for refusal in answer["refused"]
     ]
     lines += [
-        shown(f"skipped: {visible(one['owner_id'])}: {one['skipped']['detail']}") for one in skipped
+        shown(f"skipped: {visible(run['owner_id'])}: {run['skipped']['detail']}") for run in skipped
     ]
     if answer["dry_run"] and skipped:
         lines.append(shown("to include these: --force"))
     lines += [
-        shown(f"warning: {visible(one['owner_id'])}: {warning}", "yellow")
-        for one in answer["runs"]
-        for warning in one.get("warnings", ())
+        shown(f"warning: {visible(run['owner_id'])}: {warning}", "yellow")
+        for run in answer["runs"]
+        for warning in run.get("warnings", ())
     ]
     if answer["dry_run"] and answer["joined"]:
         lines.append(shown(f"to do exactly this: {just_this}"))
@@ -436,12 +437,12 @@ def _review_report(answer: Mapping[str, Any]) -> RenderableType:
         shown(f"{answer['exact']:,} exact repeats and {answer['confirmed']:,} others confirmed"),
         shown(f"{len(answer['reversed']):,} reversed, {answer['left']:,} left unreviewed"),
         *(
-            shown(f"  reversed: {one['decision']} {one['decision_id']}: {one['reasoning']}")
-            for one in answer["reversed"]
+            shown(f"  reversed: {join['decision']} {join['decision_id']}: {join['reasoning']}")
+            for join in answer["reversed"]
         ),
         *(
-            shown(f"  refused: {one['decision_id']}: {one['detail']} ({one['reason']})")
-            for one in answer["refused"]
+            shown(f"  refused: {refusal['decision_id']}: {refusal['detail']} ({refusal['reason']})")
+            for refusal in answer["refused"]
         ),
     )
 

@@ -83,7 +83,7 @@ def _import_into_topics(call: Invocation, file: Path) -> None:
     from palimpsest.streams.cluster.client.import_log import import_lines
     from palimpsest.streams.cluster.topics import read_topics
 
-    async def imported(lines: IO[bytes]) -> int:
+    async def publish(lines: IO[bytes]) -> int:
         """Publish the lines; returns how many events there were."""
 
         def read() -> IO[bytes]:
@@ -94,15 +94,15 @@ def _import_into_topics(call: Invocation, file: Path) -> None:
         topics = await read_topics(connection)
         return await import_lines(connection, topics, read, _event_progress(report, "published"))
 
-    with call.output.progress() as report, opened(file) as lines:
-        count = asyncio.run(imported(lines))
+    with call.output.progress() as report, open_export(file) as lines:
+        count = asyncio.run(publish(lines))
     require_events(count, file)
     answer = {"events": count, "bootstrap": connection.bootstrap}
     call.output.answer(answer, lambda: rendering.fields(answer))
 
 
 @contextmanager
-def opened(file: Path) -> Iterator[IO[bytes]]:
+def open_export(file: Path) -> Iterator[IO[bytes]]:
     """Open a file; raises UsageError if it cannot be read."""
     try:
         with file.open("rb") as lines:
@@ -186,6 +186,6 @@ def retry(
     call = invocation(context)
     mapping = parse_renames(renames)
     with call.store() as store:
-        wanted = [full_id(store.reader, one, "letter") for one in chosen or ()]
+        wanted = [full_id(store.reader, typed, "letter") for typed in chosen or ()]
         summary: Any = store.retry_dead_letters(wanted or None, mapping=mapping)
     print_summary(call.output, summary.document())

@@ -157,7 +157,7 @@ ENOUGH_BYTES = 100 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Finding:
+class DoctorFinding:
     """One check; `needed` says whether the embedded runtime needs it."""
 
     name: str
@@ -186,20 +186,22 @@ def doctor(context: typer.Context) -> None:
         raise typer.Exit(FAILED)
 
 
-def finding_line(finding: Finding) -> Text:
+def finding_line(finding: DoctorFinding) -> Text:
     """One check as a line, with the remedy if it failed."""
     mark = ("✓", "green") if finding.found else ("✗", "red") if finding.needed else ("-", "dim")
     remedy = f"\n    {finding.remedy}" if finding.remedy and not finding.found else ""
     return Text.assemble(mark, f" {finding.name}: ", shown(finding.detail), remedy)
 
 
-def _packages() -> Iterator[Finding]:
+def _packages() -> Iterator[DoctorFinding]:
     python = ".".join(map(str, sys.version_info[:3]))
-    yield Finding("python", sys.version_info >= (3, 11), python, "install Python 3.11 or newer")
+    yield DoctorFinding(
+        "python", sys.version_info >= (3, 11), python, "install Python 3.11 or newer"
+    )
     for name in PACKAGES:
         found = _version(name)
         remedy = None if found else f"pip install {name}"
-        yield Finding(name, found is not None, found or "not installed", remedy)
+        yield DoctorFinding(name, found is not None, found or "not installed", remedy)
 
 
 def _version(package: str) -> str | None:
@@ -210,7 +212,7 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _model(settings: Settings) -> Iterator[Finding]:
+def _model(settings: Settings) -> Iterator[DoctorFinding]:
     from palimpsest.streams.embedder.contract import DEFAULT_MODEL
     from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir
     from palimpsest.streams.embedder.resolve import locate
@@ -219,18 +221,18 @@ def _model(settings: Settings) -> Iterator[Finding]:
     try:
         name, folder = locate(model)
     except ModelError as error:
-        yield Finding("model", found=False, detail=str(error), remedy="set PALIMPSEST_MODEL")
+        yield DoctorFinding("model", found=False, detail=str(error), remedy="set PALIMPSEST_MODEL")
         return
     if folder is None:
         detail = f"{name} is in no folder and no installed package"
         remedy = "it is looked for in the hub's cache and fetched from the hub at first use"
-        yield Finding("model", found=False, detail=detail, remedy=remedy, needed=False)
+        yield DoctorFinding("model", found=False, detail=detail, remedy=remedy, needed=False)
     else:
         yield _embedding(model, settings.engine or "onnx", folder)
     yield _graph_cache(default_cache_dir())
 
 
-def _embedding(model: str, engine: str, folder: Path) -> Finding:
+def _embedding(model: str, engine: str, folder: Path) -> DoctorFinding:
     """Whether the model's files work; each of them is read."""
     from palimpsest.streams import embedder
     from palimpsest.streams.embedder.notes import Notes
@@ -242,15 +244,15 @@ def _embedding(model: str, engine: str, folder: Path) -> Finding:
         loaded.embed(["word"])
     except Exception as error:  # noqa: BLE001 - whatever a library raises because of its files, it is reported
         detail = f"{folder} cannot be used: {type(error).__name__}: {error}"
-        return Finding("model", found=False, detail=detail, remedy="install the model again")
+        return DoctorFinding("model", found=False, detail=detail, remedy="install the model again")
     detail = f"{loaded.model}: {folder}, {loaded.dimension} dimensions by {loaded.name}"
-    return Finding("model", found=True, detail=detail)
+    return DoctorFinding("model", found=True, detail=detail)
 
 
-def _graph_cache(folder: Path) -> Finding:
+def _graph_cache(folder: Path) -> DoctorFinding:
     kept = len(list(folder.glob("*.onnx")))
     nearest = next(path for path in (folder, *folder.parents) if path.exists())
-    return Finding(
+    return DoctorFinding(
         "graph cache",
         found=os.access(nearest, os.W_OK),
         detail=f"{folder}, {kept} graph{'s' * (kept != 1)}",
@@ -259,13 +261,15 @@ def _graph_cache(folder: Path) -> Finding:
     )
 
 
-def _store_findings(settings: Settings, report: Progress) -> Iterator[Finding]:
+def _store_findings(settings: Settings, report: Progress) -> Iterator[DoctorFinding]:
     folder = settings.store
     if not (folder / LOG_FILE).is_file():
         remedy = "palimpsest ingest FILE makes one; --store DIR names another"
-        yield Finding("store", found=False, detail=f"none in {folder}", remedy=remedy, needed=False)
+        yield DoctorFinding(
+            "store", found=False, detail=f"none in {folder}", remedy=remedy, needed=False
+        )
         return
-    yield Finding(
+    yield DoctorFinding(
         "store",
         found=os.access(folder, os.W_OK) and os.access(folder / LOG_FILE, os.W_OK),
         detail=f"{folder}",
@@ -273,12 +277,12 @@ def _store_findings(settings: Settings, report: Progress) -> Iterator[Finding]:
     )
     free = shutil.disk_usage(folder).free
     remedy = "free some space: a batch that cannot be written is not decided"
-    yield Finding("disk", free >= ENOUGH_BYTES, f"{free / 1e9:.1f} GB free", remedy)
+    yield DoctorFinding("disk", free >= ENOUGH_BYTES, f"{free / 1e9:.1f} GB free", remedy)
     yield _writer(folder)
     yield from _log_findings(settings, report)
 
 
-def _log_findings(settings: Settings, report: Progress) -> Iterator[Finding]:
+def _log_findings(settings: Settings, report: Progress) -> Iterator[DoctorFinding]:
     """Every event of the log, and the positions of the projections."""
     from palimpsest.api.store import Palimpsest
     from palimpsest.streams.log.checking import check_log
@@ -291,17 +295,17 @@ def _log_findings(settings: Settings, report: Progress) -> Iterator[Finding]:
         with Palimpsest.open(settings.store, create=False, **settings.opening()) as store:
             status = store.status()
     except PalimpsestError as error:
-        yield Finding("log", found=False, detail=str(error), remedy="restore it from a copy")
+        yield DoctorFinding("log", found=False, detail=str(error), remedy="restore it from a copy")
         return
-    yield Finding("log", found=True, detail=f"{count} events read, none damaged")
+    yield DoctorFinding("log", found=True, detail=f"{count} events read, none damaged")
     if policy is not None:
         yield _policy(policy, settings)
     for name, behind in status["lag"].items():
         remedy = "catches up with the next command that writes, or `palimpsest rebuild`"
-        yield Finding(name, behind == 0, f"{behind} events behind", remedy, needed=False)
+        yield DoctorFinding(name, behind == 0, f"{behind} events behind", remedy, needed=False)
 
 
-def _policy(policy: PolicySet, settings: Settings) -> Finding:
+def _policy(policy: PolicySet, settings: Settings) -> DoctorFinding:
     """Whether the model in use is the one that the policy's thresholds are for."""
     from palimpsest.streams.embedder.contract import DEFAULT_MODEL
     from palimpsest.streams.embedder.resolve import locate
@@ -313,10 +317,10 @@ def _policy(policy: PolicySet, settings: Settings) -> Finding:
         used = settings.model or DEFAULT_MODEL
     detail = f"{name}, with thresholds for {wanted}"
     remedy = f"candidates are refused: the model in use is {used}; set PALIMPSEST_MODEL to {wanted}"
-    return Finding("policy", found=used == wanted, detail=detail, remedy=remedy)
+    return DoctorFinding("policy", found=used == wanted, detail=detail, remedy=remedy)
 
 
-def _writer(folder: Path) -> Finding:
+def _writer(folder: Path) -> DoctorFinding:
     from palimpsest.streams.embedded.lock import WriterLock
 
     lock = WriterLock(folder)
@@ -324,20 +328,20 @@ def _writer(folder: Path) -> Finding:
         free = lock.try_acquire()
     except StoreError as error:
         remedy = "on a read-only disk it can be read, and not written"
-        return Finding("writer", found=False, detail=str(error), remedy=remedy, needed=False)
+        return DoctorFinding("writer", found=False, detail=str(error), remedy=remedy, needed=False)
     lock.release()
     detail = "no process is writing" if free else "another process is writing"
-    return Finding("writer", found=True, detail=detail, needed=False)
+    return DoctorFinding("writer", found=True, detail=detail, needed=False)
 
 
-def _judge(settings: Settings) -> Finding:
+def _judge(settings: Settings) -> DoctorFinding:
     """Whether the judge's service looks usable, without sending a request."""
     judge = settings.judge
     vendor = VENDORS[judge.protocol]
     key = any(os.environ.get(name) for name in (f"{vendor}_API_KEY", f"{vendor}_AUTH_TOKEN"))
     address = judge.base_url or os.environ.get(f"{vendor}_BASE_URL")
     detail = "a key in the environment" if key else "no key in the environment"
-    return Finding(
+    return DoctorFinding(
         "judge",
         key or (vendor != "ANTHROPIC" and address is not None),
         f"{judge.protocol}: {detail}, {address or 'the service itself'}",
@@ -347,9 +351,9 @@ def _judge(settings: Settings) -> Finding:
     )
 
 
-def _extras() -> Iterator[Finding]:
+def _extras() -> Iterator[DoctorFinding]:
     for extra, package in EXTRAS.items():
         found = _version(package)
         detail = found or "not installed (optional)"
         remedy = f"pip install 'palimpsest-memory[{extra}]'"
-        yield Finding(f"extra {extra}", found is not None, detail, remedy, needed=False)
+        yield DoctorFinding(f"extra {extra}", found is not None, detail, remedy, needed=False)

@@ -69,21 +69,21 @@ def import_source(
     The command guesses which fields are ours, shows the mapping, and asks for
     confirmation. After an interruption run it again: known rows change nothing.
     """
-    from palimpsest.jobs.import_source import bring_in, foreseen, look_at, spooled
-    from palimpsest.sources import Place
+    from palimpsest.jobs.import_source import bring_in, foresee_import, look_at, spool_rows
+    from palimpsest.sources import SourcePlace
 
     call = invocation(context)
     mapped = look_at(
-        Place(path, table, query, history, trust or _trust(call.output)),
+        SourcePlace(path, table, query, history, trust or _trust(call.output)),
         source=source,
         owner=owner,
         renames=parse_renames(renames),
     )
     if not dry_run:
         _confirm(call.output, mapped, yes=yes)
-    with call.output.progress() as report, spooled(mapped, _absent(call), report) as spool:
+    with call.output.progress() as report, spool_rows(mapped, _absent(call), report) as spool:
         if dry_run:
-            document = foreseen(mapped, spool)
+            document = foresee_import(mapped, spool)
         else:
             with call.store(create=True) as store:
                 document = bring_in(store.writer, mapped, spool, model=model, progress=report)
@@ -140,7 +140,7 @@ def export(
     most = MOST_CHANGES if max_changes is None else max_changes
     asks = call.output.asks and max_changes is None and not dry_run
 
-    def exported(most: int, *, dry_run: bool) -> dict[str, Any]:
+    def write_copy_of(most: int, *, dry_run: bool) -> dict[str, Any]:
         with call.store() as store, call.output.progress() as report:
             return store.export_source(
                 path,
@@ -155,10 +155,10 @@ def export(
             )
 
     trusted = trust or _trust(call.output)
-    if asks and (found := exported(most, dry_run=True)["changes"]) > most:
+    if asks and (found := write_copy_of(most, dry_run=True)["changes"]) > most:
         question = f"The copy needs {found:,} changes, and a run makes {most:,}. Make them all?"
         most = found if typer.confirm(question, err=True) else most
-    document = exported(most, dry_run=dry_run)
+    document = write_copy_of(most, dry_run=dry_run)
     call.output.answer(document, lambda: rendering.export_report(document))
     if document["left"] and not dry_run:
         call.output.remark(

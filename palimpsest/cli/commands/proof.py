@@ -20,9 +20,9 @@ from palimpsest.contracts.errors import UsageError
 
 if TYPE_CHECKING:
     from palimpsest.contracts.policy import Policy
-    from palimpsest.evaluation.labelled import Pair
-    from palimpsest.evaluation.tables import Table
-    from palimpsest.evaluation.trial import KnownVectors, Progress
+    from palimpsest.evaluation.labelled import LabelledPair
+    from palimpsest.evaluation.tables import ReportTable
+    from palimpsest.evaluation.trial import Progress, TrialVectors
 
 evaluate_app = typer.Typer()
 calibrate_app = typer.Typer()
@@ -85,7 +85,7 @@ def evaluate(
     call = invocation(context)
     if bool(pairs) == bool(clusters):
         raise UsageError("name --pairs or --clusters, one of the two")
-    require_templates(page)
+    _require_templates(page)
     rules, names = _policy(call, policy), named_values("--map", renames)
     from palimpsest.evaluation.labelled import digest_of, read_clusters, read_pairs
     from palimpsest.evaluation.tables import evaluation_sentences, evaluation_tables
@@ -157,7 +157,7 @@ def calibrate(
     status is then 3.
     """
     from palimpsest.evaluation import from_log as logged
-    from palimpsest.evaluation.calibrate import Budget
+    from palimpsest.evaluation.calibrate import ErrorBudget
     from palimpsest.evaluation.calibrate import calibrate as calibrated
     from palimpsest.evaluation.evaluate import language_of
     from palimpsest.evaluation.labelled import digest_of, read_pairs
@@ -166,8 +166,8 @@ def calibrate(
     call = invocation(context)
     if bool(pairs) == from_log:
         raise UsageError("name --pairs or --from-log, one of the two")
-    require_templates(page)
-    rows: list[Pair]
+    _require_templates(page)
+    rows: list[LabelledPair]
     with call.output.progress() as report:
         if pairs:
             rules = _policy(call, policy)
@@ -181,7 +181,7 @@ def calibrate(
             rows = [pair for pair in rows if language_of(pair) == language]
         vectors = _vectors(call, rules, report)
         data = {"digest": digest, "date": datetime.now(UTC).date().isoformat()}
-        allowed = Budget(budget, different_budget, confidence)
+        allowed = ErrorBudget(budget, different_budget, confidence)
         answer, made = calibrated(rows, rules, vectors, allowed, data, report)
     if page is not None:
         from palimpsest.cli.proof_page import calibration_page
@@ -200,7 +200,7 @@ def calibrate(
         raise typer.Exit(REFUSED)
 
 
-def require_templates(page: Path | None) -> None:
+def _require_templates(page: Path | None) -> None:
     """UsageError if a page is wanted and what makes it is not installed."""
     if page is not None and find_spec("jinja2") is None:
         raise UsageError("--html needs: pip install 'palimpsest-memory[serve]'")
@@ -210,13 +210,13 @@ def _policy(call: Invocation, name: str | None) -> Policy:
     return call.settings.dedup.load(name or call.settings.policy or "standard")
 
 
-def _vectors(call: Invocation, policy: Policy, report: Progress) -> KnownVectors:
-    from palimpsest.evaluation.trial import KnownVectors
+def _vectors(call: Invocation, policy: Policy, report: Progress) -> TrialVectors:
+    from palimpsest.evaluation.trial import TrialVectors
     from palimpsest.streams import embedder
 
     engine = call.settings.engine or "onnx"
     model = call.settings.model or policy.model
-    return KnownVectors(embedder.load_engine(model, engine, progress=report))
+    return TrialVectors(embedder.load_engine(model, engine, progress=report))
 
 
 # -- on the terminal -----------------------------------------------------------------------------
@@ -225,11 +225,11 @@ MOST_ROWS = 20
 """Of a table on the terminal; `--json` and `--html` give all."""
 
 
-def _drawn(tables: Iterable[Table], sentences: Iterable[str]) -> RenderableType:
+def _drawn(tables: Iterable[ReportTable], sentences: Iterable[str]) -> RenderableType:
     return Group(*map(_table, tables), *map(rendering.shown, sentences))
 
 
-def _table(table: Table) -> RenderableType:
+def _table(table: ReportTable) -> RenderableType:
     drawn = RichTable(title=table.title, title_justify="left", box=SIMPLE_HEAD)
     for number, heading in enumerate(table.columns):
         drawn.add_column(heading, justify="left" if number == 0 else "right")

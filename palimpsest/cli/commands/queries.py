@@ -250,14 +250,14 @@ def show(
 
     For a decision, its candidate is shown with the evidence.
     """
-    from palimpsest.queries.ids import named
+    from palimpsest.queries.ids import resolve_id
 
     call = invocation(context)
     if (memory is None) == (candidate is None):
         raise typer.BadParameter("name a memory, or a candidate with --candidate")
     with call.store() as store:
         call.warn_if_behind(store)
-        what = named(store.reader, candidate or memory or "")
+        what = resolve_id(store.reader, candidate or memory or "")
         if candidate is not None or what.kind == "decision":
             one = store.show_candidate(what.candidate_id, as_of=as_of)
             call.output.answer(one, lambda: rendering.candidate_tree(one))
@@ -384,22 +384,22 @@ def list_memories(
 @app.command(epilog="Example: palimpsest get 0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11")
 def get(context: typer.Context, some_id: SomeId) -> None:
     """Show the current memory of an id, with its wordings, and whether it moved or is retracted."""
-    from palimpsest.queries.ids import named
+    from palimpsest.queries.ids import resolve_id
 
     call = invocation(context)
     with call.store() as store:
         call.warn_if_behind(store)
-        found = store.get(named(store.reader, some_id).candidate_id)
+        found = store.get(resolve_id(store.reader, some_id).candidate_id)
     call.output.answer(found, lambda: rendering.found_memory(found))
 
 
 @app.command(epilog="Example: palimpsest history 0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11")
 def history(context: typer.Context, some_id: SomeId) -> None:
     """List every event of a memory: what it did, who did it, why and when."""
-    from palimpsest.queries.ids import named
+    from palimpsest.queries.ids import resolve_id
 
     call = invocation(context)
     with call.store() as store:
         call.warn_if_behind(store)
-        found = store.history(named(store.reader, some_id).candidate_id)
+        found = store.history(resolve_id(store.reader, some_id).candidate_id)
     call.output.answer(found, lambda: rendering.history(found))

@@ -44,11 +44,11 @@ def schedule(
     log_to_standard_error(logging.WARNING if once else logging.INFO)
     if not any(call.settings.schedule.times(step) for step in STEPS):
         raise UsageError('nothing is scheduled: set [schedule] dedupe = "03:00" in palimpsest.toml')
-    if not _carried_out(call, once=once):
+    if not _check_until_stopped(call, once=once):
         raise typer.Exit(1)
 
 
-def _carried_out(call: Invocation, *, once: bool) -> bool:
+def _check_until_stopped(call: Invocation, *, once: bool) -> bool:
     """Check once, or until a signal; returns whether the last check succeeded."""
     from palimpsest.settings.schedule import Scheduler
 
@@ -84,10 +84,10 @@ def describe_step(done: StepDone) -> str:
         return f"{when}failed: {done['failed']}"
     if step == "review":
         return f"{when}{answer['exact'] + answer['confirmed']} confirmed"
-    skipped = sum("skipped" in one for one in answer["runs"])
-    before = {one["owner_id"] for one in answer["runs"] if "done_before" in one}
+    skipped = sum("skipped" in run for run in answer["runs"])
+    before = {run["owner_id"] for run in answer["runs"] if "done_before" in run}
     owners = answer["owners"] - skipped - len(before)
-    joined = sum(one["owner_id"] not in before for one in answer["joined"])
+    joined = sum(join["owner_id"] not in before for join in answer["joined"])
     again = f"; {len(before)} done before" if before else ""
     return f"{when}{owners} owner{'' if owners == 1 else 's'}, {joined} joined{again}"
 

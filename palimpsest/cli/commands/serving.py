@@ -75,7 +75,7 @@ def serve(
     asyncio.run(_serve(call, call.settings.serve.model_copy(update=update), idle))
 
 
-def _named(owner: str | None) -> str | None:
+def _check_owner(owner: str | None) -> str | None:
     """Check the owner, before a server is started."""
     if owner is None:
         return None
@@ -105,7 +105,7 @@ def mcp(
         typer.Option(
             metavar="OWNER",
             help="The owner of the memories; in a configuration, you by default.",
-            callback=_named,
+            callback=_check_owner,
         ),
     ] = None,
 ) -> None:

@@ -29,13 +29,13 @@ def merge(
     because: Because = None,
 ) -> None:
     """Declare two candidates the same: their memories become one."""
-    from palimpsest.queries.ids import named
+    from palimpsest.queries.ids import resolve_id
 
     call = invocation(context)
     speaker = _speaker(face, a, b)
     with call.store() as store:
         actor = call.settings.actor
-        ids = {one: named(store.reader, one).candidate_id for one in (a, b)}
+        ids = {typed: resolve_id(store.reader, typed).candidate_id for typed in (a, b)}
         face = None if speaker is None else ids[speaker]
         answer = store.merge(ids[a], ids[b], face=face, actor=actor, because=because)
     call.output.answer(answer, lambda: rendering.changed("merged", answer))
@@ -53,11 +53,11 @@ def _speaker(face: str | None, a: str, b: str) -> str | None:
 @app.command(epilog="Example: palimpsest separate A B --because 'two different flats'")
 def separate(context: typer.Context, a: A, b: B, because: Because = None) -> None:
     """Declare two candidates different: nothing automatic joins them any more."""
-    from palimpsest.queries.ids import named
+    from palimpsest.queries.ids import resolve_id
 
     call = invocation(context)
     with call.store() as store:
-        a, b = (named(store.reader, one).candidate_id for one in (a, b))
+        a, b = (resolve_id(store.reader, typed).candidate_id for typed in (a, b))
         answer = store.separate(a, b, actor=call.settings.actor, because=because)
     call.output.answer(answer, lambda: rendering.changed("separated", answer))
 
@@ -65,11 +65,11 @@ def separate(context: typer.Context, a: A, b: B, because: Because = None) -> Non
 @app.command(epilog="Example: palimpsest withdraw A B --because 'it is one flat after all'")
 def withdraw(context: typer.Context, a: A, b: B, because: Because = None) -> None:
     """Take back a merge or a separation of two candidates."""
-    from palimpsest.queries.ids import named
+    from palimpsest.queries.ids import resolve_id
 
     call = invocation(context)
     with call.store() as store:
-        a, b = (named(store.reader, one).candidate_id for one in (a, b))
+        a, b = (resolve_id(store.reader, typed).candidate_id for typed in (a, b))
         answer = store.withdraw(a, b, actor=call.settings.actor, because=because)
     call.output.answer(answer, lambda: rendering.changed("withdrawn", answer))
 

@@ -84,7 +84,7 @@ def unmerge(
         "memory": memory,
         None: which,
     }
-    named = [(kind, one) for kind, one in given.items() if one is not None]
+    named = [(kind, typed) for kind, typed in given.items() if typed is not None]
     if folded:
         if named or with_consequences:
             raise typer.BadParameter("--folded takes no ID and no --with-consequences")
@@ -101,19 +101,19 @@ def unmerge_one(
     call: Invocation, typed: str, kind: Kind | None = None, *, yes: bool = False, **how: Any
 ) -> None:
     """Un-merge what an id names, of this kind or of any; print the resulting memories."""
-    from palimpsest.queries.ids import full_id, named
+    from palimpsest.queries.ids import full_id, resolve_id
 
     with call.store() as store:
         if kind is None:
-            kind, one, _ = named(store.reader, typed)
+            kind, named_id, _ = resolve_id(store.reader, typed)
             if kind == "memory" and not (yes or how["dry_run"]):
-                _confirm_memory(call, store, one)
+                _confirm_memory(call, store, named_id)
         else:
-            one = full_id(store.reader, typed, kind)
+            named_id = full_id(store.reader, typed, kind)
         answer = store.unmerge(
-            decision_id=one if kind == "decision" else None,
-            candidate_id=one if kind == "candidate" else None,
-            memory_id=one if kind == "memory" else None,
+            decision_id=named_id if kind == "decision" else None,
+            candidate_id=named_id if kind == "candidate" else None,
+            memory_id=named_id if kind == "memory" else None,
             actor=call.settings.actor,
             **how,
         )

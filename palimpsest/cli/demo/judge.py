@@ -66,7 +66,7 @@ class JudgeServer:
         self._next: deque[Fault] = deque()
         self._lock = threading.Lock()
         self._port = port
-        self._http: _Server | None = None
+        self._http: _JudgeServer | None = None
 
     @property
     def url(self) -> str:
@@ -79,7 +79,7 @@ class JudgeServer:
 
     def start(self) -> None:
         """Accept requests; after `stop`, on the same port."""
-        self._http = _Server((HOST, self._port), _Handler)
+        self._http = _JudgeServer((HOST, self._port), _Handler)
         self._http.judge = self
         self._port = self._http.server_address[1]
         threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
@@ -121,7 +121,7 @@ class JudgeServer:
                 self._under_way -= 1
 
 
-class _Server(ThreadingHTTPServer):
+class _JudgeServer(ThreadingHTTPServer):
     """Keeps its connections, so that they can be closed with it."""
 
     judge: JudgeServer
@@ -151,7 +151,7 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     """One connection, reused for further requests."""
 
-    server: _Server
+    server: _JudgeServer
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 

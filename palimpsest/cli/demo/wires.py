@@ -157,7 +157,9 @@ def _chosen(pair: Any, labels: list[str]) -> tuple[str, dict[str, float]]:
 
 
 def _probability(pair: Any, labels: Any) -> float:
-    chosen, _ = _chosen(pair, [one["value"] if isinstance(one, dict) else one for one in labels])
+    chosen, _ = _chosen(
+        pair, [label["value"] if isinstance(label, dict) else label for label in labels]
+    )
     return SURE if chosen == "same" else 1 - SURE
 
 

@@ -26,7 +26,7 @@ def time_of(timestamp: float | datetime | None) -> dict[str, str | None]:
     return {"occurred_at": None if timestamp is None else timestamp.isoformat()}
 
 
-class Message(Model):
+class MessageBody(Model):
     """A message of a conversation; what a tool was called with, and pictures, are not texts."""
 
     role: str = "user"
@@ -77,29 +77,29 @@ class Who(Arguments):
 class Add(Who):
     """Messages to remember; the client has ids at the top, or in `filters`."""
 
-    messages: list[Message]
+    messages: list[MessageBody]
     filters: Who = Who()
     metadata: Metadata = {}
     infer: bool = True
     timestamp: Seconds | None = None
 
-    def wanted(self) -> list[Message]:
+    def wanted(self) -> list[MessageBody]:
         """The messages to remember: the user's; with `infer=False`, all but the system's.
 
         UsageError if they are more than one commit holds: then some could be kept without others.
         """
         found = [
-            one
-            for one in self.messages
-            if (one.role == "user" or (not self.infer and one.role not in INSTRUCTING))
-            and one.text().strip()
+            message
+            for message in self.messages
+            if (message.role == "user" or (not self.infer and message.role not in INSTRUCTING))
+            and message.text().strip()
         ]
         if len(found) > WINDOW:
             raise UsageError(f"a call remembers at most {WINDOW} messages")
         return found
 
 
-class Search(Arguments):
+class SearchBody(Arguments):
     """A question about one user's memories."""
 
     query: Text
@@ -123,14 +123,14 @@ class GetAll(Arguments):
         return {"created_at": given} if given else {}
 
 
-class Page(Strict):
+class PageBody(Strict):
     """Which page is returned."""
 
     page: Annotated[int, Field(ge=1)] = 1
     page_size: Annotated[int, Field(ge=1, le=NETWORK.listed)] = 100
 
 
-class Update(Arguments):
+class UpdateMemory(Arguments):
     """The new text of a memory."""
 
     text: Text | None = None

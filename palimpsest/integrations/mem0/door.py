@@ -24,7 +24,7 @@ from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.model import Model
 from palimpsest.contracts.requests import ForgetRequest, UpdateRequest
 from palimpsest.integrations.mem0 import bodies
-from palimpsest.integrations.mem0.filters import SAID_BY, Filters, understood
+from palimpsest.integrations.mem0.filters import SAID_BY, Filters, parse_filters
 from palimpsest.integrations.mem0.items import SOURCE
 from palimpsest.integrations.mem0.rows import Row, added_row, history_rows, row_of
 from palimpsest.integrations.nearest import nearest_of
@@ -116,12 +116,16 @@ async def _add(asked: _Call) -> Row:
     """Add each message as a memory, verbatim: `extract` is what uses a model."""
     body = asked.body(bodies.Add)
     who = {**body.named(), **body.filters.named()}
-    intents = asked.of(understood(who).user_id)
+    intents = asked.of(parse_filters(who).user_id)
     about = {name: who[name] for name in SAID_BY if name in who}
     common = {"session_id": who.get("run_id"), **bodies.time_of(body.timestamp)}
     rows = [
-        {**common, "text": one.text(), "metadata": {**body.metadata, **about, **one.by_another()}}
-        for one in body.wanted()
+        {
+            **common,
+            "text": message.text(),
+            "metadata": {**body.metadata, **about, **message.by_another()},
+        }
+        for message in body.wanted()
     ]
     results = []
     for outcome in await intents.add(rows):
@@ -141,25 +145,29 @@ async def _added(intents: Intents, outcome: Row) -> Row:
 
 
 async def _search(asked: _Call) -> Row:
-    body = asked.body(bodies.Search)
+    body = asked.body(bodies.SearchBody)
     wanted = {"metadata": body.metadata} if body.metadata else {}
-    filters = understood(body.filters, wanted)
+    filters = parse_filters(body.filters, wanted)
     intents = asked.of(filters.user_id)
     if filters.conditions:
         ids = {row["id"] for row in await _rows(intents, filters)}
         found = await asked.store.call(nearest_of, filters.user_id, body.query, ids, body.top_k)
     else:
         found = await intents.search(body.query, k=body.top_k, metadata=filters.metadata)
-    near = [one for one in found if one["score"] >= body.threshold]
-    return {"results": [{**row_of(filters.user_id, one), "score": one["score"]} for one in near]}
+    near = [memory for memory in found if memory["score"] >= body.threshold]
+    return {
+        "results": [
+            {**row_of(filters.user_id, memory), "score": memory["score"]} for memory in near
+        ]
+    }
 
 
 async def _get_all(asked: _Call) -> Row:
     body, page = (
         asked.body(bodies.GetAll),
-        bodies.Page.model_validate(dict(asked.request.query_params)),
+        bodies.PageBody.model_validate(dict(asked.request.query_params)),
     )
-    filters = understood(body.filters, body.times())
+    filters = parse_filters(body.filters, body.times())
     rows = await _rows(asked.of(filters.user_id), filters)
     begin = (page.page - 1) * page.page_size
     shown = rows[begin : begin + page.page_size]
@@ -179,7 +187,7 @@ async def _get(asked: _Call) -> Row:
 
 async def _update(asked: _Call) -> Row:
     """Change a memory's text; only new metadata counts as a repeat of the text."""
-    body = asked.body(bodies.Update)
+    body = asked.body(bodies.UpdateMemory)
     intents, memory_id = await asked.one()
     memory = await intents.get(memory_id)
     about = {name: memory["metadata"][name] for name in SAID_BY if name in memory["metadata"]}
@@ -209,7 +217,7 @@ async def _delete(asked: _Call) -> Row:
 
 async def _delete_all(asked: _Call) -> Row:
     who = bodies.Who.model_validate(dict(asked.request.query_params))
-    filters = understood(who.named())
+    filters = parse_filters(who.named())
     intents = asked.of(filters.user_id)
     ids = [row["id"] for row in await _rows(intents, filters, former=True)]
     if ids or intents.has_key:
@@ -226,9 +234,9 @@ async def _users(asked: _Call) -> Row:
     """The owners that the token gives access to."""
     every = await asked.store.call(lambda store: store.reader.owners())
     users = [
-        {"id": one, "name": one, "type": "user"}
-        for one in every
-        if asked.caller.owners.fullmatch(one)
+        {"id": owner_id, "name": owner_id, "type": "user"}
+        for owner_id in every
+        if asked.caller.owners.fullmatch(owner_id)
     ]
     return {"count": len(users), "next": None, "previous": None, "results": users}
 

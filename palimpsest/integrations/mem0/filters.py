@@ -51,10 +51,10 @@ class Filters:
         return all(fulfilled(row) for fulfilled in self.conditions)
 
 
-def understood(*given: Mapping[str, Any]) -> Filters:
+def parse_filters(*given: Mapping[str, Any]) -> Filters:
     """Combine filters that must all hold; UsageError if one is malformed, or names no user."""
     _require_few(given)
-    parts = [one for some in given for one in _parts(some)]
+    parts = [part for some in given for part in _parts(some)]
     users = [asked for name, asked in parts if name == "user_id"]
     if len(set(map(str, users))) != 1 or not isinstance(users[0], str) or users[0] == ANY:
         raise UsageError(
@@ -99,7 +99,7 @@ def _is_plain(part: tuple[str, Any], metadata: dict[str, Any]) -> bool:
     asks = {name: asked} if name in SAID_BY else asked if name == "metadata" else None
     if not isinstance(asks, dict) or metadata.keys() & asks.keys():
         return False
-    if any(isinstance(one, dict | list) or one == ANY for one in asks.values()):
+    if any(isinstance(condition, dict | list) or condition == ANY for condition in asks.values()):
         return False
     metadata.update(asks)
     return True
@@ -109,26 +109,26 @@ def _parts(given: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     """All parts that must hold together, from every `AND`."""
     for name, asked in given.items():
         if name == "AND":
-            for one in _several(asked):
-                yield from _parts(one)
+            for part in _several(asked):
+                yield from _parts(part)
         else:
             yield name, asked
 
 
 def _several(asked: Any) -> list[Mapping[str, Any]]:
-    if not isinstance(asked, list) or not all(isinstance(one, dict) for one in asked):
+    if not isinstance(asked, list) or not all(isinstance(part, dict) for part in asked):
         raise UsageError("AND, OR and NOT need a list of conditions")
     return asked
 
 
 def _condition(name: str, asked: Any) -> Condition:
     if name in ("AND", "OR", "NOT"):
-        inner = [_all_of([_condition(*part) for part in one.items()]) for one in _several(asked)]
+        inner = [_all_of([_condition(*part) for part in part.items()]) for part in _several(asked)]
         if name == "AND":
             return _all_of(inner)
         if name == "OR":
-            return lambda row: any(one(row) for one in inner)
-        return lambda row: not any(one(row) for one in inner)
+            return lambda row: any(test(row) for test in inner)
+        return lambda row: not any(test(row) for test in inner)
     if name == "metadata" and isinstance(asked, dict):
         return _all_of([_of_metadata(key, value) for key, value in asked.items()])
     if name not in FIELDS:
@@ -146,7 +146,7 @@ def _of_metadata(key: str, asked: Any) -> Condition:
 
 
 def _all_of(conditions: list[Condition]) -> Condition:
-    return lambda row: all(one(row) for one in conditions)
+    return lambda row: all(condition(row) for condition in conditions)
 
 
 # -- one value -----------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def _of_one_or_more(name: str, read: Read, asked: Any) -> Test:
 
     def test(value: Any) -> bool:
         values = value if isinstance(value, list | tuple) and not whole else (value,)
-        return every(_compared(_COMPARISONS[name], one, read, other) for one in values)
+        return every(_compared(_COMPARISONS[name], value, read, other) for value in values)
 
     return test
 

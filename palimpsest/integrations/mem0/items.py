@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.shown import Found, History
-from palimpsest.integrations.mem0.bodies import Add, Message, time_of
-from palimpsest.integrations.mem0.filters import FIELDS, SAID_BY, Filters, understood
+from palimpsest.integrations.mem0.bodies import Add, MessageBody, time_of
+from palimpsest.integrations.mem0.filters import FIELDS, SAID_BY, Filters, parse_filters
 from palimpsest.integrations.mem0.rows import Row, history_rows, row_of
 from palimpsest.integrations.nearest import nearest_of
 
@@ -28,7 +28,7 @@ def read_messages(messages: Any, **more: Any) -> Add:
     given = [messages] if isinstance(messages, str | dict) else messages
     if not isinstance(given, list):
         raise ValueError("messages must be str, dict, or list[dict]")
-    given = [{"role": "user", "content": one} if isinstance(one, str) else one for one in given]
+    given = [{"role": "user", "content": item} if isinstance(item, str) else item for item in given]
     try:
         return Add.model_validate({**more, "messages": given})
     except ValidationError as error:
@@ -36,7 +36,7 @@ def read_messages(messages: Any, **more: Any) -> Add:
         raise ValueError(f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}") from None
 
 
-def speaker_of(message: Message, *, infer: bool) -> Row:
+def speaker_of(message: MessageBody, *, infer: bool) -> Row:
     """Who said a message, as mem0 keeps it of messages that it does not extract from."""
     return {} if infer else {"role": message.role, "actor_id": message.name}
 
@@ -46,8 +46,8 @@ def candidates_of(body: Add, said: Sequence[Row]) -> Iterator[Row]:
     who = body.named()
     about = {name: who[name] for name in SAID_BY if name in who}
     common = {"owner_id": owner_of(who), "session_id": body.run_id, **time_of(body.timestamp)}
-    for one, by in zip(body.wanted(), said, strict=True):
-        yield {**common, "text": one.text(), "metadata": {**body.metadata, **about, **by}}
+    for message, by in zip(body.wanted(), said, strict=True):
+        yield {**common, "text": message.text(), "metadata": {**body.metadata, **about, **by}}
 
 
 def more_about(memory: Found, metadata: Mapping[str, Any] | None) -> Row:
@@ -72,7 +72,7 @@ def owners_meant(memories: Palimpsest, filters: Any) -> Iterator[Filters]:
     about = {name: who[name] for name in SAID_BY if name in who}
     owners = [who["user_id"]] if "user_id" in who else memories.reader.owners()
     for owner_id in owners:
-        yield understood({**beside_metadata(rest), **about, "user_id": owner_id})
+        yield parse_filters({**beside_metadata(rest), **about, "user_id": owner_id})
 
 
 def rows_of(memories: Palimpsest, wanted: Filters) -> Iterator[Row]:
@@ -119,7 +119,7 @@ def nearest(memories: Palimpsest, wanted: Filters, query: str, k: int) -> list[R
         found = nearest_of(memories, owner_id, query, ids, k)
     else:
         found = memories.recall(owner_id, query, k=k, metadata=wanted.metadata)
-    return [item_of(owner_id, one) for one in found]
+    return [item_of(owner_id, memory) for memory in found]
 
 
 def beside_metadata(filters: Mapping[str, Any]) -> Row:

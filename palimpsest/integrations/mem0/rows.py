@@ -47,8 +47,8 @@ def added_row(outcome: Mapping[str, Any], memory: Mapping[str, Any] | None) -> R
     # The outcome of a known candidate does not say what it joined.
     began = outcome["joined_to"] is None and skipped_for(outcome["decision"]) is None
     speaks = any(
-        one["candidate_id"] == outcome["candidate_id"] and one["text"] == memory["face"]
-        for one in memory["members"]
+        member["candidate_id"] == outcome["candidate_id"] and member["text"] == memory["face"]
+        for member in memory["members"]
     )
     event = "ADD" if began else "UPDATE" if speaks else "NONE"
     return {"id": memory["memory_id"], "memory": memory["face"], "event": event}
@@ -62,11 +62,11 @@ def history_rows(history: History) -> Iterator[Row]:
     gone = history["state"] == "retracted"
     last = history["events"][-1].get("cause")
     before: str | None = None
-    for one in history["events"]:
-        face = one.get("face")
-        leaves = gone and one["event"] in ("retracted", "reversed") and one.get("cause") == last
+    for event in history["events"]:
+        face = event.get("face")
+        leaves = gone and event["event"] in ("retracted", "reversed") and event.get("cause") == last
         if face not in (None, before) and not leaves:
-            yield _happened(history, one, "ADD" if before is None else "UPDATE", before, face)
+            yield _happened(history, event, "ADD" if before is None else "UPDATE", before, face)
             before = face
     if gone:
         yield _happened(history, history["events"][-1], "DELETE", before, None)

@@ -8,7 +8,7 @@ from typing import cast
 
 from palimpsest.api.asynchronous import AsyncPalimpsest
 from palimpsest.api.store import Palimpsest
-from palimpsest.server.bodies import DecisionRow, Feed
+from palimpsest.server.bodies import FedDecision, Feed
 from palimpsest.server.problems import ProblemError
 
 NO_NEXT = "`after` should be the `next` of a page of this owner's decisions, or 0"
@@ -47,7 +47,7 @@ class Feeds:
         until = time.monotonic() + wait
         while True:
             rows, position = await self._store.call(_page, owner_id, position, limit)
-            if rows or not await self._moved(position, until):
+            if rows or not await self._wait_past(position, until):
                 break
         if positions:
             return Feed(decisions=rows, next=position)
@@ -55,7 +55,7 @@ class Feeds:
             del row["position"]
         return Feed(decisions=rows, next=rows[-1]["decision_id"] if rows else after)
 
-    async def _moved(self, position: int, until: float) -> bool:
+    async def _wait_past(self, position: int, until: float) -> bool:
         """Wait for the log to pass a position; False on timeout or when the server stops."""
         while time.monotonic() < until and not self._ending.is_set():
             if await self._head() > position:
@@ -86,12 +86,12 @@ def _position_of(store: Palimpsest, owner_id: str, after: int | str) -> int:
 
 def _page(
     store: Palimpsest, owner_id: str, after: int, limit: int
-) -> tuple[list[DecisionRow], int]:
+) -> tuple[list[FedDecision], int]:
     """A page, and the position that it reaches.
 
     Decisions of other processes that are not projected yet are in later pages.
     """
     store.reader.refresh()
     upto = max(store.reader.positions()["duckdb"], after)
-    rows = cast("list[DecisionRow]", store.sql(_ROWS, [owner_id, after, upto, limit]))
+    rows = cast("list[FedDecision]", store.sql(_ROWS, [owner_id, after, upto, limit]))
     return rows, rows[-1]["position"] if len(rows) == limit else upto

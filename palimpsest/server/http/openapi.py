@@ -63,11 +63,13 @@ Schemas = dict[tuple[str, JsonSchemaMode], JsonObject]
 def _schemas(operations: list[Operation]) -> tuple[Schemas, JsonObject]:
     """The schemas of each operation, by its name, and the definitions that they refer to."""
     wanted: list[tuple[tuple[str, str], JsonSchemaMode, TypeAdapter[Any]]] = []
-    for one in operations:
-        wanted.append(((one.name, "answer"), "serialization", TypeAdapter(readable(one.answer))))
-        wanted.append(((one.name, "query"), "validation", TypeAdapter(one.query)))
-        if one.body is not None:
-            wanted.append(((one.name, "body"), "validation", TypeAdapter(one.body)))
+    for operation in operations:
+        wanted.append(
+            ((operation.name, "answer"), "serialization", TypeAdapter(readable(operation.answer)))
+        )
+        wanted.append(((operation.name, "query"), "validation", TypeAdapter(operation.query)))
+        if operation.body is not None:
+            wanted.append(((operation.name, "body"), "validation", TypeAdapter(operation.body)))
     found, parts = TypeAdapter.json_schemas(wanted, ref_template=PLACE)
     by_name: Any = {key: schema for (key, _), schema in found.items()}
     return by_name, parts.get("$defs", {})
@@ -111,8 +113,13 @@ def _in_path(name: str) -> JsonObject:
 def _in_query(operation: Operation) -> list[JsonObject]:
     schema = TypeAdapter(operation.query).json_schema(ref_template=PLACE)
     return [
-        {"name": name, "in": "query", "required": name in schema.get("required", ()), "schema": one}
-        for name, one in schema.get("properties", {}).items()
+        {
+            "name": name,
+            "in": "query",
+            "required": name in schema.get("required", ()),
+            "schema": field,
+        }
+        for name, field in schema.get("properties", {}).items()
     ]
 
 

@@ -117,7 +117,7 @@ class Operation:
             if "owner" in ids:
                 given.caller.require_owner(ids["owner"])
             query = self.query.model_validate(_parameters(request))
-            body = self._understood(given.document)
+            body = self._parse(given.document)
             version = self._version_in(request)
             if version is not None:
                 query, body = _expecting(query, version), _expecting(body, version)
@@ -141,7 +141,7 @@ class Operation:
 
         return Route(self.path, endpoint, methods=[self.method])
 
-    def _understood(self, document: Any) -> Any:
+    def _parse(self, document: Any) -> Any:
         if self.body is None:
             return None
         if document is None and not self.needs_body:

@@ -67,7 +67,7 @@ def _cut(answer: JsonObject, most: int) -> int:
         parts = [(_size(part), part) for part in _parts(answer)]
         if not parts:
             break
-        size, part = max(parts, key=lambda one: one[0])
+        size, part = max(parts, key=lambda item: item[0])
         kept = min(len(part) - 1, int(len(part) * max(0.0, 1 - excess / size)))
         left_out += len(part) - kept
         if isinstance(part, list):

@@ -89,8 +89,8 @@ class _Owned:
             return
         if len(messages) > NETWORK.found:
             raise ProblemError(413, "too_large", f"a batch has at most {NETWORK.found} messages")
-        answers = [await self._answer(request, *one) for one in enumerate(messages)]
-        content = orjson.dumps([one for one in answers if one is not None])
+        answers = [await self._answer(request, *message) for message in enumerate(messages)]
+        content = orjson.dumps([answer for answer in answers if answer is not None])
         response = Response(content, 200, media_type="application/json")
         await (Response(status_code=202) if content == b"[]" else response)(scope, receive, send)
 
@@ -189,7 +189,7 @@ def _failed(error: Exception) -> types.CallToolResult:
     words = [problem.detail]
     if isinstance(error, ValidationError):
         errors = problem.more["errors"]
-        words += [": ".join(filter(None, (one["field"], one["rule"]))) for one in errors]
+        words += [": ".join(filter(None, (error["field"], error["rule"]))) for error in errors]
     return types.CallToolResult(
         content=[types.TextContent(type="text", text="; ".join(words))],
         structured_content=problem.document(),

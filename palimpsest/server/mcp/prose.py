@@ -30,8 +30,12 @@ class _Visible(dict[int, str]):
     """Maps a code point to its visible form; caches the 65,536 that most texts use."""
 
     def __missing__(self, code: int) -> str:
-        one = chr(code)
-        visible = one if one.isprintable() or one in HARMLESS else json.dumps(one)[1:-1]
+        character = chr(code)
+        visible = (
+            character
+            if character.isprintable() or character in HARMLESS
+            else json.dumps(character)[1:-1]
+        )
         if code < 0x10000:
             self[code] = visible
         return visible
@@ -41,7 +45,7 @@ _VISIBLE = _Visible()
 
 
 @dataclass(frozen=True)
-class Line:
+class ProseLine:
     """A line: a quoted text between our own words; `whole` says how to get all of the text."""
 
     text: str | None
@@ -84,10 +88,10 @@ def when(time: str) -> str:
     return f"{time[:16].replace('T', ' ')}Z"
 
 
-def fitted(lines: Sequence[Line], most_bytes: int) -> str:
+def fitted(lines: Sequence[ProseLine], most_bytes: int) -> str:
     """Fit the lines into the limit: shorten the longest texts, then drop the last lines."""
     if any(line.text is not None for line in lines):
-        lines = [Line(None, DATA), *lines]
+        lines = [ProseLine(None, DATA), *lines]
     room, kept = most_bytes - _size(_left_out(len(lines))), 0
     for line in lines:
         room -= line.least
@@ -107,7 +111,7 @@ def _size(text: str) -> int:
     return len(text.encode())
 
 
-def _longest(lines: Sequence[Line], room: int) -> int:
+def _longest(lines: Sequence[ProseLine], room: int) -> int:
     """The maximum bytes per text, so that all previews fit into `room` beyond the shortest."""
     longest = SHORTEST_PREVIEW
     full = sorted(line.full - _size(line.hint) for line in lines)
@@ -122,7 +126,7 @@ def _longest(lines: Sequence[Line], room: int) -> int:
     return longest
 
 
-def _rendered(line: Line, longest: int) -> str:
+def _rendered(line: ProseLine, longest: int) -> str:
     if line.text is None:
         return f"{line.before}{line.after}"
     if line.full <= longest + _size(line.hint):
@@ -147,11 +151,13 @@ def became(outcome: Answer) -> str:
     return "joined" if joined else "stored"
 
 
-def added(outcome: Answer) -> list[Line]:
+def added(outcome: Answer) -> list[ProseLine]:
     """The outcome of a text that was added."""
     if outcome["result"] == "published":
         return [
-            Line(None, "Sent: a worker of the cluster stores it, or joins it to a known memory.")
+            ProseLine(
+                None, "Sent: a worker of the cluster stores it, or joins it to a known memory."
+            )
         ]
     memory = f"memory {short(outcome['memory_id'])}" if outcome["memory_id"] else ""
     words = {
@@ -163,46 +169,50 @@ def added(outcome: Answer) -> list[Line]:
         " unless a person lets it in.",
     }
     known = "Known already by this id, nothing was added. " if outcome["result"] == "known" else ""
-    lines = [Line(None, known + words[became(outcome)])]
+    lines = [ProseLine(None, known + words[became(outcome)])]
     if became(outcome) == "joined" and outcome["result"] == "decided":
         lines.append(
-            Line(None, f"If the join is wrong: undo with id {short(outcome['decision_id'])}.")
+            ProseLine(None, f"If the join is wrong: undo with id {short(outcome['decision_id'])}.")
         )
     if (windows := outcome["windows"] or 1) > 1:
-        lines.append(Line(None, f"It is long: {windows} windows of it are compared and searched."))
+        lines.append(
+            ProseLine(None, f"It is long: {windows} windows of it are compared and searched.")
+        )
     similar = outcome["similar_facts"] or ()
     if similar:
-        lines.append(Line(None, "It resembles, and did not join:"))
-    return lines + [_memory({"memory_id": one["id"], "face": one["assertion"]}) for one in similar]
+        lines.append(ProseLine(None, "It resembles, and did not join:"))
+    return lines + [
+        _memory({"memory_id": memory["id"], "face": memory["assertion"]}) for memory in similar
+    ]
 
 
-def _memory(memory: Answer, before: str = "- ", note: str = "") -> Line:
+def _memory(memory: Answer, before: str = "- ", note: str = "") -> ProseLine:
     """A memory: its text, its short id, and when it was said."""
     memory_id, said = short(memory["memory_id"]), memory.get("occurred_at")
     said = said or memory.get("created_at")
     about = ", ".join(filter(None, (f"id {memory_id}", when(said) if said else "", note)))
     if not memory["face"]:
-        return Line(None, f"{before}a forgotten text ({about})")
+        return ProseLine(None, f"{before}a forgotten text ({about})")
     whole = f"get_memory {memory_id} with content_bytes {MOST_BYTES}"
-    return Line(memory["face"], before, f" ({about})", whole)
+    return ProseLine(memory["face"], before, f" ({about})", whole)
 
 
-def searched(answer: Answer) -> list[Line]:
+def searched(answer: Answer) -> list[ProseLine]:
     """The hits of a search."""
     found = answer["memories"]
     if not found:
-        return [Line(None, "No memories found.")]
-    heading = Line(None, f"{_count(found)} found, the nearest first:")
-    return [heading, *(_memory(one, f"{n}. ") for n, one in enumerate(found, 1))]
+        return [ProseLine(None, "No memories found.")]
+    heading = ProseLine(None, f"{_count(found)} found, the nearest first:")
+    return [heading, *(_memory(memory, f"{n}. ") for n, memory in enumerate(found, 1))]
 
 
-def listed(answer: Answer) -> list[Line]:
+def listed(answer: Answer) -> list[ProseLine]:
     """A page of memories."""
     found = answer["memories"]
     after = answer["next"]
     heading = f"{_count(found)} of {answer['total']:,}, the latest first"
     going_on = f"; the next page: after {after}" if after else ""
-    return [Line(None, f"{heading}{going_on}."), *map(_memory, found)]
+    return [ProseLine(None, f"{heading}{going_on}."), *map(_memory, found)]
 
 
 def _count(memories: Sequence[object]) -> str:
@@ -216,27 +226,29 @@ STATES = {
 }
 
 
-def got(memory: Answer) -> list[Line]:
+def got(memory: Answer) -> list[ProseLine]:
     """A memory with its wordings and its version."""
     state = STATES[memory["state"]]
     lines = [
-        Line(None, f"Memory {short(memory['memory_id'])}, version {memory['version']}{state}:"),
+        ProseLine(
+            None, f"Memory {short(memory['memory_id'])}, version {memory['version']}{state}:"
+        ),
         _memory(memory),
     ]
-    others = [one for one in memory["members"] if one["text"] != memory["face"]]
+    others = [member for member in memory["members"] if member["text"] != memory["face"]]
     if others:
-        lines.append(Line(None, "Its other wordings:"))
-    for one in others:
-        was = "said before, no longer so" if one["relation"] == "former" else "says the same"
-        wording = {**one, "memory_id": one["candidate_id"], "face": one["text"]}
+        lines.append(ProseLine(None, "Its other wordings:"))
+    for other in others:
+        was = "said before, no longer so" if other["relation"] == "former" else "says the same"
+        wording = {**other, "memory_id": other["candidate_id"], "face": other["text"]}
         lines.append(_memory(wording, note=was))
     return lines
 
 
-def told(history: Answer) -> list[Line]:
+def told(history: Answer) -> list[ProseLine]:
     """The events of a memory, one per line."""
     which = f"{short(history['memory_id'])}, version {history['version']}"
-    lines = [Line(None, f"Events of memory {which}, the first first:")]
+    lines = [ProseLine(None, f"Events of memory {which}, the first first:")]
     for event in history["events"]:
         by = "".join(
             f", {name} {quoted(event[name])}" for name in ("actor", "because") if event.get(name)
@@ -244,24 +256,24 @@ def told(history: Answer) -> list[Line]:
         happened = f"- {when(event['decided_at'])} {event['did']}{by}"
         text = event.get("text") or event.get("face")
         if text is None:
-            lines.append(Line(None, happened))
+            lines.append(ProseLine(None, happened))
         else:
             verb = "it said" if event.get("text") else "the memory said then"
             whole = f"memory_history with content_bytes {MOST_BYTES}"
-            lines.append(Line(text, f"{happened}; {verb} ", "", whole))
+            lines.append(ProseLine(text, f"{happened}; {verb} ", "", whole))
     return lines
 
 
-def updated(answer: Answer, *, dry_run: bool) -> list[Line]:
+def updated(answer: Answer, *, dry_run: bool) -> list[ProseLine]:
     """The result of an update, done or as a dry run."""
     [memory] = answer["memories"]
     if not answer["changed"]:
-        return [Line(None, "Unchanged: the memory says so already."), _memory(memory)]
+        return [ProseLine(None, "Unchanged: the memory says so already."), _memory(memory)]
     undo = f"; undo takes it back with id {short(answer['decision_id'])}"
     lines = [
-        Line(None, "It would say:" if dry_run else f"Changed{undo}. It says now:"),
+        ProseLine(None, "It would say:" if dry_run else f"Changed{undo}. It says now:"),
         _memory(memory),
-        Line(None, "It said before:"),
+        ProseLine(None, "It said before:"),
         _memory(
             {
                 **answer["displaced"],
@@ -269,41 +281,41 @@ def updated(answer: Answer, *, dry_run: bool) -> list[Line]:
                 "face": answer["displaced"]["text"],
             }
         ),
-        Line(None, f"Its version: {answer['version']}"),
+        ProseLine(None, f"Its version: {answer['version']}"),
     ]
     if answer["merged"]:
         lines.append(
-            Line(None, f"Memory {short(answer['merged'])} had this text: the two are one.")
+            ProseLine(None, f"Memory {short(answer['merged'])} had this text: the two are one.")
         )
     return lines
 
 
-def forgotten(answer: Answer, *, dry_run: bool = False) -> list[Line]:
+def forgotten(answer: Answer, *, dry_run: bool = False) -> list[ProseLine]:
     """The result of forgetting, done or as a dry run, and how to undo it."""
     wordings = len(answer["candidates"])
     count = f"{_count(answer['memories'])} with {wordings:,} wording{'s' * (wordings != 1)}"
     if dry_run:
-        heading = Line(None, f"Nothing is forgotten yet: {count} would be:")
+        heading = ProseLine(None, f"Nothing is forgotten yet: {count} would be:")
         return [heading, *map(_memory, answer["memories"])]
     undo = f"undo with id {answer['forgotten']} brings back exactly what was forgotten"
-    return [Line(None, f"Forgotten: {count}; {undo}.")]
+    return [ProseLine(None, f"Forgotten: {count}; {undo}.")]
 
 
-def found(plan: Answer) -> list[Line]:
+def found(plan: Answer) -> list[ProseLine]:
     """The hits by words, and separately those by meaning only."""
     words = [hit for hit in plan["hits"] if hit["why"] != "cosine"]
     near = [hit for hit in plan["hits"] if hit["why"] == "cosine"]
-    lines = [Line(None, f"{_count(words)} with these words{':' if words else '.'}")]
+    lines = [ProseLine(None, f"{_count(words)} with these words{':' if words else '.'}")]
     lines += [_memory(hit, note="in another wording" * (hit["why"] == "alias")) for hit in words]
     if near:
         lines.append(
-            Line(None, f"{_count(near)} without them, near in meaning, perhaps not meant:")
+            ProseLine(None, f"{_count(near)} without them, near in meaning, perhaps not meant:")
         )
         lines += [_memory(hit) for hit in near]
     if plan["hits"]:
         lines.insert(
             1,
-            Line(
+            ProseLine(
                 None,
                 "To forget some of these: delete_found_memories with their ids and this token: "
                 + plan["token"],
@@ -312,28 +324,28 @@ def found(plan: Answer) -> list[Line]:
     return lines
 
 
-def forgotten_all(answer: Answer) -> list[Line]:
+def forgotten_all(answer: Answer) -> list[ProseLine]:
     """The result of forgetting everything, done or as a dry run."""
     count = f"{len(answer['candidates']):,} texts"
     if answer["done"]:
         undo = (
             f"; undo with id {answer['forgotten']} brings them back" if answer["forgotten"] else ""
         )
-        return [Line(None, f"Forgotten: {count}{undo}.")]
+        return [ProseLine(None, f"Forgotten: {count}{undo}.")]
     if answer["token"] is None:
-        return [Line(None, "There are no memories to forget.")]
+        return [ProseLine(None, "There are no memories to forget.")]
     again = f"If the user agrees, call delete_all_memories with token {answer['token']}"
-    return [Line(None, f"Nothing is forgotten yet: {count} would be. {again}.")]
+    return [ProseLine(None, f"Nothing is forgotten yet: {count} would be. {again}.")]
 
 
-def session(answer: Answer, what: str) -> list[Line]:
+def session(answer: Answer, what: str) -> list[ProseLine]:
     """The report that a conversation ended or was compacted, and how many memories it joined."""
     absorbed = answer.get("superseded_count", 0)
     joined = f"; {absorbed:,} of its memories joined others" if absorbed else ""
-    return [Line(None, f"It is recorded that the conversation {what}{joined}.")]
+    return [ProseLine(None, f"It is recorded that the conversation {what}{joined}.")]
 
 
-def undone(answer: Answer) -> list[Line]:
+def undone(answer: Answer) -> list[ProseLine]:
     """The result of undoing, done or as a dry run."""
     if answer["done"]:
         heading = "Taken back. The memories now:"
@@ -342,42 +354,42 @@ def undone(answer: Answer) -> list[Line]:
             f"Not done yet: call undo again with token {answer['token']}. The memories would be:"
         )
     result = answer["result"]
-    lines = [Line(None, heading), *map(_memory, result.get("memories", ()))]
+    lines = [ProseLine(None, heading), *map(_memory, result.get("memories", ()))]
     later = len(result.get("consequences", ()))
     if later:
-        lines.append(Line(None, f"Later decisions that change with it: {later:,}"))
+        lines.append(ProseLine(None, f"Later decisions that change with it: {later:,}"))
     return lines
 
 
-def checked(answer: Answer) -> list[Line]:
+def checked(answer: Answer) -> list[ProseLine]:
     """What would become of a text, and the memories that it resembles."""
     if answer["decision"] == "invalid":
-        return [Line(None, f"It would be refused: {answer['detail']}.")]
+        return [ProseLine(None, f"It would be refused: {answer['detail']}.")]
     words = {
         "stored": "be a memory of its own",
         "joined": f"join memory {short(answer['memory_id'] or '')}, which says the same",
         "waiting": "wait for a check whether another memory says the same",
         "withheld": "be withheld, because this text was forgotten before",
     }
-    near = [one for one in answer["neighbours"] if one["face"]]
+    near = [neighbour for neighbour in answer["neighbours"] if neighbour["face"]]
     would = words[became({**answer, "joined_to": None})]
     heading = f"Nothing is written. It would {would}."
     if not near:
-        return [Line(None, heading)]
-    return [Line(None, f"{heading} It resembles:"), *map(_memory, near)]
+        return [ProseLine(None, heading)]
+    return [ProseLine(None, f"{heading} It resembles:"), *map(_memory, near)]
 
 
-def joins(shown: Answer) -> list[Line]:
+def joins(shown: Answer) -> list[ProseLine]:
     """Every member of a memory, with the id of its join."""
-    lines = [Line(None, f"Memory {short(shown['memory_id'])}:"), _memory(shown)]
-    for one in shown["members"]:
-        note = f"joined by {short(one['decision_id'])}" if one["joined_to"] else "the first"
-        wording = {**one, "memory_id": one["candidate_id"], "face": one["text"]}
+    lines = [ProseLine(None, f"Memory {short(shown['memory_id'])}:"), _memory(shown)]
+    for member in shown["members"]:
+        note = f"joined by {short(member['decision_id'])}" if member["joined_to"] else "the first"
+        wording = {**member, "memory_id": member["candidate_id"], "face": member["text"]}
         lines.append(_memory(wording, note=note))
     return lines
 
 
-def stated(given: object, answer: Answer) -> list[Line]:
+def stated(given: object, answer: Answer) -> list[ProseLine]:
     """The result of a statement: the resulting memories, or how many things it changed."""
     dry_run = getattr(given, "dry_run", False)
     counts = [
@@ -386,7 +398,7 @@ def stated(given: object, answer: Answer) -> list[Line]:
         if isinstance(value, list) and name not in ("memories", "events", "joins", "candidates")
     ]
     done = "Nothing is done yet; it would be" if dry_run else "Done"
-    lines = [Line(None, f"{done}: {', '.join(counts)}." if counts else f"{done}.")]
+    lines = [ProseLine(None, f"{done}: {', '.join(counts)}." if counts else f"{done}.")]
     if answer.get("cause"):
-        lines.append(Line(None, f"Its request: {answer['cause']}"))
+        lines.append(ProseLine(None, f"Its request: {answer['cause']}"))
     return lines + [_memory(one) for one in answer.get("memories", ())]

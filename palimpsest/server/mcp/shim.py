@@ -106,17 +106,17 @@ class Shim:
             self._write(_error(None, NO_MESSAGE, "a line must be one JSON object in UTF-8"))
             return
         if isinstance(message, list) and message and self._version == WITH_BATCHES:
-            requests = [self._noted(one) for one in message]
+            requests = [self._note_message(item) for item in message]
             in_order.submit(self._answer_all, requests)
             return
-        request = self._noted(message)
+        request = self._note_message(message)
         if isinstance(request, _Request):
             turn = in_order if request.method == "tools/call" else at_once
             turn.submit(self._answer_one, request)
         elif request is not None:
             self._write(request)
 
-    def _noted(self, message: Any) -> _Request | JsonObject | None:
+    def _note_message(self, message: Any) -> _Request | JsonObject | None:
         """A request to forward, or the answer that it has already; None for a cancellation."""
         if not isinstance(message, dict):
             return _error(None, INVALID_REQUEST, "a message must be a JSON object, and no batch")
@@ -203,7 +203,7 @@ class Shim:
         status, body = self._asked(line)
         if not body:
             return None
-        answer = _parsed(body)
+        answer = _parse(body)
         if "jsonrpc" not in answer:
             return _error(None, INTERNAL, str(answer.get("detail", f"the server says {status}")))
         if request.method == INITIALIZE and "result" in answer:
@@ -253,7 +253,7 @@ class Shim:
         return response.status, response.read()
 
 
-def _parsed(body: bytes) -> JsonObject:
+def _parse(body: bytes) -> JsonObject:
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError:

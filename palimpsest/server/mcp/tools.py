@@ -13,14 +13,14 @@ from palimpsest.contracts.model import Strict
 from palimpsest.server.callers import ROLES
 from palimpsest.server.intents import Intents
 from palimpsest.server.mcp import prose
-from palimpsest.server.mcp.prose import DEFAULT_BYTES, LEAST_BYTES, MOST_BYTES, Line
+from palimpsest.server.mcp.prose import DEFAULT_BYTES, LEAST_BYTES, MOST_BYTES, ProseLine
 from palimpsest.server.operations import OPERATIONS, Operation
 from palimpsest.settings.serve import Role
 
 JsonObject = dict[str, Any]
 
 
-class Content(Strict):
+class AnswerSize(Strict):
     """The maximum size of an answer's text."""
 
     content_bytes: Annotated[int, Field(ge=LEAST_BYTES, le=MOST_BYTES)] = Field(
@@ -37,7 +37,7 @@ SHOWN_FIRST = frozenset({"undo"})
 SIZED = frozenset("search_memories find_memories get_memories get_memory memory_history".split())
 """Tools whose answers may be long."""
 
-TELLS: dict[str, Callable[[Any, Any], list[Line]]] = {
+TELLS: dict[str, Callable[[Any, Any], list[ProseLine]]] = {
     "add_memory": lambda _, answer: prose.added(answer),
     "check_memory": lambda _, answer: prose.checked(answer),
     "search_memories": lambda _, answer: prose.searched(answer),
@@ -87,7 +87,7 @@ class Tool:
             for name, field in self.operation.takes.model_fields.items()
             if name not in hidden
         }
-        base = Content if self.name in SIZED else Strict
+        base = AnswerSize if self.name in SIZED else Strict
         return create_model(self.name, __base__=base, **fields)
 
     @cached_property
@@ -108,7 +108,7 @@ class Tool:
         result = await self.operation.run(intents, given)
         return {"done": not dry_run, "token": result.pop("token", None), "result": result}
 
-    def tell(self, arguments: Any, answer: Any) -> list[Line]:
+    def tell(self, arguments: Any, answer: Any) -> list[ProseLine]:
         """The lines of its answer, for a model."""
         return TELLS.get(self.name, prose.stated)(arguments, answer)
 

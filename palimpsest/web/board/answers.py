@@ -11,7 +11,7 @@ from palimpsest.contracts.errors import RefusedError
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.separations import separation, statement_on
 from palimpsest.streams.core.version import versions_of
-from palimpsest.web.board.waiting import Pair
+from palimpsest.web.board.waiting import WaitingPair
 
 Choice = Literal["same", "different", "newer", "former"]
 CHOICES: tuple[Choice, ...] = get_args(Choice)
@@ -35,27 +35,29 @@ class Sides:
     @property
     def version(self) -> str:
         """The version of both memories, which an answer refers to."""
-        return versions_of({one.memory.id: one.memory for one in (self.older, self.newer)}.values())
+        return versions_of(
+            {entry.memory.id: entry.memory for entry in (self.older, self.newer)}.values()
+        )
 
 
 TakeBack = Callable[[Palimpsest], object]
 
 
 @dataclass(frozen=True)
-class Answer:
+class GivenAnswer:
     """A recorded answer with its reason, and the function that undoes exactly it.
 
     `events` are the ids of the events that recorded it.
     """
 
-    pair: Pair
+    pair: WaitingPair
     word: Choice
     because: str | None
     take_back: TakeBack
     events: tuple[str, ...] = ()
 
 
-def sides(store: Palimpsest, pair: Pair) -> Sides | None:
+def sides(store: Palimpsest, pair: WaitingPair) -> Sides | None:
     """The pair's current state in the log; None if it no longer waits."""
     ledger = _ledger(store, pair)
     newer = ledger.entries.get(pair.candidate_id)
@@ -65,7 +67,7 @@ def sides(store: Palimpsest, pair: Pair) -> Sides | None:
     return Sides(ledger, newer, older)
 
 
-def _waits(ledger: Ledger, pair: Pair, newer: Entry, older: Entry) -> bool:
+def _waits(ledger: Ledger, pair: WaitingPair, newer: Entry, older: Entry) -> bool:
     if pair.waits_as == "forgotten":
         waits = newer.forgotten is not None and newer.forgotten.waits
         return waits and pair.decision_id not in ledger.reviews
@@ -81,8 +83,13 @@ def _waits(ledger: Ledger, pair: Pair, newer: Entry, older: Entry) -> bool:
 
 
 def give(
-    store: Palimpsest, pair: Pair, word: Choice, version: str, actor: str, because: str | None
-) -> Answer:
+    store: Palimpsest,
+    pair: WaitingPair,
+    word: Choice,
+    version: str,
+    actor: str,
+    because: str | None,
+) -> GivenAnswer:
     """Record an answer about a pair as it was shown; RefusedError if the pair has changed."""
     found = sides(store, pair)
     if found is None:
@@ -91,13 +98,15 @@ def give(
         raise RefusedError(MOVED_ON, "its memories have changed since it was shown: look again")
     who: Attribution = {"actor": actor, "because": because}
     if pair.waits_as == "forgotten":
-        return Answer(pair, word, because, _let_in_or_not(store, pair, word, who))
+        return GivenAnswer(pair, word, because, _let_in_or_not(store, pair, word, who))
     if word == "different":
-        return Answer(pair, word, because, _part(store, pair, who))
+        return GivenAnswer(pair, word, because, _part(store, pair, who))
     return _unite(store, found, pair, word, who)
 
 
-def _let_in_or_not(store: Palimpsest, pair: Pair, word: Choice, who: Attribution) -> TakeBack:
+def _let_in_or_not(
+    store: Palimpsest, pair: WaitingPair, word: Choice, who: Attribution
+) -> TakeBack:
     """*Same* leaves a repeat of a forgotten text out; *different* stores it separately."""
     if word not in ("same", "different"):
         raise RefusedError("forgotten", "say `same` to leave it out, or `different` to let it in")
@@ -121,7 +130,7 @@ def _let_in_or_not(store: Palimpsest, pair: Pair, word: Choice, who: Attribution
     return take_back
 
 
-def _part(store: Palimpsest, pair: Pair, who: Attribution) -> TakeBack:
+def _part(store: Palimpsest, pair: WaitingPair, who: Attribution) -> TakeBack:
     """Separate the two: nothing automatic joins them again."""
     if pair.waits_as == "pending":
         store.separate(pair.existing_id, pair.candidate_id, **who)
@@ -133,7 +142,7 @@ def _part(store: Palimpsest, pair: Pair, who: Attribution) -> TakeBack:
     return together_again(pair, who["actor"], apart.event_id)
 
 
-def together_again(pair: Pair, actor: str | None, said_by: str) -> TakeBack:
+def together_again(pair: WaitingPair, actor: str | None, said_by: str) -> TakeBack:
     """Undo *different*, recorded by event `said_by`: withdraw it, or reinstate the join."""
 
     def take_back(again: Palimpsest) -> None:
@@ -154,17 +163,19 @@ def _holds_no_more() -> RefusedError:
     return RefusedError("overtaken", "there is a later statement about the two")
 
 
-def _ledger(store: Palimpsest, pair: Pair) -> Ledger:
+def _ledger(store: Palimpsest, pair: WaitingPair) -> Ledger:
     return store.reader.ledger(pair.owner_id)
 
 
-def _ends(ledger: Ledger, pair: Pair) -> tuple[Entry, Entry]:
+def _ends(ledger: Ledger, pair: WaitingPair) -> tuple[Entry, Entry]:
     return ledger.entries[pair.candidate_id], ledger.entries[pair.existing_id]
 
 
-def _unite(store: Palimpsest, found: Sides, pair: Pair, word: Choice, who: Attribution) -> Answer:
+def _unite(
+    store: Palimpsest, found: Sides, pair: WaitingPair, word: Choice, who: Attribution
+) -> GivenAnswer:
     """Join them, or confirm their join; of two values one becomes the face, the other former."""
-    first, last = sorted((found.newer, found.older), key=lambda one: one.place)
+    first, last = sorted((found.newer, found.older), key=lambda entry: entry.place)
     face = {"newer": last.id, "former": first.id}.get(word)
     stands = pair.waits_as != "pending"
     merged_by = None
@@ -172,10 +183,10 @@ def _unite(store: Palimpsest, found: Sides, pair: Pair, word: Choice, who: Attri
         merged_by = store.merge(first.id, last.id, face=face, **who)["decision_id"]
     if stands:
         store.confirm(pair.decision_id, **who)
-    return Answer(pair, word, who["because"], undone(pair, who["actor"], merged_by))
+    return GivenAnswer(pair, word, who["because"], undone(pair, who["actor"], merged_by))
 
 
-def undone(pair: Pair, actor: str | None, merged_by: str | None) -> TakeBack:
+def undone(pair: WaitingPair, actor: str | None, merged_by: str | None) -> TakeBack:
     """Undo an answer that the two are one memory.
 
     A merge is withdrawn; a confirmed join is reinstated, and waits again.

@@ -18,12 +18,19 @@ from palimpsest.contracts.errors import RefusedError
 from palimpsest.process.logs import loggable
 from palimpsest.projections.duckdb.activity import PairStatement, latest_statements
 from palimpsest.server.problems import not_found
-from palimpsest.web.board.answers import LABELS, Answer, Choice, give, sides
+from palimpsest.web.board.answers import LABELS, Choice, GivenAnswer, give, sides
 from palimpsest.web.board.pictures import hangs, picture
 from palimpsest.web.board.remembering import answers, by_name
-from palimpsest.web.board.waiting import Key, Leases, Pair, Waiting, Wanted, read_pairs
+from palimpsest.web.board.waiting import (
+    Key,
+    Leases,
+    QueueFilter,
+    WaitingPair,
+    WaitingPairs,
+    read_pairs,
+)
 from palimpsest.web.rendering import excerpt
-from palimpsest.web.sessions import MOST_SESSIONS, Session
+from palimpsest.web.sessions import MOST_SESSIONS, WebSession
 
 _log = logging.getLogger(__name__)
 
@@ -49,7 +56,7 @@ class Given(NamedTuple):
     """
 
     number: int
-    answer: Answer
+    answer: GivenAnswer
     texts: tuple[str, str]
 
 
@@ -65,7 +72,7 @@ class Person:
     skipped: set[Key] = field(default_factory=set)
     answers: deque[Given] = field(default_factory=lambda: deque(maxlen=MOST_ANSWERS))
     given: int = 0
-    shown: dict[Wanted, Pair] = field(default_factory=dict)
+    shown: dict[QueueFilter, WaitingPair] = field(default_factory=dict)
     notice: str = ""
     failed: bool = False
     nothing_since: int | None = None
@@ -75,14 +82,14 @@ class Person:
         """Set the notice of the next page, about the effect of a key."""
         self.notice, self.failed = notice, failed
 
-    def note(self, answer: Answer, texts: tuple[str, str]) -> None:
+    def note(self, answer: GivenAnswer, texts: tuple[str, str]) -> None:
         """Keep an answer, with the next number."""
         self.given += 1
         self.answers.append(Given(self.given, answer, texts))
 
     def take(self, number: int | None) -> Given | None:
         """The answer with a number, or the latest; None if there is none."""
-        found = (one for one in reversed(self.answers) if number in (None, one.number))
+        found = (answer for answer in reversed(self.answers) if number in (None, answer.number))
         return next(found, None)
 
 
@@ -92,7 +99,7 @@ class ReviewBoard:
     def __init__(self, store: AsyncPalimpsest, now: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._now = now
-        self._waiting = Waiting()
+        self._waiting = WaitingPairs()
         self._read_again_at = float("-inf")
         self._begun = self._read_through = 0
         self._aside: asyncio.Task[None] | None = None
@@ -100,7 +107,7 @@ class ReviewBoard:
         self._people: OrderedDict[str, Person] = OrderedDict()
         self._latest_statements: Mapping[str, list[PairStatement]] = {}
 
-    def person(self, session: Session) -> Person:
+    def person(self, session: WebSession) -> Person:
         """The state of a session."""
         known = self._people.setdefault(session.csrf, Person())
         self._people.move_to_end(session.csrf)
@@ -108,11 +115,11 @@ class ReviewBoard:
             self._people.popitem(last=False)
         return known
 
-    def given(self, session: Session) -> list[str]:
+    def given(self, session: WebSession) -> list[str]:
         """The ids of the events of a session's last answers."""
-        return [name for one in self.person(session).answers for name in one.answer.events]
+        return [name for answer in self.person(session).answers for name in answer.answer.events]
 
-    def leave(self, session: Session) -> None:
+    def leave(self, session: WebSession) -> None:
         """Forget a session that ends, and release its pairs for others."""
         self._people.pop(session.csrf, None)
         self.leases.release_all(session.csrf)
@@ -152,7 +159,7 @@ class ReviewBoard:
                 await asyncio.to_thread(latest_statements, projections, MOST_WORDS)
             )
             pairs = await asyncio.to_thread(read_pairs, projections)
-            self._waiting = await asyncio.to_thread(Waiting, pairs, position)
+            self._waiting = await asyncio.to_thread(WaitingPairs, pairs, position)
             took = self._now() - begun
             self._read_again_at = begun + max(REFRESH_SECONDS, took / REFRESH_SHARE)
             self.leases.drop_expired()
@@ -166,7 +173,7 @@ class ReviewBoard:
                     await asyncio.shield(self._read_aside())
         return enough()
 
-    async def next(self, session: Session, wanted: Wanted) -> dict[str, Any]:
+    async def next(self, session: WebSession, wanted: QueueFilter) -> dict[str, Any]:
         """The person's next pair, leased to them, or that none is left.
 
         `reading` says that the queue is still being read, and that the page must ask again.
@@ -175,7 +182,7 @@ class ReviewBoard:
         was_read = await self._patiently(lambda: self._waiting.position >= 0)
         shown = await self._store.call(self._next, session, wanted)
         if was_read and shown["pair"] is None:
-            was_read = await self._looked_again(self.person(session))
+            was_read = await self._look_again(self.person(session))
             shown = await self._store.call(self._next, session, wanted)
         person = self.person(session)
         shown_pair = {**shown, "reading": not was_read}
@@ -185,14 +192,14 @@ class ReviewBoard:
             person.tell("")
         return shown_pair
 
-    async def _looked_again(self, person: Person) -> bool:
+    async def _look_again(self, person: Person) -> bool:
         """Whether the queue was read again since nothing was left: once, whatever is written."""
         if person.nothing_since is None:
             person.nothing_since = self._begun
         since = person.nothing_since
         return await self._patiently(lambda: self._read_through > since)
 
-    def _next(self, store: Palimpsest, session: Session, wanted: Wanted) -> dict[str, Any]:
+    def _next(self, store: Palimpsest, session: WebSession, wanted: QueueFilter) -> dict[str, Any]:
         person, caller = self.person(session), session.caller
         self._remember(store, person, session)
         shown_pair: dict[str, Any] = {"pair": None, "hangs": None}
@@ -217,37 +224,39 @@ class ReviewBoard:
             ),
             "skipped": len(person.skipped),
             "answers": [
-                (one.number, LABELS[one.answer.word], one.texts) for one in reversed(person.answers)
+                (answer.number, LABELS[answer.answer.word], answer.texts)
+                for answer in reversed(person.answers)
             ],
             "kinds": self._waiting.kinds(caller.owners),
         }
 
-    def _remember(self, store: Palimpsest, person: Person, session: Session) -> None:
+    def _remember(self, store: Palimpsest, person: Person, session: WebSession) -> None:
         """Look up a person's last answers from before the session, once they were read."""
         if person.remembers or not self._read_through:
             return
         person.remembers = True
         caller, given = session.caller, session.answers
         mine = [
-            one
-            for one in self._latest_statements.get(caller.name, [])
-            if caller.owners.fullmatch(one.owner_id) and (given is None or one.event_id in given)
+            statement
+            for statement in self._latest_statements.get(caller.name, [])
+            if caller.owners.fullmatch(statement.owner_id)
+            and (given is None or statement.event_id in given)
         ]
         for answer in answers(store, mine)[-MOST_ANSWERS:]:
             person.note(answer, _texts(store, answer.pair))
 
-    def _settle(self, pair: Pair, session: Session) -> None:
+    def _settle(self, pair: WaitingPair, session: WebSession) -> None:
         self._waiting.settle(pair.key)
         self.leases.release(pair.key, session.csrf)
         self._put_away(self.person(session), pair.key)
 
     @staticmethod
     def _put_away(person: Person, key: Key) -> None:
-        person.shown = {wanted: one for wanted, one in person.shown.items() if one.key != key}
+        person.shown = {wanted: pair for wanted, pair in person.shown.items() if pair.key != key}
 
-    def _known(self, session: Session, key: Key) -> Pair:
+    def _known(self, session: WebSession, key: Key) -> WaitingPair:
         """A pair that the person was shown, or may see in the queue; a problem for any other."""
-        mine = {one.key: one for one in self.person(session).shown.values()}
+        mine = {pair.key: pair for pair in self.person(session).shown.values()}
         pair = mine.get(key) or self._waiting.by_key.get(key)
         if pair is None:
             raise RefusedError("not_waiting", "this pair no longer waits")
@@ -258,7 +267,7 @@ class ReviewBoard:
     # -- the effect of each key --------------------------------------------------------------------
 
     async def answer(
-        self, session: Session, key: Key, word: Choice, version: str, because: str | None
+        self, session: WebSession, key: Key, word: Choice, version: str, because: str | None
     ) -> None:
         """Record an answer about a pair as shown; a conflict is reported with the next pair."""
         await self._store.call(self._answer, session, key, word, version, because)
@@ -266,7 +275,7 @@ class ReviewBoard:
     def _answer(
         self,
         store: Palimpsest,
-        session: Session,
+        session: WebSession,
         key: Key,
         word: Choice,
         version: str,
@@ -285,18 +294,22 @@ class ReviewBoard:
             why = _in_texts(store, pair.owner_id, refused.detail)
             person.tell(f"Not recorded: {why}.", failed=True)
             return
-        since = (one.event for one in store.reader.log.after(before))
-        own = (one for one in since if getattr(one.data, "actor", None) == session.caller.name)
-        person.note(replace(given, events=tuple(one.id for one in own)), texts)
+        since = (recorded.event for recorded in store.reader.log.after(before))
+        own = (
+            recorded
+            for recorded in since
+            if getattr(recorded.data, "actor", None) == session.caller.name
+        )
+        person.note(replace(given, events=tuple(recorded.id for recorded in own)), texts)
         person.skipped.discard(key)
         self._settle(pair, session)
         person.tell(f"Recorded: {LABELS[word]}.")
 
-    async def skip(self, session: Session, key: Key) -> None:
+    async def skip(self, session: WebSession, key: Key) -> None:
         """Leave a pair for later, or for others; nothing is logged."""
         await self._store.call(self._skip, session, key)
 
-    def _skip(self, _store: Palimpsest, session: Session, key: Key) -> None:
+    def _skip(self, _store: Palimpsest, session: WebSession, key: Key) -> None:
         person = self.person(session)
         if key in self._waiting.by_key:
             person.skipped.add(key)
@@ -304,16 +317,16 @@ class ReviewBoard:
         self.leases.release(key, session.csrf)
         person.tell("Skipped.")
 
-    def see_skipped(self, session: Session) -> None:
+    def see_skipped(self, session: WebSession) -> None:
         """Show the skipped pairs again."""
         self.person(session).skipped.clear()
 
-    async def undo(self, session: Session, wanted: Wanted, number: int | None) -> None:
+    async def undo(self, session: WebSession, wanted: QueueFilter, number: int | None) -> None:
         """Undo an answer, by default the latest, and show its pair again."""
         await self._store.call(self._undo, session, wanted, number)
 
     def _undo(
-        self, store: Palimpsest, session: Session, wanted: Wanted, number: int | None
+        self, store: Palimpsest, session: WebSession, wanted: QueueFilter, number: int | None
     ) -> None:
         person = self.person(session)
         found = person.take(number)
@@ -334,7 +347,7 @@ class ReviewBoard:
         self._waiting.wait_again(pair)
         person.shown[wanted] = pair
 
-    async def hangs(self, session: Session, key: Key) -> dict[str, Any]:
+    async def hangs(self, session: WebSession, key: Key) -> dict[str, Any]:
         """The memories and decisions that depend on a pair's join."""
         return await self._store.call(hangs, self._known(session, key))
 
@@ -350,7 +363,7 @@ def _in_texts(store: Palimpsest, owner_id: str, detail: str) -> str:
     return re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", said, detail)
 
 
-def _texts(store: Palimpsest, pair: Pair) -> tuple[str, str]:
+def _texts(store: Palimpsest, pair: WaitingPair) -> tuple[str, str]:
     """The beginnings of both texts, the older first."""
     ledger = store.reader.ledger(pair.owner_id)
     older = pair.older_text or ledger.entries[pair.existing_id].text

@@ -11,14 +11,14 @@ from palimpsest.server.problems import ProblemError
 from palimpsest.web import paths
 from palimpsest.web.board.answers import CHOICES
 from palimpsest.web.board.board import ReviewBoard
-from palimpsest.web.board.waiting import QUEUES, Key, Wanted, wanted_of
+from palimpsest.web.board.waiting import QUEUES, Key, QueueFilter, wanted_of
 from palimpsest.web.door import Door, Visit, whole_number
-from palimpsest.web.sessions import Session, answers_cookie
+from palimpsest.web.sessions import WebSession, answers_cookie
 
 LONGEST_REASON = 2_000
 
 
-class Pairs:
+class PairsPage:
     """The pages of one board."""
 
     def __init__(self, board: ReviewBoard) -> None:
@@ -74,7 +74,7 @@ class Pairs:
             then.headers["set-cookie"] = given
         return then
 
-    async def _shown(self, visit: Visit, wanted: Wanted) -> Response:
+    async def _shown(self, visit: Visit, wanted: QueueFilter) -> Response:
         values = await self._board.next(_session(visit), wanted)
         template = "board.html" if visit.is_partial else "review.html"
         return visit.page(template, wanted=wanted, here=_path(wanted), paths=paths, **values)
@@ -82,7 +82,7 @@ class Pairs:
 
 def add(door: Door, board: ReviewBoard) -> None:
     """The board's pages."""
-    pages = Pairs(board)
+    pages = PairsPage(board)
     door.get("", pages.work)
     door.get("/audit", pages.audit)
     door.get("/hangs", pages.hangs)
@@ -92,7 +92,7 @@ def add(door: Door, board: ReviewBoard) -> None:
     door.post("/again", pages.again)
 
 
-def _session(visit: Visit) -> Session:
+def _session(visit: Visit) -> WebSession:
     assert visit.session is not None, "the door requires a role"
     return visit.session
 
@@ -101,14 +101,14 @@ def _key(visit: Visit) -> Key:
     return visit.form.get("decision", ""), visit.form.get("existing", "")
 
 
-def _wanted(visit: Visit) -> Wanted:
+def _wanted(visit: Visit) -> QueueFilter:
     queue = visit.form.get("queue", "work")
     if queue not in QUEUES:
         raise ProblemError(422, "invalid", f"`queue` is one of {', '.join(QUEUES)}")
     return wanted_of(visit.form, queue)
 
 
-def _path(wanted: Wanted) -> str:
+def _path(wanted: QueueFilter) -> str:
     path = PAGES if wanted.queue == "work" else f"{PAGES}/audit"
     names = ("owner", "source", "cue", "decision")
     query = {f"in_{name}": getattr(wanted, name) for name in names if getattr(wanted, name)}

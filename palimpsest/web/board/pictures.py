@@ -15,9 +15,9 @@ from palimpsest.contracts.evidence import Cue, Evidence
 from palimpsest.queries.evidence import explained
 from palimpsest.streams.core.ledger import Entry, Memory
 from palimpsest.streams.core.moment import moment
-from palimpsest.streams.guard.places import Place, cue_places
+from palimpsest.streams.guard.places import CuePlace, cue_places
 from palimpsest.web.board.answers import Sides
-from palimpsest.web.board.waiting import Pair
+from palimpsest.web.board.waiting import WaitingPair
 from palimpsest.web.board.word_diff import Piece, cue_kind, word_diff
 
 FEW_EVENTS = 1_000
@@ -27,7 +27,7 @@ MOST_MEMBERS = 12
 
 
 @dataclass(frozen=True)
-class Step:
+class PathStep:
     """A step of the evidence: what was measured, the thresholds, and the outcome."""
 
     name: str
@@ -38,7 +38,7 @@ class Step:
     outcome: str = ""
 
 
-def picture(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any]:
+def picture(store: Palimpsest, pair: WaitingPair, sides: Sides) -> dict[str, Any]:
     """Everything on the page of a pair, as its template names it."""
     texts = pair.older_text or sides.older.text, pair.newer_text or sides.newer.text
     old, new = word_diff(*texts, _cue_places(pair, sides, *texts))
@@ -57,7 +57,7 @@ def picture(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any]:
     }
 
 
-def hangs(store: Palimpsest, pair: Pair) -> dict[str, Any]:
+def hangs(store: Palimpsest, pair: WaitingPair) -> dict[str, Any]:
     """The result of removing the join: its memories, and later decisions that depend on it.
 
     Nothing depends on a pair that is not joined yet.
@@ -77,11 +77,11 @@ def hangs(store: Palimpsest, pair: Pair) -> dict[str, Any]:
 
 
 def _cue_places(
-    pair: Pair, sides: Sides, older: str, newer: str
-) -> tuple[list[Place], list[Place]]:
+    pair: WaitingPair, sides: Sides, older: str, newer: str
+) -> tuple[list[CuePlace], list[CuePlace]]:
     vectors = (sides.older.distinct.vector, sides.newer.distinct.vector)
     old, new = (vector.unknown if vector is not None else () for vector in vectors)
-    cues = [Cue(one) for one in pair.cues]
+    cues = [Cue(cue) for cue in pair.cues]
     return cue_places(older, newer, cues, unknown=(old, new))
 
 
@@ -107,7 +107,7 @@ def _memory(memory: Memory) -> dict[str, Any]:
     }
 
 
-def _evidence(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any] | None:
+def _evidence(store: Palimpsest, pair: WaitingPair, sides: Sides) -> dict[str, Any] | None:
     """The evidence of the decision, with the neighbours that were considered on arrival."""
     found = evidence_of(store, pair.decision_id)
     arrival = evidence_of(store, sides.newer.decision_id)
@@ -129,7 +129,7 @@ def evidence_of(store: Palimpsest, event_id: str) -> Evidence | None:
     return None
 
 
-def _steps(evidence: dict[str, Any] | None, pair: Pair, sides: Sides) -> list[Step]:
+def _steps(evidence: dict[str, Any] | None, pair: WaitingPair, sides: Sides) -> list[PathStep]:
     """The checks in order, as far as anything was measured."""
     steps = [_exact(pair, sides)]
     if evidence is None:
@@ -148,18 +148,22 @@ def _steps(evidence: dict[str, Any] | None, pair: Pair, sides: Sides) -> list[St
     return steps
 
 
-def _exact(pair: Pair, sides: Sides) -> Step:
+def _exact(pair: WaitingPair, sides: Sides) -> PathStep:
     join = sides.ledger.edges.get(pair.decision_id)
     if join is not None and join.differs:
         found = f"equal but for {', '.join(map(_plain, join.differs))}"
-        return Step("Exact", found, ("equal, folded",), outcome="a match")
+        return PathStep("Exact", found, ("equal, folded",), outcome="a match")
     same = sides.newer.distinct is sides.older.distinct or (join is not None and join.exact)
     found, outcome = ("equal texts", "a match") if same else ("different texts", "no match")
-    return Step("Exact", found, ("equal texts",), outcome=outcome)
+    return PathStep("Exact", found, ("equal texts",), outcome=outcome)
 
 
 def _looked_at(evidence: dict[str, Any], candidate_id: str) -> dict[str, Any]:
-    seen = (one for one in evidence["neighbours"] if one["candidate_id"] == candidate_id)
+    seen = (
+        neighbour
+        for neighbour in evidence["neighbours"]
+        if neighbour["candidate_id"] == candidate_id
+    )
     return next(seen, {})
 
 
@@ -171,26 +175,28 @@ def _by_cosine(seen: dict[str, Any]) -> tuple[str, ...]:
 
 def _measured(
     name: str, score: float | None, thresholds: list[dict[str, Any]], checks: tuple[str, ...]
-) -> Step:
-    mine = [one for one in thresholds if one["check"] in checks]
-    found = tuple(f"{one['at_least']:g} and more: {_plain(one['then'])}" for one in mine)
-    marks = tuple(one["at_least"] for one in mine)
+) -> PathStep:
+    mine = [threshold for threshold in thresholds if threshold["check"] in checks]
+    found = tuple(
+        f"{threshold['at_least']:g} and more: {_plain(threshold['then'])}" for threshold in mine
+    )
+    marks = tuple(threshold["at_least"] for threshold in mine)
     if score is None:
-        return Step(name, "not measured", found, None, marks)
-    reached = next((one for one in mine if score >= one["at_least"]), None)
+        return PathStep(name, "not measured", found, None, marks)
+    reached = next((threshold for threshold in mine if score >= threshold["at_least"]), None)
     outcome = _plain(reached["then"]) if reached else ("below" if mine else "")
-    return Step(name, f"{score:.4f}", found, max(0.0, min(score, 1.0)), marks, outcome)
+    return PathStep(name, f"{score:.4f}", found, max(0.0, min(score, 1.0)), marks, outcome)
 
 
 def _windows(
     seen: dict[str, Any], thresholds: list[dict[str, Any]], checks: tuple[str, ...]
-) -> Iterator[Step]:
+) -> Iterator[PathStep]:
     """For texts beyond the model's input: the least similar window."""
     if seen.get("covered") is not None:
         yield _measured("Windows", seen["covered"], thresholds, checks)
 
 
-def _words_in_common(seen: dict[str, Any], thresholds: list[dict[str, Any]]) -> Step:
+def _words_in_common(seen: dict[str, Any], thresholds: list[dict[str, Any]]) -> PathStep:
     """Jaccard: for a considered neighbour, it is recorded only from the threshold up."""
     step = _measured("Jaccard", seen.get("jaccard"), thresholds, ("tokens",))
     if not seen or step.share is not None or not step.marks:
@@ -198,29 +204,29 @@ def _words_in_common(seen: dict[str, Any], thresholds: list[dict[str, Any]]) -> 
     return replace(step, found=f"less than {min(step.marks):g}", outcome="below")
 
 
-def _guard(seen: dict[str, Any]) -> Step:
+def _guard(seen: dict[str, Any]) -> PathStep:
     near, cues = seen.get("near_identical"), seen.get("cues") or ()
     if near is None and not cues:
-        return Step("Guard", "not asked", ("near-identical, and no cue",))
+        return PathStep("Guard", "not asked", ("near-identical, and no cue",))
     order = "near-identical in order" if near else "not near-identical in order"
     no_cue = ["no cue"] if near else []  # below the zones, cues are sought only if near
     found = "; ".join([order, *([", ".join(map(_plain, cues))] if cues else no_cue)])
     outcome = "passes" if near and not cues else "stops it"
-    return Step("Guard", found, ("near-identical, and no cue",), outcome=outcome)
+    return PathStep("Guard", found, ("near-identical, and no cue",), outcome=outcome)
 
 
-def _verdicts(evidence: dict[str, Any], candidate_id: str) -> list[Step]:
-    found = [one for one in evidence["verdicts"] if one["neighbour_id"] == candidate_id]
+def _verdicts(evidence: dict[str, Any], candidate_id: str) -> list[PathStep]:
+    found = [verdict for verdict in evidence["verdicts"] if verdict["neighbour_id"] == candidate_id]
     if not found:
-        return [Step("Verdict", "nobody was asked" if not evidence["asked"] else "none yet")]
+        return [PathStep("Verdict", "nobody was asked" if not evidence["asked"] else "none yet")]
     return [
-        Step(
+        PathStep(
             "Verdict",
-            one.get("reasoning") or "no reasoning",
-            (one.get("model") or "no model named",),
-            outcome=_plain(one["answer"]),
+            verdict.get("reasoning") or "no reasoning",
+            (verdict.get("model") or "no model named",),
+            outcome=_plain(verdict["answer"]),
         )
-        for one in found
+        for verdict in found
     ]
 
 

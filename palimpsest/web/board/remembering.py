@@ -10,71 +10,75 @@ from palimpsest.api.store import Palimpsest
 from palimpsest.projections.duckdb.activity import PairStatement
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.separations import separation
-from palimpsest.web.board.answers import Answer, Choice, together_again, undone
+from palimpsest.web.board.answers import Choice, GivenAnswer, together_again, undone
 from palimpsest.web.board.pictures import evidence_of
-from palimpsest.web.board.waiting import Pair
+from palimpsest.web.board.waiting import WaitingPair
 
 
 def by_name(statements: Iterable[PairStatement]) -> dict[str, list[PairStatement]]:
     """The statements of each person, by their name in the log."""
     found: dict[str, list[PairStatement]] = defaultdict(list)
-    for one in statements:
-        found[one.actor].append(one)
+    for statement in statements:
+        found[statement.actor].append(statement)
     return dict(found)
 
 
-def answers(store: Palimpsest, statements: Iterable[PairStatement]) -> list[Answer]:
+def answers(store: Palimpsest, statements: Iterable[PairStatement]) -> list[GivenAnswer]:
     """A person's statements about pairs that still hold, each as the answer that it was, in order.
 
     An answer about a join that also chose the face was two statements, and is one answer again.
     """
-    found: list[Answer] = []
+    found: list[GivenAnswer] = []
     last: PairStatement | None = None
-    for one in statements:
-        ledger = store.reader.ledger(one.owner_id)
-        for answer in _answer(store, ledger, one):
-            agrees = last is not None and (last.event, one.event) == ("joined", "confirmed")
+    for statement in statements:
+        ledger = store.reader.ledger(statement.owner_id)
+        for answer in _answer(store, ledger, statement):
+            agrees = last is not None and (last.event, statement.event) == ("joined", "confirmed")
             if last is not None and agrees and _ends(found[-1]) == _ends(answer):
-                take_back = undone(answer.pair, one.actor, last.event_id)
-                events = (last.event_id, one.event_id)
+                take_back = undone(answer.pair, statement.actor, last.event_id)
+                events = (last.event_id, statement.event_id)
                 word = found[-1].word
                 found[-1] = replace(answer, word=word, take_back=take_back, events=events)
             else:
-                found.append(replace(answer, events=(one.event_id,)))
-            last = one
+                found.append(replace(answer, events=(statement.event_id,)))
+            last = statement
     return found
 
 
-def _ends(answer: Answer) -> set[str]:
+def _ends(answer: GivenAnswer) -> set[str]:
     return {answer.pair.candidate_id, answer.pair.existing_id}
 
 
-def _answer(store: Palimpsest, ledger: Ledger, one: PairStatement) -> Iterator[Answer]:
+def _answer(store: Palimpsest, ledger: Ledger, statement: PairStatement) -> Iterator[GivenAnswer]:
     """The answer of a statement, unless it was undone."""
-    edge = ledger.edges.get(one.decision_id or "")
-    match one.event:
+    edge = ledger.edges.get(statement.decision_id or "")
+    match statement.event:
         case "separated":
-            pair = _pending(ledger, one.candidate_id, one.other_id or "")
+            pair = _pending(ledger, statement.candidate_id, statement.other_id or "")
             a, b = (ledger.entries[name] for name in (pair.candidate_id, pair.existing_id))
             holds = separation(ledger, a, b)
-            if holds is not None and holds.event_id == one.event_id:
-                yield _different(pair, one)
+            if holds is not None and holds.event_id == statement.event_id:
+                yield _different(pair, statement)
         case "reversed" if edge is not None and not edge.by_person:
-            if edge.reversed_by is not None and edge.reversed_by.event_id == one.event_id:
+            if edge.reversed_by is not None and edge.reversed_by.event_id == statement.event_id:
                 pair = _joined(store, edge)
-                yield _different(pair, one)
+                yield _different(pair, statement)
         case "confirmed" if edge is not None:
             if edge.standing and ledger.reviews.get(edge.id) == "confirmed":
                 pair = _joined(store, edge)
-                yield Answer(pair, "same", one.because, undone(pair, one.actor, None))
+                yield GivenAnswer(
+                    pair, "same", statement.because, undone(pair, statement.actor, None)
+                )
         case "joined" if edge is not None and edge.standing and edge.over is None:
             pair = _pending(ledger, edge.newer.id, edge.older.id)
-            yield Answer(pair, _word(edge), one.because, undone(pair, one.actor, edge.id))
+            yield GivenAnswer(
+                pair, _word(edge), statement.because, undone(pair, statement.actor, edge.id)
+            )
 
 
-def _different(pair: Pair, one: PairStatement) -> Answer:
-    take_back = together_again(pair, one.actor, one.event_id)
-    return Answer(pair, "different", one.because, take_back)
+def _different(pair: WaitingPair, statement: PairStatement) -> GivenAnswer:
+    take_back = together_again(pair, statement.actor, statement.event_id)
+    return GivenAnswer(pair, "different", statement.because, take_back)
 
 
 def _word(edge: Edge) -> Choice:
@@ -83,10 +87,10 @@ def _word(edge: Edge) -> Choice:
     return "newer" if edge.face == "take" else "former"
 
 
-def _pending(ledger: Ledger, a: str, b: str) -> Pair:
+def _pending(ledger: Ledger, a: str, b: str) -> WaitingPair:
     """A pair of a pending question: the later candidate, and its neighbour."""
-    older, newer = sorted((ledger.entries[a], ledger.entries[b]), key=lambda one: one.place)
-    looked_at = {one.candidate_id: one for one in newer.asked}
+    older, newer = sorted((ledger.entries[a], ledger.entries[b]), key=lambda entry: entry.place)
+    looked_at = {neighbour.candidate_id: neighbour for neighbour in newer.asked}
     near = looked_at.get(older.id)
     return _pair(
         newer,
@@ -99,11 +103,11 @@ def _pending(ledger: Ledger, a: str, b: str) -> Pair:
     )
 
 
-def _joined(store: Palimpsest, edge: Edge) -> Pair:
+def _joined(store: Palimpsest, edge: Edge) -> WaitingPair:
     """A pair of a join."""
     evidence = evidence_of(store, edge.id)
     neighbours = (evidence.neighbours if evidence is not None else ()) or edge.newer.asked
-    seen = [one for one in neighbours if one.candidate_id == edge.older.id]
+    seen = [neighbour for neighbour in neighbours if neighbour.candidate_id == edge.older.id]
     return _pair(
         edge.newer,
         edge.older,
@@ -111,7 +115,7 @@ def _joined(store: Palimpsest, edge: Edge) -> Pair:
         decision_id=edge.id,
         decision=edge.decision,
         similarity=edge.similarity,
-        cues=tuple(cue for one in seen for cue in one.cues),
+        cues=tuple(cue for neighbour in seen for cue in neighbour.cues),
     )
 
 
@@ -124,8 +128,8 @@ def _pair(
     decision: str,
     similarity: float | None,
     cues: tuple[str, ...],
-) -> Pair:
-    return Pair(
+) -> WaitingPair:
+    return WaitingPair(
         decision_id=decision_id,
         candidate_id=newer.id,
         existing_id=older.id,

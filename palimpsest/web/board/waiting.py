@@ -44,7 +44,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class WaitingPair:
     """A waiting pair. `hangs`: the number of later joins of the same memory.
 
     `older_text` and `newer_text` are the texts that were compared; None if they were the
@@ -84,7 +84,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class QueueFilter:
     """A filter of pairs; an empty text means any."""
 
     queue: QueueName = "work"
@@ -93,7 +93,7 @@ class Wanted:
     cue: str = ""
     decision: str = ""
 
-    def takes(self, pair: Pair) -> bool:
+    def takes(self, pair: WaitingPair) -> bool:
         """Whether a pair passes the filter."""
         return (
             self.owner in ("", pair.owner_id)
@@ -103,36 +103,36 @@ class Wanted:
         )
 
 
-def read_pairs(projections: Path) -> list[Pair]:
+def read_pairs(projections: Path) -> list[WaitingPair]:
     """All waiting pairs, from the projections; the expensive part."""
     rows = query(projections, _PAIRS)
-    return [Pair(**row | {"cues": tuple(row["cues"] or ())}) for row in rows]
+    return [WaitingPair(**row | {"cues": tuple(row["cues"] or ())}) for row in rows]
 
 
-def in_order(pairs: Iterable[Pair], queue: QueueName) -> list[Pair]:
+def in_order(pairs: Iterable[WaitingPair], queue: QueueName) -> list[WaitingPair]:
     """The pairs in the order of a queue.
 
     *Work*: by memory, most consequences first, then disagreements of judge and guard. *Audit*: only
     joins, in a fixed order that follows from their ids.
     """
     if queue == "audit":
-        return sorted((one for one in pairs if one.is_joined), key=_drawn)
-    by_memory = sorted(pairs, key=lambda one: (one.owner_id, one.memory_id, one.position))
-    groups = [list(some) for _, some in groupby(by_memory, lambda one: one.memory_id)]
+        return sorted((pair for pair in pairs if pair.is_joined), key=_drawn)
+    by_memory = sorted(pairs, key=lambda pair: (pair.owner_id, pair.memory_id, pair.position))
+    groups = [list(some) for _, some in groupby(by_memory, lambda pair: pair.memory_id)]
     groups.sort(key=_weight)
-    return [one for some in groups for one in some]
+    return [pair for some in groups for pair in some]
 
 
-def _drawn(pair: Pair) -> bytes:
+def _drawn(pair: WaitingPair) -> bytes:
     return hashlib.sha256("\n".join(pair.key).encode()).digest()
 
 
-def _weight(group: list[Pair]) -> tuple[int, bool, bool, float, int]:
+def _weight(group: list[WaitingPair]) -> tuple[int, bool, bool, float, int]:
     return (
-        -max(one.hangs for one in group),
-        not any(one.disagree for one in group),
-        not any(one.waits_as == "pending" for one in group),
-        min(one.similarity or 0.0 for one in group),
+        -max(pair.hangs for pair in group),
+        not any(pair.disagree for pair in group),
+        not any(pair.waits_as == "pending" for pair in group),
+        min(pair.similarity or 0.0 for pair in group),
         group[0].position,
     )
 
@@ -141,11 +141,11 @@ def _weight(group: list[Pair]) -> tuple[int, bool, bool, float, int]:
 class Queue:
     """One person's queue, in order; `left` are the pairs that nobody has answered."""
 
-    pairs: list[Pair]
+    pairs: list[WaitingPair]
     left: int = 0
     _start: int = 0
 
-    def after_start(self, open_: Collection[Key]) -> Iterator[Pair]:
+    def after_start(self, open_: Collection[Key]) -> Iterator[WaitingPair]:
         """The open pairs; settled ones at the front are passed only once."""
         while self._start < len(self.pairs) and self.pairs[self._start].key not in open_:
             self._start += 1
@@ -159,35 +159,35 @@ class Queue:
 
 
 @dataclass
-class Waiting:
+class WaitingPairs:
     """The waiting pairs in both orders, for people with their patterns and filters."""
 
-    pairs: list[Pair] = field(default_factory=list)
+    pairs: list[WaitingPair] = field(default_factory=list)
     position: int = -1
 
     def __post_init__(self) -> None:
-        self.by_key = {one.key: one for one in self.pairs}
+        self.by_key = {pair.key: pair for pair in self.pairs}
         self._open = set(self.by_key)
         self._ordered = {queue: in_order(self.pairs, queue) for queue in QUEUES}
-        self._queues: dict[tuple[str, Wanted], Queue] = {}
+        self._queues: dict[tuple[str, QueueFilter], Queue] = {}
         self._kinds: dict[str, dict[str, list[str]]] = {}
 
-    def queue(self, owners: re.Pattern[str], wanted: Wanted) -> Queue:
+    def queue(self, owners: re.Pattern[str], wanted: QueueFilter) -> Queue:
         """The pairs that a person may see and has asked for; computed once."""
         key = owners.pattern, wanted
         if key not in self._queues:
-            names = {one.owner_id for one in self.pairs}
+            names = {pair.owner_id for pair in self.pairs}
             mine = {name for name in names if owners.fullmatch(name)}
             found = [
-                one
-                for one in self._ordered[wanted.queue]
-                if one.owner_id in mine and wanted.takes(one)
+                pair
+                for pair in self._ordered[wanted.queue]
+                if pair.owner_id in mine and wanted.takes(pair)
             ]
-            left = sum(one.key in self._open for one in found)
+            left = sum(pair.key in self._open for pair in found)
             self._queues[key] = Queue(found, left)
         return self._queues[key]
 
-    def open(self, owners: re.Pattern[str], wanted: Wanted) -> Iterator[Pair]:
+    def open(self, owners: re.Pattern[str], wanted: QueueFilter) -> Iterator[WaitingPair]:
         """The open pairs, in order."""
         return self.queue(owners, wanted).after_start(self._open)
 
@@ -197,7 +197,7 @@ class Waiting:
             self._open.remove(key)
             self._count(key, -1)
 
-    def wait_again(self, pair: Pair) -> None:
+    def wait_again(self, pair: WaitingPair) -> None:
         """Add a pair whose answer was undone; the answer may be older than the queue."""
         if pair.key not in self.by_key:
             self._add(pair)
@@ -207,7 +207,7 @@ class Waiting:
             for queue in self._queues.values():
                 queue.rewind()
 
-    def _add(self, pair: Pair) -> None:
+    def _add(self, pair: WaitingPair) -> None:
         """Insert a pair beside those of its memory, or first; in the audit, at its own place."""
         self.by_key[pair.key] = pair
         self._open.add(pair.key)
@@ -230,10 +230,10 @@ class Waiting:
     def kinds(self, owners: re.Pattern[str]) -> dict[str, list[str]]:
         """The cues and kinds of decisions to filter by; computed once."""
         if owners.pattern not in self._kinds:
-            mine = self.queue(owners, Wanted()).pairs
+            mine = self.queue(owners, QueueFilter()).pairs
             self._kinds[owners.pattern] = {
-                "cues": sorted({cue for one in mine for cue in one.cues}),
-                "decisions": sorted({one.decision for one in mine}),
+                "cues": sorted({cue for pair in mine for cue in pair.cues}),
+                "decisions": sorted({pair.decision for pair in mine}),
             }
         return self._kinds[owners.pattern]
 
@@ -260,15 +260,15 @@ class Leases:
 
     def release_all(self, who: str) -> None:
         """Release all pairs of a person."""
-        self._held = {key: one for key, one in self._held.items() if one[1] != who}
+        self._held = {key: lease for key, lease in self._held.items() if lease[1] != who}
 
     def drop_expired(self) -> None:
         """Drop the leases that have expired."""
         now = self.now()
-        self._held = {key: one for key, one in self._held.items() if one[0] > now}
+        self._held = {key: lease for key, lease in self._held.items() if lease[0] > now}
 
 
-def wanted_of(values: Mapping[str, Any], queue: QueueName) -> Wanted:
+def wanted_of(values: Mapping[str, Any], queue: QueueName) -> QueueFilter:
     """The filter in a page's query or form."""
     names = ("owner", "source", "cue", "decision")
-    return Wanted(queue, **{name: values.get(f"in_{name}", "").strip() for name in names})
+    return QueueFilter(queue, **{name: values.get(f"in_{name}", "").strip() for name in names})

@@ -10,7 +10,7 @@ from itertools import groupby
 from rapidfuzz.distance import Indel
 
 from palimpsest.contracts.evidence import BLIND, STRONG_CUES, Cue
-from palimpsest.streams.guard.places import Place
+from palimpsest.streams.guard.places import CuePlace
 
 _WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+|\s+|[^\w\s]")
 """Words, spaces and punctuation; in a script without spaces, each character."""
@@ -32,7 +32,7 @@ KINDS = ("value", "meaning", "order", "blind")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DiffPart:
     """Some words of one colour; `cue` is the cue that they show, or empty."""
 
     text: str
@@ -48,7 +48,7 @@ class Part:
 class Piece:
     """A run of words; `only`: the other text does not have them."""
 
-    parts: Sequence[Part]
+    parts: Sequence[DiffPart]
     only: bool
 
     @property
@@ -58,7 +58,7 @@ class Piece:
 
 
 def word_diff(
-    old: str, new: str, places: tuple[Iterable[Place], Iterable[Place]] = ((), ())
+    old: str, new: str, places: tuple[Iterable[CuePlace], Iterable[CuePlace]] = ((), ())
 ) -> tuple[list[Piece], list[Piece]]:
     """Both texts in pieces with their cues; those that only one text has are marked.
 
@@ -87,20 +87,20 @@ def _joined(runs: Sequence[Run]) -> Iterator[Run]:
 
 
 def _pieces(
-    text: str, runs: Iterable[tuple[str, bool]], places: Iterable[Place]
+    text: str, runs: Iterable[tuple[str, bool]], places: Iterable[CuePlace]
 ) -> Iterator[Piece]:
     cues = [""] * len(text)
-    for one in sorted(places, key=lambda one: -KINDS.index(cue_kind(one.cue))):
-        cues[one.start : one.end] = [str(one.cue)] * (one.end - one.start)
+    for place in sorted(places, key=lambda place: -KINDS.index(cue_kind(place.cue))):
+        cues[place.start : place.end] = [str(place.cue)] * (place.end - place.start)
     at = 0
     for run, only in runs:
         yield Piece([*_parts(run, cues[at : at + len(run)])], only)
         at += len(run)
 
 
-def _parts(run: str, cues: Sequence[str]) -> Iterator[Part]:
+def _parts(run: str, cues: Sequence[str]) -> Iterator[DiffPart]:
     at = 0
     for cue, same in groupby(cues):
         end = at + len([*same])
-        yield Part(run[at:end], cue)
+        yield DiffPart(run[at:end], cue)
         at = end

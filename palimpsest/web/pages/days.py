@@ -12,14 +12,14 @@ from datetime import UTC, date, datetime, timedelta
 from starlette.responses import Response
 
 from palimpsest.api.store import Palimpsest
-from palimpsest.charts.charts import Chart, Column, by_day, stacked
+from palimpsest.charts.charts import Chart, ChartColumn, by_day, stacked
 from palimpsest.charts.kinds import FAMILIES, FAMILY_OF, by_family
 from palimpsest.contracts.events import Decided
 from palimpsest.contracts.identity import decision_id_of
 from palimpsest.projections.duckdb.activity import (
     WORDS,
     Day,
-    Merge,
+    JoinOfDay,
     OtherEvent,
     Owners,
     activity_on,
@@ -38,7 +38,7 @@ LISTED = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DayRow:
     """A day in a table: amounts by family and by statement, and the judge's cost."""
 
     day: date
@@ -57,7 +57,7 @@ class DaysView:
 
     first: date
     last: date
-    rows: Sequence[Row]
+    rows: Sequence[DayRow]
     charts: Sequence[Chart]
     unpriced: Sequence[str]
 
@@ -68,7 +68,7 @@ class DayView:
 
     day: Day
     chart: Chart
-    merges: Sequence[tuple[Merge, str, str]]
+    merges: Sequence[tuple[JoinOfDay, str, str]]
     words: Sequence[OtherEvent]
 
 
@@ -86,7 +86,7 @@ def seen_by(store: Palimpsest, caller: Caller) -> Owners:
     if caller.owners.pattern == EVERYBODY:
         return None
     everybody = store.reader.owners()
-    mine = [one for one in everybody if caller.owners.fullmatch(one)]
+    mine = [owner_id for owner_id in everybody if caller.owners.fullmatch(owner_id)]
     return None if len(mine) == len(everybody) else mine
 
 
@@ -95,28 +95,28 @@ def span(store: Palimpsest, caller: Caller, last: date) -> DaysView:
     store.reader.refresh()
     owners = seen_by(store, caller)
     found = days(store.reader.projections, last - timedelta(days=SPAN - 1), last, owners)
-    models = sorted({one.model for day in found for one in day.judge})
+    models = sorted({asked.model for day in found for asked in day.judge})
     charts = [
         by_day(
             "kinds",
             "Decisions by outcome",
-            {one.day: by_family(one.decisions) for one in found},
+            {day.day: by_family(day.decisions) for day in found},
             [*FAMILIES],
         ),
-        by_day("words", "Taken back, put back, said", {one.day: one.words for one in found}, WORDS),
+        by_day("words", "Taken back, put back, said", {day.day: day.words for day in found}, WORDS),
         by_day(
             "cost",
             "Cost of the judge, by model",
             {
-                one.day: {j.model: j.cost_usd for j in one.judge if j.cost_usd is not None}
-                for one in found
+                day.day: {j.model: j.cost_usd for j in day.judge if j.cost_usd is not None}
+                for day in found
             },
             models,
             unit="$",
         ),
     ]
-    rows = [_row(one) for one in reversed(found) if one.decisions or one.words or one.judge]
-    unpriced = sorted({j.model for one in found for j in one.judge if j.cost_usd is None})
+    rows = [_row(day) for day in reversed(found) if day.decisions or day.words or day.judge]
+    unpriced = sorted({j.model for day in found for j in day.judge if j.cost_usd is None})
     return DaysView(found[0].day, last, rows, charts, unpriced)
 
 
@@ -126,16 +126,18 @@ def one_day(store: Palimpsest, caller: Caller, day: date) -> DayView:
     owners, folder = seen_by(store, caller), store.reader.projections
     [found] = days(folder, day, day, owners)
     families = by_family(found.decisions)
-    columns = [Column(name, {name: n}) for name, n in families.items()]
+    columns = [ChartColumn(name, {name: n}) for name, n in families.items()]
     chart = stacked("kinds", "Decisions by outcome", columns, [*FAMILIES])
     joined, others = activity_on(folder, day, LISTED, owners)
-    merges = [(one, _text(store, one.joined_to), _text(store, one.candidate_id)) for one in joined]
+    merges = [
+        (join, _text(store, join.joined_to), _text(store, join.candidate_id)) for join in joined
+    ]
     return DayView(found, chart, merges, others)
 
 
-def _row(day: Day) -> Row:
-    verdicts = sum(one.verdicts for one in day.judge)
-    return Row(day.day, by_family(day.decisions), day.words, verdicts, day.cost_usd)
+def _row(day: Day) -> DayRow:
+    verdicts = sum(asked.verdicts for asked in day.judge)
+    return DayRow(day.day, by_family(day.decisions), day.words, verdicts, day.cost_usd)
 
 
 def _text(store: Palimpsest, candidate_id: str) -> str:
@@ -151,7 +153,7 @@ def _text(store: Palimpsest, candidate_id: str) -> str:
 
 async def _days(visit: Visit) -> Response:
     today = datetime.now(UTC).date()
-    last = _parsed(visit.query["until"]) if "until" in visit.query else today
+    last = _parse_day(visit.query["until"]) if "until" in visit.query else today
     view = await visit.store.call(span, visit.caller, min(last, today))
     earlier, later = view.first - timedelta(days=1), view.last + timedelta(days=SPAN)
     return visit.page(
@@ -166,7 +168,7 @@ async def _days(visit: Visit) -> Response:
 
 
 async def _day(visit: Visit) -> Response:
-    day = _parsed(visit.ids["day"])
+    day = _parse_day(visit.ids["day"])
     view = await visit.store.call(one_day, visit.caller, day)
     return visit.page(
         "day.html",
@@ -179,7 +181,7 @@ async def _day(visit: Visit) -> Response:
     )
 
 
-def _parsed(given: str) -> date:
+def _parse_day(given: str) -> date:
     """A day, within years in which the days around it also exist."""
     try:
         day = date.fromisoformat(given)

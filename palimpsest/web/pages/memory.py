@@ -46,7 +46,7 @@ PATH = "/owners/{owner}/memories/{memory}"
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class JoinLine:
     """A standing join of a member: its other end and text, and the step that cuts it, if any."""
 
     to: str
@@ -61,12 +61,12 @@ class Branch:
 
     depth: int
     member: ShownMember
-    join: Join | None
-    supports: Sequence[Join]
+    join: JoinLine | None
+    supports: Sequence[JoinLine]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MemberLine:
     """An event of the timeline: the texts that it is about, and the face if it differs.
 
     `fresh` if it has happened since the previous page; `step` undoes it.
@@ -80,14 +80,14 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class TimelineView:
     """Events, the latest first; `earlier` is the position before which the next page begins."""
 
-    lines: Sequence[Line]
+    lines: Sequence[MemberLine]
     earlier: int | None
 
     @property
-    def fresh(self) -> list[Line]:
+    def fresh(self) -> list[MemberLine]:
         """The fresh events, in order."""
         return [line for line in reversed(self.lines) if line.fresh]
 
@@ -104,12 +104,12 @@ class MemoryView:
     branches: Sequence[Branch]
     start: int
     more: int
-    timeline: Timeline | None
+    timeline: TimelineView | None
     became: Sequence[Became]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TimelinePart:
     """The requested part of a memory: members from `start` on, events before a position.
 
     Events after the position `since`, up to `until`, are fresh: a step was carried out there.
@@ -123,7 +123,7 @@ class Part:
     whole: bool = False
 
 
-ALL = Part()
+ALL = TimelinePart()
 
 
 def add(door: Door) -> None:
@@ -131,10 +131,10 @@ def add(door: Door) -> None:
     door.get(PATH, _memory)
     door.get(f"{PATH}/timeline", _timeline)
     door.get(f"{PATH}/take-back", _shown)
-    door.post(f"{PATH}/take-back", _done)
+    door.post(f"{PATH}/take-back", _carry_out)
 
 
-def view(store: Palimpsest, owner_id: str, some_id: str, part: Part = ALL) -> MemoryView:
+def view(store: Palimpsest, owner_id: str, some_id: str, part: TimelinePart = ALL) -> MemoryView:
     """The page of a memory, by any id; a problem if it is not this owner's."""
     own, ledger = _own(store, owner_id, some_id)
     memory = ledger.entries[own].memory
@@ -150,12 +150,14 @@ def view(store: Palimpsest, owner_id: str, some_id: str, part: Part = ALL) -> Me
     )
 
 
-def timeline(store: Palimpsest, owner_id: str, some_id: str, part: Part = ALL) -> Timeline:
+def timeline(
+    store: Palimpsest, owner_id: str, some_id: str, part: TimelinePart = ALL
+) -> TimelineView:
     """The timeline of a memory, by any id; a problem if it is not this owner's."""
     own, ledger = _own(store, owner_id, some_id)
     lines = _lines(ledger, store.history(own)["events"], part)
     shown = lines[:EVENTS]
-    return Timeline(
+    return TimelineView(
         lines=shown,
         earlier=shown[-1].event["position"] if len(lines) > EVENTS else None,
     )
@@ -179,8 +181,8 @@ def _branches(store: Palimpsest, ledger: Ledger, memory: Memory, start: int) -> 
         member = shown_member(store.reader, entry)
         join = _join(ledger, member["joined_to"], member["decision"], member["decision_id"])
         supports = [
-            _join(ledger, one["joined_to"], one["decision"], one["decision_id"])
-            for one in member["supports"]
+            _join(ledger, support["joined_to"], support["decision"], support["decision_id"])
+            for support in member["supports"]
         ]
         found.append(Branch(min(depth, DEEPEST), member, join, list(filter(None, supports))))
     return found
@@ -196,25 +198,29 @@ def _walk(memory: Memory) -> Iterator[tuple[Entry, int]]:
     while waiting:
         entry, depth = waiting.pop()
         yield entry, depth
-        waiting += [(one, depth + 1) for one in reversed(below[entry])]
+        waiting += [(entry_below, depth + 1) for entry_below in reversed(below[entry])]
 
 
-def _join(ledger: Ledger, to: str | None, decision: str, decision_id: str) -> Join | None:
+def _join(ledger: Ledger, to: str | None, decision: str, decision_id: str) -> JoinLine | None:
     if to is None:
         return None
-    return Join(to, excerpt(ledger.entries[to].text), decision, cut_of(ledger.edges[decision_id]))
+    return JoinLine(
+        to, excerpt(ledger.entries[to].text), decision, cut_of(ledger.edges[decision_id])
+    )
 
 
 # -- the timeline --------------------------------------------------------------------------------
 
 
-def _lines(ledger: Ledger, events: Sequence[Happened], part: Part) -> list[Line]:
+def _lines(ledger: Ledger, events: Sequence[Happened], part: TimelinePart) -> list[MemberLine]:
     """A page of events, the latest first, with one more if another page follows."""
     faces = [None, *(event.get("face") for event in events)]
     with_faces = zip(events, pairwise(faces), strict=True)
-    wished = [one for one in with_faces if part.before is None or one[0]["position"] < part.before]
+    wished = [
+        face for face in with_faces if part.before is None or face[0]["position"] < part.before
+    ]
     return [
-        Line(
+        MemberLine(
             event,
             [excerpt(entry.text) for entry in _about(ledger, event)],
             excerpt(face) if face is not None and face != before else None,
@@ -228,17 +234,17 @@ def _lines(ledger: Ledger, events: Sequence[Happened], part: Part) -> list[Line]
 def _about(ledger: Ledger, event: Happened) -> list[Entry]:
     """The candidates that an event names."""
     names = (event.get("candidate_id", ""), event.get("other_id", ""))
-    return [ledger.entries[one] for one in names if one in ledger.entries]
+    return [ledger.entries[name] for name in names if name in ledger.entries]
 
 
 # -- pages ---------------------------------------------------------------------------------------
 
 
-def _part(visit: Visit) -> Part:
+def _part(visit: Visit) -> TimelinePart:
     start = visit.number("start") or 0
-    before, since, until = (visit.number(one) for one in ("before", "since", "until"))
+    before, since, until = (visit.number(name) for name in ("before", "since", "until"))
     whole = "whole" in visit.query or before is not None
-    return Part(start, before, since, until, whole)
+    return TimelinePart(start, before, since, until, whole)
 
 
 async def _memory(visit: Visit) -> Response:
@@ -276,7 +282,7 @@ async def _shown(visit: Visit) -> Response:
     )
 
 
-async def _done(visit: Visit) -> Response:
+async def _carry_out(visit: Visit) -> Response:
     owner_id, step = visit.owner(), step_of(visit.form)
 
     def done(store: Palimpsest) -> tuple[int, int]:

@@ -31,7 +31,7 @@ BY: dict[How, tuple[By, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class OwnerCounts:
     """An owner's counts: `repeats` are living candidates beyond one per memory."""
 
     memories: int
@@ -49,14 +49,14 @@ def add(door: Door) -> None:
     door.post("/owners/{owner}/search", _search)
 
 
-def counts(store: Palimpsest, owner_id: str) -> Counts:
+def counts(store: Palimpsest, owner_id: str) -> OwnerCounts:
     """An owner's current counts; a problem for an unknown owner."""
     ledger = store.reader.ledger(owner_id)
     if not ledger.seen:
         raise not_found("this owner is unknown")
     memories = sum(memory.living for memory in ledger.memories())
     living = sum(entry.living for entry in ledger.entries.values())
-    return Counts(
+    return OwnerCounts(
         memories=memories,
         candidates=len(ledger.entries),
         repeats=living - memories,
@@ -72,9 +72,9 @@ async def _owners(visit: Visit) -> Response:
     def found(store: Palimpsest) -> Sequence[str]:
         """The owners of a page, with one more if another page follows."""
         wished = (
-            one
-            for one in store.reader.log.owners(after)
-            if visit.caller.owners.fullmatch(one) and wanted.casefold() in one.casefold()
+            owner_id
+            for owner_id in store.reader.log.owners(after)
+            if visit.caller.owners.fullmatch(owner_id) and wanted.casefold() in owner_id.casefold()
         )
         return [*islice(wished, OWNERS + 1)]
 
@@ -91,7 +91,7 @@ async def _owners(visit: Visit) -> Response:
 async def _owner(visit: Visit) -> Response:
     owner_id, after = visit.owner(), visit.query.get("after")
 
-    def found(store: Palimpsest) -> tuple[Counts, Page]:
+    def found(store: Palimpsest) -> tuple[OwnerCounts, Page]:
         had = counts(store, owner_id)
         return had, store.list(owner_id, limit=MEMORIES, after=after)
 
@@ -107,7 +107,7 @@ async def _search(visit: Visit) -> Response:
     if not wanted:
         return visit.to(paths.owner(owner_id))
 
-    def found(store: Palimpsest) -> tuple[Counts, Plan]:
+    def found(store: Palimpsest) -> tuple[OwnerCounts, Plan]:
         had = counts(store, owner_id)
         return had, store.find(owner_id, wanted, by=BY[how], k=HITS)
 
@@ -118,7 +118,7 @@ async def _search(visit: Visit) -> Response:
 def _page(
     visit: Visit,
     owner_id: str,
-    had: Counts,
+    had: OwnerCounts,
     *,
     memories: Page | None = None,
     plan: Plan | None = None,

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from palimpsest.api.store import Palimpsest
-from palimpsest.charts.charts import Chart, Zone, histogram
+from palimpsest.charts.charts import Chart, ChartZone, histogram
 from palimpsest.charts.kinds import FAMILIES, FAMILY_OF
 from palimpsest.charts.zones import zones_of
 from palimpsest.contracts.policy import Policy
-from palimpsest.projections.duckdb.activity import WHOLE, Outcome, Scored, outcomes
+from palimpsest.projections.duckdb.activity import WHOLE, OutcomeCount, Scored, outcomes
 from palimpsest.server.callers import Caller
 from palimpsest.server.problems import not_found
 from palimpsest.streams.policies.explain import explain
@@ -29,7 +29,7 @@ BINS = 50
 class Stretch:
     """A zone, and the number of decisions per family with their nearest neighbour in it."""
 
-    zone: Zone
+    zone: ChartZone
     guarded: bool
     decisions: Mapping[str, int]
 
@@ -43,7 +43,7 @@ class PolicyView:
     sentences: Sequence[str]
     chart: Chart
     stretches: Sequence[Stretch]
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[OutcomeCount]
 
 
 def add(door: Door) -> None:
@@ -71,20 +71,20 @@ def view(store: Palimpsest, caller: Caller, policy_hash: str) -> PolicyView:
     )
 
 
-def _chart(scored: Sequence[Scored], zones: Sequence[Zone]) -> Chart:
+def _chart(scored: Sequence[Scored], zones: Sequence[ChartZone]) -> Chart:
     counts: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for one in scored:
-        counts[min(one.score * BINS // WHOLE, BINS - 1)][FAMILY_OF[one.decision]] += one.n
+    for bar in scored:
+        counts[min(bar.score * BINS // WHOLE, BINS - 1)][FAMILY_OF[bar.decision]] += bar.n
     title = "Similarity of the nearest neighbour, by outcome"
     return histogram("similarity", title, counts, BINS, [*FAMILIES], zones)
 
 
-def _stretch(zone: Zone, guarded: bool, scored: Sequence[Scored]) -> Stretch:
+def _stretch(zone: ChartZone, guarded: bool, scored: Sequence[Scored]) -> Stretch:
     found: dict[str, int] = defaultdict(int)
-    for one in scored:
-        at = one.score / WHOLE
+    for bar in scored:
+        at = bar.score / WHOLE
         if zone.begin <= at < zone.end or at == zone.end == 1.0:
-            found[FAMILY_OF[one.decision]] += one.n
+            found[FAMILY_OF[bar.decision]] += bar.n
     return Stretch(zone, guarded, found)
 
 
@@ -95,7 +95,7 @@ async def _policies(visit: Visit) -> Response:
     def known(store: Palimpsest) -> tuple[Policy, list[Policy]]:
         now = store.policy
         others = store.reader.log.policies()
-        return now, [one for name, one in others.items() if name != now.hash]
+        return now, [other for name, other in others.items() if name != now.hash]
 
     now, others = await visit.store.call(known)
     return visit.page("policies.html", now=now, others=others, paths=paths)

@@ -43,20 +43,20 @@ def as_event(candidate: Candidate) -> bytes:
     return orjson.dumps(envelope)
 
 
-def as_record(one: Input) -> tuple[bytes | None, bytes]:
+def as_record(item: Input) -> tuple[bytes | None, bytes]:
     """Key and value for an input: its own bytes if a worker reads the same from them.
 
     Unreadable input is sent unchanged, without a key. A row whose source or id comes from its
     place, or that has renamed fields, is sent as the equivalent event.
     """
-    meaning = one.meaning
+    meaning = item.meaning
     if isinstance(meaning, InvalidInputError):
-        return None, one.row.raw
+        return None, item.row.raw
     if not isinstance(meaning, Prepared):
-        return meaning.owner_id.encode(), one.row.raw
+        return meaning.owner_id.encode(), item.row.raw
     # A worker derives a missing id from the record's offset, which is not known yet.
-    understood = understand(RawRow(one.row.raw, SOURCE, reading="an offset"))
-    value = one.row.raw if understood == meaning else as_event(meaning.candidate)
+    understood = understand(RawRow(item.row.raw, SOURCE, reading="an offset"))
+    value = item.row.raw if understood == meaning else as_event(meaning.candidate)
     return meaning.candidate.owner_id.encode(), value
 
 
@@ -92,8 +92,8 @@ class Client:
         await self._require_counts("candidates")
         topic = self._topics.name("candidates")
         sent = []
-        for one in inputs:
-            key, value = as_record(one)
+        for item in inputs:
+            key, value = as_record(item)
             partition = None if key is None else partition_of(key.decode(), self._topics.partitions)
             sent.append(await self._producer.send(topic, value, key, partition=partition))
         await asyncio.gather(*sent)
@@ -113,7 +113,10 @@ class Client:
         at = [self._topics.at("decisions", number) for number in range(self._topics.partitions)]
         async with answering(self._connection), reader(self._connection) as consumer:
             ends = await consumer.end_offsets(at)
-        return sum(max(ends[one] - followed.get((one.topic, one.partition), 0), 0) for one in at)
+        return sum(
+            max(ends[partition] - followed.get((partition.topic, partition.partition), 0), 0)
+            for partition in at
+        )
 
     async def ask_each(self, asked: Sequence[Addressed]) -> list[Answer]:
         """Publish requests to the partitions that they may concern; returns the merged answers.
@@ -124,12 +127,14 @@ class Client:
         StoreError like `publish`.
         """
         await self._require_counts("commands", "answers")
-        concerned = {one.request_id: self._concerned(one, owner_id) for one, owner_id in asked}
+        concerned = {
+            request.request_id: self._concerned(request, owner_id) for request, owner_id in asked
+        }
         async with reader(self._connection) as consumer:
             await self._listen(consumer, {p for some in concerned.values() for p in some})
-            await self._send([(one, concerned[one.request_id]) for one, _ in asked])
+            await self._send([(request, concerned[request.request_id]) for request, _ in asked])
             answers = await self._answers(consumer, concerned)
-        return [merged(answers[one.request_id]) for one, _ in asked]
+        return [merged(answers[request.request_id]) for request, _ in asked]
 
     def _concerned(self, request: Request, owner_id: str | None) -> list[int]:
         selection = getattr(request, "selection", None)
@@ -158,7 +163,11 @@ class Client:
 
         Any answer of a partition, even to others, shows that it is working on its requests.
         """
-        waiting = {(one.encode(), p) for one, partitions in concerned.items() for p in partitions}
+        waiting = {
+            (request_id.encode(), p)
+            for request_id, partitions in concerned.items()
+            for p in partitions
+        }
         found: dict[tuple[bytes, int], Answer] = {}
         now = asyncio.get_running_loop().time
         deadline = now() + ANSWER_SECONDS
@@ -174,8 +183,8 @@ class Client:
                     waiting.remove(at)
                     found[at] = from_json(orjson.loads(record.value or b""))
         return {
-            one: [found[one.encode(), partition] for partition in partitions]
-            for one, partitions in concerned.items()
+            request_id: [found[request_id.encode(), partition] for partition in partitions]
+            for request_id, partitions in concerned.items()
         }
 
 

@@ -68,7 +68,7 @@ async def _publish(
     count = 0
     while chunk := list(islice(events, AT_ONCE)):
         for producer in producers:
-            mine = [one for one in chunk if _belongs(one[0], producer.partition, len(producers))]
+            mine = [line for line in chunk if _belongs(line[0], producer.partition, len(producers))]
             policy_lines = _policy_records(mine, policies) if producer.partition == 0 else []
             if mine:
                 await asyncio.to_thread(producer.publish, mine, policy_lines, ())

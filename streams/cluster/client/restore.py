@@ -23,7 +23,7 @@ from palimpsest.contracts.errors import StoreError, TransientError, UsageError
 from palimpsest.contracts.events import AnyEvent, PolicySet
 from palimpsest.contracts.wire import envelope_of
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.metadata import Found, answering, read_metadata
+from palimpsest.streams.cluster.metadata import ExistingTopic, answering, read_metadata
 from palimpsest.streams.cluster.reader import Records, ends_of, read_to_end, reader
 from palimpsest.streams.cluster.records import Outgoing, decision_record
 from palimpsest.streams.cluster.setup import admin, create_one
@@ -111,7 +111,9 @@ async def _require_no_workers(connection: Connection) -> None:
 class _Plan:
     """Which records of the copy precede those of the topic, in each partition."""
 
-    def __init__(self, connection: Connection, topics: Topics, there: Found, copy: Copy) -> None:
+    def __init__(
+        self, connection: Connection, topics: Topics, there: ExistingTopic, copy: Copy
+    ) -> None:
         self._connection = connection
         self._topics = topics
         self._there = there
@@ -122,12 +124,14 @@ class _Plan:
         self._lines: dict[int, int] = {}
 
     @classmethod
-    async def made(cls, connection: Connection, topics: Topics, there: Found, copy: Copy) -> _Plan:
+    async def made(
+        cls, connection: Connection, topics: Topics, there: ExistingTopic, copy: Copy
+    ) -> _Plan:
         """Compare topic and copy. UsageError if they do not meet."""
         plan = cls(connection, topics, there, copy)
         async for partition, records in plan._records():
             envelopes = (envelope_of(record.value or b"") for record in records)
-            plan._left[partition] |= {one.id: one.owner_id for one in envelopes}
+            plan._left[partition] |= {envelope.id: envelope.owner_id for envelope in envelopes}
         if plan.deleted:
             plan._compare()
         return plan
@@ -140,10 +144,12 @@ class _Plan:
                 consumer = await stack.enter_async_context(reader(self._connection))
                 begins = await consumer.beginning_offsets(at)
                 ends = await ends_of(self._connection, at)
-            self.deleted = {one.partition: begins[one] for one in at if begins[one]}
+            self.deleted = {
+                partition.partition: begins[partition] for partition in at if begins[partition]
+            }
             async for records, _, _ in read_to_end(consumer, begins, ends):
                 for partition in sorted({record.partition for record in records}):
-                    yield partition, [one for one in records if one.partition == partition]
+                    yield partition, [record for record in records if record.partition == partition]
 
     def _compare(self) -> None:
         """Require that nothing is missing between the copy and the rest of each partition."""
@@ -170,7 +176,7 @@ class _Plan:
         A policy belongs to every partition; events without an owner go to the first of these.
         """
         first = min(self.deleted)
-        left_anywhere = {one for left in self._left.values() for one in left}
+        left_anywhere = {kept for left in self._left.values() for kept in left}
         for event, line in exported_events(self._copy.read()):
             if isinstance(event, PolicySet):
                 belongs = [p for p in self.deleted if event.id not in self._left[p]]
@@ -198,8 +204,8 @@ class _Plan:
                 count += 1
                 progress("kept", count, None)
             async for partition, records in self._records():
-                for one in records:
-                    record = Outgoing(name, one.value or b"", one.key, tuple(one.headers))
+                for kept in records:
+                    record = Outgoing(name, kept.value or b"", kept.key, tuple(kept.headers))
                     file.write(_kept_line(partition, record))
                 count += len(records)
                 progress("kept", count, None)
@@ -214,8 +220,13 @@ class _Plan:
             "count": self._topics.partitions,
             "replication": self._there.replication,
             "partitions": [
-                [one.partition, one.deleted_before, one.from_copy, one.from_topic]
-                for one in self.partitions()
+                [
+                    partition.partition,
+                    partition.deleted_before,
+                    partition.from_copy,
+                    partition.from_topic,
+                ]
+                for partition in self.partitions()
             ],
         }
 
@@ -290,7 +301,7 @@ class _Kept:
 
 
 async def _require_subset(
-    connection: Connection, there: Found | None, name: str, kept: _Kept
+    connection: Connection, there: ExistingTopic | None, name: str, kept: _Kept
 ) -> None:
     """Require that a topic that was created since has nothing but what was kept."""
     if there is None:
@@ -301,7 +312,7 @@ async def _require_subset(
     async with reader(connection, skips_deleted=True) as consumer:
         begins = await consumer.beginning_offsets(at)
         async for records, _, _ in read_to_end(consumer, begins, await ends_of(connection, at)):
-            if any(envelope_of(one.value or b"").id not in ids for one in records):
+            if any(envelope_of(record.value or b"").id not in ids for record in records):
                 raise UsageError(
                     f"{kept.file} was left by an interrupted restoration, and {name} has other"
                     " decisions since: move the file away, and decide which of the two counts"
@@ -309,7 +320,7 @@ async def _require_subset(
 
 
 async def _fill_anew(
-    connection: Connection, kept: _Kept, there: Found | None, progress: Progress
+    connection: Connection, kept: _Kept, there: ExistingTopic | None, progress: Progress
 ) -> None:
     topics = Topics(connection.prefix, kept.count)
     name = topics.name("decisions")

@@ -81,7 +81,7 @@ class Missed:
         at = TopicPartition(first.topic, first.partition)
         _log.info("%s/%d began at %d, not at %d", *at, first.offset, start)
         async for some in read_range(self._connection, at, start, first.offset):
-            yield [_record(one) for one in some]
+            yield [_record(message) for message in some]
 
 
 def starts(
@@ -155,7 +155,7 @@ class AssignedPartition:
         self._closing = False
         self._given_up = asyncio.Event()
         running = (self._open, self._run, self._record_uses)
-        self._tasks = [asyncio.create_task(self._watched(run())) for run in running]
+        self._tasks = [asyncio.create_task(self._run_watched(run())) for run in running]
 
     async def candidates(self, deliveries: Sequence[Delivery]) -> None:
         """Accept records of the candidates topic; blocks while enough of them wait."""
@@ -175,7 +175,9 @@ class AssignedPartition:
                 some = [] if self._closing else self._next_arrived()
                 self._changed.notify_all()
             if some:
-                opened = await self._decider.run(self.writer.open, [one.record for one in some])
+                opened = await self._decider.run(
+                    self.writer.open, [arrival.record for arrival in some]
+                )
                 await self._take(_Batch(some, opened))
 
     def _next_arrived(self) -> list[Delivery]:
@@ -229,7 +231,7 @@ class AssignedPartition:
             if self.writer.uses_wait and not self._closing:
                 await self._decider.run(self.writer.record_uses)
 
-    async def _watched(self, running: Awaitable[None]) -> None:
+    async def _run_watched(self, running: Awaitable[None]) -> None:
         try:
             await running
         except asyncio.CancelledError:

@@ -57,7 +57,7 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
     ) -> Any:
         """Called by Faust for more records: none while those that it holds have too many bytes."""
         if self._fetched_bytes > MOST_HELD_BYTES:
-            held = [one for one in list(self.consumer.unacked) if not one.acked]
+            held = [message for message in list(self.consumer.unacked) if not message.acked]
             self._fetched_bytes = sum(map(size_of, held))
             if self._fetched_bytes > MOST_HELD_BYTES:
                 await asyncio.sleep(FULL_SECONDS)
@@ -177,13 +177,13 @@ class Member:
         subscription = vars(consumer)["_subscription"].subscription if consumer else None
         assigned = subscription.assignment if subscription else None
         states = {at: assigned.state_value(at) for at in assigned.tps} if assigned else {}
-        return {TP(*at): one.position for at, one in states.items() if one.has_valid_position}
+        return {TP(*at): state.position for at, state in states.items() if state.has_valid_position}
 
     def held(self) -> int:
         """The number of unacknowledged records of the current assignment."""
         now = self._app.consumer_generation_id
         unacked = list(self._app.consumer.unacked)
-        return sum(not one.acked and one.generation_id == now for one in unacked)
+        return sum(not message.acked and message.generation_id == now for message in unacked)
 
     def trouble(self) -> BaseException | None:
         """The error that ended its membership: aiokafka keeps it for a call that Faust never makes.

@@ -26,7 +26,7 @@ async def leave_to_standby(coordinator: Any) -> bool:
     client, node = vars(coordinator)["_client"], coordinator.coordinator_id
     described = await client.send(node, DescribeGroupsRequest([group]))
     members = [member for found in described.groups for member in found[5]]
-    if not any(one != member_id and name == STANDBY_CLIENT for one, name, *_ in members):
+    if not any(other_id != member_id and name == STANDBY_CLIENT for other_id, name, *_ in members):
         return False
     await client.send(node, _Leave(group, member_id, vars(coordinator)["_group_instance_id"]))
     return True

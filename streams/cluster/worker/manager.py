@@ -101,7 +101,7 @@ class PartitionManager:
     @property
     def owners_in_memory(self) -> int:
         """The number of loaded owners, over all partitions."""
-        return sum(len(one.writer.writer.owners) for one in self._assigned.values())
+        return sum(len(assigned.writer.writer.owners) for assigned in self._assigned.values())
 
     # -- inputs ------------------------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ class PartitionManager:
                 self._assigning.cancel()
                 await asyncio.gather(self._assigning, return_exceptions=True)
             given_up, self._assigned = self._assigned, {}
-            await asyncio.gather(*(one.close() for one in given_up.values()))
+            await asyncio.gather(*(assigned.close() for assigned in given_up.values()))
 
     async def close(self) -> None:
         """Release all partitions for good, and end the thread."""
@@ -212,7 +212,7 @@ class PartitionManager:
                 writer,
                 self._decider,
                 missed[writer.partition],
-                partial(self._partition_failed, writer.log),
+                partial(self._fail_partition, writer.log),
             )
             for writer in writers
         }
@@ -223,7 +223,7 @@ class PartitionManager:
     def _producer(self, partition: int) -> PartitionProducer:
         return PartitionProducer(self._connection, self._topics, partition, self._effect)
 
-    async def _partition_failed(self, log: PartitionReplica, error: BaseException) -> None:
+    async def _fail_partition(self, log: PartitionReplica, error: BaseException) -> None:
         if isinstance(error, DiskFullError):
             await self._wait_for_room()
         elif is_damage(error):

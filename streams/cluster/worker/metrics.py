@@ -206,7 +206,7 @@ class Flood:
         self._latest: deque[float] = deque(maxlen=most + 1)
         self._clock = clock
 
-    def came(self) -> None:
+    def count_one(self) -> None:
         """Count an event."""
         self._latest.append(self._clock())
 
@@ -243,14 +243,14 @@ class Metrics(Board):
                 case Decided():
                     self.count("palimpsest_candidates")
                     self._checked(event, named)
-                    self._decision(event.data.decision, touched)
+                    self._count_decision(event.data.decision, touched)
                 case Settled():
-                    self._decision(event.data.decision, touched)
+                    self._count_decision(event.data.decision, touched)
                     self._verdicts(event.data.evidence.verdicts)
                 case Joined() | Redecided():
-                    self._decision(event.data.decision, touched)
+                    self._count_decision(event.data.decision, touched)
                 case Reversed() | Reinstated() | Composed():
-                    self._decision(event.type.split(".")[1], touched)
+                    self._count_decision(event.type.split(".")[1], touched)
                 case Refused():
                     if event.data.command == "admit":
                         self.count("palimpsest_candidates")
@@ -262,14 +262,14 @@ class Metrics(Board):
         """Count the dead letters among records that the brokers have, one per input."""
         for reason in filter(None, map(rejected_for, others)):
             self.count("palimpsest_dead_letters", 1.0, reason)
-            self.flood.came()
+            self.flood.count_one()
 
     def _verdicts(self, verdicts: Sequence[Verdict]) -> None:
         for verdict in verdicts:
             self.count("palimpsest_verdicts", 1.0, verdict.answer)
             self.count("palimpsest_judge_usd", verdict.cost_usd or 0.0)
 
-    def _decision(self, decision: str, touched: Touched) -> None:
+    def _count_decision(self, decision: str, touched: Touched) -> None:
         self.count("palimpsest_decisions", 1.0, decision, self._namespace(touched))
 
     def _checked(self, event: Decided, named: Container[str]) -> None:
@@ -317,7 +317,7 @@ class Metrics(Board):
 
         return watched
 
-    def queued(self, texts: int) -> None:
+    def set_queued(self, texts: int) -> None:
         """Change the number of texts at the embedder, which may decrease."""
         self.add("palimpsest_embedder_queue", texts)
 
@@ -347,9 +347,9 @@ class CountedEmbedder(Embedder):
     def submit(self, texts: Sequence[str]) -> Future[list[Embedding]]:
         """Like `Embedder.submit`."""
         count = len(texts)
-        self._metrics.queued(count)
+        self._metrics.set_queued(count)
         future = super().submit(texts)
-        future.add_done_callback(lambda _: self._metrics.queued(-count))
+        future.add_done_callback(lambda _: self._metrics.set_queued(-count))
         return future
 
 

@@ -47,7 +47,7 @@ from palimpsest.streams.write.commit import Commit, InputOffset, OpenQuestions, 
 from palimpsest.streams.write.executor import DryRun
 from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.streams.write.owners import Owners
-from palimpsest.streams.write.serve import PendingRequest, fail, serve, understood
+from palimpsest.streams.write.serve import PendingRequest, fail, parse_request, serve
 from palimpsest.streams.write.windows import Window
 from palimpsest.streams.write.writer import Effect, Writer, no_effect
 
@@ -161,7 +161,11 @@ class PartitionWriter:
         They wait in memory: the partition's next worker does not have them.
         """
         with self.writer.undone_on_failure():
-            due = [one for one, uses in self._uses.items() if self.writer.record_uses(one, uses)]
+            due = [
+                owner_id
+                for owner_id, uses in self._uses.items()
+                if self.writer.record_uses(owner_id, uses)
+            ]
             if due:
                 self.writer.commit()
         for owner_id in due:
@@ -174,23 +178,23 @@ class PartitionWriter:
         if not self._new([record]):
             return
         try:
-            request = understood(record.value)
+            request = parse_request(record.value)
         except InvalidInputError as error:
             self._reject(record, error)
             return
-        one = PendingRequest(request, request.request_id, self._finished(record))
+        pending = PendingRequest(request, request.request_id, self._finished(record))
         executor = PartitionExecutor(self, request.request_id)
         dry_run = _PartitionDryRun(executor) if is_dry_run(request) else None
         with self._metrics.stage("decide"):
             try:
-                serve(self.writer, [one], dry_run or executor)
+                serve(self.writer, [pending], dry_run or executor)
             except (PalimpsestError, OSError):
                 raise
             except Exception as error:
                 if self.in_doubt:
                     raise
                 _log.exception("a request met a bug: %s", request.request_id)
-                fail(self.writer, one, error)
+                fail(self.writer, pending, error)
 
     def _reject(self, record: Record, error: InvalidInputError) -> None:
         """Make an unreadable request a dead letter, and answer its key, if any."""
@@ -208,18 +212,18 @@ class PartitionWriter:
             positions = self.log.append_lines(lines)
             others = [*self._other_records(commit)]
             if lines or others:
-                next_offset = self._published(lines, others, commit.offsets)
+                next_offset = self._publish_in_doubt(lines, others, commit.offsets)
                 if next_offset is not None:
                     self.log.follow(replace(self._decisions, next_offset=next_offset))
                 for finished in commit.offsets:
                     self.log.follow_input(finished, self.partition)
         self.in_doubt = False
-        for one in commit.uses:
-            assert isinstance(one.meaning, Access)
-            self._uses.setdefault(one.meaning.owner_id, []).append(one.meaning)
+        for use in commit.uses:
+            assert isinstance(use.meaning, Access)
+            self._uses.setdefault(use.meaning.owner_id, []).append(use.meaning)
         return positions
 
-    def _published(
+    def _publish_in_doubt(
         self, lines: Lines, others: Sequence[Outgoing], offsets: Sequence[InputOffset]
     ) -> int | None:
         self.in_doubt = True
@@ -252,10 +256,13 @@ class PartitionWriter:
 
         asked: list[AnyQuestion | None] = [
             *(
-                settle_question(ledger(owner), one, policy)
-                for one, owner in opened.candidates.items()
+                settle_question(ledger(owner), candidate_id, policy)
+                for candidate_id, owner in opened.candidates.items()
             ),
-            *(compose_question(ledger(owner), one, policy) for one, owner in opened.texts.items()),
+            *(
+                compose_question(ledger(owner), text_id, policy)
+                for text_id, owner in opened.texts.items()
+            ),
         ]
         records = (question_record(topic, question) for question in asked if question is not None)
         return (record for record in records if record is not None)

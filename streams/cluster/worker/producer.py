@@ -143,7 +143,7 @@ class PartitionProducer:
         self._effect("transaction:begin")
         try:
             async with self._producer.transaction():
-                sent = [await self._send_one(one) for one in [*decisions, *others]]
+                sent = [await self._send_one(record) for record in [*decisions, *others]]
                 answers: list[Any] = await asyncio.gather(*sent)
                 offsets = [answer.offset for answer in answers[: len(decisions)]]
                 self._require_growth(offsets)
@@ -163,10 +163,10 @@ class PartitionProducer:
         if any(UNKNOWN < offset < self._next_offset for offset in offsets):
             raise StoreError(f"{self._decisions} goes back: it was deleted and recreated")
 
-    async def _send_one(self, one: Outgoing) -> asyncio.Future[Any]:
-        headers = list(one.headers)
-        partition = self.partition if one.partition is None else one.partition
+    async def _send_one(self, record: Outgoing) -> asyncio.Future[Any]:
+        headers = list(record.headers)
+        partition = self.partition if record.partition is None else record.partition
         future: asyncio.Future[Any] = await self._producer.send(
-            one.topic, one.value, one.key, partition=partition, headers=headers
+            record.topic, record.value, record.key, partition=partition, headers=headers
         )
         return future

@@ -96,7 +96,7 @@ class Replica(Log):
 
     def _held(self, ids: set[str]) -> set[str]:
         """Which of these events the log has, in one query: replicas are filled with all of them."""
-        keys = {bytes.fromhex(one.replace("-", "")): one for one in ids}
+        keys = {bytes.fromhex(event_id.replace("-", "")): event_id for event_id in ids}
         marks = ", ".join("?" * len(keys))
         sql = f"SELECT id FROM events WHERE id IN ({marks})"  # noqa: S608 - question marks alone
         return {keys[key] for (key,) in self.rows(sql, tuple(keys))}

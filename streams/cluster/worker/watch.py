@@ -29,7 +29,7 @@ WATCHED: tuple[Kind, ...] = (*INPUTS, "decisions")
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class Backlog:
     """The ends of the input topics' partitions, and the number of unacknowledged records.
 
     `identities` are the topics' ids by name, including the decisions'; missing topics have none.
@@ -44,7 +44,7 @@ class Waiting:
     expiring: Sequence[str] | None = None
 
 
-async def ask_waiting(connection: Connection, topics: Topics) -> Waiting:
+async def ask_waiting(connection: Connection, topics: Topics) -> Backlog:
     """Ask the brokers, with clients that are used only for this.
 
     TransientError if they do not answer within ten seconds.
@@ -64,7 +64,7 @@ async def ask_waiting(connection: Connection, topics: Topics) -> Waiting:
     done = await acknowledged(connection, topics)
     read = {at: committed.offset for at, committed in done.items()}
     lag = {at: max(end - max(begins[at], read.get(at, 0)), 0) for at, end in ends.items()}
-    return Waiting(
+    return Backlog(
         ends,
         lag,
         {name: topic.topic_id for name, topic in found.items()},
@@ -108,7 +108,7 @@ class Watch:
         member: Member,
         manager: PartitionManager,
         metrics: Metrics,
-        ask: Callable[[], Awaitable[Waiting]],
+        ask: Callable[[], Awaitable[Backlog]],
         failed: Callable[[BaseException], Awaitable[object]],
     ) -> None:
         self.metrics = metrics
@@ -173,7 +173,7 @@ class Watch:
         if self._still * LOOK_SECONDS >= GIVE_UP_SECONDS:
             raise TransientError(f"input waits, without progress for {GIVE_UP_SECONDS:.0f} s")
 
-    async def _waiting(self) -> Waiting | None:
+    async def _waiting(self) -> Backlog | None:
         """What waits at the brokers; None if they do not answer, when no progress is possible."""
         try:
             return await self._ask()
@@ -189,7 +189,7 @@ class Watch:
             if self._identities.setdefault(name, identity) != identity:
                 raise StoreError(f"{name} was deleted and recreated: restart the worker")
 
-    def _tell_deletions(self, waiting: Waiting) -> None:
+    def _tell_deletions(self, waiting: Backlog) -> None:
         """Report decisions that brokers deleted or will delete; logged once."""
         for partition, begin in waiting.decisions_begin.items():
             self.metrics.set("palimpsest_decisions_begin", begin, str(partition))
@@ -206,7 +206,7 @@ class Watch:
         for setting in waiting.expiring or ():
             _log.error("the brokers will delete decisions: %s: palimpsest topics check", setting)
 
-    def _waits(self, waiting: Waiting) -> bool:
+    def _waits(self, waiting: Backlog) -> bool:
         """Whether something waits for this worker.
 
         A completely fetched partition may end in records that cannot be acknowledged: transaction

@@ -28,7 +28,7 @@ from faust import web  # noqa: E402
 from palimpsest.contracts.errors import NewerError  # noqa: E402
 from palimpsest.contracts.policy import Policy  # noqa: E402
 from palimpsest.streams.cluster.connection import Connection  # noqa: E402
-from palimpsest.streams.cluster.health import PAGES, TEXT, Page  # noqa: E402
+from palimpsest.streams.cluster.health import PAGES, TEXT, HealthPage  # noqa: E402
 from palimpsest.streams.cluster.reader import DecisionsDeletedError  # noqa: E402
 from palimpsest.streams.cluster.records import Record  # noqa: E402
 from palimpsest.streams.cluster.topics import Topics, compare_counts  # noqa: E402
@@ -200,7 +200,7 @@ def add_pages(app: faust.App, watch: Watch) -> None:
         _add_page(app, name, partial(render, watch))
 
 
-def _add_page(app: faust.App, name: str, render: Callable[[], Page]) -> None:
+def _add_page(app: faust.App, name: str, render: Callable[[], HealthPage]) -> None:
     async def page(view: web.View, _request: web.Request) -> web.Response:
         found = render()
         return view.bytes(found.body, content_type=TEXT, status=found.status)
@@ -264,7 +264,7 @@ def _connect(
         worker. Faust delivers nothing if the generation is not the one that it began with.
         """
         generation = app.consumer_generation_id
-        is_ready = await _assigned(app, member, manager, settings)
+        is_ready = await _assign(app, member, manager, settings)
         if not is_ready and app.consumer_generation_id == generation:
             app.consumer_generation_id = GIVEN_UP
 
@@ -284,7 +284,7 @@ def _connect(
             await manager.commands([delivery])
 
 
-async def _assigned(
+async def _assign(
     app: faust.App, member: Member, manager: PartitionManager, settings: WorkerSettings
 ) -> bool:
     """Assign this worker's partitions to the manager: the same ones of both topics.

@@ -17,7 +17,7 @@ from palimpsest.streams.embedder.contract import Embedding, ModelUnusable
 from palimpsest.streams.embedder.model_folder import ModelFolder
 from palimpsest.streams.embedder.onnx.batches import batches_by_length, padded
 from palimpsest.streams.embedder.onnx.graph_run import Vectors, open_graph
-from palimpsest.streams.embedder.tokens import Reader, Tokens, embeddings
+from palimpsest.streams.embedder.tokens import Tokeniser, Tokens, embeddings
 
 
 class OnnxEngine:
@@ -31,7 +31,7 @@ class OnnxEngine:
         self.dimension = folder.dimension
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="onnx")
         opened = self._threads.submit(open_graph, folder.name, graph)
-        self._reader = Reader(_tokenizer(folder), folder.max_length)
+        self._reader = Tokeniser(_tokenizer(folder), folder.max_length)
         self._graph = opened.result()
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:

@@ -94,15 +94,15 @@ def _keep(graph: onnx.ModelProto, cache_dir: Path, key: str) -> Path:
 
     light = ModelProto()
     light.CopyFrom(graph)
-    large = [one for one in light.graph.initializer if len(one.raw_data) > APART]
-    of_weights = _digest(one.raw_data for one in large)
+    large = [tensor for tensor in light.graph.initializer if len(tensor.raw_data) > APART]
+    of_weights = _digest(tensor.raw_data for tensor in large)
     weights = cache_dir / f"{key}.{of_weights}.weights"
-    write_whole(weights, (one.raw_data for one in large))
+    write_whole(weights, (tensor.raw_data for tensor in large))
     offset = 0
-    for one in large:
-        length = len(one.raw_data)
-        set_external_data(one, weights.name, offset, length)
-        one.ClearField("raw_data")
+    for tensor in large:
+        length = len(tensor.raw_data)
+        set_external_data(tensor, weights.name, offset, length)
+        tensor.ClearField("raw_data")
         offset += length
     written: bytes = light.SerializeToString()
     path = cache_dir / f"{key}.{of_weights}.{_digest([written])}.onnx"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 Pairs = tuple[tuple[str, str], ...]
 
 
-class Row(NamedTuple):
+class EditRow(NamedTuple):
     """An edit as people read it; `palimpsest.streams.guard.edits.english` has what finds it."""
 
     name: str
@@ -21,8 +21,8 @@ class Row(NamedTuple):
     """Pairs that look like it and say two things."""
 
 
-ROWS: tuple[Row, ...] = (
-    Row(
+ROWS: tuple[EditRow, ...] = (
+    EditRow(
         "case-of-a-start",
         "the first letter of a sentence is small or a capital",
         "the rest of the word is small, at least two words follow, and it is one of a closed list"
@@ -47,7 +47,7 @@ ROWS: tuple[Row, ...] = (
             ("Tulip7 opens the gate of the house", "tulip7 opens the gate of the house"),
         ),
     ),
-    Row(
+    EditRow(
         "case-of-a-text",
         "one text is in small letters, or in capitals, from end to end",
         "small letters: weekdays, months and *I* alone get theirs; capitals: words of the same"
@@ -68,7 +68,7 @@ ROWS: tuple[Row, ...] = (
             ("SHE READS THE MIRROR", "She reads the mirror"),
         ),
     ),
-    Row(
+    EditRow(
         "article",
         "*a*, *an* or *the* stands in one of the texts",
         "*the* before a musical instrument that is played or learned; *a* or *an* behind *is*,"
@@ -103,7 +103,7 @@ ROWS: tuple[Row, ...] = (
             ("It is Ann, the son of Tom, and Bob.", "It is Ann, son of Tom, and Bob."),
         ),
     ),
-    Row(
+    EditRow(
         "a-or-an",
         "*a* for *an*",
         "before a word of more than one letter that is no acronym",
@@ -112,7 +112,7 @@ ROWS: tuple[Row, ...] = (
         (("He got an A.", "He got a A."),
          ("She has an apple.", "She has a pear.")),
     ),
-    Row(
+    EditRow(
         "contraction",
         "a contraction is written out, or lacks its apostrophe",
         "one that stands for one thing only (*don't*, *can't*, *I'm*, *they're*, *we've*, *she'll*)"
@@ -132,7 +132,7 @@ ROWS: tuple[Row, ...] = (
             ("We're late for the train.", "Were late for the train."),
         ),
     ),
-    Row(
+    EditRow(
         "is-contracted",
         "*'s* behind a pronoun is written out as *is*",
         "before what cannot follow *has*: an article, *not*, an adjective or a name; never before"
@@ -150,7 +150,7 @@ ROWS: tuple[Row, ...] = (
             ("The dog's food is bad for her.", "The dog is food is bad for her."),
         ),
     ),
-    Row(
+    EditRow(
         "user",
         "*user* or *the user* opens one of the texts, or *user is* before what is being done; or"
         " *the* stands before *user* or *user's*",
@@ -191,7 +191,7 @@ ROWS: tuple[Row, ...] = (
             ("Tom is here. User likes jazz with her.", "Tom is here. Likes jazz with her."),
         ),
     ),
-    Row(
+    EditRow(
         "is-of-a-caption",
         "*is* or *are* (or *is located*, *is situated*, *is positioned*) stands between what is"
         " shown and what it does or where it is",
@@ -213,7 +213,7 @@ ROWS: tuple[Row, ...] = (
             ("A woman is a man in the park.", "A woman a man in the park."),
         ),
     ),
-    Row(
+    EditRow(
         "relative",
         "*that is*, *which is* or *who are* stands before what is done or where something is",
         "behind a person or thing of a closed list that begins the sentence, with its article and a"
@@ -232,7 +232,7 @@ ROWS: tuple[Row, ...] = (
             ("The dog, which is on the couch, is hers.", "The dog,, on the couch, is hers."),
         ),
     ),
-    Row(
+    EditRow(
         "comma",
         "a comma stands in one of the texts",
         "behind a phrase of time that opens a sentence, before a pronoun; before the last *too*;"
@@ -255,7 +255,7 @@ ROWS: tuple[Row, ...] = (
             ("Most of the time, travellers worry.", "Most of the time travellers worry."),
         ),
     ),
-    Row(
+    EditRow(
         "number-word",
         "a number from two to twelve, or 20, 30, 40, 50, in words or in figures",
         "before a word in the plural in small letters; not beside another part of a number",
@@ -270,7 +270,7 @@ ROWS: tuple[Row, ...] = (
             ("one says what they mean", "1 says what they mean"),
         ),
     ),
-    Row(
+    EditRow(
         "decimals",
         "a number has noughts behind its point, or commas between its thousands",
         "before a currency or a unit of measure, but none of time (*2.10 hours*); never with three"
@@ -290,7 +290,7 @@ ROWS: tuple[Row, ...] = (
             ("She runs Python 3.10 days later.", "She runs Python 3.1 days later."),
         ),
     ),
-    Row(
+    EditRow(
         "unit-apart",
         "km, kg, cm or mm stands apart from its number",
         "the number in plain figures, the unit in small letters",
@@ -301,7 +301,7 @@ ROWS: tuple[Row, ...] = (
             ("She walks 5km with her dog.", "She walks 5 kg with her dog."),
         ),
     ),
-    Row(
+    EditRow(
         "date-order",
         "a date has its day before the month, or behind it",
         "behind *on*, *since*, *until*, *from*, *by* and the like or as the first word; before no"
@@ -319,7 +319,7 @@ ROWS: tuple[Row, ...] = (
             ("He is with her from 2 May to 9.", "He is with her from May 2 to 9."),
         ),
     ),
-    Row(
+    EditRow(
         "spelling",
         "the British or the American spelling of a word",
         "one of a closed list, in small letters, that is no other word in either; in no text that"
@@ -339,7 +339,7 @@ ROWS: tuple[Row, ...] = (
             ("The first story of the house", "The first storey of the house"),
         ),
     ),
-    Row(
+    EditRow(
         "hyphen",
         "a compound adjective with its hyphen or without",
         "one of a closed list, in small letters",
@@ -350,7 +350,7 @@ ROWS: tuple[Row, ...] = (
             ("He will re-sign with the club.", "He will resign with the club."),
         ),
     ),
-    Row(
+    EditRow(
         "size",
         "*small*, *little* and *tiny*",
         "before one of a closed list that no amount is counted by (*girl*, *dog*, *boat*), with a"
@@ -397,7 +397,7 @@ ROWS: tuple[Row, ...] = (
             ("She has a small dog.", "She has a large dog."),
         ),
     ),
-    Row(
+    EditRow(
         "large",
         "*big* for *large*; *huge*, *enormous*, *gigantic* for each other",
         "before a thing or animal of a closed list, with plain adjectives at most between, and no"
@@ -419,7 +419,7 @@ ROWS: tuple[Row, ...] = (
             ("He moved to the big city.", "He moved to the large city."),
         ),
     ),
-    Row(
+    EditRow(
         "near",
         "*near* for *close to*; *beside* for *next to*",
         "before a determiner and a thing of a closed list; before *a*, *an*, *some*, *two* also"
@@ -449,7 +449,7 @@ ROWS: tuple[Row, ...] = (
             ("They plan to close to the street.", "They plan to near the street."),
         ),
     ),
-    Row(
+    EditRow(
         "noun",
         "everyday words for one thing (*couch*, *sofa*; *mother*, *mum*; *photo*, *photograph*)",
         "a closed list of pairs, in small letters, behind a determiner or a plain adjective,"
@@ -475,7 +475,7 @@ ROWS: tuple[Row, ...] = (
             ("She calls it the sofa.", "She calls it the couch."),
         ),
     ),
-    Row(
+    EditRow(
         "street",
         "*street* for *road*",
         "behind an article and at most one plain adjective, where somebody crosses it (*across*,"
@@ -506,7 +506,7 @@ ROWS: tuple[Row, ...] = (
             ("The band is in the middle of the road.", "The band is in the middle of the street."),
         ),
     ),
-    Row(
+    EditRow(
         "nobody",
         "*nobody* for *no one*, and the like",
         "before a verb, in small letters",
@@ -517,7 +517,7 @@ ROWS: tuple[Row, ...] = (
             ("She hopes that anyone will call.", "She hopes that someone will call."),
         ),
     ),
-    Row(
+    EditRow(
         "happy",
         "*happy*, *glad*, *pleased*, *delighted* and *joyful*",
         "behind *very* and the like, at the end of the sentence; said of somebody, or behind"
@@ -539,7 +539,7 @@ ROWS: tuple[Row, ...] = (
             ("Money does not make them happy.", "Money does not make them pleased."),
         ),
     ),
-    Row(
+    EditRow(
         "daily",
         "*daily* for *every day*, and so for weeks and months",
         "at the end of a sentence, behind a word in small letters that is no form of *be*, no"
@@ -556,7 +556,7 @@ ROWS: tuple[Row, ...] = (
             ("They meet bi weekly.", "They meet bi every week."),
         ),
     ),
-    Row(
+    EditRow(
         "adverb",
         "*quickly* for *rapidly*, *maybe* for *perhaps*",
         "in small letters, before a preposition, a verb, a mark or the end",
@@ -566,7 +566,7 @@ ROWS: tuple[Row, ...] = (
             ("It is a rapidly moving train.", "It is a quickly moving train."),
         ),
     ),
-    Row(
+    EditRow(
         "bought",
         "*bought* for *purchased*",
         "before *a* or *an* and a thing of a closed list, not behind an auxiliary",
@@ -577,7 +577,7 @@ ROWS: tuple[Row, ...] = (
             ("She bought a piano with her sister.", "She sold a piano with her sister."),
         ),
     ),
-    Row(
+    EditRow(
         "named",
         "*called* for *named*",
         "behind *is* or *was*, before a name that ends the sentence and is no weekday or month",
@@ -591,7 +591,7 @@ ROWS: tuple[Row, ...] = (
             ("She was called Home by her boss.", "She was named Home by her boss."),
         ),
     ),
-    Row(
+    EditRow(
         "located",
         "*located* for *situated*",
         "behind *is* or *are*, before a preposition of place",
@@ -601,7 +601,7 @@ ROWS: tuple[Row, ...] = (
             ("The inn is located near the river.", "The inn was located near the river."),
         ),
     ),
-    Row(
+    EditRow(
         "contrary",
         "*unfair* for *not fair*; *possible* for *not impossible*; *wrong* for *not right*",
         "an attested pair that nothing lies between (no *unpopular*, *unimportant*, *insecure*, no"
@@ -670,7 +670,7 @@ ROWS: tuple[Row, ...] = (
             ("She is not certain to win.", "She is uncertain to win."),
         ),
     ),
-    Row(
+    EditRow(
         "same",
         "*different* for *not the same*, *the same* for *not different*",
         "said of *it*, *that* or *this* behind a form of *be*, or with *will be*, at the end of a"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.reading import Reading
-from palimpsest.streams.guard.text.tokeniser import SIGN, WORD, Kind, Token
+from palimpsest.streams.guard.text.tokeniser import SIGN, WORD, Kind, TextToken
 
 
-def token(text: Reading, at: int) -> Token | None:
+def token(text: Reading, at: int) -> TextToken | None:
     """The token at a place; None outside of the text."""
     if not 0 <= at < len(text.keys):
         return None
-    return Token(text.texts[at], text.kinds[at], at in text.openers)
+    return TextToken(text.texts[at], text.kinds[at], at in text.openers)
 
 
 def low(text: Reading, at: int) -> str:

@@ -30,7 +30,7 @@ WORD, NUMBER, SIGN, CODE = Kind
 PLAIN = frozenset({WORD, SIGN})
 
 
-class Token(NamedTuple):
+class TextToken(NamedTuple):
     """A token as written, but for the shape of its quotes and apostrophes."""
 
     text: str

@@ -22,7 +22,7 @@ from palimpsest.streams.judge.protocols.contract import (
     REFUSED,
     Asked,
     FailedRequestError,
-    Message,
+    JudgeMessage,
     NoMessageError,
     address,
 )
@@ -84,7 +84,7 @@ class AnthropicMessages:
             raise FailedRequestError(f"status {status}", status, no_credit=credit) from None
         return read
 
-    def read(self, body: bytes, asked: Asked) -> Message:
+    def read(self, body: bytes, asked: Asked) -> JudgeMessage:
         """The input of the tool; the blocks before the tool call are the model's thinking."""
         try:
             message = _Message.model_validate_json(body)
@@ -92,12 +92,12 @@ class AnthropicMessages:
             raise NoMessageError from None
         usage, model = message.usage, message.model
         if message.stop_reason == "refusal":
-            return Message(usage, model, why=REFUSED)
+            return JudgeMessage(usage, model, why=REFUSED)
         calls = [block for block in message.content if block.type == "tool_use"]
         if len(calls) != 1 or calls[0].name != asked.prompt.tool["name"]:
-            return Message(usage, model, why=NOT_AS_ASKED)
+            return JudgeMessage(usage, model, why=NOT_AS_ASKED)
         cut = message.stop_reason not in {"tool_use", "end_turn"}
-        return Message(usage, model, calls[0].input, cut=cut)
+        return JudgeMessage(usage, model, calls[0].input, cut=cut)
 
     async def close(self) -> None:
         """Close the client."""

@@ -38,7 +38,7 @@ class NoMessageError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class JudgeMessage:
     """An answer, whatever the protocol: `given` is the input of the prompt's tool.
 
     Without `given`, `why` is the reason. `model` is the one that answered, as the answer names it.
@@ -84,7 +84,7 @@ class Exchange(Protocol):
     async def send(self, asked: Asked) -> bytes:
         """The body of the answer; FailedRequestError, or UsageError without a key."""
 
-    def read(self, body: bytes, asked: Asked) -> Message:
+    def read(self, body: bytes, asked: Asked) -> JudgeMessage:
         """Read a body; raises NoMessageError, and nothing else whatever the bytes are."""
 
     async def close(self) -> None:

@@ -15,10 +15,10 @@ import httpx2
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.streams.judge.prompts import ANSWERS, Decision, Name, Prompt, decision
+from palimpsest.streams.judge.prompts import ANSWERS, Name, Prompt, PromptDecision, decision
 from palimpsest.streams.judge.protocols.contract import (
     Asked,
-    Message,
+    JudgeMessage,
     NoMessageError,
     adds_up,
     is_probability,
@@ -48,11 +48,11 @@ class _Choice(BaseModel):
         """The probability of each label; empty if a label has two."""
         if isinstance(self.probabilities, dict):
             return self.probabilities
-        found = {one.value: one.probability for one in self.probabilities}
+        found = {probability.value: probability.probability for probability in self.probabilities}
         return found if len(found) == len(self.probabilities) else {}
 
 
-class _Answer(BaseModel):
+class _DecisionAnswer(BaseModel):
     """The fields of an answer that we read; the answers by the names of their questions."""
 
     model_config = ConfigDict(frozen=True)
@@ -88,10 +88,10 @@ class _Decisions:
         asked = asdict(found) | {"labels": [*found.choices], "yes": self.yes[0]}
         return Prompt(prompt.name, found.task, asked)
 
-    def read(self, body: bytes, asked: Asked) -> Message:
+    def read(self, body: bytes, asked: Asked) -> JudgeMessage:
         """The pairs with two sound answers, as the tool's input; others are left out."""
         try:
-            answer = _Answer.model_validate_json(body)
+            answer = _DecisionAnswer.model_validate_json(body)
         except ValidationError:
             raise NoMessageError from None
         answers = self._by_name(answer.answers)
@@ -101,7 +101,7 @@ class _Decisions:
             for pair, said in found.items()
             if said is not None
         ]
-        return Message(
+        return JudgeMessage(
             answer.usage.usage if answer.usage else None,
             answer.model,
             {"answers": entries},
@@ -215,7 +215,7 @@ class SystemOne(_Decisions):
         )
 
 
-def _decision(asked: Asked) -> Decision:
+def _decision(asked: Asked) -> PromptDecision:
     return decision(cast("Name", asked.prompt.name))
 
 

@@ -21,7 +21,7 @@ from palimpsest.streams.judge.protocols.contract import (
     NOT_AS_ASKED,
     REFUSED,
     Asked,
-    Message,
+    JudgeMessage,
     NoMessageError,
 )
 from palimpsest.streams.judge.protocols.openai_client import Counted, body_of, open_client
@@ -40,7 +40,7 @@ _INSTEAD: dict[str, str | None] = {
 _ANSWER = re.compile(r'(?<!\\)"answer"\s*:\s*"([a-z]+)"')
 
 
-class _Choice(BaseModel):
+class _ChatChoice(BaseModel):
     class _Said(BaseModel):
         content: str | None = None
         refusal: str | None = None
@@ -55,7 +55,7 @@ class _Completion(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    choices: list[_Choice] = Field(min_length=1)
+    choices: list[_ChatChoice] = Field(min_length=1)
     model: str | None = None
     usage: Counted | None = None
 
@@ -99,7 +99,7 @@ class OpenAIChat:
             except _RefusedParameterError as error:
                 refused.add(error.parameter)
 
-    def read(self, body: bytes, asked: Asked) -> Message:
+    def read(self, body: bytes, asked: Asked) -> JudgeMessage:
         """The content as the tool's input, with probabilities if the tokens have them."""
         try:
             completion = _Completion.model_validate_json(body)
@@ -108,13 +108,13 @@ class OpenAIChat:
         usage = completion.usage.usage if completion.usage else None
         [choice, *_] = completion.choices
         if choice.message.refusal or choice.finish_reason == "content_filter":
-            return Message(usage, completion.model, why=REFUSED)
+            return JudgeMessage(usage, completion.model, why=REFUSED)
         content = choice.message.content or ""
         try:
             given = orjson.loads(content)
         except orjson.JSONDecodeError:
-            return Message(usage, completion.model, why=NOT_AS_ASKED)
-        return Message(
+            return JudgeMessage(usage, completion.model, why=NOT_AS_ASKED)
+        return JudgeMessage(
             usage,
             completion.model,
             given,

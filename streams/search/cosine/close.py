@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palimpsest.streams.search.cosine.pairs import HALF_STEP
-from palimpsest.streams.search.cosine.rows import Rows
+from palimpsest.streams.search.cosine.rows import VectorRows
 from palimpsest.streams.search.exact import SearchVector, cosines
-from palimpsest.streams.search.hits import DECIMALS, Hit, ranked
+from palimpsest.streams.search.hits import DECIMALS, SearchHit, ranked
 
 _ROUNDING: Final = 2.0**-23
 """Twice the error of one float32 product or sum, to be safe."""
 
 
-def nearest(query: SearchVector, rows: Rows, start: int, floor: float) -> list[Hit]:
+def nearest(query: SearchVector, rows: VectorRows, start: int, floor: float) -> list[SearchHit]:
     """Every living row from `start` on whose rounded cosine is at least `floor`, best first.
 
     `start` lies in the open segment of `rows`.
@@ -34,7 +34,9 @@ def nearest(query: SearchVector, rows: Rows, start: int, floor: float) -> list[H
     return ranked(found, len(found))
 
 
-def among(query: SearchVector, rows: Rows, picked: NDArray[np.intp], floor: float) -> list[Hit]:
+def among(
+    query: SearchVector, rows: VectorRows, picked: NDArray[np.intp], floor: float
+) -> list[SearchHit]:
     """The picked rows that are living and whose rounded cosine is at least `floor`."""
     near = _near(query, rows.picked(picked), rows.norms[picked], floor)
     return _hits(query, rows, picked[near], floor)
@@ -49,15 +51,17 @@ def _near(
     return near.nonzero()[0]
 
 
-def _hits(query: SearchVector, rows: Rows, near: NDArray[np.intp], floor: float) -> list[Hit]:
+def _hits(
+    query: SearchVector, rows: VectorRows, near: NDArray[np.intp], floor: float
+) -> list[SearchHit]:
     if not len(near):
         return []
     scores = scored(query, rows, near)
     hits = zip(near.tolist(), scores, rows.living[near].tolist(), strict=True)
-    return [Hit(row, score) for row, score, living in hits if living and score >= floor]
+    return [SearchHit(row, score) for row, score, living in hits if living and score >= floor]
 
 
-def scored(query: SearchVector, rows: Rows, picked: NDArray[np.intp]) -> list[float]:
+def scored(query: SearchVector, rows: VectorRows, picked: NDArray[np.intp]) -> list[float]:
     """The rounded cosines of a query and some rows; exact."""
     dots = np.vecdot(rows.picked(picked).astype(np.float64), query.recorded.astype(np.float64))
     exact = cosines(dots, rows.squared[picked] * query.squared)

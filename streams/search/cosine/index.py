@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from palimpsest.streams.search.cosine.close import among, nearest, scored
 from palimpsest.streams.search.cosine.pairs import HALF_STEP, Pairs, above_floor, bars, joined
 from palimpsest.streams.search.cosine.queries import Queries
-from palimpsest.streams.search.cosine.rows import Rows
+from palimpsest.streams.search.cosine.rows import VectorRows
 from palimpsest.streams.search.cosine.scans import scan, score
 from palimpsest.streams.search.exact import SearchVector
-from palimpsest.streams.search.hits import DECIMALS, Hit, ranked
+from palimpsest.streams.search.hits import DECIMALS, SearchHit, ranked
 
 SEGMENT_ROWS: Final = 2048
 """Codes of 2,048 rows are multiplied as fast as those of 1,024 and 4,096 (100,000 rows, AVX2)."""
@@ -37,7 +37,7 @@ class VectorIndex:
 
     def __init__(self, dimension: int = 384) -> None:
         self.dimension = dimension
-        self._rows = Rows(dimension, SEGMENT_ROWS)
+        self._rows = VectorRows(dimension, SEGMENT_ROWS)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -66,20 +66,22 @@ class VectorIndex:
 
     def above(
         self, queries: NDArray[np.float16], floor: float, *, limit: int, start: int = 0
-    ) -> list[list[Hit]]:
+    ) -> list[list[SearchHit]]:
         """For each query the best `limit` rows from `start` on with a rounded cosine >= `floor`.
 
         Queries have shape (b, dimension). Each list is sorted by falling score, then by row.
         ValueError as in `squared_norm`, and where `limit` is under 1 or `start` under 0.
         """
         _require(limit, start)
-        answers: list[list[Hit]] = []
+        answers: list[list[SearchHit]] = []
         for first in range(0, len(queries), TOGETHER):
             some = Queries(queries[first : first + TOGETHER], self.dimension)
             answers += self._answers(some, floor, limit, start)
         return answers
 
-    def near(self, query: SearchVector, floor: float, *, limit: int, start: int = 0) -> list[Hit]:
+    def near(
+        self, query: SearchVector, floor: float, *, limit: int, start: int = 0
+    ) -> list[SearchHit]:
         """Like `above`, for one query: in a small scope that takes a third of the time."""
         _require(limit, start)
         self._checked(query)
@@ -100,7 +102,7 @@ class VectorIndex:
         living = self._rows.living[picked].tolist()
         return [score if lives else None for score, lives in zip(scores, living, strict=True)]
 
-    def among(self, query: SearchVector, rows: Sequence[int], floor: float) -> list[Hit]:
+    def among(self, query: SearchVector, rows: Sequence[int], floor: float) -> list[SearchHit]:
         """The given rows whose rounded cosine with a query is at least `floor`, in order.
 
         ValueError if it has another dimension, IndexError if there is no such row.
@@ -120,14 +122,16 @@ class VectorIndex:
             raise IndexError(f"rows {min(rows)} to {max(rows)} of {len(self)}")
         return np.array(rows, np.intp)
 
-    def _answers(self, queries: Queries, floor: float, limit: int, start: int) -> list[list[Hit]]:
-        answers: list[list[Hit]] = [[] for _ in range(len(queries))]
+    def _answers(
+        self, queries: Queries, floor: float, limit: int, start: int
+    ) -> list[list[SearchHit]]:
+        answers: list[list[SearchHit]] = [[] for _ in range(len(queries))]
         if start < len(self):
             near = self._near(queries, floor, limit, start)
             for query, row, cosine in zip(*(array.tolist() for array in near[:3]), strict=True):
                 rounded = round(cosine, DECIMALS)
                 if rounded >= floor:
-                    answers[query].append(Hit(row, rounded))
+                    answers[query].append(SearchHit(row, rounded))
         return [ranked(hits, limit) for hits in answers]
 
     def _near(self, queries: Queries, floor: float, limit: int, start: int) -> Pairs:

@@ -12,13 +12,13 @@ from palimpsest.streams.search.cosine.kernels import products
 from palimpsest.streams.search.cosine.pairs import HALF_STEP
 from palimpsest.streams.search.cosine.queries import Queries
 from palimpsest.streams.search.exact import cosines
-from palimpsest.streams.search.hits import DECIMALS, Hit
+from palimpsest.streams.search.hits import DECIMALS, SearchHit
 
 CROWD: Final = 64
 """With more peers than this, none are returned: a new search costs less than a list of all."""
 
 
-def peers(vectors: NDArray[np.float16], floor: float) -> list[list[Hit] | None]:
+def peers(vectors: NDArray[np.float16], floor: float) -> list[list[SearchHit] | None]:
     """For each of the vectors (b, d), the earlier ones whose rounded cosine is at least `floor`.
 
     A hit's `row` is its number in the batch. None means too many; ValueError as in `squared_norm`.
@@ -27,7 +27,7 @@ def peers(vectors: NDArray[np.float16], floor: float) -> list[list[Hit] | None]:
         return [[] for _ in vectors]
     queries = Queries(vectors, vectors.shape[1])
     later, earlier = _near(queries, floor)
-    answers: list[list[Hit] | None] = [[] for _ in vectors]
+    answers: list[list[SearchHit] | None] = [[] for _ in vectors]
     for number in np.flatnonzero(np.bincount(later, minlength=len(vectors)) > CROWD).tolist():
         answers[number] = None
     dots = np.einsum("ij,ij->i", queries.wide[later], queries.wide[earlier])
@@ -35,7 +35,7 @@ def peers(vectors: NDArray[np.float16], floor: float) -> list[list[Hit] | None]:
     for one, other, score in zip(later.tolist(), earlier.tolist(), scores.tolist(), strict=True):
         hits, rounded = answers[one], round(score, DECIMALS)
         if hits is not None and rounded >= floor:
-            hits.append(Hit(other, rounded))
+            hits.append(SearchHit(other, rounded))
     return answers
 
 

@@ -15,7 +15,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 FIRST_CAPACITY: Final = 8
 
 
-class Rows:
+class VectorRows:
     """float16 vectors in order of arrival, in segments that are not copied once they are full.
 
     A full segment gets codes; `codes[i]` are those of the rows from `i * segment` on. The last

@@ -12,7 +12,7 @@ from palimpsest.streams.search.cosine.coarse import near_by_codes
 from palimpsest.streams.search.cosine.kernels import products
 from palimpsest.streams.search.cosine.pairs import Pairs, within
 from palimpsest.streams.search.cosine.queries import Queries
-from palimpsest.streams.search.cosine.rows import Rows
+from palimpsest.streams.search.cosine.rows import VectorRows
 from palimpsest.streams.search.exact import cosines
 
 Floors = NDArray[np.float64]
@@ -27,14 +27,14 @@ TOGETHER: Final = 1024
 """Pairs scored together: 3 MB per matrix, which stays in the cache."""
 
 
-def scan(queries: Queries, rows: Rows, start: int, end: int, floors: Floors) -> Pairs:
+def scan(queries: Queries, rows: VectorRows, start: int, end: int, floors: Floors) -> Pairs:
     """The pairs with living rows start..end-1 that may reach their query's floor (b,)."""
     found = _found(queries, rows, start, end, floors)
     living = rows.living[found.row]
     return found if living.all() else found.at(living)
 
 
-def score(queries: Queries, rows: Rows, pairs: Pairs) -> Pairs:
+def score(queries: Queries, rows: VectorRows, pairs: Pairs) -> Pairs:
     """The same pairs with `low` and `high` both their exact cosine."""
     if np.array_equal(pairs.low, pairs.high):
         return pairs
@@ -48,7 +48,7 @@ def score(queries: Queries, rows: Rows, pairs: Pairs) -> Pairs:
     return pairs._replace(low=exact, high=exact)
 
 
-def _found(queries: Queries, rows: Rows, start: int, end: int, floors: Floors) -> Pairs:
+def _found(queries: Queries, rows: VectorRows, start: int, end: int, floors: Floors) -> Pairs:
     if end - start <= FEW_ROWS:
         return _directly(queries, rows, start, end, floors)
     if start % rows.segment == 0 and end % rows.segment == 0:
@@ -59,7 +59,7 @@ def _found(queries: Queries, rows: Rows, start: int, end: int, floors: Floors) -
     return _plainly(queries, rows, start, end, floors)
 
 
-def _directly(queries: Queries, rows: Rows, start: int, end: int, floors: Floors) -> Pairs:
+def _directly(queries: Queries, rows: VectorRows, start: int, end: int, floors: Floors) -> Pairs:
     dots = products(queries.wide, rows.span(start, end).astype(np.float64))
     exact = cosines(dots, queries.squared[:, None] * rows.squared[start:end])
     query, row = np.nonzero(exact >= floors[:, None])
@@ -67,7 +67,7 @@ def _directly(queries: Queries, rows: Rows, start: int, end: int, floors: Floors
     return Pairs(query, row + start, found, found)
 
 
-def _plainly(queries: Queries, rows: Rows, start: int, end: int, floors: Floors) -> Pairs:
+def _plainly(queries: Queries, rows: VectorRows, start: int, end: int, floors: Floors) -> Pairs:
     firsts = range(start, end, rows.segment)
     units = (rows.unit(first, min(first + rows.segment, end)) for first in firsts)
     scores = np.concatenate([products(queries.unit, unit) for unit in units], axis=1)

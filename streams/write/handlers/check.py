@@ -63,7 +63,7 @@ def _decided(answer: Checked, events: list[AnyEvent], ledger: Ledger) -> None:
     answer["check"] = evidence.check
     answer["asked"] = [*evidence.asked]
     answer["similar_facts"] = similar_facts(evidence, ledger.entries)
-    answer["neighbours"] = [_compared(one, ledger) for one in seen]
+    answer["neighbours"] = [_compared(neighbour, ledger) for neighbour in seen]
     if evidence.check == FORGOTTEN:  # the text that keeps it waiting comes first
         chosen: str | None = seen[0].candidate_id
     else:

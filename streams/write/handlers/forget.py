@@ -32,8 +32,8 @@ def forget(executor: Executor, request: ForgetRequest) -> Forgotten:
         return _nothing_forgotten(request)
     owner_id = owner_of_candidate(executor, request.memory_ids[0])
     require_owner(owner_id, request.owner_id, request.memory_ids[0])
-    for one in request.memory_ids[1:]:
-        require_owner(owner_of_candidate(executor, one), owner_id, one)
+    for memory_id in request.memory_ids[1:]:
+        require_owner(owner_of_candidate(executor, memory_id), owner_id, memory_id)
     head = command_head(request, owner_id, FORGET)
     first = executor.log.find(event_id(head["command_id"], "0"))
     if first is not None:
@@ -82,7 +82,9 @@ def _nothing_forgotten(request: ForgetRequest) -> Forgotten:
 
 def _meant(ledger: Ledger, ids: tuple[str, ...]) -> list[Memory]:
     """The memories that ids mean, each once."""
-    found = {ledger.entries[one].memory.id: ledger.entries[one].memory for one in ids}
+    found = {
+        ledger.entries[memory_id].memory.id: ledger.entries[memory_id].memory for memory_id in ids
+    }
     return list(found.values())
 
 
@@ -124,7 +126,7 @@ def remember(executor: Executor, request: RestoreRequest) -> Restorations:
         "restored": done,
         "refused": refused,
         "owners": 1,
-        "memories": memories([entries[one.candidate_id] for one in commands]),
+        "memories": memories([entries[command.candidate_id] for command in commands]),
     }
 
 

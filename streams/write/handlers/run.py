@@ -64,7 +64,7 @@ def carry_out_run(executor: Executor, request: RunRequest) -> RunReport:
     figures, joined = dict(request.figures or {}), list[RunJoin]()
     lacking: Sequence[ToCompose] = ()
     if isinstance(rule, PairsDedupe) and request.figures is None:
-        figures, joined, lacking = _carried_out(executor, ledger, rule, run, request.composed)
+        figures, joined, lacking = _carry_out_joins(executor, ledger, rule, run, request.composed)
     record = RecordRun(
         command_id=run,
         owner_id=request.owner_id,
@@ -87,8 +87,12 @@ def _described(lacking: ToCompose) -> TextToCompose:
     """A text to compose, as `palimpsest.jobs.dedupe` reads it."""
     return {
         "sides": [
-            {"candidate_id": one.candidate_id, "text": one.text, "moment": one.moment.isoformat()}
-            for one in lacking.sides
+            {
+                "candidate_id": side.candidate_id,
+                "text": side.text,
+                "moment": side.moment.isoformat(),
+            }
+            for side in lacking.sides
         ],
         "sources": [*lacking.sources],
     }
@@ -115,7 +119,7 @@ def _rule(executor: Executor, request: RunRequest, ledger: Ledger) -> Dedupe | N
     return rule
 
 
-def _carried_out(
+def _carry_out_joins(
     executor: Executor,
     ledger: Ledger,
     rule: PairsDedupe,
@@ -172,24 +176,24 @@ def _describe_join(planned: PlannedJoin) -> Pairing:
 def _as_recorded(executor: Executor, event: Ran, run: str) -> RunReport:
     """The answer of a run that was done before, from the log."""
     joins = [
-        one
-        for one in executor.recorded(event.owner_id)
-        if isinstance(one, Joined) and one.data.cause == run
+        event
+        for event in executor.recorded(event.owner_id)
+        if isinstance(event, Joined) and event.data.cause == run
     ]
     entries = executor.ledger(event.owner_id).entries
     joined: list[RunJoin] = [
         {
-            "decision_id": one.id,
-            "owner_id": one.owner_id,
-            "decision": one.data.decision,
-            "similarity": one.data.join.similarity,
-            "older": one.data.join.to,
-            "newer": one.data.candidate_id,
-            "older_text": entries[one.data.join.to].text,
-            "newer_text": entries[one.data.candidate_id].text,
+            "decision_id": join.id,
+            "owner_id": join.owner_id,
+            "decision": join.data.decision,
+            "similarity": join.data.join.similarity,
+            "older": join.data.join.to,
+            "newer": join.data.candidate_id,
+            "older_text": entries[join.data.join.to].text,
+            "newer_text": entries[join.data.candidate_id].text,
             "reasoning": None,
         }
-        for one in joins
+        for join in joins
     ]
     answer = _answer(event.owner_id, event.data.step, run, event.data.figures, joined)
     answer["done_before"] = True

@@ -17,7 +17,7 @@ def run_of(end: EndSession) -> str:
     return event_id(end.command_id, CHECK)
 
 
-def consolidated(
+def consolidate(
     end: EndSession, ledger: Ledger, policy: Policy, now: datetime
 ) -> Iterator[Operation]:
     """The joins of an ended session, each to be carried out before the next, and their record.

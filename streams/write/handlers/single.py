@@ -174,4 +174,4 @@ def _figures(executor: Executor, end: EndSession, events: Sequence[AnyEvent]) ->
     """What the end of a session led to, now or when it was first requested."""
     recorded = executor.log.find(event_id(run_of(end), "0"))
     found = [*events, *([recorded.event] if recorded else ())]
-    return next((one.data.figures for one in found if isinstance(one, Ran)), {})
+    return next((event.data.figures for event in found if isinstance(event, Ran)), {})

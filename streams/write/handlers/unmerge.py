@@ -17,7 +17,13 @@ from palimpsest.contracts.requests import ReinstateRequest, UnmergeRequest
 from palimpsest.contracts.wire import Recorded
 from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
 from palimpsest.streams.core.ledger import Entry, Ledger
-from palimpsest.streams.replay.consequences import Plan, commands, describe, describe_runs, plan
+from palimpsest.streams.replay.consequences import (
+    ConsequencePlan,
+    commands,
+    describe,
+    describe_runs,
+    plan,
+)
 from palimpsest.streams.search.scope_index import ScopeIndex
 from palimpsest.streams.write.executor import (
     DryRun,
@@ -59,7 +65,11 @@ def unmerge(executor: Executor, request: UnmergeRequest) -> Unmerged:
             done.append(command.decision_id)
     if not done:
         raise RefusedError(refused[0]["reason"], refused[0]["detail"])
-    ends = [entry for one in done for entry in (ledger.edges[one].older, ledger.edges[one].newer)]
+    ends = [
+        entry
+        for decision_id in done
+        for entry in (ledger.edges[decision_id].older, ledger.edges[decision_id].newer)
+    ]
     answer: Unmerged = {"reversed": done, "refused": refused, "memories": memories(ends)}
     if not request.dry_run:
         answer["cause"] = request.request_id
@@ -76,9 +86,11 @@ def _is_exact(ledger: Ledger, decision_id: str) -> bool:
 def _earlier(executor: Executor, owner_id: str, request: UnmergeRequest) -> Recorded | None:
     """The first event of the same request, where it was carried out before."""
     ledger = executor.ledger(owner_id)
-    own = (event_id(one.command_id, "0") for one in unmerge_commands(ledger, request))
-    events = [executor.log.find(one) for one in own if one in ledger.events]
-    return min((one for one in events if one), key=lambda one: one.position, default=None)
+    own = (event_id(command.command_id, "0") for command in unmerge_commands(ledger, request))
+    events = [executor.log.find(some_id) for some_id in own if some_id in ledger.events]
+    return min(
+        (event for event in events if event), key=lambda recorded: recorded.position, default=None
+    )
 
 
 def as_found(executor: Executor, first: Recorded) -> DryRun:
@@ -120,7 +132,9 @@ def reinstate(
         try:
             _put_back(trial, owner_id, request, also, shows=False)
         except RefusedError as error:
-            itself = next(one for one in asked_for if _target(one) == request.decision_id)
+            itself = next(
+                command for command in asked_for if _target(command) == request.decision_id
+            )
             executor.refuse(itself, error)
             raise
     return _put_back(executor, owner_id, request, also, shows=shows)
@@ -153,8 +167,8 @@ def _put_back(
         refused += why
         recorded += [event.id for event in events]
         if not isinstance(command, Redecide):
-            joins = [one.data.decision_id for one in events if isinstance(one, Reinstated)]
-            for edge in (ledger.edges[one] for one in joins or [command.decision_id]):
+            joins = [event.data.decision_id for event in events if isinstance(event, Reinstated)]
+            for edge in (ledger.edges[join] for join in joins or [command.decision_id]):
                 touched += (edge.older, edge.newer)
             back += joins
             if not why:
@@ -191,7 +205,7 @@ def _add_consequences(
     )
     recorded = executor.recorded(ledger.owner_id) if by_merges else ()
     found = plan(ledger, recorded, out, policies, _Indexes().neighbours)
-    answer["consequences"] = [describe(one) for one in found.consequences]
+    answer["consequences"] = [describe(consequence) for consequence in found.consequences]
     answer["consequences"] += describe_runs(ledger, found)
     answer["overtaken"] = list(found.overtaken)
     if request.with_consequences:
@@ -203,27 +217,27 @@ def _execute(
     executor: Executor,
     owner_id: str,
     asked_for: Iterable[Unmerge | Redecide | Combine],
-    found: Plan,
+    found: ConsequencePlan,
     answer: Unmerged,
 ) -> None:
     events: list[str] = []
     for command in asked_for:
-        _, why = run_one(executor, _embedded(executor, command), _target(command))
+        _, why = run_one(executor, _embed(executor, command), _target(command))
         answer["refused"] += why
         if not why:
             events.append(event_id(command.command_id, "0"))
     answer["carried_out"] = events
     others = [
-        *(one.candidate.id for one in found.consequences),
+        *(consequence.candidate.id for consequence in found.consequences),
         *(edge.newer.id for edge in found.unmade),
         *(event.data.candidate_id for event in found.made),
     ]
     candidates = [*_members(answer["memories"]), *others]
     entries = executor.ledger(owner_id).entries
-    answer["memories"] = memories([entries[one] for one in candidates])
+    answer["memories"] = memories([entries[candidate] for candidate in candidates])
 
 
-def _embedded(
+def _embed(
     executor: Executor, command: Unmerge | Redecide | Combine
 ) -> Unmerge | Redecide | Combine:
     """The command; a text that no run had put together before gets its vector now."""

@@ -41,27 +41,27 @@ def update(executor: Executor, request: UpdateRequest) -> Updated:
     first = _first(executor, decision_id_of(newcomer), event_id(command_id, "0"))
     if first is not None:
         executor = as_found(executor, first)
-    return _changed(executor, request, owner_id)
+    return _change(executor, request, owner_id)
 
 
 def _first(executor: Executor, *events: str) -> Recorded | None:
     """The event by which a request was carried out before, if it was."""
-    return next((found for one in events if (found := executor.log.find(one))), None)
+    return next((found for event in events if (found := executor.log.find(event))), None)
 
 
-def _changed(executor: Executor, request: UpdateRequest, owner_id: str) -> Updated:
+def _change(executor: Executor, request: UpdateRequest, owner_id: str) -> Updated:
     ledger = executor.ledger(owner_id)
     entry = ledger.entries[request.memory_id]
     before, face = version_of(entry.memory), entry.memory.face
-    homes = {one.memory.id for one in _with_text(ledger, entry, request.text)} - {entry.memory.id}
+    homes = {twin.memory.id for twin in _with_text(ledger, entry, request.text)} - {entry.memory.id}
     try:
         events = executor.run(executor.compared(_command(executor, ledger, request, entry)))
     except RefusedError as error:
         if error.reason != "unchanged":
             raise
         events = []
-    decided = next((one for one in events if isinstance(one, Decided)), None)
-    joined = [one for one in events if isinstance(one, Decided | Joined)]
+    decided = next((event for event in events if isinstance(event, Decided)), None)
+    joined = [event for event in events if isinstance(event, Decided | Joined)]
     memory = entry.memory
     return {
         "changed": bool(joined),
@@ -72,7 +72,7 @@ def _changed(executor: Executor, request: UpdateRequest, owner_id: str) -> Updat
         "was": before,
         "version": version_of(memory),
         "memories": memories([entry]),
-        "events": [one.id for one in joined],
+        "events": [join.id for join in joined],
     }
 
 
@@ -155,21 +155,23 @@ def undo(executor: Executor, request: UndoRequest) -> Undone:
         rank=request.rank,
         cause=request.request_id,
     )
-    joins = [one for one in joins_of_update(edge) if one.standing] or [edge]
+    joins = [join for join in joins_of_update(edge) if join.standing] or [edge]
     return _describe_undo(edge, joins, executor.run(command))
 
 
 def _describe_undo(edge: Edge, joins: list[Edge], events: list[AnyEvent]) -> Undone:
     brought = edge.winner
-    kept = [one.other(brought) for one in reversed(joins)]
-    left = [] if brought.memory in [one.memory for one in kept] else [brought.memory]
+    kept = [join.other(brought) for join in reversed(joins)]
+    left = [] if brought.memory in [entry.memory for entry in kept] else [brought.memory]
     return {
         "decision_id": edge.id,
-        "candidate_id": next((brought.id for one in joins if one.id == brought.decision_id), None),
+        "candidate_id": next(
+            (brought.id for join in joins if join.id == brought.decision_id), None
+        ),
         "version": version_of(kept[0].memory),
         "former": [memory.id for memory in left if memory.living and memory.former],
         "memories": memories([*kept, brought]),
-        "events": [one.id for one in events],
+        "events": [event.id for event in events],
     }
 
 

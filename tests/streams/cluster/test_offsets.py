@@ -115,8 +115,8 @@ def test_each_record_that_cannot_be_read_is_a_dead_letter_though_its_bytes_came_
 ) -> None:
     writer.close(writer.open([candidate(4, b"not JSON"), candidate(5, b"not JSON")]))
     letters = [dead_letter_of(one.headers, one.value) for one in brokers.beside if one.headers]
-    assert [one.origin for one in letters] == [f"{CANDIDATES}/0/4", f"{CANDIDATES}/0/5"]
-    assert len({one.id for one in letters}) == 1
+    assert [letter.origin for letter in letters] == [f"{CANDIDATES}/0/4", f"{CANDIDATES}/0/5"]
+    assert len({letter.id for letter in letters}) == 1
 
 
 def test_a_replica_has_each_decision_once_however_often_it_is_read(tmp_path: Path) -> None:

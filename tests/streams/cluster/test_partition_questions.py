@@ -46,13 +46,15 @@ class Brokers:
         if self.away:
             raise TransientError("the brokers are away")
         topic = TOPICS.name("verifications")
-        questions = [QUESTION.validate_json(one.value) for one in others if one.topic == topic]
+        questions = [
+            QUESTION.validate_json(other.value) for other in others if other.topic == topic
+        ]
         self.taken.append((lines, questions))
         return sum(len(some) for some, _ in self.taken)
 
     def asked(self) -> dict[str, AnyQuestion]:
         """The last question about each subject: what whoever reads the topic knows."""
-        return {one.subject: one for _, questions in self.taken for one in questions}
+        return {question.subject: question for _, questions in self.taken for question in questions}
 
     def partition(self, path: Path, clock: Callable[[], datetime]) -> PartitionWriter:
         """The writer of the only partition, on a replica that has all that was published."""

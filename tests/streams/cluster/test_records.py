@@ -119,7 +119,7 @@ def test_rows_that_cannot_be_read_leave_nothing_to_the_collector() -> None:
     def read_all() -> list[weakref.ref[Any]]:
         rows = [Record(TOPIC, OWN, 0, row) for row in BROKEN]
         headers = tuple((name, one.encode()) for name, one in ENDED.items())
-        found = [read(one, TOPIC, PARTITIONS) for one in (*rows, replace(rows[3], headers=headers))]
+        found = [read(row, TOPIC, PARTITIONS) for row in (*rows, replace(rows[3], headers=headers))]
         return [weakref.ref(one.meaning) for one in found]
 
     gc.disable()
@@ -167,7 +167,11 @@ def test_a_letter_arrives_as_it_was_sent() -> None:
     found = dead_letter_of(sent.headers, sent.value)
     assert (found.error.reason, found.error.detail) == ("not_utf8", "byte 0")
     assert replace(found, error=letter.error) == replace(letter, key=None)
-    older = [one for one in sent.headers if one[0] not in ("palimpsest-digest", "palimpsest-bytes")]
+    older = [
+        header
+        for header in sent.headers
+        if header[0] not in ("palimpsest-digest", "palimpsest-bytes")
+    ]
     before = dead_letter_of(tuple(older), sent.value)
     assert replace(before, error=letter.error) == replace(letter, key=None)
     assert rejected_for(policy_record("p", b"")) is None

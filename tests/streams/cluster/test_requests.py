@@ -101,8 +101,8 @@ class Partition:
     def progress_of(self, request: AnyRequest) -> list[int]:
         """How far the request was said to be, before its answer."""
         key = f"{request.request_id}{SO_FAR}".encode()
-        others = [one for _, others, _ in self.taken for one in others]
-        return [orjson.loads(one.value)["so_far"] for one in others if one.key == key]
+        others = [other for _, others, _ in self.taken for other in others]
+        return [orjson.loads(other.value)["so_far"] for other in others if other.key == key]
 
 
 @pytest.fixture

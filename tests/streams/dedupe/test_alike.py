@@ -8,7 +8,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.streams.dedupe.alike import Alike
+from palimpsest.streams.dedupe.alike import SimilarSets
 from palimpsest.streams.search.content import jaccard
 
 WORDS = [f"word{number}" for number in range(7)]
@@ -38,7 +38,7 @@ def greedy(
 def test_it_clusters_as_a_plain_loop_does(
     some: list[frozenset[str]], above: float, apart: set[frozenset[int]]
 ) -> None:
-    alike = Alike(some, above)
+    alike = SimilarSets(some, above)
     there = {pair for pair in apart if max(pair) < len(some)}
     for a, b in map(sorted, there):
         alike.part(a, b)
@@ -51,4 +51,4 @@ def test_it_clusters_as_a_plain_loop_does(
 
 
 def test_two_empty_sets_are_not_alike() -> None:
-    assert [*Alike([frozenset(), frozenset()], 0.0).clusters()] == []
+    assert [*SimilarSets([frozenset(), frozenset()], 0.0).clusters()] == []

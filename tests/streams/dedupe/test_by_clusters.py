@@ -13,7 +13,7 @@ from palimpsest.contracts.evidence import Answer, Evidence, Verdict
 from palimpsest.contracts.policy import CosineCheck, Policy
 from palimpsest.contracts.requests import CombineRequest
 from palimpsest.streams.dedupe import Run, proposals
-from palimpsest.streams.judge.pairs import Composed, Pair, Side
+from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.policies import load_policy
 from tests.core.spec import History, content, given, merge, separate
 from tests.streams.dedupe.test_by_tokens import STILL, at, at_cosine
@@ -31,16 +31,16 @@ class Composes:
         self.text = text
         self.given: list[list[str]] = []
 
-    async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+    async def compare(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         raise AssertionError("this rule compares nothing")
 
-    async def compose(self, sources: Sequence[Side]) -> Composed:
+    async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
         self.given.append([source.text for source in sources])
         verdict = Verdict(
             neighbour_id=sources[0].candidate_id, answer=self.answer, reasoning="as it should"
         )
         made = self.text or " + ".join(source.text for source in sources)
-        return Composed(made if self.answer == "compose" else None, verdict)
+        return CompositionAnswer(made if self.answer == "compose" else None, verdict)
 
 
 def run_of(
@@ -93,7 +93,7 @@ def test_the_newest_by_its_moment_speaks_for_a_cluster_of_certain_pairs(
     )
     history = given(*steps, policy=STILL)
     _, joins = run_of(history, Composes())
-    assert [one.decision for one in joins] == ["superseded", "superseded"]
+    assert [join.decision for join in joins] == ["superseded", "superseded"]
     assert faces(history, joins) == {f"Ada sails on {speaks} lake": "a b c"}
 
 
@@ -106,7 +106,10 @@ def test_the_newest_by_its_moment_speaks_also_where_it_is_joined_through_another
         policy=STILL,
     )
     _, joins = run_of(history, Composes())
-    assert [(history.name(one.a), history.name(one.b)) for one in joins] == [("a", "c"), ("b", "c")]
+    assert [(history.name(join.a), history.name(join.b)) for join in joins] == [
+        ("a", "c"),
+        ("b", "c"),
+    ]
     assert faces(history, joins) == {"Ada sails on the lake": "a b c"}
 
 
@@ -120,7 +123,7 @@ def test_the_newest_of_a_part_speaks_for_it_whoever_is_joined_next() -> None:
         policy=STILL,
     )
     _, joins = run_of(history, Composes())
-    pairs = [(history.name(one.a), history.name(one.b), one.face) for one in joins]
+    pairs = [(history.name(join.a), history.name(join.b), join.face) for join in joins]
     assert pairs == [("a", "b", "take"), ("a", "c", "take"), ("b", "d", "keep")]
     assert faces(history, joins) == {"Ada sails on her lake": "a b c d"}
 
@@ -175,7 +178,7 @@ def test_the_sources_of_a_face_take_their_places_in_time() -> None:
     judge = Composes()
     _, [join] = run_of(history, judge)
     assert judge.given == [["Ada rows", "Ada sails her boat"]]
-    assert [history.name(one) for one in join.sources] == ["b", "c", "a"]
+    assert [history.name(source) for source in join.sources] == ["b", "c", "a"]
 
 
 def clusters_of(*numbers: int) -> History:
@@ -193,7 +196,7 @@ def test_in_an_outage_one_cluster_is_asked_about_and_the_others_wait() -> None:
     history, judge = clusters_of(0, 1, 2), Composes("unavailable")
     run, joins = run_of(history, judge)
     assert len(judge.given) == 1
-    assert [one.decision for one in joins] == ["fallback_supersede"], (
+    assert [join.decision for join in joins] == ["fallback_supersede"], (
         "as published: its call failed"
     )
     assert (run.unanswered, run.left + run.unanswered) == (1, 2)
@@ -230,7 +233,7 @@ def test_sources_go_from_the_oldest_to_the_newest() -> None:
     judge = Composes()
     _, [*_, last] = run_of(history, judge)
     assert judge.given == [["beside the mill", "behind the church", "between the two"]]
-    assert [history.name(one) for one in last.sources] == ["a", "b", "c"]
+    assert [history.name(source) for source in last.sources] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("text", [" beside the mill + behind the church", " "])
@@ -254,8 +257,8 @@ def test_a_text_that_is_another_memorys_is_composed_for_nobody(text: str) -> Non
 def test_zones_are_inclusive_upward(cosine: float, decisions: list[str]) -> None:
     pair = (at("a", "the first of them", 0), at_cosine("b", "the last of them", cosine))
     run, joins = run_of(given(*pair, policy=STILL), Composes())
-    assert [one.decision for one in joins] == decisions
-    assert all(one["similarity"] == cosine for one in run.joins)
+    assert [join.decision for join in joins] == decisions
+    assert all(join["similarity"] == cosine for join in run.joins)
 
 
 def test_a_pair_that_the_model_cannot_tell_apart_is_never_certain() -> None:
@@ -375,7 +378,7 @@ def test_as_the_policy_falls_back_the_oldest_speaks_for_the_cluster() -> None:
         at("a", "Ada rows", 0), at("b", "Ada is in a boat", GRAY), at("c", "boats", 2 * GRAY)
     )
     _, joins = run_of(history, Composes("unavailable"), rules=rules)
-    assert [(one.decision, one.face) for one in joins] == [("fallback_reject", "keep")] * 2
+    assert [(join.decision, join.face) for join in joins] == [("fallback_reject", "keep")] * 2
 
 
 def test_the_last_join_has_the_verdict_on_all_and_it_is_about_its_own_older_one() -> None:
@@ -386,13 +389,16 @@ def test_the_last_join_has_the_verdict_on_all_and_it_is_about_its_own_older_one(
         policy=STILL,
     )
     run, joins = run_of(history, Composes())
-    assert [(history.name(one.a), history.name(one.b)) for one in joins] == [("a", "b"), ("b", "c")]
-    assert {(one.face, one.composed) for one in joins} == {("text", joins[1].composed)}
-    assert [one.rank for one in joins] == ["judge", "judge"]
-    told = [[verdict.neighbour_id for verdict in one.evidence.verdicts] for one in joins]
+    assert [(history.name(join.a), history.name(join.b)) for join in joins] == [
+        ("a", "b"),
+        ("b", "c"),
+    ]
+    assert {(join.face, join.composed) for join in joins} == {("text", joins[1].composed)}
+    assert [join.rank for join in joins] == ["judge", "judge"]
+    told = [[verdict.neighbour_id for verdict in join.evidence.verdicts] for join in joins]
     assert told == [[], [history.id("b")]]
-    assert [one.get("composed") for one in run.joins] == [None, joins[1].composed]
-    assert [one["reasoning"] for one in run.joins] == [None, "as it should"]
+    assert [join.get("composed") for join in run.joins] == [None, joins[1].composed]
+    assert [join["reasoning"] for join in run.joins] == [None, "as it should"]
 
 
 def test_a_join_that_needs_no_judge_is_the_rules() -> None:
@@ -409,7 +415,10 @@ def test_pairs_are_joined_in_the_order_in_which_their_newer_ones_came() -> None:
         policy=STILL,
     )
     _, joins = run_of(history, Composes())
-    assert [(history.name(one.a), history.name(one.b)) for one in joins] == [("a", "c"), ("b", "c")]
+    assert [(history.name(join.a), history.name(join.b)) for join in joins] == [
+        ("a", "c"),
+        ("b", "c"),
+    ]
     history = given(
         at("x", "Ada rows", 0),
         at("y", "Ada is in a boat", GRAY),
@@ -417,7 +426,10 @@ def test_pairs_are_joined_in_the_order_in_which_their_newer_ones_came() -> None:
         policy=STILL,
     )
     _, joins = run_of(history, Composes())
-    assert [(history.name(one.a), history.name(one.b)) for one in joins] == [("x", "y"), ("y", "z")]
+    assert [(history.name(join.a), history.name(join.b)) for join in joins] == [
+        ("x", "y"),
+        ("y", "z"),
+    ]
 
 
 def test_of_a_pair_the_older_is_the_speaker_that_came_first() -> None:
@@ -442,4 +454,4 @@ def test_of_two_clusters_with_one_composed_text_the_second_is_left() -> None:
         policy=STILL,
     )
     _, joins = run_of(history, Composes(text="Ada sails her own boat"))
-    assert [(history.name(one.a), history.name(one.b)) for one in joins] == [("a", "b")]
+    assert [(history.name(join.a), history.name(join.b)) for join in joins] == [("a", "b")]

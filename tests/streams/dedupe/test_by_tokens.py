@@ -19,7 +19,7 @@ from palimpsest.contracts.requests import CombineRequest, SeparateRequest
 from palimpsest.streams.dedupe import Run, near, proposals
 from palimpsest.streams.dedupe.near import cosine_of
 from palimpsest.streams.dedupe.run import Proposal
-from palimpsest.streams.judge.pairs import Composed, Pair, Side
+from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.policies import load_policy
 from tests.core.spec import History, Step, content, given, merge, policy, retract, say, separate
 
@@ -72,18 +72,18 @@ def unread(candidate: Step, *words: str) -> Step:
 class Answers:
     """A judge of fixed answers; it keeps what it was asked, request by request."""
 
-    def __init__(self, answer: Callable[[Pair], Answer]) -> None:
-        self.asked: list[list[Pair]] = []
+    def __init__(self, answer: Callable[[JudgedPair], Answer]) -> None:
+        self.asked: list[list[JudgedPair]] = []
         self._answer = answer
 
-    async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+    async def compare(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         self.asked.append([*pairs])
         return [
             Verdict(neighbour_id=pair.older.candidate_id, answer=self._answer(pair))
             for pair in pairs
         ]
 
-    async def compose(self, sources: Sequence[Side]) -> Composed:
+    async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
         raise AssertionError("this rule composes nothing")
 
 
@@ -119,7 +119,7 @@ def test_the_judge_is_asked_about_near_pairs_that_share_tokens() -> None:
     assert join.evidence.neighbours[0].cosine == 0.9063
     assert join.evidence.verdicts[0].answer == "same"
     assert (run.memories, run.pairs, run.all_pairs) == (3, 1, 3)
-    assert [one["decision"] for one in run.joins] == ["llm_reject"]
+    assert [join["decision"] for join in run.joins] == ["llm_reject"]
 
 
 def test_what_differs_is_recorded_so_that_nobody_asks_again() -> None:
@@ -168,7 +168,7 @@ def test_a_pair_that_the_model_cannot_tell_apart_is_never_certain(pair: tuple[St
     unguarded = STORE_TIME.model_copy(update={"checks": (plain,)})
     _, joins, judge = run_of(history, "different", unguarded)
     assert len(judge.asked) == 1
-    assert not any(isinstance(one, CombineRequest) for one in joins)
+    assert not any(isinstance(join, CombineRequest) for join in joins)
 
 
 def test_a_memory_merged_in_a_run_is_not_merged_again_in_it() -> None:
@@ -185,7 +185,7 @@ def test_of_pairs_that_are_as_near_the_earlier_memories_come_first() -> None:
     [[first, second]] = judge.asked
     assert (first.older.text, first.newer.text) == ("boat one", "boat two")
     assert (second.older.text, second.newer.text) == ("boat two", "boat three")
-    assert [(one["older_text"], one["newer_text"]) for one in run.joins] == [
+    assert [(join["older_text"], join["newer_text"]) for join in run.joins] == [
         ("boat one", "boat two")
     ]
 
@@ -198,7 +198,7 @@ def test_certain_pairs_make_no_chain_of_merges_either() -> None:
         at("c", "Ada owns a big lamp in the harbour.", 2),
     )
     run, joins, judge = run_of(given(*three, policy=STILL))
-    assert [one["decision"] for one in run.joins] == ["auto_reject"]
+    assert [join["decision"] for join in run.joins] == ["auto_reject"]
     assert (len(joins), len(run.merged), judge.asked) == (1, 2, [])
 
 
@@ -214,8 +214,8 @@ def at_cosine(name: str, text: str, cosine: float) -> Step:
 def test_zones_are_inclusive_upward(cosine: float, decisions: list[str]) -> None:
     twins = (at("a", "Ada owns a boat", 0), at_cosine("b", "Ada owns a boat.", cosine))
     run, _, _ = run_of(given(*twins, policy=STILL))
-    assert [one["decision"] for one in run.joins] == decisions
-    assert all(one["similarity"] == cosine for one in run.joins)
+    assert [join["decision"] for join in run.joins] == decisions
+    assert all(join["similarity"] == cosine for join in run.joins)
 
 
 @pytest.mark.parametrize(("fewest", "pairs"), [(15, 1), (16, 0)])
@@ -258,7 +258,7 @@ def test_when_nobody_answered_the_next_owner_is_not_asked_about_either() -> None
 def test_other_answers(answer: Answer, count: int) -> None:
     _, joins, _ = run_of(given(*BOATS, policy=STILL), answer)
     assert len(joins) == count
-    assert all(isinstance(one, CombineRequest) and one.face == "take" for one in joins)
+    assert all(isinstance(join, CombineRequest) and join.face == "take" for join in joins)
 
 
 def test_a_policy_without_a_judge_leaves_the_gray_zone_alone() -> None:
@@ -321,7 +321,7 @@ def test_what_happened_later_replaces_what_happened_before(
     assert isinstance(join, CombineRequest)
     assert (join.a, join.b) == (history.id("a"), history.id("b"))
     assert (join.decision, join.face) == ("superseded", face)
-    assert [one.neighbour_id for one in join.evidence.verdicts] == [join.a]
+    assert [verdict.neighbour_id for verdict in join.evidence.verdicts] == [join.a]
 
 
 def test_a_request_about_a_pair_is_another_one_after_more_events() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from palimpsest.contracts.policy import Absent, Consolidate, Policy
-from palimpsest.streams.dedupe.consolidate import Plan, joins, plan
+from palimpsest.streams.dedupe.consolidate import RunPlan, joins, plan
 from palimpsest.streams.policies import load_policy
 from tests.core.spec import (
     ASK,
@@ -40,11 +40,11 @@ def in_session(name: str, **fields: Any) -> Step:
     return say(name, f"{WORDS} {name}{name}", **{"session_id": "s", **fields})
 
 
-def planned(history: History, rules: Policy = PLAIN, **rule: Any) -> Plan:
+def planned(history: History, rules: Policy = PLAIN, **rule: Any) -> RunPlan:
     return plan(history.ledger, rules, RULE.model_copy(update=rule), "s")
 
 
-def together(history: History, found: Plan) -> list[str]:
+def together(history: History, found: RunPlan) -> list[str]:
     """The names of each cluster's members, who speaks first."""
     return [
         "".join(history.name(one.id) for one in (cluster.speaker, *dict(cluster.others)))
@@ -163,7 +163,7 @@ def test_who_speaks_is_chosen_or_most_confident_or_most_used_or_newest(
     assert join.decision == "superseded"
     assert join.evidence is not None
     assert join.evidence.check == "consolidate"
-    assert [one.jaccard for one in join.evidence.neighbours] == [0.7143]
+    assert [neighbour.jaccard for neighbour in join.evidence.neighbours] == [0.7143]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from palimpsest.contracts.wire import decode
 from palimpsest.streams.embedded import pipeline
-from palimpsest.streams.embedded.pipeline import Rows
+from palimpsest.streams.embedded.pipeline import ReadAhead
 from palimpsest.streams.write.inputs import Input
 from palimpsest.streams.write.windows import WINDOW_BYTES
 from tests.streams.write.runtime import Runtime, inputs
@@ -133,7 +133,7 @@ def test_the_reader_reads_ahead_only_so_far(monkeypatch: pytest.MonkeyPatch) -> 
                 full.set()
             yield one
 
-    rows = Rows(read())
+    rows = ReadAhead(read())
     try:
         assert full.wait(30)
         assert len(handed) <= 10

@@ -17,7 +17,7 @@ from palimpsest.contracts.events import Accessed, AnyEvent
 from palimpsest.contracts.requests import PolicyRequest
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.embedded.inbox import Inbox, pack, unpack
-from palimpsest.streams.embedded.session import KEPT, Session
+from palimpsest.streams.embedded.session import KEPT, WriterSession
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
@@ -45,7 +45,7 @@ class Following:
         """All of it is there already."""
 
 
-class Held(Session):
+class Held(WriterSession):
     """A session on a log, with what it has to do with."""
 
     def __init__(self, path: Path) -> None:
@@ -206,5 +206,5 @@ def test_gathered_uses_of_several_processes_are_one_event_or_wait_together(
     held.serve()
     assert held.inbox.uses() == []
     events = [one.event for one in held.log.of_owner("ann")]
-    [event] = [one for one in events if isinstance(one, Accessed)]
+    [event] = [event for event in events if isinstance(event, Accessed)]
     assert [(use.candidate_id, use.count) for use in event.data.uses or ()] == [(TEA, 2)]

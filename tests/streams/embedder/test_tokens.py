@@ -6,31 +6,31 @@ import pytest
 from tokenizers import Tokenizer
 
 from palimpsest.streams.embedder.model_folder import ModelFolder
-from palimpsest.streams.embedder.tokens import MAX_UNKNOWN, MAX_WORD, MOST_WINDOWS, Reader
+from palimpsest.streams.embedder.tokens import MAX_UNKNOWN, MAX_WORD, MOST_WINDOWS, Tokeniser
 
 
 @pytest.fixture(scope="module")
-def reader(folder: ModelFolder) -> Reader:
-    return Reader(Tokenizer.from_file(str(folder.tokenizer)), folder.max_length)
+def reader(folder: ModelFolder) -> Tokeniser:
+    return Tokeniser(Tokenizer.from_file(str(folder.tokenizer)), folder.max_length)
 
 
-def unknown(reader: Reader, text: str) -> tuple[str, ...]:
+def unknown(reader: Tokeniser, text: str) -> tuple[str, ...]:
     return reader.read([text])[0].unknown
 
 
-def test_each_word_once_in_order_of_appearance(reader: Reader) -> None:
+def test_each_word_once_in_order_of_appearance(reader: Tokeniser) -> None:
     assert unknown(reader, "🍣 then 🍕, and 🍣 🦀🦀 again") == ("🍣", "🍕", "🦀🦀")
 
 
-def test_case_makes_no_other_word(reader: Reader) -> None:
+def test_case_makes_no_other_word(reader: Tokeniser) -> None:
     assert unknown(reader, "🍣Ok 🍣OK") == ("🍣ok",)
 
 
-def test_characters_outside_the_plane_do_not_shift_the_words(reader: Reader) -> None:
+def test_characters_outside_the_plane_do_not_shift_the_words(reader: Tokeniser) -> None:
     assert unknown(reader, "𝒳 is é, 你 and 🦀") == ("𝒳", "你", "🦀")
 
 
-def test_many_words_are_bounded_and_still_distinguish_texts(reader: Reader) -> None:
+def test_many_words_are_bounded_and_still_distinguish_texts(reader: Tokeniser) -> None:
     crowd = [chr(0x1F400 + n) for n in range(MAX_UNKNOWN + 4)]
     one, other = (unknown(reader, " ".join([*crowd, last])) for last in "🦀🍣")
     assert len(one) == len(other) == MAX_UNKNOWN
@@ -38,24 +38,24 @@ def test_many_words_are_bounded_and_still_distinguish_texts(reader: Reader) -> N
     assert one != other
 
 
-def test_sixteen_words_are_all_kept(reader: Reader) -> None:
+def test_sixteen_words_are_all_kept(reader: Tokeniser) -> None:
     crowd = [chr(0x1F400 + n) for n in range(16)]
     assert unknown(reader, " ".join(crowd)) == tuple(crowd)
 
 
-def test_a_long_word_is_bounded_and_still_distinguishes_texts(reader: Reader) -> None:
+def test_a_long_word_is_bounded_and_still_distinguishes_texts(reader: Tokeniser) -> None:
     one, other = (unknown(reader, "🦀" * 90 + last) for last in "🍕🍣")
     assert one != other
     assert len(one[0]) <= MAX_WORD
 
 
-def test_a_cut_text_is_marked(reader: Reader) -> None:
+def test_a_cut_text_is_marked(reader: Tokeniser) -> None:
     (tokens,) = reader.read(["tea " * 1000 + "🦀"])
     assert tokens.truncated
     assert len(tokens.ids) == 256
 
 
-def test_windows_overlap_and_reach_from_the_first_to_the_end(reader: Reader) -> None:
+def test_windows_overlap_and_reach_from_the_first_to_the_end(reader: Tokeniser) -> None:
     words = [f"word{n}" for n in range(700)]
     [tokens] = reader.read([" ".join(words)])
     runs = [window.split() for window in tokens.windows]
@@ -74,7 +74,7 @@ def test_windows_overlap_and_reach_from_the_first_to_the_end(reader: Reader) -> 
     ["!" * 32_768, "ab " * 10_900, "语言" * 3_000, "tea " * 255, "naïve café, 50 €\n" * 1_800],
     ids=["signs", "short words", "no spaces", "just beyond", "accents"],
 )
-def test_every_window_fits_and_there_are_not_too_many(reader: Reader, text: str) -> None:
+def test_every_window_fits_and_there_are_not_too_many(reader: Tokeniser, text: str) -> None:
     [tokens] = reader.read([text])
     assert 0 < len(tokens.windows) <= MOST_WINDOWS
     assert not any(one.truncated for one in reader.read(tokens.windows))
@@ -82,10 +82,10 @@ def test_every_window_fits_and_there_are_not_too_many(reader: Reader, text: str)
     assert all(window in text for window in tokens.windows)
 
 
-def test_a_text_that_fits_has_no_windows(reader: Reader) -> None:
+def test_a_text_that_fits_has_no_windows(reader: Tokeniser) -> None:
     assert reader.read(["tea " * 254])[0].windows == ()
 
 
-def test_what_the_model_cannot_tell_is_named_in_the_tail_too(reader: Reader) -> None:
+def test_what_the_model_cannot_tell_is_named_in_the_tail_too(reader: Tokeniser) -> None:
     [tokens] = reader.read(["tea " * 1000 + "🦀"])
     assert tokens.unknown == ("🦀",)

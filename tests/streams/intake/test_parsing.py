@@ -434,4 +434,4 @@ def test_uses_name_candidates_however_their_ids_are_written() -> None:
     word = parse(event(type="palimpsest.accessed.v1", data=data), source="f")
     assert isinstance(word, Access)
     assert word.candidate_id == CANDIDATE
-    assert [(one.candidate_id, one.count) for one in word.uses or ()] == [(CANDIDATE, 2)]
+    assert [(use.candidate_id, use.count) for use in word.uses or ()] == [(CANDIDATE, 2)]

@@ -47,7 +47,7 @@ def events_of_two_owners() -> list[AnyEvent]:
     for kind in (Unmerge, Reinstate, Unmerge):
         history.run(kind(command_id=history.fresh(), owner_id="ada", decision_id=join))
     history.admit("bob", "The barn was sold.", (bob, 0.75))
-    return [one.event for one in history.log.events]
+    return [event.event for event in history.log.events]
 
 
 EVENTS = events_of_two_owners()

@@ -12,7 +12,7 @@ from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import UnmergeRequest
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.replay.consequences import Plan, commands, describe, plan
+from palimpsest.streams.replay.consequences import ConsequencePlan, commands, describe, plan
 from tests.core.spec import (
     ASK,
     KEEP,
@@ -32,7 +32,7 @@ from tests.core.spec import (
 )
 
 
-def without(history: History, newer: str, **near: Mapping[str, float]) -> Plan:
+def without(history: History, newer: str, **near: Mapping[str, float]) -> ConsequencePlan:
     """The plan for taking the latest join of this newer candidate out.
 
     `near` is whom candidates are near to in the history without it; the others are to nobody.
@@ -62,7 +62,7 @@ def test_a_text_that_was_composed_anew_is_nobodys_word() -> None:
     )
     history.when(compose("c", "Likes it hot and green", "b c")).then("composed c b")
     found = without(history, "b")
-    assert [one.candidate.id for one in found.consequences] == [history.id("c")]
+    assert [consequence.candidate.id for consequence in found.consequences] == [history.id("c")]
     assert found.overtaken == ()
 
 

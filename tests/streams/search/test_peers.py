@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from palimpsest.streams.search import Hit, cosine, peers
+from palimpsest.streams.search import SearchHit, cosine, peers
 from palimpsest.streams.search.cosine import kernels
 from palimpsest.streams.search.cosine.peers import CROWD
 
@@ -38,7 +38,7 @@ def test_each_gets_all_earlier_ones_over_the_floor(rows: list[list[int]], floor:
     vectors = batch(rows)
     expected = [
         [
-            Hit(earlier, score)
+            SearchHit(earlier, score)
             for earlier in range(later)
             if (score := cosine(vectors[later], vectors[earlier])) >= floor
         ]

@@ -53,7 +53,7 @@ def test_several_dimensions_are_each_ready_in_their_turn() -> None:
 
 def test_the_latest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepared, "MOST", 4)
-    some, ready = [recorded(one) for one in vectors(9)], SearchVectors()
+    some, ready = [recorded(vector) for vector in vectors(9)], SearchVectors()
     ready.prepare(some[:8])
     first, last = ready.of(some[0]), ready.of(some[7])
     assert ready.of(some[0]) is first

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palimpsest.streams.search import Hit, TokenIndex
+from palimpsest.streams.search import SearchHit, TokenIndex
 from palimpsest.streams.search import tokens as search
 
 WORDS = [f"word{i}" for i in range(14)]
@@ -32,8 +32,8 @@ def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
 
 def brute(
     rows: dict[int, frozenset[str]], query: frozenset[str], floor: float, limit: int
-) -> list[Hit]:
-    hits = [Hit(row, jaccard(query, tokens)) for row, tokens in rows.items()]
+) -> list[SearchHit]:
+    hits = [SearchHit(row, jaccard(query, tokens)) for row, tokens in rows.items()]
     near = [hit for hit in hits if hit.score >= floor]
     return sorted(near, key=lambda hit: (-hit.score, hit.row))[:limit]
 
@@ -60,7 +60,7 @@ def test_a_floor_at_the_score_itself_is_reached(sets: list[frozenset[str]]) -> N
     index = filled(sets)
     for row, tokens in enumerate(sets):
         score = jaccard(sets[0], tokens)
-        assert Hit(row, score) in index.above(sets[0], score, limit=20)
+        assert SearchHit(row, score) in index.above(sets[0], score, limit=20)
         assert row not in [hit.row for hit in index.above(sets[0], score + 1e-9, limit=20)]
 
 
@@ -89,7 +89,7 @@ def test_removed_rows_stay_away_and_replaced_rows_are_what_they_became(
 
 def test_two_thirds_reaches_what_it_is_rounded_to() -> None:
     index = filled([frozenset("ab")])
-    assert index.above(frozenset("abc"), 0.6667, limit=1) == [Hit(0, 0.6667)]
+    assert index.above(frozenset("abc"), 0.6667, limit=1) == [SearchHit(0, 0.6667)]
     assert index.above(frozenset("abc"), 0.6668, limit=1) == []
 
 

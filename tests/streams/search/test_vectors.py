@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from palimpsest.streams.search import Hit, SearchVector, VectorIndex, cosine
+from palimpsest.streams.search import SearchHit, SearchVector, VectorIndex, cosine
 from palimpsest.streams.search.cosine import index as vectors
 from palimpsest.streams.search.cosine import kernels, scans
 from palimpsest.streams.search.cosine.queries import Queries
-from palimpsest.streams.search.cosine.rows import Rows
+from palimpsest.streams.search.cosine.rows import VectorRows
 
 Vectors = NDArray[np.float16]
 
@@ -67,8 +67,8 @@ def exact_cosine(a: Vectors, b: Vectors) -> float:
     return round(float(dot) / sqrt(squared), 4) if squared else 0.0
 
 
-def brute(rows: dict[int, Vectors], query: Vectors, floor: float, limit: int) -> list[Hit]:
-    hits = [Hit(row, cosine(query, vector)) for row, vector in rows.items()]
+def brute(rows: dict[int, Vectors], query: Vectors, floor: float, limit: int) -> list[SearchHit]:
+    hits = [SearchHit(row, cosine(query, vector)) for row, vector in rows.items()]
     near = [hit for hit in hits if hit.score >= floor]
     return sorted(near, key=lambda hit: (-hit.score, hit.row))[:limit]
 
@@ -143,10 +143,10 @@ def test_a_floor_at_the_score_itself_is_reached(seed: int) -> None:
         score = cosine(faces[0], faces[row])
         over = float(np.nextafter(score, 2))
         [at], [beyond] = (index.above(faces[:1], floor, limit=30) for floor in (score, over))
-        assert Hit(row, score) in at
+        assert SearchHit(row, score) in at
         assert row not in [hit.row for hit in beyond]
         assert [index.near(ready, floor, limit=30) for floor in (score, over)] == [at, beyond]
-        assert index.among(ready, [row], score) == [Hit(row, score)]
+        assert index.among(ready, [row], score) == [SearchHit(row, score)]
         assert index.among(ready, [row], over) == []
 
 
@@ -155,15 +155,15 @@ def test_a_score_that_rounds_up_to_the_floor_reaches_it() -> None:
     b = np.array([1, 1, 1], np.float16)
     assert cosine(a, b) == 0.5774 > 1 / sqrt(3)
     index, ready = filled(b[None]), SearchVector.of(a)
-    assert index.above(a[None], 0.5774, limit=1) == [[Hit(0, 0.5774)]]
-    assert index.near(ready, 0.5774, limit=1) == [Hit(0, 0.5774)]
-    assert index.among(ready, [0], 0.5774) == [Hit(0, 0.5774)]
+    assert index.above(a[None], 0.5774, limit=1) == [[SearchHit(0, 0.5774)]]
+    assert index.near(ready, 0.5774, limit=1) == [SearchHit(0, 0.5774)]
+    assert index.among(ready, [0], 0.5774) == [SearchHit(0, 0.5774)]
 
 
 def test_of_equal_scores_the_earlier_rows_stay() -> None:
     faces = np.repeat(clustered(1, 2, 16)[:1], 40, axis=0)
     hits = filled(faces).above(faces[:1], 0.5, limit=3)
-    assert hits == [[Hit(0, 1.0), Hit(1, 1.0), Hit(2, 1.0)]]
+    assert hits == [[SearchHit(0, 1.0), SearchHit(1, 1.0), SearchHit(2, 1.0)]]
 
 
 @given(seed=st.integers(0, 10_000), steps=st.lists(st.integers(0, 2), max_size=40))
@@ -196,7 +196,9 @@ def test_removed_rows_stay_away_and_replaced_rows_are_what_they_became(
         scores = [cosine(vector, rows[place]) if place in rows else None for place in some]
         assert index.cosines(ready, some) == scores
         living = zip(some, scores, strict=True)
-        near = [Hit(place, score) for place, score in living if score is not None and score >= 0.3]
+        near = [
+            SearchHit(place, score) for place, score in living if score is not None and score >= 0.3
+        ]
         assert index.among(ready, some, 0.3) == near
     assert len(index) == size
 
@@ -204,7 +206,7 @@ def test_removed_rows_stay_away_and_replaced_rows_are_what_they_became(
 def test_a_zero_vector_is_like_nothing() -> None:
     zero = np.zeros(4, np.float16)
     assert cosine(zero, zero) == 0.0
-    assert filled(zero[None]).above(zero[None], 0.0, limit=1) == [[Hit(0, 0.0)]]
+    assert filled(zero[None]).above(zero[None], 0.0, limit=1) == [[SearchHit(0, 0.0)]]
     assert filled(zero[None]).above(zero[None], 0.1, limit=1) == [[]]
 
 
@@ -236,7 +238,7 @@ def test_what_cannot_be_searched_exactly_is_refused(vector: Vectors) -> None:
     ):
         with pytest.raises(ValueError, match=r"float16|squared norm"):
             attempt()
-    assert index.above(np.ones((1, 4), np.float16), 0.5, limit=2) == [[Hit(0, 1.0)]]
+    assert index.above(np.ones((1, 4), np.float16), 0.5, limit=2) == [[SearchHit(0, 1.0)]]
 
 
 @pytest.mark.parametrize("row", [-1, 1])
@@ -255,7 +257,7 @@ def test_the_bounds_of_every_scan_hold(seed: int, dimension: int) -> None:
     random = np.random.default_rng(seed)
     faces[random.integers(0, 40)] = 0
     faces[random.integers(0, 40), 0] = 4
-    rows, queries = Rows(dimension, 8), Queries(faces[:6], dimension)
+    rows, queries = VectorRows(dimension, 8), Queries(faces[:6], dimension)
     rows.extend(faces)
     found = scans.scan(queries, rows, 0, 40, np.full(6, -np.inf))
     exact = scans.score(queries, rows, found)
@@ -267,7 +269,7 @@ def test_the_bounds_of_every_scan_hold(seed: int, dimension: int) -> None:
 def test_the_bounds_hold_also_beside_a_row_that_was_replaced_by_an_even_one() -> None:
     """Its codes leave nothing over, and those of the others as much as before; no query's do."""
     even = np.eye(24, dtype=np.float16)
-    rows, queries = Rows(24, 8), Queries(even[:6], 24)
+    rows, queries = VectorRows(24, 8), Queries(even[:6], 24)
     rows.extend(clustered(7, 40, 24))
     for row in range(0, 40, 8):
         rows.replace(row, even[0])

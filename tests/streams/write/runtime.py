@@ -17,7 +17,7 @@ from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.picture import picture
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.embedded.appending import append
-from palimpsest.streams.embedded.pipeline import Rows, decide_all, run
+from palimpsest.streams.embedded.pipeline import ReadAhead, decide_all, run
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.embedder.contract import Engine
 from palimpsest.streams.intake import RawRow, RowCounter, understand
@@ -84,7 +84,7 @@ class Runtime:
         self, read: Iterable[Input], between: Callable[[], object] = lambda: None
     ) -> Generator[Sequence[Outcome], None, None]:
         """The outcomes of a reader's inputs, window by window."""
-        with Rows(read) as rows:
+        with ReadAhead(read) as rows:
             yield from run(self.writer, rows, between)
 
     def lines(self) -> list[bytes]:

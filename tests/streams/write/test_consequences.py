@@ -77,14 +77,16 @@ def dry_run(runtime: Runtime, decision_id: str, **how: Any) -> Unmerged:
 
 
 def faces(runtime: Runtime) -> list[str]:
-    return [one["face"] for one in pictures(runtime.writer.owners.get("ann").ledger)]
+    return [picture["face"] for picture in pictures(runtime.writer.owners.get("ann").ledger)]
 
 
 def test_a_dry_run_names_what_rested_on_the_join(runtime: Runtime) -> None:
     _, newer, beside, repeat = say(runtime, FIRST, NEWER, BESIDE, NEWER)
     lines = runtime.lines()
     answer = dry_run(runtime, newer.decision_id)
-    assert [one["candidate_id"] for one in answer["consequences"]] == [beside.candidate_id]
+    assert [consequence["candidate_id"] for consequence in answer["consequences"]] == [
+        beside.candidate_id
+    ]
     assert repeat.decision == "hash_exact"
     assert runtime.lines() == lines
 
@@ -174,7 +176,7 @@ def test_what_joined_the_face_that_is_out_joins_whom_it_would_have(runtime: Runt
     done = unmerge(runtime, newer.decision_id, with_consequences=True)
     assert done["memories"] == shown["memories"]
     assert faces(runtime) == [text("sierra"), NEWER]
-    assert [one["face"] for one in done["memories"]] == [text("sierra"), NEWER]
+    assert [memory["face"] for memory in done["memories"]] == [text("sierra"), NEWER]
     assert done["refused"] == []
 
 
@@ -223,7 +225,7 @@ def test_a_fallback_goes_by_the_text_that_would_have_been_compared(
     settle(runtime, third, second.candidate_id, "unavailable")
     if not at_once:
         answer = unmerge(runtime, join, with_consequences=True)
-        assert [one["candidate_id"] for one in answer["consequences"]] == [third]
+        assert [consequence["candidate_id"] for consequence in answer["consequences"]] == [third]
     assert sorted(faces(runtime)) == sorted([texts[0], pen, wet])
 
 
@@ -292,7 +294,9 @@ def test_of_several_joins_too_it_is_answered_as_when_none_was_out(runtime: Runti
     first, newer, third, beside = say(runtime, FIRST, NEWER, text(end="zulu"), BESIDE)
     once, again = asked_twice(runtime, memory_id=first.candidate_id)
     assert once["reversed"] == [third.decision_id, newer.decision_id]
-    assert [one["candidate_id"] for one in once["consequences"]] == [beside.candidate_id]
+    assert [consequence["candidate_id"] for consequence in once["consequences"]] == [
+        beside.candidate_id
+    ]
     assert once == again
 
 
@@ -308,7 +312,7 @@ def test_what_it_joined_itself_is_not_taken_out_when_it_is_delivered_again(
     execute(runtime.writer, settle)
     runtime.writer.commit()
     once, again = asked_twice(runtime, memory_id=first.candidate_id)
-    assert [one["would_be"] for one in once["consequences"]] == [
+    assert [consequence["would_be"] for consequence in once["consequences"]] == [
         {"decision": "superseded", "joined_to": first.candidate_id}
     ]
     assert faces(runtime) == [text("sierra"), NEWER]

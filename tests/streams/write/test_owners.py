@@ -36,7 +36,7 @@ def test_who_leaves_holds_no_memory(tmp_path: Path) -> None:
         owners.most = 3
         owners.trim()
         assert len(owners) == 1
-        there = {one.id for one in gc.get_objects() if isinstance(one, Entry)}
+        there = {thing.id for thing in gc.get_objects() if isinstance(thing, Entry)}
         assert there.isdisjoint(ids["who leaves"])
         assert there >= ids["who stays"]
 

@@ -45,9 +45,9 @@ from palimpsest.streams.write.serve import (
     HANDLERS,
     MOST_TOGETHER,
     PendingRequest,
+    parse_request,
     serve,
     serve_all,
-    understood,
 )
 from tests.streams.write.runtime import Runtime
 
@@ -170,7 +170,7 @@ def test_a_bug_in_what_this_process_asked_is_raised(
     monkeypatch.setitem(HANDLERS, type(verdicts(store)[0]), breaks)
     before = store.pending()
     with pytest.raises(ZeroDivisionError):
-        serve_all(store.writer, [PendingRequest(one) for one in verdicts(store)])
+        serve_all(store.writer, [PendingRequest(verdict) for verdict in verdicts(store)])
     assert store.pending() == before
     assert store.ledger_matches_log()
 
@@ -291,9 +291,9 @@ def test_a_dry_run_reports_what_would_be_and_writes_nothing(store: Store) -> Non
 
 def test_what_is_no_request_is_reported_without_its_words() -> None:
     with pytest.raises(InvalidInputError, match="no request: 1 errors"):
-        understood(b'{"request": "embed", "owner_id": "a secret"}')
+        parse_request(b'{"request": "embed", "owner_id": "a secret"}')
     embed = b'"request": "embed", "request_id": "%s", "owner_id": "ada"' % str(uuid4()).encode()
     for newer in (b'{"request": "a secret"}', b'{%s, "a secret": 1}' % embed):
         with pytest.raises(InvalidInputError, match="no request that Palimpsest") as told:
-            understood(newer)
+            parse_request(newer)
         assert "secret" not in str(told.value)

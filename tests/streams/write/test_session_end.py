@@ -152,7 +152,7 @@ def test_without_an_embedder_layers_1_and_2_and_consolidation_go_on(
         assert isinstance(last, Decided)
         evidence = last.data.evidence
         assert (evidence.down, evidence.check) == (("embedder",), "tokens")
-        assert {one.cosine for one in evidence.neighbours} == {None}
+        assert {neighbour.cosine for neighbour in evidence.neighbours} == {None}
         [answer] = serve(runtime.writer, [end()])
         assert isinstance(answer, Done)
         assert answer.result["superseded_count"] == 2

@@ -147,7 +147,7 @@ def test_a_text_that_lives_elsewhere_makes_one_of_two_where_that_is_said(
     undo = UndoRequest(request_id=fresh(), decision_id=answer["decision_id"])
     undone = ask(runtime, undo)
     assert undone["candidate_id"] is None, "the text did not come with the update"
-    assert {one["memory_id"] for one in undone["memories"]} == {a, b}
+    assert {memory["memory_id"] for memory in undone["memories"]} == {a, b}
     assert ask(runtime, undo) == undone
 
 
@@ -170,7 +170,7 @@ def test_undone_by_any_candidate_it_is_the_last_update_of_its_memory(
     undone = ask(runtime, UndoRequest(request_id=fresh(), candidate_id=again.candidate_id))
     assert undone["decision_id"] == answer["decision_id"]
     assert undone["candidate_id"] == answer["candidate_id"]
-    assert [one["face"] for one in undone["memories"]][:1] == ["Ann rows"]
+    assert [memory["face"] for memory in undone["memories"]][:1] == ["Ann rows"]
 
 
 def test_what_was_joined_otherwise_is_no_update(runtime: Runtime, pair: tuple[str, str]) -> None:

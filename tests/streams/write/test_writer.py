@@ -183,8 +183,8 @@ def test_one_by_one_changes_no_byte_of_the_log(
 ) -> None:
     with Runtime(log_path) as runtime:
         runtime.submit(*mixed[:100])
-        for one in inputs(mixed)[100:]:
-            runtime.writer.close_window(runtime.writer.open_window([one]))
+        for item in inputs(mixed)[100:]:
+            runtime.writer.close_window(runtime.writer.open_window([item]))
         assert runtime.lines() == expected
 
 
@@ -204,8 +204,8 @@ def test_a_writer_that_restarts_after_each_window_decides_the_same(
 ) -> None:
     for start in range(0, len(mixed), 61):
         with Runtime(log_path) as runtime:
-            for one in inputs(mixed)[start : start + 61]:
-                runtime.writer.close_window(runtime.writer.open_window([one]))
+            for item in inputs(mixed)[start : start + 61]:
+                runtime.writer.close_window(runtime.writer.open_window([item]))
     with Runtime(log_path) as runtime:
         assert runtime.lines() == expected
 

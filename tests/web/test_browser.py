@@ -498,7 +498,7 @@ def test_the_board_works_without_scripts(site: Site) -> None:
     page.get_by_role("button", name="Different").click()
     expect(page.locator("#notice")).to_have_text("Recorded: different.")
     assert shown(page) != first
-    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Undo answer").click()
     expect(page.locator("#notice")).to_have_text("Undone: different.")
     assert shown(page) == first
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import random
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bench.embedding import distinct
 from bench.figure import Measured, Scale
 from bench.filling import fill
 from bench.sentences import sentences
 from palimpsest import Palimpsest
 from palimpsest.contracts.candidate import MAX_TEXT_BYTES
 from palimpsest.process.paths import LOG_FILE
+from palimpsest.streams.embedder import Embedding, Engine, load_engine
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 
@@ -50,6 +54,67 @@ def calls(scale: Scale) -> list[Measured]:
         _measured("one submit of a new text", submits, 5.0, note, beside),
         _measured("one recall", recalls, 6.0, note, beside),
         _measured("a submit and a recall, in turns", pairs, 22.0, note),
+    ]
+
+
+def calls_alone(scale: Scale) -> list[Measured]:
+    """Processor time of single calls whose texts are embedded already: what is left is ours.
+
+    All threads count, so that of a projection made meanwhile is in it.
+    """
+    held, rounds = scale.of(50, 1_000, 1_000), scale.of(10, 200, 1_000)
+    needed = held + WARM + rounds
+    kinds = {"made-up texts": [*islice(sentences(), needed)], "a diary": _diary(needed)}
+    if scale.data is not None:
+        real = [text for _, text in distinct(scale.data, needed * 10)]
+        random.Random(1).shuffle(real)
+        kinds |= {"real texts": real[:needed]}
+    engine, found = load_engine(), []
+    for kind, texts in kinds.items():
+        scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
+        with (
+            scratch as folder,
+            Palimpsest.open(folder) as store,
+            store.reader.embedding_by(Known(engine, texts)),
+        ):
+            store.submit([_row(text) for text in texts[:held]], source="bench")
+            for text in texts[held : held + WARM]:
+                store.submit(_row(text))
+                store.recall(OWNER, text)
+            asked = texts[-rounds:]
+            recalls = [_busy_ms(store.recall, OWNER, text) for text in asked]
+            pairs = [
+                (_busy_ms(store.submit, _row(text)), _busy_ms(store.recall, OWNER, text))
+                for text in asked
+            ]
+        submits, after = ([*each] for each in zip(*pairs, strict=True))
+        note = f"{held:,} memories of one owner, {rounds} calls, processor time"
+        found += [
+            _measured(f"a recall beyond its embedding, {kind}", recalls, 2.0, note),
+            _measured(f"a recall after each submit, {kind}", after, 2.0, note),
+            _measured(f"a submit beyond its embedding, {kind}", submits, 3.0, note),
+        ]
+    return found
+
+
+class Known:
+    """An engine that has embedded its texts before."""
+
+    def __init__(self, engine: Engine, texts: Sequence[str]) -> None:
+        self.name, self.model, self.dimension = engine.name, engine.model, engine.dimension
+        self._embedded = dict(zip(texts, engine.embed(texts), strict=True))
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        """Look the texts up."""
+        return [self._embedded[text] for text in texts]
+
+
+def _diary(count: int) -> list[str]:
+    """One measured value, day by day: texts that differ in figures alone."""
+    first = date(2020, 1, 1)
+    return [
+        f"Ada's weight on {first + timedelta(day)} was {60 + day % 7}.{day % 10} kg."
+        for day in range(count)
     ]
 
 

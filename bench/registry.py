@@ -32,6 +32,7 @@ from palimpsest.process.gc_pause import rest_collector
 FIGURES: dict[str, Measure] = {
     "end-to-end": embedding.end_to_end,
     "calls": calling.calls,
+    "calls-alone": calling.calls_alone,
     "recalls": calling.recalls_of_many,
     "checks": calling.checks,
     "finds": calling.finds,

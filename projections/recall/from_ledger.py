@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import heapq
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple, TypeGuard
 
 import numpy as np
@@ -18,7 +19,7 @@ from palimpsest.contracts.events import Vector
 from palimpsest.contracts.shown import Recalled
 from palimpsest.projections.base.vectors import decoded
 from palimpsest.projections.recall.hits import LOOKED_AT, Ranked, RecallOptions, hits, in_order
-from palimpsest.streams.core.ledger import Ledger, Memory
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 
 Query = NDArray[np.float32]
 """A query's vector (dimension,); for a text longer than the model's input (windows, dimension)."""
@@ -31,6 +32,8 @@ MOST_RECOLLECTED = 64
 """Number of owners whose decoded vectors are kept for the next question."""
 MOST_IN_MEMORY = 20_000
 """Candidates of an owner up to which scanning all is faster than asking LanceDB."""
+FEW_CHANGED = 4
+"""If more than a fourth of the memories have changed, all are looked at."""
 
 
 class _Known(NamedTuple):
@@ -56,8 +59,10 @@ class Recollection:
         self._rows: dict[int, range] = {}
         self._vectors: list[Vector] = []
         self._waiting: list[Vector] = []
-        self._units = np.empty((0, dimension), np.float32)
+        self._units = self._room = np.empty((0, dimension), np.float32)
+        self._read: dict[str, int] = {}
         self._memories: list[Memory] = []
+        self._number_of: dict[str, int] = {}
         self._statement_of = np.empty(0, np.intp)
         self._by = np.empty(0, np.intp)
         self._faces = np.empty(0, np.intp)
@@ -114,6 +119,58 @@ class Recollection:
         return best.round(DECIMALS)
 
     def _follow(self) -> None:
+        """Look at the memories that the ledger lists as changed, or at all if that is simpler."""
+        changed: dict[Entry, None] = {}
+        for scope in self.ledger.scopes.values():
+            changed |= dict.fromkeys(scope.faces[self._read.get(scope.namespace, 0) :])
+            self._read[scope.namespace] = len(scope.faces)
+        if len(changed) * FEW_CHANGED > len(self._memories) or not self._goes_on(changed):
+            self._look_at_all()
+        self._decode()
+
+    def _goes_on(self, changed: Iterable[Entry]) -> bool:
+        """Note memories that began or changed; False if others would have another number.
+
+        `changed` has the first members of these memories.
+        """
+        looked_at: dict[int, _Known] = {}
+        count = len(self._memories)
+        last = self._memories[-1].members[0].place if self._memories else 0
+        for entry in sorted(changed, key=attrgetter("place")):
+            number = self._number_of.get(entry.id)
+            if entry.memory.members[0] is not entry:  # it is in an older memory now
+                if number is not None:
+                    return False
+                self._known.pop(entry.id, None)
+                continue
+            known = self._known[entry.id] = self._looked_at(entry.memory)
+            if number is None and known.rows:
+                if entry.place < last:
+                    return False
+                number, count = count, count + 1
+            elif number is not None and not known.rows:
+                return False
+            if number is not None:
+                looked_at[number] = known
+        self._renew(looked_at)
+        return True
+
+    def _renew(self, looked_at: Mapping[int, _Known]) -> None:
+        """Replace what is known of some memories, by number; the next numbers are new."""
+        stay = ~np.isin(self._by, list(looked_at))
+        rows = [row for known in looked_at.values() for row in known.rows]
+        by = [number for number, known in looked_at.items() for _ in known.rows]
+        self._statement_of = np.append(self._statement_of[stay], np.array(rows, np.intp))
+        self._by = np.append(self._by[stay], np.array(by, np.intp))
+        for number, (memory, _, _, face) in looked_at.items():
+            if number == len(self._memories):
+                self._memories.append(memory)
+                self._number_of[memory.id] = number
+                self._faces = np.append(self._faces, -1)
+            self._memories[number] = memory
+            self._faces[number] = -1 if face is None else face
+
+    def _look_at_all(self) -> None:
         before, self._known = self._known, {}
         for memory in self.ledger.memories():
             known = before.get(memory.id)
@@ -122,6 +179,7 @@ class Recollection:
             self._known[memory.id] = known
         found = [known for known in self._known.values() if known.rows]
         self._memories = [known.memory for known in found]
+        self._number_of = {memory.id: number for number, memory in enumerate(self._memories)}
         self._statement_of = np.fromiter(
             chain.from_iterable(known.rows for known in found), np.intp
         )
@@ -129,7 +187,6 @@ class Recollection:
         speaks = (-1 if known.face is None else known.face for known in found)
         self._faces = np.fromiter(speaks, np.intp)
         self._by = np.repeat(np.arange(len(found)), counts)
-        self._decode()
 
     def _looked_at(self, memory: Memory) -> _Known:
         """The rows of the vectors of its face and texts; none if it is not recalled."""
@@ -165,7 +222,12 @@ class Recollection:
         numbers = decoded(new, self.dimension).astype(np.float32)
         norms = np.linalg.norm(numbers, axis=1, keepdims=True)
         units = np.divide(numbers, norms, out=np.zeros_like(numbers), where=norms > 0)
-        self._units = np.concatenate([self._units, units])
+        held, total = len(self._units), len(self._units) + len(units)
+        if total > len(self._room):
+            self._room = np.empty((max(total, held * 5 // 4), self.dimension), np.float32)
+            self._room[:held] = self._units
+        self._room[held:total] = units
+        self._units = self._room[:total]
 
 
 class Recollections:

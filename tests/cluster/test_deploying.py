@@ -23,6 +23,7 @@ from palimpsest.cli.main import app
 from palimpsest.cli.shell import WRONG_USAGE
 from palimpsest.settings.settings import Settings
 from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.judge.settings import JudgeSettings
 
 ROOT = Path(__file__).parents[2]
 INFRA = ROOT / "infra"
@@ -53,12 +54,16 @@ def test_a_service_runs_a_command_that_is_there(name: str) -> None:
     assert is_understood(shlex.split(SERVICES[name]["command"]))
     assert SERVICES[name]["build"]["dockerfile"] == "infra/Dockerfile"
     for setting in SERVICES[name]["environment"]:
-        assert setting in {"HF_HOME", "ANTHROPIC_API_KEY"} or is_setting(setting)
+        assert setting == "HF_HOME" or setting.endswith("_API_KEY") or is_setting(setting)
 
 
 def is_setting(name: str) -> bool:
     said = name.removeprefix("PALIMPSEST_").lower()
-    return said in Settings.model_fields or said.removeprefix("kafka_") in Connection.model_fields
+    return (
+        said in Settings.model_fields
+        or said.removeprefix("kafka_") in Connection.model_fields
+        or said.removeprefix("judge_") in JudgeSettings.model_fields
+    )
 
 
 def test_services_wait_for_others_that_are_there_and_crashes_are_started_again() -> None:

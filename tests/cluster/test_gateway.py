@@ -49,6 +49,7 @@ from palimpsest.contracts.requests import (
     SeparateRequest,
     SessionRequest,
     SettleRequest,
+    SubmitRequest,
     UndoRequest,
     UnmergeRequest,
     UpdateRequest,
@@ -191,8 +192,9 @@ def test_what_every_request_did_is_shown_when_its_answer_comes(
     reviewed = {"step": "review", "due": datetime.now(UTC), "figures": {"duration_ms": 1.0}}
     ask(RunRequest, owner_id="ada", **reviewed)
     union, _ = get_args(AnyRequest)
-    # A check writes nothing, and nobody waits until a store shows vectors that came late.
-    assert ask.kinds == set(get_args(union)) - {CheckRequest, EmbedRequest}
+    # A check writes nothing, a key is written down before its rows, and nobody waits until a store
+    # shows vectors that came late.
+    assert ask.kinds == set(get_args(union)) - {CheckRequest, EmbedRequest, SubmitRequest}
     everyones = {request.request for request, owner in ask.workers.asked if owner is None}
     bulk = {"reverse", "reinstate_many", "retract", "restore"}
     assert everyones == bulk | {"compact", "run", "set_policy"}, "the client knows whose these are"

@@ -151,7 +151,7 @@ def test_empty_memory_after_merge_is_discarded_with_a_warning(
     def empty(message: dict[str, Any]) -> None:
         message["content"][0]["input"]["text"] = " "
 
-    server.fail(Fault(change=empty))
+    server.fail(Fault(change=empty), Fault(change=empty))  # what is unusable is requested once more
     assert run(ada, asking)["joined"] == []
     assert ada.faces() == sorted([OLD, AT_90])
     [warning] = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]

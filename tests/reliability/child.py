@@ -133,7 +133,7 @@ def live(plan: Plan) -> int:
     vars(os)["nice"] = lambda _: 0  # a verifier gives way to a stream, not to other tests
     os.environ.update(plan.get("env", {}))
     effect = effect_of(plan)
-    vars(reader)["Session"] = partial(WriterSession, effect=effect)
+    vars(reader)["WriterSession"] = partial(WriterSession, effect=effect)
     vars(upkeep)["LiveProjections"] = partial(LiveProjections, effect=effect)
     _watch_the_judge(effect)
     if "limit" in plan:

@@ -134,7 +134,7 @@ def _displaced_by_higher(memory: Memory, said: str, rank: Rank) -> Rank | None:
 
 
 def _home(distinct: Distinct | None) -> Entry | None:
-    """Who has the text already: whoever has it live, or the source of a composed one."""
+    """The candidate that already says the text: a living one, or the source of a composed text."""
     if distinct is None:
         return None
     alias = None if distinct.members else distinct.alias

@@ -320,7 +320,7 @@ def test_one_pair_without_an_answer_keeps_no_other_from_its_own(
     spoken: Spoken, judge: Asking
 ) -> None:
     if spoken.writes:
-        pytest.skip("tests/judge/test_failures.py has it for tools, and chats are read alike")
+        pytest.skip("tests/judge/test_failures.py tests this for tools; chats are read alike")
     judge.server.fail(Fault(change=without("pair_2")))
     assert judge.answers(SAME, APART, UPDATE) == ["same", "different", "different"]
     assert judge.server.calls == 2

@@ -89,6 +89,29 @@ def test_an_unmerge_is_shown_done_once_and_taken_back(served: Use[None]) -> None
     served(used)
 
 
+def test_a_selection_is_reversed_put_back_retracted_and_restored(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        texts = ("Ada plays the cello", "Ada plays an old cello")
+        a, b = [await server.add(text) for text in texts]
+        pair = {"a": a["candidate_id"], "b": b["candidate_id"]}
+        await server.ask("POST", "/v1/owners/ada/merge", pair, name="grace")
+        whole = {"selection": {"candidate_id": pair["b"]}}
+
+        async def left_by(operation: str, selection: dict[str, Any]) -> list[int]:
+            path = f"/v1/owners/ada/{operation}"
+            done = await server.ask("POST", path, selection, name="grace")
+            assert done.status_code == 200, done.text
+            page = (await server.ask("GET", MEMORIES)).json()["memories"]
+            return sorted(len(memory["members"]) for memory in page)
+
+        assert await left_by("reverse", whole) == [1, 1]
+        assert await left_by("reinstate-many", whole) == [2]
+        assert await left_by("retract", whole) == [1]
+        assert await left_by("restore", whole) == [2]
+
+    served(used)
+
+
 def test_an_unmerge_takes_later_decisions_along_where_it_is_asked_to(served: Use[None]) -> None:
     """The third text met the face alone, which the second had taken: without it, the first."""
 

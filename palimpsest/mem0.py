@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -31,13 +30,13 @@ from palimpsest.integrations.mem0.rows import Row, added_row
 class Memory:
     """mem0's synchronous memory. A user is an owner; an agent or a run alone is one, too.
 
-    The store is the folder `store`, else PALIMPSEST_STORE or `.palimpsest`. mem0's configuration is
+    The store is the folder `store`, else that of the settings. mem0's configuration is
     accepted and not used: no model is asked, and messages are remembered verbatim.
     """
 
     def __init__(self, config: Any = None, *, store: str | Path | None = None) -> None:
         self.config = config
-        self.memories = Palimpsest.open(store or os.environ.get("PALIMPSEST_STORE", ".palimpsest"))
+        self.memories = Palimpsest.open(store)
 
     @classmethod
     def from_config(cls, config_dict: Mapping[str, Any], **where: Any) -> Self:

@@ -1,8 +1,7 @@
 """Wraps every facade method: takes turns, validates arguments, translates errors.
 
 Arguments are checked against the method's declared types, so that a wrong one is a `UsageError`
-here and not some library's error further in. A call with too few or too many arguments raises
-Python's own `TypeError`.
+here and not some library's error further in; one too many or too few is, too.
 """
 
 from __future__ import annotations
@@ -215,18 +214,25 @@ class _Arguments:
         self._model = create_model(self._name, __config__=config, **optional)
 
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """UsageError if an argument has a wrong type, is out of range or has an unknown name."""
+        """UsageError if an argument is unknown or missing, has a wrong type or is out of range."""
         try:
             given = self._signature.bind(*args, **kwargs).arguments
-        except TypeError:
-            return  # Python reports this when the method is called
+        except TypeError as error:
+            raise self._wrong_call(str(error)) from None
         for name in self._more:
             given |= given.pop(name, {})
         values = {name: value for name, value in given.items() if name not in ("self", "cls")}
+        for name in values.keys() - self._model.model_fields.keys():
+            raise self._wrong_call(f"got an unexpected keyword argument {name!r}")
         try:
             self._model.model_validate(values)
         except ValidationError as error:
             raise UsageError(f"{self._name}: {_plainly(error)}") from None
+
+    def _wrong_call(self, problem: str) -> UsageError:
+        return UsageError(
+            f"{self._name}: {problem}; it takes {', '.join(self._model.model_fields)}"
+        )
 
     def with_bare_ids(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]

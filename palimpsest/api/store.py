@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import (
+    TYPE_CHECKING,
     Annotated,
     Any,
     Literal,
@@ -152,6 +153,9 @@ from palimpsest.streams.write.inputs import (
     why_invalid,
 )
 
+if TYPE_CHECKING:
+    from palimpsest.settings.settings import Settings
+
 _log = logging.getLogger(__name__)
 
 MOST = 2**63 - 1
@@ -286,12 +290,12 @@ class Palimpsest:
     @classmethod
     def open(
         cls,
-        path: Place,
+        path: Place | None = None,
         *,
         create: bool = True,
         policy: str | Policy | None = None,
-        engine: EngineName = "onnx",
-        model: str = DEFAULT_MODEL,
+        engine: EngineName | None = None,
+        model: str | None = None,
         progress: Progress | None = None,
         cluster: Connection | None = None,
         wait: Wait = "durable",
@@ -299,6 +303,10 @@ class Palimpsest:
         by: Speaker = "agent",
     ) -> Self:
         """Open the store in the folder `path`, created first unless `create` is False.
+
+        Without a `path`, it is the store of PALIMPSEST_STORE or palimpsest.toml, and a `policy`,
+        an `engine`, a `model` and a `cluster` that are not given come from there too, as for the
+        command line.
 
         `policy` (a preset's name, a file, or a policy; `standard`) is put in force by the first
         candidate of a new store; later `set_policy` changes it, and a warning is logged if another
@@ -318,11 +326,18 @@ class Palimpsest:
         was opened.
         """
         require_no_inheritance()
+        if path is None:
+            settings = _settings()
+            path, cluster = settings.store, cluster or settings.kafka
+            engine, model = engine or settings.engine, model or settings.model
+            policy = policy or settings.opening().get("policy")
         folder = Path(path)
         wanted = policy if isinstance(policy, Policy) else load_policy(policy or "standard")
 
         def embedder() -> Embedder:
-            return Embedder(load_engine(model, engine, progress=progress))
+            return Embedder(
+                load_engine(model or DEFAULT_MODEL, engine or "onnx", progress=progress)
+            )
 
         if cluster is not None:
             log = log_that_follows(folder, needed=not create)
@@ -469,7 +484,7 @@ class Palimpsest:
         if not infer:
             return self.submit(spoken(listed, known), source=source)
         rules = self._reader.policy_in_force().judge
-        settings = judge or JudgeSettings()
+        settings = judge or _settings().judge
         rows = _run(memories_of(listed, known, rules, settings, source=source, folder=self.folder))
         return self.submit(rows, source=source)
 
@@ -1045,12 +1060,8 @@ class Palimpsest:
     def _judge(
         self, judge: JudgeSettings | JudgeFunction | None, *, recorded: bool = True
     ) -> JudgeOnDemand:
-        if judge is None:
-            from palimpsest.settings.settings import read_settings
-
-            judge = read_settings().judge
         rules = self._reader.policy_in_force().judge
-        return JudgeOnDemand(self.folder, rules, judge, recorded=recorded)
+        return JudgeOnDemand(self.folder, rules, judge or _settings().judge, recorded=recorded)
 
     def embed(
         self,
@@ -1336,6 +1347,12 @@ def _warn_of_another(folder: Path, log: Log, wanted: Policy) -> None:
             wanted.name,
             wanted.hash,
         )
+
+
+def _settings() -> Settings:
+    from palimpsest.settings.settings import read_settings  # slow: only if needed
+
+    return read_settings()
 
 
 def _run(doing: Coroutine[Any, Any, Result]) -> Result:

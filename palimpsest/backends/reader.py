@@ -194,6 +194,6 @@ class Reader:
 def nothing_follows(folder: Path) -> str:
     """What to do if no projector fills the requested store."""
     return (
-        f"no store at {folder} follows the cluster, and all that is read is read from one: have"
-        f" `palimpsest --store {folder} project` running beside it"
+        f"no store at {folder} follows the cluster, and reading needs one:"
+        f" start `palimpsest --store {folder} project`"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -83,6 +83,16 @@ class Outcome:
     detail: str | None = None
     similar_facts: list[SimilarFact] | None = None
     windows: int | None = None
+
+    def __getitem__(self, name: str) -> Any:
+        """A field by its name, as all other answers are read."""
+        if name not in self.__slots__:
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def keys(self) -> Iterable[str]:
+        """The names of the fields: `dict(outcome)` has them with their values."""
+        return self.__slots__
 
 
 OTHER_REQUEST = Outcome(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, assert_type
 
 import pytest
@@ -119,3 +120,11 @@ def test_unknown_fields_are_kept_with_a_warning_that_names_them(memories: Palimp
     with pytest.warns(UserWarning, match="kept as metadata: categroy, colour;"):
         memories.submit({**row, "colour": "red", "categroy": "sport"})
     assert memories.list("ada")["memories"][0]["metadata"] == {"colour": "red", "categroy": "sport"}
+
+
+def test_outcomes_are_read_by_key_as_other_answers_are(memories: Palimpsest) -> None:
+    [outcome] = memories.submit({"owner_id": "ada", "text": "she paints"})
+    assert outcome["memory_id"] == memories.list("ada")["memories"][0]["memory_id"]
+    assert dict(outcome) == asdict(outcome)
+    with pytest.raises(KeyError):
+        outcome["keys"]

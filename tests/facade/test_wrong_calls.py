@@ -405,8 +405,12 @@ def test_a_batch_run_within_an_event_loop_says_what_to_do(memories: Palimpsest) 
 
 
 def test_an_unknown_argument_is_not_dropped(memories: Palimpsest) -> None:
-    with pytest.raises(UsageError, match="separate: `becaus` "):
+    with pytest.raises(UsageError, match=r"'becaus'; it takes a, b, .*because"):
         memories.separate(A, B, becaus="typed wrongly")  # type: ignore[call-arg]
+    with pytest.raises(UsageError, match="'owner_id'; it takes candidates, source, invalid"):
+        memories.submit("She sails.", owner_id="ada")  # type: ignore[arg-type, call-arg]
+    with pytest.raises(UsageError, match="missing a required argument: 'query'; it takes owner_id"):
+        memories.recall("ada")  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,10 @@ def list_dead_letters(
     context: typer.Context,
     state: Annotated[State | None, typer.Option(help="Only these.")] = None,
     limit: Annotated[
-        int, typer.Option(min=1, metavar="N", help="The most dead letters on the page.")
+        int,
+        typer.Option(
+            "--limit", "-k", min=1, metavar="N", help="The most dead letters on the page."
+        ),
     ] = 100,
     after: Annotated[
         str | None, typer.Option(metavar="ID", help="The page after this dead letter.")

@@ -86,7 +86,10 @@ def recall(
     owner: Annotated[str, typer.Argument(help="The memories' owner.")],
     query: Annotated[str, typer.Argument(help="What to look for, in any words.")],
     k: Annotated[
-        int, typer.Option("-k", min=1, max=COMMAND_LINE.found, help="The number of memories.")
+        int,
+        typer.Option(
+            "--limit", "-k", min=1, max=COMMAND_LINE.found, help="The number of memories."
+        ),
     ] = 5,
     namespace: Annotated[
         str | None, typer.Option(metavar="N", help="Only in this namespace.")
@@ -155,7 +158,10 @@ def find(
         typer.Option(help="By whole words or by meaning; repeatable. Default: both."),
     ] = None,
     k: Annotated[
-        int, typer.Option("-k", min=1, max=COMMAND_LINE.found, help="The number found by meaning.")
+        int,
+        typer.Option(
+            "--limit", "-k", min=1, max=COMMAND_LINE.found, help="The number found by meaning."
+        ),
     ] = 5,
     namespace: Annotated[
         str | None, typer.Option(metavar="N", help="Only in this namespace.")
@@ -182,7 +188,9 @@ def likeness(
     at_least: Annotated[
         float, typer.Option(min=0.0, max=1.0, metavar="S", help="The lowest cosine.")
     ] = 0.9,
-    limit: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="The most pairs.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", "-k", min=1, max=MOST, metavar="N", help="The most pairs.")
+    ] = 50,
 ) -> None:
     """Report an owner's similar memories across namespaces; nothing is joined."""
     call = invocation(context)
@@ -288,7 +296,9 @@ def decisions(
         ),
     ] = None,
     since: Since = None,
-    limit: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="The most pairs.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", "-k", min=1, max=MOST, metavar="N", help="The most pairs.")
+    ] = 50,
     as_of: AsOfOption = None,
 ) -> None:
     """List the latest decisions, newest last; with --json one document a line."""
@@ -352,7 +362,12 @@ def list_memories(
     limit: Annotated[
         int,
         typer.Option(
-            min=1, max=COMMAND_LINE.listed, metavar="N", help="The most memories on the page."
+            "--limit",
+            "-k",
+            min=1,
+            max=COMMAND_LINE.listed,
+            metavar="N",
+            help="The most memories on the page.",
         ),
     ] = 50,
     after: Annotated[

@@ -1,0 +1,90 @@
+"""What a call leaves open comes from the same settings as at the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palimpsest import Palimpsest, StoreError, UsageError
+from palimpsest.api import store
+from palimpsest.mem0 import Memory
+from palimpsest.streams.judge.settings import JudgeSettings
+from tests.stub_engine import load_stub
+
+ADA = {"owner_id": "ada", "text": "Ada lives in Paris."}
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_without_a_path_it_is_the_store_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("palimpsest.toml").write_text('store = "of-file"\npolicy = "layered"\n')
+    with Palimpsest.open() as memories:
+        memories.submit(ADA)
+        assert (memories.folder, memories.policy.name) == (Path("of-file"), "layered")
+    monkeypatch.setenv("PALIMPSEST_STORE", "of-variable")
+    with Palimpsest.open(policy="namespaced") as memories:
+        memories.submit(ADA)
+        assert (memories.folder, memories.policy.name) == (Path("of-variable"), "namespaced")
+
+
+def test_without_a_path_it_is_the_model_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def load(model: str, engine: str, **_: Any) -> Any:
+        asked.append((model, engine))
+        return load_stub(model, engine)
+
+    monkeypatch.setattr(store, "load_engine", load)
+    monkeypatch.setenv("PALIMPSEST_MODEL", "its-model")
+    monkeypatch.setenv("PALIMPSEST_ENGINE", "sentence-transformers")
+    for path, model in ((None, None), (None, "given"), ("elsewhere", "given")):
+        with Palimpsest.open(path, model=model) as memories:
+            memories.submit({"owner_id": str(model), "text": "Ada lives in Paris."})
+    assert asked == [
+        ("its-model", "sentence-transformers"),
+        ("given", "sentence-transformers"),
+        ("given", "onnx"),
+    ]
+
+
+def test_a_cluster_of_the_settings_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_KAFKA_BOOTSTRAP", "127.0.0.1:1")
+    with Palimpsest.open() as memories, pytest.raises(StoreError, match="follows the cluster"):
+        memories.recall("ada", "Paris")
+
+
+def test_wrong_settings_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_ENGINE", "steam")
+    with pytest.raises(UsageError, match="engine"):
+        Palimpsest.open()
+
+
+def test_the_class_of_mem0_opens_the_store_of_the_settings() -> None:
+    Path("palimpsest.toml").write_text('store = "of-file"\n')
+    memory = Memory()
+    assert memory.memories.folder == Path("of-file")
+    memory.memories.close()
+
+
+def test_the_judge_of_the_settings_reads_conversations(
+    monkeypatch: pytest.MonkeyPatch, memories: Palimpsest
+) -> None:
+    asked: list[str | None] = []
+
+    async def memories_of(
+        _messages: Sequence[Any], _about: Any, _rules: Any, judge: JudgeSettings, **_: Any
+    ) -> list[Any]:
+        asked.append(judge.model)
+        return []
+
+    monkeypatch.setattr(store, "memories_of", memories_of)
+    monkeypatch.setenv("PALIMPSEST_JUDGE_MODEL", "of-variable")
+    memories.add("Ada lives in Paris.", "ada")
+    memories.add("Ada lives in Paris.", "ada", judge=JudgeSettings(model="given"))
+    assert asked == ["of-variable", "given"]

@@ -116,7 +116,7 @@ from palimpsest.jobs.ingest import (
     to_inputs,
 )
 from palimpsest.jobs.judge_on_demand import JudgeOnDemand
-from palimpsest.jobs.questions import OwnQuestions
+from palimpsest.jobs.questions import TableQuestions, TableReading, call_here
 from palimpsest.jobs.review import review
 from palimpsest.process.paths import LOG_FILE, PROJECTIONS
 from palimpsest.projections.recall.filter import Filter
@@ -1047,7 +1047,7 @@ class Palimpsest:
         """
 
         async def run() -> dict[str, Any]:
-            questions = OwnQuestions(self._writer)
+            questions = TableQuestions(TableReading(self._writer), call_here)
             async with self._judge(judge) as asked:
                 batcher = Batcher(BatchSettings(patience=patience))
                 worker = JudgeWorker(questions, Verifier(lambda _: asked, batcher), lambda _: None)

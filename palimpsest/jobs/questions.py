@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from functools import cache, partial
+from pathlib import Path
+from typing import Protocol, TypeVar
 
 from palimpsest.backends.writer import StoreWriter
+from palimpsest.contracts import policy
 from palimpsest.contracts.errors import RefusedError
-from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.questions import AnyQuestion
 from palimpsest.streams.core.questions import compose_question, settle_question
-from palimpsest.streams.judge.verifier import request_id
-from palimpsest.streams.judge.worker import AnsweredQuestion, PendingQuestion
+from palimpsest.streams.judge.batching import PATIENCE_SECONDS, Batcher, BatchSettings
+from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.verifier import Verifier, request_id
+from palimpsest.streams.judge.worker import (
+    AnsweredQuestion,
+    JudgeWorker,
+    PendingQuestion,
+    Questions,
+    Tally,
+)
 from palimpsest.streams.log.verifications import Waiting
 from palimpsest.streams.write.owners import Owners
 
@@ -23,72 +36,81 @@ ROWS = 256
 """Number of rows that are read from the table at once."""
 
 
-class StoreQuestions:
-    """The questions of one store; answers are sent as requests.
+class Call(Protocol):
+    """Runs functions somewhere."""
 
-    `opened` opens the store's writer, on a thread of its own that owns its files.
+    def __call__(self, function: Callable[[], Result], /) -> Awaitable[Result]:
+        """Run a function, and return its result."""
+
+
+class TableQuestions:
+    """The questions of a store; answers are sent as requests.
+
+    `call` runs a function where the store's writer may be used, and returns its result.
     """
 
-    def __init__(self, opened: Callable[[], StoreWriter]) -> None:
-        self._opened = opened
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="questions")
-        self._writer: StoreWriter | None = None
-
-    async def __aenter__(self) -> StoreQuestions:
-        self._reading = await self._off_loop(self._open)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._writer is not None:
-            await self._off_loop(self._writer.close)
-        self._thread.shutdown()
+    def __init__(self, reading: TableReading, call: Call) -> None:
+        self._reading = reading
+        self._call = call
 
     async def take(self, most: int) -> list[PendingQuestion]:
         """Take up to `most` pending questions, the oldest first."""
-        return await self._off_loop(self._reading.take, most) if most else []
+        return await self._call(partial(self._reading.take, most)) if most else []
 
     async def at_end(self) -> bool:
         """Whether the table was read to its end, and the log has not grown since."""
-        return await self._off_loop(self._reading.is_at_end)
+        return await self._call(self._reading.is_at_end)
 
     async def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
         """Carry out the requests; counts the settled ones, and the refusals by reason."""
-        return await self._off_loop(self._reading.deliver, answered)
+        return await self._call(partial(self._reading.deliver, answered))
 
     async def waiting(self) -> int:
         """How many questions are pending, including those taken."""
-        return await self._off_loop(self._reading.count)
-
-    def _open(self) -> TableReading:
-        self._writer = self._opened()
-        return TableReading(self._writer)
-
-    async def _off_loop(self, function: Callable[..., Result], *arguments: object) -> Result:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, function, *arguments)
+        return await self._call(self._reading.count)
 
 
-class OwnQuestions:
-    """The questions of a store whose writer is the caller's, who waits for the answers."""
+@asynccontextmanager
+async def open_questions(opened: Callable[[], StoreWriter]) -> AsyncIterator[TableQuestions]:
+    """The questions of a store whose writer `opened` opens, on a thread that owns its files."""
+    with ThreadPoolExecutor(1, thread_name_prefix="questions") as thread:
+        call = partial(asyncio.get_running_loop().run_in_executor, thread)
+        writer = await call(opened)
+        try:
+            yield TableQuestions(await call(partial(TableReading, writer)), call)
+        finally:
+            await call(writer.close)
 
-    def __init__(self, writer: StoreWriter) -> None:
-        self._reading = TableReading(writer)
 
-    async def take(self, most: int) -> list[PendingQuestion]:
-        """Take up to `most` pending questions, the oldest first."""
-        return self._reading.take(most) if most else []
+async def call_here(function: Callable[[], Result]) -> Result:
+    """Call it in this thread: for a writer whose caller waits for the answers."""
+    return function()
 
-    async def at_end(self) -> bool:
-        """Whether the table was read to its end, and the log has not grown since."""
-        return self._reading.is_at_end()
 
-    async def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
-        """Carry out the requests; counts the settled ones, and the refusals by reason."""
-        return self._reading.deliver(answered)
+async def settle(
+    questions: Questions,
+    folder: Path,
+    settings: JudgeSettings,
+    stop: asyncio.Event,
+    *,
+    patience: float = PATIENCE_SECONDS,
+    once: bool = False,
+    report: Callable[[Tally, bool], object] = lambda *_: None,
+) -> Tally:
+    """Ask a service about pending questions until `stop` is set, or with `once` until none is left.
 
-    async def waiting(self) -> int:
-        """How many questions are pending."""
-        return self._reading.count()
+    Answers are kept in `folder`. `report` gets the totals after each delivery, and whether the
+    service is down, for up to `patience` in seconds. UsageError if the judge cannot be used.
+    """
+    rules = policy.Judge()  # each question brings those of its own policy
+    async with Judge.beside(folder, rules, settings, lambda: datetime.now(UTC)) as asked:
+        batcher = Batcher(BatchSettings(concurrency=settings.concurrency, patience=patience))
+        try:
+            verifier = Verifier(cache(asked.by), batcher)
+            worker = JudgeWorker(questions, verifier, lambda tally: report(tally, batcher.outage))
+            return await worker.run(stop, once=once)
+        finally:
+            await batcher.close()
 
 
 class TableReading:
@@ -117,11 +139,11 @@ class TableReading:
             return []
         head = self._writer.reader.log.head()
         self._owners.catch_up()
-        policy = self._writer.reader.policy_in_force()
+        in_force = self._writer.reader.policy_in_force()
         found: list[PendingQuestion] = []
         while len(found) < most:
             rows = self._writer.reader.log.verifications.waiting(ROWS, self._last)
-            found += self._questions(rows, policy, most - len(found))
+            found += self._questions(rows, in_force, most - len(found))
             if not rows:
                 self._last, self._read_at = None, head
                 break
@@ -129,7 +151,7 @@ class TableReading:
         return found
 
     def _questions(
-        self, rows: Sequence[Waiting], policy: Policy, most: int
+        self, rows: Sequence[Waiting], in_force: policy.Policy, most: int
     ) -> list[PendingQuestion]:
         """The questions of rows, up to `most`."""
         found: list[PendingQuestion] = []
@@ -138,17 +160,17 @@ class TableReading:
                 break
             self._last = row
             key = (row.kind, row.subject)
-            question = None if key in self._in_hand else self._question(row, policy)
+            question = None if key in self._in_hand else self._question(row, in_force)
             if question is not None and request_id(question) not in self._left:
                 self._in_hand.add(key)
                 found.append(PendingQuestion(question, key))
         return found
 
-    def _question(self, row: Waiting, policy: Policy) -> AnyQuestion | None:
+    def _question(self, row: Waiting, in_force: policy.Policy) -> AnyQuestion | None:
         ledger = self._owners.get(row.owner_id).ledger
         if row.kind == "settle":
-            return settle_question(ledger, row.subject, policy)
-        return compose_question(ledger, row.subject, policy)
+            return settle_question(ledger, row.subject, in_force)
+        return compose_question(ledger, row.subject, in_force)
 
     def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
         """Carry out the requests; counts the settled ones, and the refusals by reason."""

@@ -20,7 +20,9 @@ from palimpsest.server.connections import PatientProtocol
 from palimpsest.server.endpoint import Endpoint, OnlyServer, generate_tokens, write_endpoint
 from palimpsest.server.hosts import LOOPBACK, is_loopback
 from palimpsest.server_process.app import App
+from palimpsest.server_process.settling import settling
 from palimpsest.settings.serve import ServeSettings, Token, TokenWatch
+from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.web.entering import link_path
 from palimpsest.web.sessions import LOCAL_OPERATOR
 
@@ -65,13 +67,14 @@ async def serve(
     stop: asyncio.Event,
     *,
     idle: float | None = None,
+    judge: JudgeSettings | None = None,
     on_ready: Callable[[Endpoint, str], None],
 ) -> None:
     """Serve a store until `stop` is set, or for `idle` seconds without a request.
 
     `only` claims the store when it is open, if not before; another server may start as soon as
-    this one ends. Once ready, it calls `on_ready` with its endpoint and a link that admits one
-    browser.
+    this one ends. The `judge`, if there is one, settles what is pending. Once ready, it calls
+    `on_ready` with its endpoint and a link that admits one browser.
     """
     require_safe(settings)
     sys.setswitchinterval(TURN_SECONDS)
@@ -92,7 +95,8 @@ async def serve(
                     on_ready(endpoint, at(endpoint.url, settings, link))
                     if idle is None:  # a server started for an agent waits for a reviewer
                         app.board.begin()
-                    await _until(stop, app, answering, idle)
+                    async with settling(twin, judge):
+                        await _until(stop, app, answering, idle)
 
 
 @asynccontextmanager

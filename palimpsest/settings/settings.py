@@ -23,6 +23,10 @@ from palimpsest.streams.judge.settings import JudgeSettings
 
 SETTINGS_FILE = "palimpsest.toml"
 DEFAULT_STORE = Path(".palimpsest")
+NO_JUDGE = (
+    "no judge is configured, so questions wait: set [judge] in palimpsest.toml, or"
+    " PALIMPSEST_JUDGE_PROTOCOL, or run `palimpsest verifier` (docs/judge.md)"
+)
 
 
 def _no_blank(store: object) -> object:
@@ -84,6 +88,14 @@ class Settings(BaseSettings):
     def over(self, **given: Any) -> Self:
         """These settings, overridden by a command's own options."""
         return self.model_copy(update={k: v for k, v in given.items() if v is not None})
+
+    @property
+    def judge_of_server(self) -> JudgeSettings | None:
+        """The judge that a server asks unbidden: `[judge]`, if anything of it is set.
+
+        A vendor's key in the environment is no consent to send memories there.
+        """
+        return self.judge if "judge" in self.model_fields_set else None
 
     def opening(self) -> dict[str, Any]:
         """The settings for opening a store, as keyword arguments."""

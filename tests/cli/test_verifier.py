@@ -16,6 +16,7 @@ from palimpsest.cli import invocation
 from palimpsest.cli.commands import judge
 from palimpsest.cli.commands.judge import NICENESS, lower_priority
 from palimpsest.contracts import policy
+from palimpsest.jobs import questions
 from palimpsest.process import logs
 from palimpsest.streams.judge import batching, worker
 from palimpsest.streams.judge.judge import Judge
@@ -94,7 +95,7 @@ def test_it_batches_as_options_and_settings_say(
             given.append(settings)
             super().__init__(settings)
 
-    monkeypatch.setattr(batching, "Batcher", Noted)
+    monkeypatch.setattr(questions, "Batcher", Noted)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
     monkeypatch.setenv("PALIMPSEST_JUDGE_CONCURRENCY", "3")
     palimpsest.ingest(row("nothing to ask about"))

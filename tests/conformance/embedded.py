@@ -12,7 +12,7 @@ from palimpsest import Palimpsest
 from palimpsest.backends.embedded import EmbeddedWriter
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.requests import AnyRequest
-from palimpsest.jobs.questions import StoreQuestions
+from palimpsest.jobs.questions import open_questions
 from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.judge.judge import PairJudge
@@ -54,7 +54,7 @@ class EmbeddedRuntime:
 
     def verify(self, judge: PairJudge) -> Tally:
         async def run() -> Tally:
-            async with StoreQuestions(self._opened) as questions:
+            async with open_questions(self._opened) as questions:
                 return await verified(questions, judge)
 
         return asyncio.run(run())

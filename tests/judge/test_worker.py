@@ -31,7 +31,7 @@ from palimpsest.contracts.requests import (
     SettleRequest,
     UnmergeRequest,
 )
-from palimpsest.jobs.questions import StoreQuestions
+from palimpsest.jobs.questions import open_questions
 from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.core.questions import settle_question
 from palimpsest.streams.embedder import Embedder
@@ -107,7 +107,7 @@ class Store:
 
         async def run() -> Tally:
             judge = Judge.beside(self.folder, Rules(), made, lambda: datetime.now(UTC))
-            async with StoreQuestions(self.opened) as questions, judge:
+            async with open_questions(self.opened) as questions, judge:
                 batcher = Batcher(BatchSettings(patience=patience, first_pause=0.001, size=2))
                 verifier = Verifier(cache(judge.by), batcher)
                 worker = JudgeWorker(questions, verifier, on_tally, poll=0.01, most=4)

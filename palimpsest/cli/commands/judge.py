@@ -10,8 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,7 +30,6 @@ from palimpsest.process.signals import stop_event
 if TYPE_CHECKING:
     from palimpsest.api.store import Palimpsest
     from palimpsest.backends.writer import StoreWriter
-    from palimpsest.streams.judge.batching import Batcher
     from palimpsest.streams.judge.worker import Questions, Tally
 
 
@@ -127,50 +125,33 @@ async def _run_worker(
     call: Invocation, options: _Options, *, in_topics: bool
 ) -> tuple[Tally, int | None]:
     """Run until stopped; returns the totals, and how many questions the store still has, if any."""
-    from palimpsest.streams.judge.batching import Batcher, BatchSettings
-    from palimpsest.streams.judge.judge import Judge
-    from palimpsest.streams.judge.verifier import Verifier
-    from palimpsest.streams.judge.worker import JudgeWorker
+    from palimpsest.jobs.questions import TableQuestions, settle
 
     options.data.mkdir(parents=True, exist_ok=True)
-    settings = call.settings.judge
     async with AsyncExitStack() as stack:
         questions = await (_topic_questions if in_topics else _store_questions)(call, stack)
-        judge = await stack.enter_async_context(
-            Judge.beside(options.data, _default_rules(), settings, lambda: datetime.now(UTC))
-        )
-        batcher = Batcher(
-            BatchSettings(concurrency=settings.concurrency, patience=options.patience)
-        )
-        stack.push_async_callback(batcher.close)
         with call.output.progress() as report:
-            worker = JudgeWorker(
-                questions, Verifier(cache(judge.by), batcher), _progress(report, batcher)
+            tally = await settle(
+                questions,
+                options.data,
+                call.settings.judge,
+                stop_event(),
+                patience=options.patience,
+                once=options.once,
+                report=partial(_report, report),
             )
-            tally = await worker.run(stop_event(), once=options.once)
-        return tally, await _waiting(questions)
+        waiting = await questions.waiting() if isinstance(questions, TableQuestions) else None
+        return tally, waiting
 
 
-def _default_rules() -> Any:
-    """Placeholder rules: each question brings its own policy's rules."""
-    from palimpsest.contracts.policy import Judge
-
-    return Judge()
-
-
-def _progress(
-    report: Callable[[str, float | None], None], batcher: Batcher
-) -> Callable[[Tally], None]:
-    def report_tally(tally: Tally) -> None:
-        away = ", the service does not answer" if batcher.outage else ""
-        done = f"{tally.questions:,} questions, {tally.calls:,.0f} calls, {dollars(tally.usd)}"
-        report(f"{done}{away}", None)
-
-    return report_tally
+def _report(report: Callable[[str, float | None], None], tally: Tally, down: bool) -> None:
+    away = ", the service does not answer" if down else ""
+    done = f"{tally.questions:,} questions, {tally.calls:,.0f} calls, {dollars(tally.usd)}"
+    report(f"{done}{away}", None)
 
 
 async def _store_questions(call: Invocation, stack: AsyncExitStack) -> Questions:
-    from palimpsest.jobs.questions import StoreQuestions
+    from palimpsest.jobs.questions import open_questions
 
     def open_writer() -> StoreWriter:
         """The writer of the store, on the thread that will use it."""
@@ -182,7 +163,7 @@ async def _store_questions(call: Invocation, stack: AsyncExitStack) -> Questions
         )
         return store.writer
 
-    return await stack.enter_async_context(StoreQuestions(open_writer))
+    return await stack.enter_async_context(open_questions(open_writer))
 
 
 async def _topic_questions(call: Invocation, stack: AsyncExitStack) -> Questions:
@@ -193,12 +174,6 @@ async def _topic_questions(call: Invocation, stack: AsyncExitStack) -> Questions
     topics = await wait_for_topics(connection)
     await require_access(connection, topics, VERIFIER)
     return await stack.enter_async_context(TopicQuestions(connection, topics))
-
-
-async def _waiting(questions: Questions) -> int | None:
-    from palimpsest.jobs.questions import StoreQuestions
-
-    return await questions.waiting() if isinstance(questions, StoreQuestions) else None
 
 
 # -- judge ---------------------------------------------------------------------------------------

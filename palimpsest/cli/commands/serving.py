@@ -125,7 +125,10 @@ def mcp(
         raise typer.BadParameter("missing option '--owner'")
     require_serve()
     from palimpsest.server.mcp.shim import speak
+    from palimpsest.settings.settings import NO_JUDGE
 
+    if call.settings.judge_of_server is None and call.settings.kafka is None:
+        call.output.remark(NO_JUDGE)
     speak(owner, server_of(call), os.environ.get("PALIMPSEST_TOKEN"))
 
 
@@ -182,4 +185,12 @@ async def _serve(call: Invocation, settings: ServeSettings, idle: float | None) 
             cluster=call.settings.kafka,
             **call.settings.opening(),
         )
-        await run(opened, only, settings, stop_event(), idle=idle, on_ready=report_endpoint)
+        await run(
+            opened,
+            only,
+            settings,
+            stop_event(),
+            idle=idle,
+            judge=call.settings.judge_of_server,
+            on_ready=report_endpoint,
+        )

@@ -66,6 +66,13 @@ class SimilarFact(TypedDict):
     similarity: float
 
 
+class FrameFact(TypedDict):
+    """An earlier memory that says the same as a newcomer up to one value: its id and its face."""
+
+    id: str
+    assertion: str
+
+
 class Checked(TypedDict):
     """What would become of a candidate if it were submitted now.
 

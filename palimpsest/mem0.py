@@ -16,6 +16,7 @@ from palimpsest.integrations.mem0.items import (
     candidates_of,
     changes_of,
     item_of,
+    merged,
     more_about,
     nearest,
     owners_meant,
@@ -78,9 +79,9 @@ class Memory:
         """The memories nearest to a query among those that pass the filters, best first."""
         refuse_entities(more, top_k)
         meant = owners_meant(self.memories, filters)
-        near = [row for wanted in meant for row in nearest(self.memories, wanted, query, top_k)]
-        found = [row for row in near if row["score"] >= threshold]
-        return {"results": sorted(found, key=lambda row: -row["score"])[:top_k]}
+        near = (nearest(self.memories, wanted, query, top_k) for wanted in meant)
+        found = [[row for row in rows if row["score"] >= threshold] for rows in near]
+        return {"results": merged(found)[:top_k]}
 
     def update(
         self, memory_id: str, text: str | None = None, metadata: Any = None, data: str | None = None

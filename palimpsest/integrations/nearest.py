@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from operator import itemgetter
 
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.limits import PYTHON
@@ -20,7 +21,10 @@ def nearest_of(
     k: int,
     namespace: str | None = None,
 ) -> list[Recalled]:
-    """The `k` nearest to a question, best first, among the memories with these ids; not folded."""
+    """The `k` nearest to a question among the memories with these ids, as `recall` orders them.
+
+    They are not folded.
+    """
     if not wanted or k < 1:
         return []
     asked = k
@@ -28,5 +32,7 @@ def nearest_of(
         found = memories.recall(owner_id, query, k=asked, namespace=namespace, fold=False)
         kept = [memory for memory in found if memory["memory_id"] in wanted]
         if len(kept) >= min(k, len(wanted)) or len(found) < asked or asked == PYTHON.found:
-            return kept[:k]
+            best = sorted(kept, key=itemgetter("score"), reverse=True)[:k]
+            nearest = {memory["memory_id"] for memory in best}
+            return [memory for memory in kept if memory["memory_id"] in nearest]
         asked = min(MORE * asked, PYTHON.found)

@@ -1,7 +1,7 @@
 """Recall by meaning from LanceDB, for owners whose ledger is not in memory.
 
 The origins of hits, and pending questions, come from DuckDB's tables. Only the ledger knows whether
-two texts are indistinguishable: if they might be, the answer is None.
+two texts are indistinguishable, or two hits of one frame: if they might be, the answer is None.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from palimpsest.projections.recall.filter import Filter
 from palimpsest.projections.recall.from_ledger import DECIMALS, NEARLY, Query
 from palimpsest.projections.recall.hits import RecallOptions
 from palimpsest.projections.shown.memory import displaced, iso_time
+from palimpsest.streams.core.frames import by_frame
 from palimpsest.streams.core.version import version_of_parts
+from palimpsest.streams.guard import frame, kept_reading
 
 if TYPE_CHECKING:
     from lancedb.table import Table
@@ -158,6 +160,8 @@ def _recalled(
         return []
     if wanted.folding and _may_fold(memories, faces, where, wanted.folding):
         return None
+    if len(by_frame(faces, _may_share_frame)) < len(faces):
+        return None
     return _with_members(candidates, faces, best, _StoredMemories(folder, log, faces), wanted)
 
 
@@ -237,6 +241,12 @@ def _may_fold(
         for namespace, some in by_namespace.items()
         if (floor := folding.at_least(namespace)) is not None
     )
+
+
+def _may_share_frame(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two hits may be of one frame: only the ledger knows who was told apart."""
+    same_namespace = one["namespace"] == other["namespace"]
+    return same_namespace and frame(kept_reading(one["face"]), kept_reading(other["face"]))
 
 
 def _is_said_twice(

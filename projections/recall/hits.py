@@ -1,17 +1,18 @@
-"""Turns ranked memories into hits: filters, folds, then takes the best `k`."""
+"""Turns ranked memories into hits: filters, folds, takes the best `k`, and orders frames."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from palimpsest.contracts.shown import Recalled
 from palimpsest.projections.recall.collapse import Folding
 from palimpsest.projections.recall.filter import Filter
 from palimpsest.projections.recall.session import own_of
 from palimpsest.projections.shown.memory import Weighing, shown_memory
+from palimpsest.streams.core.frames import by_face_moment, by_frame, of_one_frame
 from palimpsest.streams.core.ledger import Ledger, Memory
 
 
@@ -61,7 +62,8 @@ def hits(
 ) -> list[Recalled]:
     """The best `k` that pass, from memories in order; each counts once.
 
-    `near` quickly selects which of the following memories are compared with the hits.
+    Of one frame the newest comes first, at the place of the best (docs/guard.md). `near` quickly
+    selects which of the following memories are compared with the hits.
     """
     left, gate = iter(ranked), _Gate(ledger, wanted)
     folds = _Folds(ledger, wanted.folding)
@@ -71,7 +73,11 @@ def hits(
             break
     for candidate in filter(gate.lets, _the_rest(folds.all, left, wanted.folding, near)):
         folds.add(candidate, begins=False)
-    return [_shown(ledger, fold, wanted) for fold in folds.all]
+    found: list[Recalled] = []
+    for group in by_frame(folds.all, lambda a, b: of_one_frame(ledger, a[0].memory, b[0].memory)):
+        group.sort(key=lambda fold: by_face_moment(fold[0].memory), reverse=True)
+        found += _naming_each_other([_shown(ledger, fold, wanted) for fold in group])
+    return found
 
 
 class _Gate:
@@ -146,12 +152,20 @@ def _shown(ledger: Ledger, fold: list[Ranked], wanted: RecallOptions) -> Recalle
         shown["members"] += shown_memory(other.memory, former=wanted.former)["members"]
     within = {member.memory.id for member in fold}
     waits = {memory_id for member in fold for memory_id in unsettled(ledger, member.memory)}
-    return {
-        **shown,
+    added = {
         "score": head.score,
         "folded": [other.memory.id for other in others],
         "unsettled": sorted(waits - within),
     }
+    return cast("Recalled", {**shown, **added})
+
+
+def _naming_each_other(hits: list[Recalled]) -> list[Recalled]:
+    """The hits of one frame, each with the others: which of their values hold is not settled."""
+    for hit in hits if len(hits) > 1 else ():
+        hit["frame"] = [other["memory_id"] for other in hits if other is not hit]
+        hit["unsettled"] = sorted({*hit["unsettled"], *hit["frame"]})
+    return hits
 
 
 def unsettled(ledger: Ledger, memory: Memory) -> set[str]:

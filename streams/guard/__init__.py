@@ -1,6 +1,7 @@
 """The guard: a model-free comparison of two texts that stops false merges (docs/guard.md)."""
 
 from palimpsest.streams.guard.comparison import Comparison, compare, passes
+from palimpsest.streams.guard.frames import frame
 from palimpsest.streams.guard.identity import guard_hash
 from palimpsest.streams.guard.kept import kept_reading
 from palimpsest.streams.guard.reading import Reading, read
@@ -10,6 +11,7 @@ __all__ = [
     "Comparison",
     "Reading",
     "compare",
+    "frame",
     "guard_hash",
     "kept_reading",
     "passes",

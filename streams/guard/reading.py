@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from palimpsest.streams.guard.clues import Clues, clues_of
+from palimpsest.streams.guard.data.frame_words import NOW
 from palimpsest.streams.guard.text.fixed import fixed_of
 from palimpsest.streams.guard.text.language import is_english
 from palimpsest.streams.guard.text.tokeniser import (
@@ -20,6 +22,14 @@ from palimpsest.streams.guard.text.tokeniser import (
     plain,
     tokenise,
 )
+
+
+class Statement(NamedTuple):
+    """The tokens of a text that say what holds, as in `Reading`."""
+
+    texts: tuple[str, ...]
+    lows: tuple[str, ...]
+    kinds: tuple[Kind, ...]
 
 
 @dataclass
@@ -92,6 +102,19 @@ class Reading:
     def sentences(self) -> int:
         """How many sentences it has."""
         return sum(self.kinds[at] is not SIGN for at in self.openers)
+
+    @cached_property
+    def statement(self) -> Statement:
+        """Its tokens without a last full stop, and without what says only that it holds now."""
+        end = len(self.lows) - (self.lows[-1:] in ((".",), ("!",)))
+        kept = [at for at in range(end) if self.lows[at] not in NOW]
+        if len(kept) == len(self.lows):
+            return Statement(self.texts, self.lows, self.kinds)
+        return Statement(
+            tuple(self.texts[at] for at in kept),
+            tuple(self.lows[at] for at in kept),
+            tuple(self.kinds[at] for at in kept),
+        )
 
     @cached_property
     def clues(self) -> Clues:

@@ -40,6 +40,8 @@ PART = 100_000
 """Characters of an answer per event: a Kafka record holds a megabyte."""
 NOT_ASKED = {"request_id", "actor"}
 """Fields that do not change what a request asks."""
+NAMING = ("similar_facts", "frame")
+"""The fields of an outcome that name other memories, with their texts as of then."""
 TOLD = ("neighbour_id", "answer")
 """The fields of a verdict that count: its cost differs each time it is asked."""
 CONFLICT = Refused(
@@ -121,12 +123,15 @@ def _answer_of(log: Log, recorded: Recorded) -> Answer:
     if "memories" in done:
         with _as_of(log, recorded, kept["events"]) as ledger:
             done["memories"] = memories([ledger.entries[memory] for memory in done["memories"]])
-    similar = [
-        fact for outcome in done.get("outcomes", ()) for fact in outcome.get("similar_facts", ())
+    named = [
+        fact
+        for outcome in done.get("outcomes", ())
+        for field in NAMING
+        for fact in outcome.get(field, ())
     ]
-    if similar:
+    if named:
         with _as_of(log, recorded, kept["events"]) as ledger:
-            for fact in similar:
+            for fact in named:
                 fact["assertion"] = ledger.entries[fact["id"]].memory.face.text
     return Done(done)
 
@@ -180,7 +185,7 @@ def record_outcomes(
 ) -> None:
     """Record a submission's outcomes in the first of its owner's pending events.
 
-    The texts of similar facts are left out: the log has them.
+    The texts of the memories that they name are left out: the log has them.
     """
     request_id, asked, _ = submission
     events = writer.pending.events
@@ -194,12 +199,12 @@ def record_outcomes(
         _append(writer, _unchanged(writer, request_id, data, owner_id, note_id))
     told = [_without_nothing(asdict(outcome)) for outcome in outcomes]
     kept = [
-        {
-            **outcome,
-            "similar_facts": [{**fact, "assertion": ""} for fact in outcome["similar_facts"]],
+        outcome
+        | {
+            field: [{**fact, "assertion": ""} for fact in outcome[field]]
+            for field in NAMING
+            if field in outcome
         }
-        if "similar_facts" in outcome
-        else outcome
         for outcome in told
     ]
     answer, kept_answer = Done({"outcomes": told}), {"done": {"outcomes": kept}}

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from palimpsest.contracts.answers import SimilarFact
+from palimpsest.contracts.answers import FrameFact, SimilarFact
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import digest, forgotten_id, invalid_id
 from palimpsest.streams.core.admit import FORGOTTEN
-from palimpsest.streams.core.ledger import Entry
+from palimpsest.streams.core.frames import by_face_moment, of_one_frame
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.neighbour_lookup import similarity
 from palimpsest.streams.intake import Meaning, Notice, RawRow
 
@@ -55,6 +56,8 @@ def by_submission(
         start = end
 
 
+MOST_OF_FRAME = 2
+"""Earlier memories that an outcome names; most frames have one or two."""
 CONFLICT = InvalidInputError("id_conflict", "its id is known with other content")
 
 Result = Literal["decided", "known", "invalid", "heard", "published"]
@@ -70,7 +73,8 @@ class Outcome:
     are memories that a new candidate resembles and did not join, if the policy wants them. A
     candidate that was stored but is not recalled, because its text was forgotten, has the reason
     `forgotten`. `windows` is the number of parts in which a text longer than the model's input is
-    embedded: 1 if only its beginning is.
+    embedded: 1 if only its beginning is. `frame` are earlier memories that say the same up to one
+    value, newest first: if the new one replaces such a memory, `update` says so.
     """
 
     result: Result
@@ -83,6 +87,7 @@ class Outcome:
     detail: str | None = None
     similar_facts: list[SimilarFact] | None = None
     windows: int | None = None
+    frame: list[FrameFact] | None = None
 
     def __getitem__(self, name: str) -> Any:
         """A field by its name, as all other answers are read."""
@@ -112,6 +117,14 @@ def similar_facts(evidence: Evidence, entries: Mapping[str, Entry]) -> list[Simi
         SimilarFact(id=memory.id, assertion=memory.face.text, similarity=score)
         for memory, score in found
     ] or None
+
+
+def earlier_of_frame(evidence: Evidence, ledger: Ledger, memory: Memory) -> list[FrameFact] | None:
+    """The memories of a newcomer's frame among those that it was compared with; None if none."""
+    near = {ledger.entries[n.candidate_id].memory: None for n in evidence.neighbours}
+    found = [one for one in near if one.living and of_one_frame(ledger, one, memory)]
+    found.sort(key=by_face_moment, reverse=True)
+    return [FrameFact(id=one.id, assertion=one.face.text) for one in found[:MOST_OF_FRAME]] or None
 
 
 def window_count(entry: Entry) -> int | None:

@@ -76,6 +76,7 @@ from palimpsest.streams.write.inputs import (
     Input,
     Outcome,
     by_submission,
+    earlier_of_frame,
     forgotten_again,
     rejected,
     similar_facts,
@@ -428,6 +429,9 @@ class Writer:
                 if isinstance(first, DecidedData) and first.evidence.similar
                 else None,
                 windows=window_count(entry),
+                frame=earlier_of_frame(first.evidence, ledger, entry.memory)
+                if isinstance(first, DecidedData)
+                else None,
             )
         event_id = invalid_id(digest(item.row.raw))
         if last is not None:

@@ -18,7 +18,7 @@ from palimpsest.projections.recall import from_lance as recall_lance
 from palimpsest.queries import recall as recalling
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
-from palimpsest.streams.guard import compare, read
+from palimpsest.streams.guard import compare, frame, read
 from palimpsest.streams.policies import load_policy
 from tests.stub_engine import vector_of
 
@@ -62,6 +62,7 @@ class Hit(NamedTuple):
     score: Any
     folded: list[str]
     members: dict[str, str]
+    frame: list[str]
 
 
 def as_hits(found: list[Recalled]) -> list[Hit]:
@@ -71,6 +72,7 @@ def as_hits(found: list[Recalled]) -> list[Hit]:
             pytest.approx(one["score"], abs=2e-3),
             one["folded"],
             {member["candidate_id"]: member["relation"] for member in one["members"]},
+            one.get("frame", []),
         )
         for one in found
     ]
@@ -112,9 +114,32 @@ class Oracle:
                 self.score(head, query),
                 [other.id for other in others],
                 {i: r for one in (head, *others) for i, r in self.relations(one).items()},
+                [other[0].id for other in group if other[0] is not head],
             )
-            for head, *others in folds[:k]
+            for group in self.groups(folds[:k])
+            for head, *others in group
         ]
+
+    def groups(self, folds: list[list[Memory]]) -> list[list[list[Memory]]]:
+        """Of one frame the newest first, where the best of them stands."""
+        left, groups = [*folds], []
+        while left:
+            group = [left.pop(0)]
+            for fold in [*left]:
+                if all(self.of_one_frame(fold[0], other[0]) for other in group):
+                    group.append(fold)
+                    left.remove(fold)
+            groups.append(sorted(group, key=lambda fold: self.newness(fold[0]), reverse=True))
+        return groups
+
+    def of_one_frame(self, one: Memory, other: Memory) -> bool:
+        pairs = {frozenset((x.id, y.id)) for x in one.members for y in other.members}
+        said = frame(read(one.face.text), read(other.face.text))
+        return said and one.namespace == other.namespace and not pairs & self.separated
+
+    def newness(self, memory: Memory) -> tuple[Any, int]:
+        speaker = memory.face.speaker
+        return speaker.fields.occurred_at, speaker.place
 
     def passes(self, memory: Memory, wanted: Mapping[str, Any]) -> bool:
         def has(entry: Entry) -> bool:
@@ -207,6 +232,7 @@ def test_both_ways_are_what_looking_at_all_of_them_finds(
     memories.set_policy(STANDARD.model_copy(update={"enabled": False}))
     stored: list[bool] = []
     folded: list[str] = []
+    framed: list[str] = []
     ask = recall_lance.recall
 
     def counted(*args: Any, **kwargs: Any) -> list[Recalled] | None:
@@ -230,10 +256,12 @@ def test_both_ways_are_what_looking_at_all_of_them_finds(
                 active = fold and memories.policy.enabled
                 expected = oracle.recall(query, k, fold=active, wanted=wanted)
                 folded += [hit.memory_id for hit in expected if hit.folded]
+                framed += [hit.memory_id for hit in expected if hit.frame]
                 here = memories.recall("ada", query, **how)
                 assert as_hits(here) == expected
                 reader.reader._owners.forget({"ada"})
                 assert reader.recall("ada", query, **how) == here
     assert any(stored), "LanceDB answered"
     assert folded
+    assert framed
     assert not all(stored), "it did not where something may be folded"

@@ -297,6 +297,19 @@ def test_events_without_a_request_are_written_as_before(world: World) -> None:
     assert decode(encode(first)) == first
 
 
+def test_the_frame_of_a_repeated_request_is_told_as_it_was(tmp_path: Path) -> None:
+    said = Submission(str(uuid4()), "a" * 32, 1)
+    offer = Offer([{"owner_id": "ada", "text": "Ada lives in Rome."}], "s", submission=said)
+    with Palimpsest.open(tmp_path / "store", by="person") as store:
+        [old] = store.submit({"owner_id": "ada", "text": "Ada lives in Paris."})
+        [first] = store.submit_each([offer])
+        assert isinstance(first, list)
+        assert first[0].frame == [{"id": old.memory_id, "assertion": "Ada lives in Paris."}]
+        store.update(str(old.memory_id), "Ada is at home in Paris.")
+    with Palimpsest.open(tmp_path / "store", by="person") as store:
+        assert store.submit_each([offer]) == [first]
+
+
 def test_rows_of_a_request_are_decided_once_and_answered_as_they_were(tmp_path: Path) -> None:
     """Also at once, after a restart, and whatever the memories that they resemble say since."""
     similar = {"at_least": 0.4}

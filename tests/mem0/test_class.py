@@ -67,3 +67,12 @@ def test_the_time_of_a_message_is_shown(memory: Memory) -> None:
     past: dict[str, Any] = {"user_id": "ada", "created_at": {"lt": "2024-01-01"}}
     [row] = memory.search("tea", filters=past)["results"]
     assert row["created_at"] == "2023-11-14T22:13:20+00:00"
+
+
+def test_the_new_fact_comes_first_also_among_several_owners(memory: Memory) -> None:
+    for text in ("Ada lives in Paris", "Ada lives in Rome"):
+        memory.add(text, user_id="ada", agent_id="guide")
+    memory.add("Bob lives in Paris", user_id="bob", agent_id="guide")
+    found = memory.search("Ada lives in Paris", filters={"agent_id": "guide"})["results"]
+    assert [row["memory"] for row in found][:2] == ["Ada lives in Rome", "Ada lives in Paris"]
+    assert [row["user_id"] for row in found] == ["ada", "ada", "bob"]

@@ -162,7 +162,7 @@ def test_of_many_that_are_as_near_the_older_are_recalled(tmp_path: Path, k: int)
     history = History()
     same = vector_of("The kettle sings.")
     ids = [
-        history.admit("ada", f"The kettle sings in {number} keys.", vector=same)
+        history.admit("ada", f"Kettle {number} sings in the hall.", vector=same)
         for number in range(60)
     ]
     project(tmp_path, history)
@@ -186,7 +186,7 @@ def test_a_composed_text_is_among_those_that_are_as_near(tmp_path: Path) -> None
     a = history.admit("ada", "The kettle is old.")
     b = history.admit("ada", "The kettle is loud.", (a, 0.8))
     for number in range(60):
-        history.admit("ada", f"The kettle sings in {number} keys.", vector=same)
+        history.admit("ada", f"Kettle {number} sings in the hall.", vector=same)
     project(tmp_path, history)
     text = "The kettle is old and loud."
     history.run(
@@ -267,7 +267,7 @@ def test_the_ledger_is_asked_for_a_twin_behind_many_that_are_nearer(tmp_path: Pa
     twin = structs.replace(same, data=b64encode(nearly.astype("<f2").tobytes()).decode())
     oldest = history.admit("ada", "The kettle sings in 0 keys.", vector=same)
     for number in range(1, recall_lance.FEWEST + 8):
-        history.admit("ada", f"The kettle sings in {number} keys.", vector=same)
+        history.admit("ada", f"Kettle {number} sings in the hall.", vector=same)
     history.admit("ada", "The kettle sings in 0 keys", vector=twin, namespace="plans")
     project(tmp_path, history)
     asked, query = RecallOptions(1, folding=Folding(STANDARD)), of("The kettle sings.")
@@ -301,6 +301,21 @@ def test_the_ledger_is_asked_about_a_pair_that_only_rounding_may_fold(
     asked = RecallOptions(5, folding=Folding(STANDARD))
     found = recall_lance.recall(tmp_path, history.log, "ada", of("The kettle sings."), asked)
     assert (found is None) == asks
+
+
+def test_the_ledger_is_asked_about_hits_of_one_frame(tmp_path: Path) -> None:
+    """Only it knows who told them apart; whoever is no hit does not count."""
+    history = History()
+    same = vector_of("She lives in")
+    for place in ("Rome", "Oslo"):
+        history.admit("ada", f"She lives in {place}.", vector=same)
+    history.admit("ada", "She lives in Paris.", vector=same, namespace="plans")
+    project(tmp_path, history)
+    query = of("She lives in")
+    assert recall_lance.recall(tmp_path, history.log, "ada", query, RecallOptions(3)) is None
+    assert recall_both(tmp_path, history.log, "ada", query, RecallOptions(1))
+    apart = RecallOptions(3, Filter("plans"))
+    assert len(recall_both(tmp_path, history.log, "ada", query, apart)) == 1
 
 
 def test_a_face_that_the_tables_do_not_have_yet_is_asked_of_the_ledger(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 
 from palimpsest.contracts.requests import Selection
-from palimpsest.server.mcp.prose import DATA, ProseLine, added, fitted, quoted
+from palimpsest.server.mcp.prose import DATA, EARLIER, ProseLine, added, fitted, quoted
 from palimpsest.server.mcp.tools import tools_of
 from palimpsest.streams.write.inputs import Outcome
 from tests.serve.conftest import Server, Use, serving, token
@@ -119,6 +119,27 @@ def test_an_agent_that_reads_text_alone_remembers_corrects_and_forgets(served: U
             gone = await read(made, "delete_all_memories", token=shown)
             assert gone.startswith("Forgotten: 3 texts")
             assert await read(made, "search_memories", query="Paris") == "No memories found."
+
+    served(used)
+
+
+def test_an_agent_is_told_of_the_earlier_value_and_replaces_it(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        async with client(server) as made:
+            await read(made, "add_memory", text="Ada lives in Paris")
+            told = await read(made, "add_memory", text="Ada lives in Rome")
+            assert told.splitlines()[2] == EARLIER
+            paris = id_of(told, "Ada lives in Paris")
+            found = await read(made, "search_memories", query="Ada lives in Paris")
+            newest, older = found.splitlines()[2:]
+            assert newest.startswith('1. "Ada lives in Rome" ')
+            assert older.endswith(", 1 is newer and may replace it)")
+            assert OURS.fullmatch(EARLIER)
+            new = {"text": "Ada lives in Rome", "merge": True}
+            await read(made, "update_memory", memory_id=paris, **new)
+            [_, only, text] = (await read(made, "search_memories", query="Ada")).splitlines()
+            assert only == "1 memory found, the nearest first:"
+            assert "Ada lives in Rome" in text
 
     served(used)
 

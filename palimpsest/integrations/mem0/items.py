@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from operator import itemgetter
 from typing import Any
 
 from pydantic import ValidationError
@@ -120,6 +123,19 @@ def nearest(memories: Palimpsest, wanted: Filters, query: str, k: int) -> list[R
     else:
         found = memories.recall(owner_id, query, k=k, metadata=wanted.metadata)
     return [item_of(owner_id, memory) for memory in found]
+
+
+def merged(found: Iterable[Sequence[Row]]) -> list[Row]:
+    """The hits of several owners as one list, best first; those of each keep their order.
+
+    So a hit counts as much as the best of those from it on: the newest of a frame comes first, at
+    the place of the best.
+    """
+    placed = []
+    for rows in found:
+        best = [*accumulate((row["score"] for row in reversed(rows)), max)]
+        placed.append(zip(reversed(best), rows, strict=True))
+    return [row for _, row in heapq.merge(*placed, key=itemgetter(0), reverse=True)]
 
 
 def beside_metadata(filters: Mapping[str, Any]) -> Row:

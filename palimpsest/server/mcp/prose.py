@@ -23,6 +23,9 @@ SHORTEST_PREVIEW = 60
 HARMLESS = "\u00a0\u200c\u200d\u3000"
 """Spaces and joiners that languages and emoji need."""
 
+EARLIER = "Said before with another value; to replace it: update_memory, its id, this text, merge:"
+SIMILAR = "It resembles, and did not join:"
+
 Answer = Mapping[str, Any]
 
 
@@ -178,12 +181,11 @@ def added(outcome: Answer) -> list[ProseLine]:
         lines.append(
             ProseLine(None, f"It is long: {windows} windows of it are compared and searched.")
         )
-    similar = outcome["similar_facts"] or ()
-    if similar:
-        lines.append(ProseLine(None, "It resembles, and did not join:"))
-    return lines + [
-        _memory({"memory_id": memory["id"], "face": memory["assertion"]}) for memory in similar
-    ]
+    for heading, named in ((EARLIER, outcome["frame"]), (SIMILAR, outcome["similar_facts"])):
+        if named:
+            lines.append(ProseLine(None, heading))
+            lines += [_memory({"memory_id": one["id"], "face": one["assertion"]}) for one in named]
+    return lines
 
 
 def _memory(memory: Answer, before: str = "- ", note: str = "") -> ProseLine:
@@ -203,7 +205,22 @@ def searched(answer: Answer) -> list[ProseLine]:
     if not found:
         return [ProseLine(None, "No memories found.")]
     heading = ProseLine(None, f"{_count(found)} found, the nearest first:")
-    return [heading, *(_memory(memory, f"{n}. ") for n, memory in enumerate(found, 1))]
+    places = {memory["memory_id"]: n for n, memory in enumerate(found, 1)}
+    return [
+        heading,
+        *(
+            _memory(memory, f"{n}. ", _newer(memory, n, places))
+            for n, memory in enumerate(found, 1)
+        ),
+    ]
+
+
+def _newer(memory: Answer, place: int, places: Mapping[str, int]) -> str:
+    """The first hit of a memory's frame, if it is another one."""
+    first = min(
+        (places[other] for other in memory.get("frame", ()) if other in places), default=place
+    )
+    return f"{first} is newer and may replace it" if first < place else ""
 
 
 def listed(answer: Answer) -> list[ProseLine]:

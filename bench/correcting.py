@@ -1,0 +1,72 @@
+"""A day of an agent without a judge: facts that change, each said among a thousand others."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from pathlib import Path
+
+import orjson
+
+from bench.embedding import distinct
+from bench.figure import Measured, Scale
+from palimpsest import Palimpsest
+
+OWNER = "ada"
+SESSION = 20
+"""Rows of a session."""
+CORRECTIONS = [
+    orjson.loads(line)
+    for line in Path(__file__).with_name("corrections.jsonl").read_bytes().splitlines()
+]
+"""What was so before and what is so after, with a question that either answers."""
+FIRST = 8
+"""The first are of eight kinds, as in the issue; those after them were written to find misses."""
+
+
+def corrections(scale: Scale) -> list[Measured]:
+    """How many corrections are found with the new fact before the old one, by `recall` of 5."""
+    rows = scale.of(200, 1_000, 1_000)
+    return [
+        Measured(
+            "corrections with the new fact first",
+            f"of {len(asked)}",
+            [float(sum(_found_first(asked, rows, scale.data)))],
+            reach,
+            note=f"a day of {rows:,} rows, without a judge",
+        )
+        for asked, reach in ((CORRECTIONS[:FIRST], FIRST), (CORRECTIONS, None))
+    ]
+
+
+def _found_first(asked: list[dict[str, str]], rows: int, data: Path | None) -> list[bool]:
+    said = _day(asked, rows, data)
+    scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
+    with scratch as folder, Palimpsest.open(folder) as store:
+        for start in range(0, len(said), SESSION):
+            about = {"owner_id": OWNER, "session_id": str(start)}
+            store.submit([{**about, "text": text} for text in said[start : start + SESSION]])
+        return [
+            _first(one, [hit["face"] for hit in store.recall(OWNER, one["question"])])
+            for one in asked
+        ]
+
+
+def _first(one: dict[str, str], faces: list[str]) -> bool:
+    """Whether the new fact is there, and before the old one."""
+    among = [face for face in faces if face in (one["before"], one["after"])]
+    return among[:1] == [one["after"]]
+
+
+def _day(asked: list[dict[str, str]], rows: int, data: Path | None) -> list[str]:
+    """Other facts, with what was so in their first half and what is so in their second."""
+    chance = random.Random(1)
+    others = [text for _, text in distinct(data, rows * 10)]
+    chance.shuffle(others)
+    said = others[: rows - 2 * len(asked)]
+    half = len(said) // 2
+    before, after = said[:half], said[half:]
+    for one in asked:
+        before.insert(chance.randrange(len(before)), one["before"])
+        after.insert(chance.randrange(len(after)), one["after"])
+    return before + after

@@ -1,0 +1,122 @@
+"""Frames: two texts that say the same of the same thing, up to one value (docs/guard.md).
+
+*Ada lives in Paris* and *Ada lives in Rome*. The newer may replace the older, add to it, or be
+about another thing, which no text tells. So nothing is joined by a frame: it says what to show
+together.
+"""
+
+from __future__ import annotations
+
+from palimpsest.streams.guard.data import en
+from palimpsest.streams.guard.data.closed_class import OTHERS
+from palimpsest.streams.guard.data.frame_words import BINDING, LIGHT, NO_VALUE, VERBS
+from palimpsest.streams.guard.edits.alignment import explain
+from palimpsest.streams.guard.edits.around import singular
+from palimpsest.streams.guard.reading import Reading, Statement
+from palimpsest.streams.guard.text.tokeniser import SIGN, WORD
+
+LONGEST = 3
+"""Words of a value; a longer difference is more than a value."""
+FEWEST = 2
+"""Content words around the value; with fewer, most of what is said of somebody is one frame."""
+_ENDS = frozenset(".!?;")
+_NO_VALUE_ALONE = LIGHT | en.POSSESSIVES
+_BEFORE_VERBS = en.SUBJECTS | (en.AUXILIARIES - en.BE - {"be", "been", "has", "have", "had"})
+"""What stands right before a verb: what differs behind it is no value."""
+
+
+def frame(one: Reading, other: Reading) -> bool:
+    """Whether two texts say the same up to one value, in whichever order they came.
+
+    The value is what stands between the words that both begin with and those that both end with: 1
+    to `LONGEST` words in either, behind the verb of its sentence, none of them a verb, a
+    preposition or a pronoun. No text has one that asks or negates, or that is certainly not
+    English: what it negates is unknown. Nor have two that are near-identical.
+    """
+    mine, theirs = one.statement.lows, other.statement.lows
+    shorter = min(len(mine), len(theirs))
+    start = end = 0
+    while start < shorter and mine[start] == theirs[start]:
+        start += 1
+    while end < shorter - start and _same_word(mine[-1 - end], theirs[-1 - end]):
+        end += 1
+    return (
+        start > 0
+        and _is_value(one.statement, start, end)
+        and _is_value(other.statement, start, end)
+        and _is_behind_verb(one.statement, start)
+        and _says_enough(one.statement, start, end)
+        and not (_is_unclear(one) or _is_unclear(other))
+        and explain(one, other) is None
+    )
+
+
+def _same_word(one: str, other: str) -> bool:
+    """Whether two words are the same, or one is the other's plural (*one cat / two cats*)."""
+    return one == other or (
+        singular(one) == singular(other)
+        and min(len(one), len(other)) > 2
+        and VERBS.isdisjoint((one, other))
+    )
+
+
+def _is_unclear(text: Reading) -> bool:
+    """Whether a text asks, negates, or may do so in another language."""
+    lows = text.lows
+    if not (en.NEGATORS.isdisjoint(lows) and OTHERS.isdisjoint(text.texts)):
+        return True  # as written: Ben is a name, and *ben* Turkish
+    return "?" in lows or any(low.endswith("n't") for low in lows) or text.clues.foreign
+
+
+def _is_value(text: Statement, start: int, end: int) -> bool:
+    """Whether what a text has between its first and its last tokens can be a value."""
+    stop = len(text.lows) - end
+    words = text.lows[start:stop]
+    if not words or not NO_VALUE.isdisjoint(words) or _NO_VALUE_ALONE.issuperset(words):
+        return False
+    if not _ENDS.isdisjoint(words) or _length(text, start, stop) > LONGEST:
+        return False
+    before, after = text.lows[start - 1], text.lows[stop : stop + 1]
+    if before in _BEFORE_VERBS or (before == "to" and not en.DETERMINERS.isdisjoint(after)):
+        return False
+    return not (before in en.AUXILIARIES and _is_participle(words[0]))
+
+
+def _length(text: Statement, start: int, stop: int) -> int:
+    """Words between two places; figures in a row, as of a telephone number, count as one."""
+    kinds = [kind for kind in text.kinds[start:stop] if kind is not SIGN]
+    return sum(kind is WORD or not at or kinds[at - 1] is WORD for at, kind in enumerate(kinds))
+
+
+def _is_participle(word: str) -> bool:
+    return len(word) > 4 and word.endswith(("ed", "ing"))
+
+
+def _is_behind_verb(text: Statement, start: int) -> bool:
+    """Whether the sentence has its verb before a place: else the subject differs."""
+    for at in reversed(range(start)):
+        if text.lows[at] in _ENDS:
+            return False
+        if _is_verb(text, at):
+            return True
+    return False
+
+
+def _is_verb(text: Statement, at: int) -> bool:
+    """Whether a verb stands at a place, as far as lists and endings tell."""
+    low = text.lows[at]
+    if low in VERBS or low.partition("'")[0] in en.SUBJECTS - {low}:
+        return True
+    if not at or not text.texts[at].islower() or text.kinds[at] is not WORD or low in BINDING:
+        return False
+    if text.lows[at - 1] in en.SUBJECTS:
+        return True
+    return len(low) > 3 and low.endswith(("s", "ed")) and not low.endswith(("ss", "'s"))
+
+
+def _says_enough(text: Statement, start: int, end: int) -> bool:
+    """Whether enough is said around a value; who is left out before the verb counts, too."""
+    stop = len(text.lows) - end
+    around = [*range(start), *range(stop, len(text.lows))]
+    said = sum(text.kinds[at] is not SIGN and text.lows[at] not in LIGHT for at in around)
+    return said + (text.lows[0] in VERBS) >= FEWEST

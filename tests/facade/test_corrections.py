@@ -1,0 +1,95 @@
+"""What was corrected is recalled with the new fact first, and `submit` names the old one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.correcting import CORRECTIONS, FIRST
+from palimpsest import Palimpsest
+from palimpsest.contracts.shown import Recalled
+from palimpsest.streams.policies import preset_names
+
+EIGHT = CORRECTIONS[:FIRST]
+PARIS, ROME = "Ada lives in Paris.", "Ada lives in Rome."
+
+
+def say(store: Palimpsest, *texts: str, **fields: Any) -> list[str]:
+    rows = [{"owner_id": "ada", "text": text, **fields} for text in texts]
+    return [str(one.memory_id) for one in store.submit(rows)]
+
+
+def faces(found: list[Recalled]) -> list[str]:
+    return [hit["face"] for hit in found]
+
+
+def test_the_new_fact_comes_first_of_each_correction(memories: Palimpsest) -> None:
+    assert len({one["kind"] for one in EIGHT}) == FIRST
+    for when in ("before", "after"):
+        say(memories, *(one[when] for one in EIGHT))
+    for one in EIGHT:
+        found = memories.recall("ada", one["before"], k=2)
+        assert faces(found) == [one["after"], one["before"]]
+        new, old = found
+        assert (new["frame"], old["frame"]) == ([old["memory_id"]], [new["memory_id"]])
+        assert (new["unsettled"], old["unsettled"]) == (new["frame"], old["frame"])
+
+
+def test_the_frame_stands_at_the_place_of_its_best_and_others_stay(memories: Palimpsest) -> None:
+    say(memories, PARIS, "Ada lives in a house with a garden.", ROME, "Tea is green.")
+    found = memories.recall("ada", PARIS, k=4)
+    assert faces(found)[:2] == [ROME, PARIS]
+    assert found[0]["score"] < found[1]["score"]
+    assert ["frame" in hit for hit in found] == [True, True, False, False]
+    assert faces(memories.recall("ada", PARIS, k=1)) == [PARIS], "only hits are ordered"
+
+
+def test_the_newest_is_what_happened_last(memories: Palimpsest) -> None:
+    say(memories, ROME, occurred_at="2025-05-01T00:00:00Z")
+    say(memories, PARIS, occurred_at="2024-05-01T00:00:00Z")
+    assert faces(memories.recall("ada", PARIS)) == [ROME, PARIS]
+
+
+def test_what_was_told_apart_is_ordered_by_score(memories: Palimpsest) -> None:
+    paris, rome = say(memories, PARIS, ROME)
+    assert faces(memories.recall("ada", PARIS)) == [ROME, PARIS]
+    memories.separate(paris, rome)
+    found = memories.recall("ada", PARIS)
+    assert faces(found) == [PARIS, ROME]
+    assert [hit.get("frame") for hit in found] == [None, None]
+
+
+def test_a_series_is_of_one_frame_and_another_namespace_is_not(memories: Palimpsest) -> None:
+    texts = [f"Ada weighs {kilos} kg in the morning." for kilos in range(60, 66)]
+    say(memories, *texts)
+    say(memories, texts[0].replace("60", "70"), namespace="elsewhere")
+    *found, other = memories.recall("ada", texts[0], k=7)
+    assert faces(found) == texts[::-1]
+    assert all(len(hit["frame"]) == 5 for hit in found)
+    assert "frame" not in other
+
+
+@pytest.mark.parametrize("policy", preset_names())
+def test_as_of_then_it_was_so_under_every_policy(tmp_path: Path, policy: str) -> None:
+    with Palimpsest.open(tmp_path / "store", policy=policy, by="person") as store:
+        say(store, PARIS)
+        then = store.position
+        say(store, ROME)
+        assert faces(store.recall("ada", "where does Ada live?")) == [ROME, PARIS]
+        assert faces(store.recall("ada", "where does Ada live?", as_of=then)) == [PARIS]
+
+
+def test_submit_names_the_earlier_and_an_update_settles_it(memories: Palimpsest) -> None:
+    paris, oslo = say(memories, PARIS, "Ada lives in Oslo.")
+    [told] = memories.submit({"owner_id": "ada", "text": ROME})
+    assert told.frame == [
+        {"id": oslo, "assertion": "Ada lives in Oslo."},
+        {"id": paris, "assertion": PARIS},
+    ]
+    memories.update(paris, ROME, merge=True)
+    memories.update(paris, ROME, merge=True)
+    assert faces(memories.recall("ada", "where does Ada live?")) == [ROME, "Ada lives in Oslo."]
+    [joined] = memories.submit({"owner_id": "ada", "text": f"{ROME} "})
+    assert joined.frame is None, "a repeat brings no other value"

@@ -1,0 +1,127 @@
+"""Frames: what says the same up to one value, what does not, and that the order never matters."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from palimpsest.streams.guard import Reading, compare, frame, kept_reading, read
+from palimpsest.streams.guard import frames as looking
+
+FRAMES = """
+Ada lives in Paris. / Ada lives in Rome.
+Lives in Paris / Lives in Rome
+I live in Paris. / I live in New York.
+Ada works at Google. / Ada now works at Meta.
+Works at Google / Works at Meta
+Ada has two cats. / Ada has three cats.
+Ada has one cat. / Ada has two cats.
+The team has 12 members. / The team has 14 members
+Ada's phone number is +49 170 555 0101. / Ada's phone number is +43 660 555 0199.
+Ada's address is 12 Mill Road. / Ada's address is 9 High Street.
+She lives in Paris, France. / She lives in Rome, Italy.
+The user follows a vegetarian diet. / The user follows a vegan diet.
+The meeting is on Monday at 10:00. / The meeting is on Friday at 10:00.
+The service runs on Python 3.9. / The service runs on Python 3.12.
+User prefers dark mode. / User prefers light mode.
+Prefers tea / Prefers coffee
+Ben uses Vim as his editor. / Ben uses Zed as his editor.
+Her dog is called Rex. / Her dog is called Max.
+Ada likes her tea with sugar. / Ada likes her tea with honey.
+The bank of choice is ING. / The bank of choice is Bank of Ireland.
+"""
+NO_FRAMES = """
+Ada likes tea. / Ada does not like tea.
+Ada never works on Monday. / Ada never works on Friday.
+Ada has no cats. / Ada has two cats.
+Ada doesn't eat pork at home. / Ada doesn't eat fish at home.
+Ada lived in Rome. / Ada lives in Rome.
+Ada is in Rome now. / Ada was in Rome now.
+Ada lives in Rome. / Bob lives in Rome.
+My sister lives in Rome. / My brother lives in Rome.
+Ada's sister lives in Rome. / Ada's brother lives in Rome.
+Room 12 is booked on Monday. / Room 13 is booked on Monday.
+In 2019 she lived in Rome. / In 2020 she lived in Rome.
+Ada likes tea. / Ada likes coffee.
+I like tea. / I like coffee.
+Ada speaks French. / Ada speaks German.
+Ada is tall. / Ada is happy.
+Ada has a dog. / Ada has a cat.
+Ada likes tea a lot. / Ada hates tea a lot.
+Ada can cook on Monday. / Ada will cook on Monday.
+Ada wants to buy a car. / Ada wants to sell a car.
+Ada has started the report. / Ada has finished the report.
+The meeting is on Monday. / The meeting is at noon.
+The shop opens before lunch on Monday. / The shop opens after lunch on Monday.
+Ada says she lives in Rome. / Ada says he lives in Rome.
+Ada has a dog. / Ada has a brown dog.
+Ada moved to Berlin in 2021. / Ada moved to Lisbon in 2024.
+Ada lives in a small house by the sea. / Ada lives in Rome.
+Ada has a big dog at her house. / Ada has a large dog at her house.
+Does Ada live in Paris? / Does Ada live in Rome?
+The user works. The office is in Rome. / The user works. The flat is in Rome.
+Sie wohnt mit ihrem Hund in Paris. / Sie wohnt mit ihrem Hund in Rom.
+Ada lives in Rome. / Ada lives in Rome.
+"""
+
+
+def pairs(table: str) -> list[list[str]]:
+    return [line.split(" / ") for line in table.strip().splitlines()]
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(FRAMES))
+def test_texts_of_one_frame(one: str, other: str) -> None:
+    assert frame(read(one), read(other))
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(NO_FRAMES))
+def test_texts_of_no_frame(one: str, other: str) -> None:
+    assert not frame(read(one), read(other))
+
+
+BEFORE = st.sampled_from(
+    [
+        "Ada lives in",
+        "Ada's dog is",
+        "The user",
+        "I have",
+        "She works. Her boss is",
+        "",
+        "Is Ada in",
+    ]
+)
+VALUES = st.sampled_from(
+    "Paris,New York,three,two cats,not Rome,a,the,never,Ada says no,at noon,in May,was,bought,her,"
+    "+49 170,walking,Paris. She lives in Rome,東京,mit,12,cat,cats,now,doesn't,?".split(",")
+)
+AFTER = st.sampled_from(["", "today.", "with Bob", "cats", "cat", "?", "is not here", "now", "и"])
+
+
+@given(BEFORE, VALUES, VALUES, AFTER, AFTER)
+def test_a_frame_is_the_same_in_both_directions_and_joins_nothing(
+    before: str, one: str, other: str, after: str, behind: str
+) -> None:
+    a, b = (read(f"{before} {value} {end}") for value, end in ((one, after), (other, behind)))
+    assert frame(a, b) == frame(b, a)
+    assert not (frame(a, b) and compare(a, b).near_identical)
+
+
+def test_a_rule_that_looks_at_one_side_alone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    unclear = looking._is_unclear
+    seen: list[bool] = []
+
+    def hasty(text: Reading) -> bool:
+        """Look at the first of two texts only."""
+        seen.append(True)
+        return bool(len(seen) % 2) and unclear(text)
+
+    monkeypatch.setattr(looking, "_is_unclear", hasty)
+    with pytest.raises(AssertionError):
+        test_a_frame_is_the_same_in_both_directions_and_joins_nothing()
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_it_is_total(one: str, other: str) -> None:
+    assume(one != other)
+    assert frame(kept_reading(one), kept_reading(other)) == frame(read(other), read(one))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from palimpsest.api.agent import Agent
     from palimpsest.api.asynchronous import AsyncPalimpsest
     from palimpsest.api.store import Palimpsest
+    from palimpsest.cleaning.tables import clean
     from palimpsest.contracts.candidate import Candidate
     from palimpsest.contracts.evidence import Verdict
     from palimpsest.contracts.policy import Policy
@@ -44,6 +45,7 @@ __all__ = [
     "TransientError",
     "UsageError",
     "Verdict",
+    "clean",
 ]
 
 _IMPORTED_LATER = {
@@ -56,6 +58,7 @@ _IMPORTED_LATER = {
     "Selection": "contracts.requests",
     "SettleRequest": "contracts.requests",
     "Verdict": "contracts.evidence",
+    "clean": "cleaning.tables",
 }
 """Imported when they are first asked for: `palimpsest --help` needs none of them."""
 

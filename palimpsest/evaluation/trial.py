@@ -63,12 +63,16 @@ class TrialVectors:
 
 @dataclass(frozen=True, slots=True)
 class TrialDecision:
-    """What a policy did with a newcomer, and the evidence that it recorded for that."""
+    """What a policy did with a newcomer, and the evidence that it recorded for that.
+
+    `decision` is the last one: what settled the first, or that itself.
+    """
 
     fate: Fate
     check: str | None
     evidence: Evidence
     joined_to: str | None = None
+    decision: str = ""
 
     @property
     def neighbour(self) -> Neighbour | None:
@@ -189,4 +193,5 @@ def _decision(first: Decided, last: Decided | Settled) -> TrialDecision:
         fate = "asked"
     elif join is not None:
         fate = "exact" if join.face == "repeat" else "joined"
-    return TrialDecision(fate, check, first.data.evidence, join.to if join else None)
+    to = join.to if join else None
+    return TrialDecision(fate, check, first.data.evidence, to, last.data.decision)

@@ -74,6 +74,8 @@ def _copy_table(path: Path, to: Path, removed: Collection[int], values: NewValue
         io.TextIOWrapper(copy, "utf-8", errors="surrogateescape", newline="") as write,
     ):
         first = read.readline()
+        if not first:
+            return
         delimiter = delimiter_of(first)
         end = "\r\n" if first.endswith("\r\n") else "\n"
         rows = csv_reader(chain([first], read), delimiter)

@@ -33,8 +33,8 @@ def commands(group: Any = ROOT, path: tuple[str, ...] = ()) -> Iterator[tuple[st
 
 COMMANDS = dict(commands())
 DESIGNED = (
-    "ingest, add, import, export, status, metrics, recall, find, likeness, check, show, decisions,"
-    " list, get, history, update, undo, forget,"
+    "ingest, add, clean, import, export, status, metrics, recall, find, likeness, check, show,"
+    " decisions, list, get, history, update, undo, forget,"
     " merge, separate,"
     " withdraw, confirm, reinstate, retract, restore, unmerge, reverse,"
     " evaluate, calibrate, rebuild, verify, embed,"

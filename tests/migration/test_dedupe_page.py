@@ -10,14 +10,12 @@ from typing import Any, Literal
 import pytest
 
 from palimpsest.cli.dedupe_report import (
-    LONGEST,
     MOST_CLUSTERS,
     MOST_EXAMPLES,
-    _compared,
-    _text,
     clusters,
     drawn,
 )
+from palimpsest.cli.pictures import LONGEST, compared, text_of
 from palimpsest.contracts.answers import Pairing
 from palimpsest.projections.duckdb.activity import Scored
 from palimpsest.streams.policies import load_policy
@@ -319,9 +317,9 @@ def test_a_similarity_has_its_column(similarity: float, bar: str) -> None:
 def test_words_that_one_text_has_alone_are_marked(
     older: str, newer: str, marked: tuple[str, str]
 ) -> None:
-    assert _compared(older, newer) == marked
+    assert compared(older, newer) == marked
 
 
 def test_of_a_long_text_the_beginning_is_shown() -> None:
-    assert _text("x" * (LONGEST + 1)) == "x" * LONGEST
-    assert _compared("a " * LONGEST, "a " * LONGEST)[0].count("a") == LONGEST // 2
+    assert text_of("x" * (LONGEST + 1)) == "x" * LONGEST
+    assert compared("a " * LONGEST, "a " * LONGEST)[0].count("a") == LONGEST // 2

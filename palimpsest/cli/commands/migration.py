@@ -1,26 +1,36 @@
-"""Existing stores: `import` and `export`."""
+"""Existing stores and files: `import`, `export` and `clean`."""
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from rich.console import Group, RenderableType
 
 from palimpsest.cli import rendering
 from palimpsest.cli.commands.ingestion import Renames, parse_renames, print_summary
-from palimpsest.cli.invocation import DryRun, Invocation, invocation
+from palimpsest.cli.invocation import DryRun, Invocation, complete_presets, invocation
 from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.errors import UsageError
 from palimpsest.process.output import Output
 
 if TYPE_CHECKING:
+    from palimpsest.cleaning.outputs import Write
     from palimpsest.sources import MappedSource
     from palimpsest.sources.contract import Trust
+    from palimpsest.streams.embedder import Engine, Progress
 
 app = typer.Typer()
 
 Texts = Literal["original", "face"]
+KeepWhich = Literal["first", "newest", "longest"]
 
 SourcePath = Annotated[
     Path, typer.Argument(metavar="SOURCE", help="A file, or the folder of a database.")
@@ -206,3 +216,182 @@ def _absent(call: Invocation) -> float | None:
     named = call.settings.opening().get("policy", "standard")
     policy = named if isinstance(named, Policy) else load_policy(str(named))
     return policy.absent.confidence
+
+
+# -- clean ---------------------------------------------------------------------------------------
+
+STDIO = "-"
+"""Standard input as the file, standard output as the copy."""
+
+
+@app.command(epilog="Example: palimpsest clean memories.csv --by user_id --report report.html")
+def clean(
+    context: typer.Context,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="CSV, JSON lines, Parquet, Arrow or lines of text; or - ."
+        ),
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option(metavar="CLEAN", help="The clean copy, or -; by default FILE with .clean."),
+    ] = None,
+    duplicates: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the duplicates here: JSON lines, or .csv."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page with pictures and examples.")
+    ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="A preset, or a .toml file; defaults to the setting `policy`, then to standard.",
+            autocompletion=complete_presets,
+        ),
+    ] = None,
+    within: Annotated[
+        float | None,
+        typer.Option(
+            min=0.5, max=1.0, metavar="SIMILARITY", help="Also join by cosine alone, from this on."
+        ),
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column of the texts; else guessed.")
+    ] = None,
+    keep: Annotated[
+        KeepWhich,
+        typer.Option(metavar="WHICH", help="Of a group, `first`, `newest` or `longest` stays."),
+    ] = "first",
+    by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Join only rows that are equal in it; repeatable."),
+    ] = None,
+    separate: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Pairs to keep apart, as a report saves; repeatable."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Copy a file without its duplicates: no store is needed, and none is made.
+
+    The copy has the form, the order and the columns of FILE. Rows that
+    cannot be read are named and stay in the copy; the exit status is
+    then 1.
+    """
+    from palimpsest.cleaning.clean import NEEDED, Rules, find_duplicates
+    from palimpsest.cleaning.columns import Columns
+    from palimpsest.cleaning.documents import summary_of, write_duplicates
+    from palimpsest.cleaning.files import input_file
+    from palimpsest.cleaning.outputs import refuse_targets, write_all
+    from palimpsest.cleaning.separated import read_separations
+
+    call = invocation(context)
+    begun = time.monotonic()
+    target = None if to == STDIO else _target(file, to, dry_run=dry_run)
+    source = None if file == STDIO else Path(file)
+    targets = {"--to": target, "--duplicates": duplicates, "--report": report}
+    if not dry_run:
+        refuse_targets(source, targets, force=force)
+    rules = Rules(
+        call.settings.dedup.load(policy or call.settings.policy or "standard"),
+        within,
+        keep,
+        [pair for path in separate or () for pair in read_separations(path)],
+    )
+    with (
+        call.output.progress() as progress,
+        input_file(file, Columns(text, tuple(by or ()))) as rows,
+    ):
+        columns = Columns(text, tuple(by or ())).found(
+            rows.values(), needs_moment=NEEDED[rules.keep]
+        )
+
+        def load() -> Engine:
+            return _engine(call, rules.policy.model, progress)
+
+        found = find_duplicates(rows.read(columns, progress), rules, load, progress)
+        answer: dict[str, Any] = {
+            "file": file,
+            "form": rows.form,
+            "text": columns.text,
+            "by": [*columns.by],
+        }
+        answer |= summary_of(found, rules)
+        answer |= {name[2:]: str(path) if path else None for name, path in targets.items()}
+        answer |= {"dry_run": dry_run, "seconds": round(time.monotonic() - begun, 3)}
+        if not dry_run:
+            writes: dict[Path, Write] = {}
+            progress("writing", None)
+            if target is not None:
+                writes[target] = lambda part: rows.copy(part, found.stays)
+            if duplicates is not None:
+                as_csv = duplicates.name.lower().endswith(".csv")
+                writes[duplicates] = lambda part: write_duplicates(found, part, as_csv=as_csv)
+            if report is not None:
+                from palimpsest.cli.clean_page import clean_page
+
+                page = clean_page(answer, found, rules, _again(file))
+                writes[report] = partial(_write_page, page)
+            write_all(writes)
+            if to == STDIO:
+                _to_stdout(lambda part: rows.copy(part, found.stays))
+    if to == STDIO and not dry_run:
+        call.output.show(_drawn(answer))
+    else:
+        call.output.answer(answer, lambda: _drawn(answer))
+    if answer["unreadable"]:
+        raise typer.Exit(FAILED)
+
+
+def _target(file: str, to: str | None, *, dry_run: bool) -> Path | None:
+    """Where the copy is written: by default beside the file."""
+    if to is not None:
+        return Path(to)
+    if file == STDIO:
+        if dry_run:
+            return None
+        raise UsageError("what comes from standard input needs --to CLEAN, or --to -")
+    path = Path(file)
+    stem, dot, rest = path.name.partition(".")
+    return path.with_name(f"{stem}.clean{dot}{rest}")
+
+
+def _engine(call: Invocation, model: str, progress: Progress) -> Engine:
+    from palimpsest.streams import embedder
+
+    name, engine = call.settings.model or model, call.settings.engine or "onnx"
+    return embedder.load_engine(name, engine, progress=progress)
+
+
+def _to_stdout(write: Write) -> None:
+    with tempfile.TemporaryDirectory(prefix="palimpsest-clean-") as folder:
+        part = Path(folder) / "clean"
+        write(part)
+        with part.open("rb") as copy:
+            shutil.copyfileobj(copy, typer.get_binary_stream("stdout"))
+
+
+def _write_page(page: str, to: Path) -> None:
+    to.write_text(page, "utf-8")
+
+
+def _again(file: str) -> str:
+    """The command that does the same with the marks of the page, which saves earlier ones, too."""
+    words, separates = list[str](), False
+    for word in sys.argv[1:]:
+        if word != "--force" and not separates and not word.startswith("--separate"):
+            words.append(word)
+        separates = word == "--separate"
+    if file not in words:
+        words = ["clean", file]
+    return shlex.join(["palimpsest", *words, "--force", "--separate", "separate.jsonl"])
+
+
+def _drawn(answer: dict[str, Any]) -> RenderableType:
+    from palimpsest.cli.clean_page import summary_lines
+
+    return Group(*map(rendering.shown, summary_lines(answer)))

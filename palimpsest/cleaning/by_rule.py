@@ -1,0 +1,197 @@
+"""The joins of a policy whose every rule asks the guard, with few vectors.
+
+The guard finds two texts near-identical only if all that no edit changes in them is equal (`fixed`
+and `layout` of their readings: `guard.edits.alignment.explain` compares these first). So texts are
+put into blocks by that, and only those of one block are compared: no pair that could join is
+missed. A pair that the guard lets pass is decided on as `core.checks` decides, which needs the
+vectors of these few texts alone. The one difference: their cosine need not be among the `top`
+highest of the scope (docs/decisions/0029).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palimpsest.cleaning.texts import RowJoin, Texts
+from palimpsest.cleaning.vectors import TextVectors
+from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
+from palimpsest.streams.embedder import Embedding, Progress
+from palimpsest.streams.guard import Reading, kept_reading, passes, read, tokens
+from palimpsest.streams.search import TokenIndex
+from palimpsest.streams.search.exact import cosine, covered
+
+_EACH = 2_000
+"""Texts between two reports of progress."""
+
+
+def decides_by_words(policy: Policy) -> bool:
+    """Whether each join of a policy needs the guard, so that blocks have all pairs that join.
+
+    Rows have no session, so the check of sessions joins nothing.
+    """
+    waits = policy.judge.enabled or policy.judge.unavailable == "keep"
+    plain = policy.search == "candidates" and policy.exact == "verbatim" and waits
+    return plain and all(map(_is_guarded, policy.active))
+
+
+def _is_guarded(check: object) -> bool:
+    match check:
+        case TokenCheck():
+            words = check.tokenizer == "words" and check.among == "scope"
+            return check.guard and words and check.threshold > 0
+        case CosineCheck():
+            return all(zone.guard or zone.action == "pending" for zone in check.zones_of(""))
+        case SessionCheck():
+            return True
+        case _:
+            return False
+
+
+class Partner(NamedTuple):
+    """An earlier text that a text could join, by which decision, and with what score."""
+
+    text: int
+    decision: str
+    score: float
+
+
+def block_of(reading: Reading) -> bytes:
+    """A digest of all that no edit changes in a text."""
+    said = repr((sorted(reading.fixed), reading.layout))
+    return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+@dataclass(slots=True)
+class _Near:
+    """The texts that a text is near-identical to, before unknown words are looked at.
+
+    `by_tokens` has the scores of those that the check of tokens looks at, best first.
+    """
+
+    text: int
+    others: list[int]
+    by_tokens: list[tuple[int, float]] = field(default_factory=list)
+
+
+def join_by_rule(
+    texts: Texts, policy: Policy, vectors: TextVectors, progress: Progress
+) -> list[list[RowJoin]]:
+    """For each text that could join earlier ones, these joins in the policy's order.
+
+    They are joins of the rows in which the texts appear first.
+    """
+    near = _near_identical(texts, policy, progress)
+    near.sort(key=lambda one: texts.first[one.text])
+    vectors.prepare(number for one in near for number in (one.text, *one.others))
+    first = texts.first
+    found = [
+        [
+            RowJoin(first[one.text], first[partner.text], partner.decision, partner.score)
+            for partner in _partners(one, texts.texts, policy, vectors)
+        ]
+        for one in near
+    ]
+    return [joins for joins in found if joins]
+
+
+def _near_identical(texts: Texts, policy: Policy, progress: Progress) -> list[_Near]:
+    check = next((check for check in policy.active if isinstance(check, TokenCheck)), None)
+    found: list[_Near] = []
+    done = 0
+    for numbers in texts.scopes.values():
+        index = TokenIndex()
+        blocks: dict[bytes, list[int]] = defaultdict(list)
+        for row, number in enumerate(numbers):
+            if done % _EACH == 0:
+                progress(f"comparing {len(texts.texts):,} texts", done / len(texts.texts))
+            done += 1
+            text = texts.texts[number]
+            block = blocks[block_of(read(text))]
+            reading = kept_reading(text) if block else None
+            others = [
+                other
+                for other in block
+                if reading and passes(kept_reading(texts.texts[other]), reading)
+            ]
+            words = tokens(text) if check else frozenset[str]()
+            if others:
+                near = _Near(number, others)
+                if check is not None:
+                    hits = index.above(words, check.threshold, limit=check.top)
+                    scored = [(numbers[hit.row], hit.score) for hit in hits]
+                    near.by_tokens = [one for one in scored if one[0] in others]
+                found.append(near)
+            if check is not None:
+                index.append(words)
+                assert len(index) == row + 1, "its rows are the scope's texts"
+            block.append(number)
+    return found
+
+
+def _partners(
+    near: _Near, texts: Sequence[str], policy: Policy, vectors: TextVectors
+) -> list[Partner]:
+    mine = _reading(texts[near.text], vectors[near.text])
+    others = [
+        other for other in near.others if passes(_reading(texts[other], vectors[other]), mine)
+    ]
+    found: dict[int, Partner] = {}
+    for check in policy.active:
+        match check:
+            case TokenCheck():
+                more = [
+                    Partner(other, "token_reject", score)
+                    for other, score in near.by_tokens
+                    if other in others and (score > check.threshold or not check.exclusive)
+                ]
+            case CosineCheck() if len(texts[near.text]) >= check.min_characters:
+                more = _by_cosine(check, vectors[near.text], others, vectors)
+            case _:
+                more = []
+        for partner in more:
+            found.setdefault(partner.text, partner)
+    return [*found.values()]
+
+
+def _by_cosine(
+    check: CosineCheck, mine: Embedding, others: Sequence[int], vectors: TextVectors
+) -> list[Partner]:
+    """The texts that the check would join, the nearest first, of equally near ones the earliest."""
+    scored = sorted((-cosine(vectors[n].vector, mine.vector), n) for n in others)
+    zones = check.zones_of("")
+    found = []
+    for negative, number in scored:
+        score = -negative
+        zone = next((zone for zone in zones if score >= zone.at_least), None)
+        floor = check.near_identical
+        if zone is not None and zone.action != "pending":
+            floor = zone.at_least
+        if floor is not None and score >= floor and _covers(mine, vectors[number], floor):
+            action = zone.action if zone is not None else "pending"
+            decision = "auto_reject" if action == "pending" else action
+            found.append(Partner(number, decision, score))
+    return found
+
+
+def _covers(one: Embedding, other: Embedding, at_least: float) -> bool:
+    """Whether each window of two texts has its counterpart, as `NeighbourLookup` asks."""
+    if not (one.truncated or other.truncated):
+        return True
+    return covered(_windows(one), _windows(other)) >= at_least
+
+
+def _windows(one: Embedding) -> NDArray[np.float16]:
+    rows = [one.vector[None]] if one.windows is None else [one.vector[None], one.windows]
+    return np.concatenate(rows)
+
+
+def _reading(text: str, embedding: Embedding) -> Reading:
+    cut = embedding.truncated and embedding.windows is None
+    return kept_reading(text, truncated=cut, unknown=embedding.unknown)

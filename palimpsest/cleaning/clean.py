@@ -1,0 +1,141 @@
+"""Finds the duplicates of a table, and decides which row of each group stays (docs/clean.md)."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from palimpsest.cleaning.by_rule import decides_by_words, join_by_rule
+from palimpsest.cleaning.by_writer import join_by_writer
+from palimpsest.cleaning.separated import SeparatedPair, separated_rows
+from palimpsest.cleaning.texts import Groups, RowJoin, TextRow, Texts
+from palimpsest.cleaning.vectors import TextVectors
+from palimpsest.cleaning.within import join_within
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.embedder import Engine, Progress
+
+Keep = Literal["first", "newest", "longest"]
+"""Which row of a group stays."""
+NEEDED = {"first": False, "newest": True, "longest": False}
+"""Whether the time of the rows is needed to tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How a table is cleaned: by a policy, and beyond it by cosine alone, if `within` is given."""
+
+    policy: Policy
+    within: float | None = None
+    keep: Keep = "first"
+    separated: Sequence[SeparatedPair] = ()
+
+
+@dataclass(slots=True)
+class Cleaned:
+    """What was found: the joins, and for each row that leaves the one that stays.
+
+    `why` has the first join on the way from a row that leaves to the one that stays: without it
+    both would stay. `held` counts the joins that separations prevented, `embedded` the texts that
+    needed a vector.
+    """
+
+    texts: Texts
+    joins: list[RowJoin] = field(default_factory=list)
+    stays: dict[int, int] = field(default_factory=dict)
+    why: dict[int, RowJoin] = field(default_factory=dict)
+    embedded: int = 0
+    held: int = 0
+
+    def text(self, row: int) -> str:
+        """A row's text; of verbatim repeats, as it was written first."""
+        return self.texts.texts[self.texts.of[row]]
+
+
+def find_duplicates(
+    rows: Iterable[TextRow], rules: Rules, load: Callable[[], Engine], progress: Progress
+) -> Cleaned:
+    """Decide on all rows in their order; `load` gives the model of the policy when it is needed.
+
+    The policy's joins come first, in the order of the rows, and each takes the first partner that
+    no separation forbids; then those by cosine alone among the rows that would stay.
+    """
+    texts = Texts.read(rows)
+    found = Cleaned(texts)
+    groups = Groups(len(texts.of), separated_rows(texts, rules.separated))
+    vectors = TextVectors(texts.texts, load, progress)
+    for join in texts.repeats():
+        found.joins.append(join)
+        groups.unite(join.row, join.partner)
+    by_words = decides_by_words(rules.policy)
+    for joins in (
+        join_by_rule(texts, rules.policy, vectors, progress)
+        if by_words
+        else join_by_writer(texts, rules.policy, load, progress)
+    ):
+        _take_first(found, groups, joins)
+    preferred = _Preferred(texts, rules.keep)
+    if rules.within is not None:
+        kept = preferred.order(preferred.of_groups(groups))
+        found.joins += join_within(kept, texts, rules.within, vectors, groups.unite, progress)
+    found.embedded = len(vectors) if by_words else len(texts.texts)
+    _settle(found, groups, preferred)
+    return found
+
+
+def _take_first(found: Cleaned, groups: Groups, joins: Sequence[RowJoin]) -> None:
+    for join in joins:
+        if groups.unite(join.row, join.partner):
+            found.joins.append(join)
+            return
+    found.held += 1
+
+
+def _settle(found: Cleaned, groups: Groups, preferred: _Preferred) -> None:
+    """From each row that stays, follow the joins to all that leave for it."""
+    joins: dict[int, list[RowJoin]] = defaultdict(list)
+    for join in found.joins:
+        joins[join.row].append(join)
+        joins[join.partner].append(join)
+    for kept in preferred.of_groups(groups):
+        waiting = deque([kept] if kept in joins else ())
+        while waiting:
+            at = waiting.popleft()
+            for join in joins[at]:
+                other = join.row if join.partner == at else join.partner
+                if other != kept and other not in found.stays:
+                    found.stays[other] = kept
+                    found.why[other] = join
+                    waiting.append(other)
+
+
+class _Preferred:
+    """Which row of a group stays."""
+
+    def __init__(self, texts: Texts, keep: Keep) -> None:
+        self._texts, self._keep = texts, keep
+
+    def _key(self, row: int) -> tuple[object, ...]:
+        match self._keep:
+            case "first":
+                return (row,)
+            case "longest":
+                return (-len(self._texts.texts[self._texts.of[row]]), row)
+            case "newest":
+                return ([-ord(c) for c in self._texts.moments[row]] or [1], -row)
+
+    def order(self, rows: Iterable[int]) -> list[int]:
+        """Rows, those to keep first."""
+        return sorted(rows, key=self._key)
+
+    def of_groups(self, groups: Groups) -> Iterator[int]:
+        """The row of each group that stays."""
+        best: dict[int, int] = {}
+        for row, number in enumerate(self._texts.of):
+            if number < 0:
+                continue
+            group = groups.of(row)
+            if group not in best or self._key(row) < self._key(best[group]):
+                best[group] = row
+        return iter(best.values())

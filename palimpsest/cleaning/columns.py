@@ -1,0 +1,122 @@
+"""Which columns of a table have the texts, the scope and the time of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import islice
+from math import isnan
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from palimpsest.cleaning.texts import TextRow
+from palimpsest.contracts.candidate import Text
+from palimpsest.contracts.errors import UsageError
+from palimpsest.sources.mapping import NAMES, guess_mapping, value_of
+
+LOOKED_AT = 1_000
+"""Rows by which columns are guessed."""
+_TEXT: TypeAdapter[str] = TypeAdapter(Text)
+
+
+def is_usual_text(name: str) -> bool:
+    """Whether a column of this name usually has texts."""
+    return name.casefold() in NAMES["text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The names of columns; those inside an object have a dot. Without `moment`, no row has one."""
+
+    text: str | None = None
+    by: tuple[str, ...] = ()
+    moment: str | None = None
+
+    def found(self, rows: Iterable[Any], *, needs_moment: bool) -> Columns:
+        """The columns with those that were not given, guessed from the first rows.
+
+        UsageError if the column of the texts is not known, or a named column is in no row.
+        """
+        some = [row for row in islice(rows, LOOKED_AT) if isinstance(row, dict)]
+        guess, known = guess_mapping(some, {})
+        text = self.text or next(iter(guess.fields.get("text", ())), None) or _only(some)
+        if some and text is None:
+            raise UsageError(
+                "no column is known to have the texts: give --text COLUMN;"
+                f" there are {_names(known)}"
+            )
+        for name in (text, *self.by):
+            if some and name is not None and name not in known:
+                raise UsageError(f"there is no column {name}: there are {_names(known)}")
+        moment = next(iter(guess.fields.get("occurred_at", ())), None)
+        return replace(self, text=text, moment=moment if needs_moment else None)
+
+    def row(self, values: Any) -> TextRow:
+        """A row's text, scope and time; with the problem if it has no text that can be read."""
+        if not isinstance(values, dict):
+            return TextRow(None, _problem_of(values))
+        text = value_of(values, self.text or "")
+        if isinstance(text, bytes):
+            try:
+                text = text.decode()
+            except UnicodeDecodeError as error:
+                return TextRow(None, f"not_utf8: byte {error.start} of the text is not UTF-8")
+        if _is_missing(text):
+            return TextRow(None, "no_text: the text is missing")
+        try:
+            text = _TEXT.validate_python(text)
+        except ValidationError as error:
+            what = error.errors()[0]["msg"].removeprefix("Value error, ")
+            return TextRow(None, f"field: the text {what[:1].lower()}{what[1:]}")
+        scope = tuple(_scope(value_of(values, name)) for name in self.by)
+        moment = _moment(value_of(values, self.moment)) if self.moment else ""
+        return TextRow(text, scope=scope, moment=moment)
+
+
+def _names(known: Sequence[str]) -> str:
+    return ", ".join(known) or "no columns"
+
+
+def _only(rows: Sequence[dict[str, Any]]) -> str | None:
+    """The only column that has strings."""
+    names = {name for row in rows for name, value in row.items() if isinstance(value, str)}
+    return next(iter(names)) if len(names) == 1 else None
+
+
+def _problem_of(values: Any) -> str:
+    if isinstance(values, bytes):
+        try:
+            values.decode()
+        except UnicodeDecodeError as error:
+            return f"not_utf8: byte {error.start} of the row is not UTF-8"
+        return "not_json: the row is not JSON"
+    if isinstance(values, list):
+        return "not_an_object: the row has more cells than the first line, or is a list"
+    return "not_an_object: the row is not a JSON object"
+
+
+def _scope(value: Any) -> str:
+    return "" if _is_missing(value) else f"{type(value).__name__}:{value}"
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether there is no value; pandas writes NaN for none."""
+    return value is None or (isinstance(value, float) and isnan(value))
+
+
+def _moment(value: Any) -> str:
+    """A time in a form that sorts by it; what is no time sorts first."""
+    if value is None:
+        return ""
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            seconds = value / 1000 if abs(value) > 1e11 else value
+            moment = datetime.fromtimestamp(seconds, UTC)
+        else:
+            moment = datetime.fromisoformat(str(value))
+    except (ValueError, OverflowError, OSError):
+        return ""
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")

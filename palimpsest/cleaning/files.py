@@ -1,0 +1,254 @@
+"""The files that are cleaned: their rows as values, and a copy of each without some rows."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Literal, cast
+
+import orjson
+
+from palimpsest.cleaning.columns import Columns, is_usual_text
+from palimpsest.cleaning.texts import TextRow
+from palimpsest.contracts.errors import UsageError
+from palimpsest.process.output import Progress
+from palimpsest.sources.file_copies import copy_file
+from palimpsest.streams.intake import MAX_KEPT_BYTES, RowReader
+from palimpsest.streams.intake.parquet import values_of
+from palimpsest.streams.intake.tables import delimiter_of, is_table
+
+Form = Literal["csv", "json", "parquet", "arrow", "stream", "lines"]
+"""`arrow` is Arrow's file format (Feather), `stream` its stream format."""
+STDIN = "-"
+BATCH = 1_000
+_BEGINNING = 64 * 1024
+_MAGIC: tuple[tuple[bytes, Form], ...] = (
+    (b"PAR1", "parquet"),
+    (b"ARROW1", "arrow"),
+    (b"\xff\xff\xff\xff", "stream"),
+)
+_JSON = (".json", ".jsonl", ".ndjson")
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_MARK = b"\xef\xbb\xbf"
+_SUFFIXES: dict[Form, str] = {"csv": ".csv", "json": ".jsonl"}
+TEXT = "text"
+"""The only column of a file of lines."""
+
+
+class InputFile:
+    """A file that can be read again and again, and its format."""
+
+    def __init__(self, path: Path) -> None:
+        """UsageError if there is no such file, or its format is not known."""
+        if not path.is_file():
+            what = "is a folder" if path.is_dir() else "does not exist, or is not a file"
+            raise UsageError(f"{path} {what}: name a file, or - for standard input")
+        self.path = path
+        self.form = _form_of(path)
+        self._share: float | None = None
+
+    def values(self) -> Iterator[Any]:
+        """Each row as an object; what is no object is its bytes, or what was read of it."""
+        match self.form:
+            case "csv" | "json" | "parquet":
+                yield from self._read()
+            case "arrow" | "stream":
+                yield from _arrow_values(self.path, self.form)
+            case "lines":
+                yield from ({TEXT: _decoded(line)} for line in self._lines() if line.strip())
+
+    def read(self, columns: Columns, progress: Progress) -> Iterator[TextRow]:
+        """Each row's text and scope."""
+        for number, values in enumerate(self.values()):
+            if number % BATCH == 0:
+                progress(f"reading {self.path.name}", self._share)
+            yield columns.row(values)
+
+    def copy(self, to: Path, removed: Collection[int]) -> None:
+        """Write the file without the rows in `removed`, which are counted from 0, in its form."""
+        match self.form:
+            case "csv" | "json" | "parquet":
+                copy_file(self.path, to, {row + 1 for row in removed}, {})
+            case "arrow" | "stream":
+                _copy_arrow(self.path, to, removed, self.form)
+            case "lines":
+                self._copy_lines(to, removed)
+
+    def _read(self) -> Iterator[Any]:
+        reader = RowReader([self.path])
+        for row in reader:
+            self._share = reader.done / reader.total if reader.total else None
+            if len(row.raw) >= MAX_KEPT_BYTES:
+                raise UsageError(f"{self.path} has a row of {MAX_KEPT_BYTES:,} bytes or more")
+            try:
+                yield orjson.loads(row.raw)
+            except orjson.JSONDecodeError:
+                yield row.raw
+
+    def _lines(self) -> Iterator[bytes]:
+        with _unpacked(self.path) as file:
+            first = next(file, b"")
+            yield first.removeprefix(_MARK)
+            yield from file
+
+    def _copy_lines(self, to: Path, removed: Collection[int]) -> None:
+        packed = _is_packed(self.path)
+        with _unpacked(self.path) as lines, to.open("wb") as file:
+            copy = gzip.GzipFile(fileobj=file, mode="wb", mtime=0) if packed else file
+            row = 0
+            for line in lines:
+                kept = row not in removed
+                if line.removeprefix(_MARK).strip():
+                    row += 1
+                else:
+                    kept = True
+                if kept:
+                    copy.write(line)
+            if packed:
+                copy.close()
+
+
+def _decoded(line: bytes) -> str | bytes:
+    """A line without its end; what is not UTF-8 stays as it is."""
+    line = line.rstrip(b"\r\n")
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line
+
+
+def _form_of(path: Path) -> Form:
+    with path.open("rb") as file:
+        start = file.read(8)
+    for magic, form in _MAGIC:
+        if start.startswith(magic):
+            return form
+    name = path.name.lower().removesuffix(".gz")
+    if is_table(str(path)):
+        return "csv"
+    if name.endswith((".parquet", ".arrow", ".feather")):
+        raise UsageError(f"{path} has no rows, or is not what its name says")
+    with _unpacked(path) as unpacked:
+        begin = unpacked.read(_BEGINNING)
+    if begin.startswith(_UTF_16):
+        raise UsageError(f"{path} is in UTF-16: write it as UTF-8")
+    return "json" if name.endswith(_JSON) or _begins_json(begin) else "lines"
+
+
+def _begins_json(begin: bytes) -> bool:
+    """Whether JSON lines, or an array of objects, begin so: a text may open a bracket, too."""
+    begin = begin.removeprefix(_MARK).lstrip()
+    if begin.startswith(b"["):
+        return begin[1:].lstrip()[:1] in (b"{", b"]")
+    try:
+        return isinstance(orjson.loads(begin.partition(b"\n")[0]), dict)
+    except orjson.JSONDecodeError:
+        return False
+
+
+def _looks_like_table(begin: bytes, columns: Columns) -> bool:
+    """Whether what has no name begins with the names of columns, one of them that of the text."""
+    line = begin.removeprefix(_MARK).partition(b"\n")[0].decode("utf-8", "replace")
+    delimiter = delimiter_of(line)
+    names = [name.strip().strip('"') for name in line.split(delimiter)]
+    wanted = columns.text
+    known = wanted in names if wanted else any(map(is_usual_text, names))
+    return len(names) > 1 and known
+
+
+@contextmanager
+def input_file(name: str, columns: Columns) -> Iterator[InputFile]:
+    """Open a file; standard input (`-`) is kept in a temporary file meanwhile."""
+    if name != STDIN:
+        yield InputFile(Path(name))
+        return
+    with tempfile.TemporaryDirectory(prefix="palimpsest-clean-") as folder:
+        path = Path(folder) / "stdin"
+        own = sys.stdin is sys.__stdin__
+        lines = open(0, "rb", closefd=False) if own else sys.stdin.buffer  # noqa: SIM115
+        with path.open("wb") as kept:
+            shutil.copyfileobj(cast(IO[bytes], lines), kept)
+        yield InputFile(_named(path, columns))
+
+
+def _named(path: Path, columns: Columns) -> Path:
+    """Rename what came by standard input by its format, which names tell."""
+    form = _form_of(path)
+    if form == "lines":
+        with _unpacked(path) as unpacked:
+            form = "csv" if _looks_like_table(unpacked.read(_BEGINNING), columns) else form
+    return path.rename(path.with_suffix(_SUFFIXES.get(form, path.suffix)))
+
+
+def _is_packed(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"\x1f\x8b"
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[io.BufferedIOBase]:
+    """Open a file, unpacked if it is gzipped; UsageError if that is damaged."""
+    with path.open("rb") as file:
+        if not _is_packed(path):
+            yield file
+            return
+        try:
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                yield unpacked
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise UsageError(f"{path} is cut short or damaged: {error}") from error
+
+
+# -- Arrow ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _arrow_reader(path: Path, form: Form) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """The schema and the batches; UsageError for a damaged file."""
+    import pyarrow as pa
+
+    try:
+        with pa.memory_map(str(path)) as source:
+            if form == "arrow":
+                opened = pa.ipc.open_file(source)
+                batches = (opened.get_batch(n) for n in range(opened.num_record_batches))
+            else:
+                opened = pa.ipc.open_stream(source)
+                batches = iter(opened)
+            yield opened.schema, batches
+    except pa.ArrowInvalid as error:
+        raise UsageError(f"{path} is no Arrow file, or damaged") from error
+
+
+def _arrow_values(path: Path, form: Form) -> Iterator[Any]:
+    with _arrow_reader(path, form) as (_, batches):
+        for batch in batches:
+            yield from batch_values(batch)
+
+
+def batch_values(batch: Any) -> Iterator[Any]:
+    """The rows of an Arrow batch as Python values, some at a time."""
+    import pyarrow as pa
+
+    for start in range(0, batch.num_rows, BATCH):
+        yield from values_of(pa.Table.from_batches([batch.slice(start, BATCH)]))
+
+
+def _copy_arrow(path: Path, to: Path, removed: Collection[int], form: Form) -> None:
+    import pyarrow as pa
+
+    with _arrow_reader(path, form) as (schema, batches), pa.OSFile(str(to), "wb") as sink:
+        made = pa.ipc.new_file if form == "arrow" else pa.ipc.new_stream
+        with made(sink, schema) as writer:
+            before = 0
+            for batch in batches:
+                rows = range(before, before + batch.num_rows)
+                before += batch.num_rows
+                writer.write_batch(batch.filter(pa.array([row not in removed for row in rows])))

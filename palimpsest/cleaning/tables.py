@@ -1,0 +1,106 @@
+"""`palimpsest.clean`: rows or a dataframe without their duplicates (docs/clean.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.cleaning.clean import NEEDED, Keep, Rules, find_duplicates
+from palimpsest.cleaning.columns import Columns
+from palimpsest.cleaning.documents import duplicates_of, summary_of
+from palimpsest.cleaning.files import TEXT, batch_values
+from palimpsest.cleaning.separated import SeparatedPair
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.embedder import Engine, Progress
+from palimpsest.streams.policies import load_policy
+
+
+@dataclass(frozen=True, slots=True)
+class CleanedTable:
+    """Rows without duplicates.
+
+    `rows` are those that stay: a list, or of a dataframe an Arrow table; `kept` are their numbers,
+    from 0, in order. `duplicates` has a row for each that leaves, with its partner, the score, the
+    rule and the whole texts; `summary` the counts, as `palimpsest clean --json` has them.
+    """
+
+    rows: Any
+    kept: list[int]
+    duplicates: list[dict[str, Any]]
+    summary: dict[str, Any]
+
+
+def clean(
+    data: Any,
+    *,
+    text: str | None = None,
+    by: Sequence[str] = (),
+    policy: str | Policy = "standard",
+    within: float | None = None,
+    keep: Keep = "first",
+    separate: Iterable[tuple[str, str]] = (),
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+) -> CleanedTable:
+    """Leave the duplicates out of rows or of a dataframe; nothing is written.
+
+    `data` is an iterable of texts or of rows (dictionaries), or any table that Arrow's PyCapsule
+    interface reads: pandas (from 2.2), polars, DuckDB, pyarrow. `text` is the column of the texts,
+    else it is guessed; only rows that are equal in the columns `by` are joined. `policy` is a
+    preset, a file's name or a `Policy`; `within` also joins by cosine alone, from this similarity
+    on; `keep` says which row of a group stays: `first`, `newest` or `longest`. The pairs of texts
+    in `separate` stay apart. Rows that cannot be read stay, and are named in the summary. Raises
+    UsageError if a column is not there, ModelError if the model is missing.
+    """
+    rows, table = _rows_of(data)
+    wanted = Columns(text, (by,) if isinstance(by, str) else tuple(by))
+    columns = wanted.found(_values(rows), needs_moment=NEEDED[keep])
+    pairs = [SeparatedPair(*pair) for pair in separate]
+    known = load_policy(policy) if isinstance(policy, str) else policy
+    rules = Rules(known, within, keep, pairs)
+
+    def load() -> Engine:
+        if engine is not None:
+            return engine
+        from palimpsest.streams import embedder
+
+        return embedder.load_engine(known.model)
+
+    found = find_duplicates(map(columns.row, _values(rows)), rules, load, progress or _ignore)
+    kept = [row for row in range(len(found.texts.of)) if row not in found.stays]
+    return CleanedTable(
+        rows=[rows[row] for row in kept] if table is None else _taken(table, kept),
+        kept=kept,
+        duplicates=[*duplicates_of(found, first=0)],
+        summary=summary_of(found, rules, first=0),
+    )
+
+
+def _rows_of(data: Any) -> tuple[Any, Any]:
+    """The rows, and the Arrow table that they are, if they are one."""
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+        import pyarrow as pa
+
+        table = pa.table(data)
+        return table, table
+    return [*data], None
+
+
+def _taken(table: Any, kept: list[int]) -> Any:
+    import pyarrow as pa
+
+    return table.take(pa.array(kept, pa.int64()))
+
+
+def _values(rows: Any) -> Iterator[Any]:
+    """Each row as an object: a text is a row with nothing else."""
+    if isinstance(rows, list):
+        yield from ({TEXT: row} if isinstance(row, str) else row for row in rows)
+        return
+    for batch in rows.to_batches():
+        yield from batch_values(batch)
+
+
+def _ignore(_what: str, _share: float | None) -> None:
+    """Ignore progress."""

@@ -1,0 +1,261 @@
+"""What `clean` found in words, and as a page to mail, which fetches nothing and keeps marks.
+
+A mark says that two texts are not the same. The page saves the marks as a file of separations,
+which `clean --separate` reads; it works when it is opened from a folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from itertools import groupby
+from typing import Any
+
+from palimpsest.charts.charts import ChartColumn, histogram, stacked
+from palimpsest.cleaning.clean import Cleaned, Rules
+from palimpsest.cleaning.documents import duplicates_of
+from palimpsest.cleaning.texts import EXACT
+from palimpsest.cleaning.within import WITHIN
+from palimpsest.cli.pictures import BINS, STYLE, VIEWPORT, bin_of, compared, svg, text_of
+from palimpsest.streams.policies.explain import explain
+
+MOST_EXAMPLES = 20
+"""Examples of a rule, those with the lowest scores."""
+MOST_GROUPS = 10
+MOST_ROWS_OF_A_GROUP = 20
+_SIZES = ((2, 2), (3, 3), (4, 4), (5, 9), (10, 49), (50, 1 << 60))
+_STRONG = frozenset({"number", "date", "unit", "version", "negation"})
+"""Cues of a fact that changed: what is wrong is most likely there."""
+
+Duplicate = Mapping[str, Any]
+
+
+def clean_page(answer: Mapping[str, Any], found: Cleaned, rules: Rules, again: str) -> str:
+    """The page as text; `again` is the command that reads the marks."""
+    rows = [row for row in duplicates_of(found) if row["rule"] != EXACT]
+    key = hashlib.sha256(f"{answer['file']} {len(rows)}".encode()).hexdigest()[:16]
+    title = f"{answer['removed']:,} duplicates in {answer['file']}"
+    return "\n".join(
+        (
+            f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{VIEWPORT}',
+            f"<title>{text_of(title)}</title><style>{STYLE}{_STYLE}</style></head>",
+            f'<body data-key="{key}"><main>',
+            f"<h1>{text_of(title)}</h1><ul>",
+            *(f"<li>{text_of(line)}</li>" for line in summary_lines(answer)),
+            f"</ul><details><summary>The policy {text_of(rules.policy.name)}</summary><ul>",
+            *(f"<li>{text_of(sentence)}</li>" for sentence in explain(rules.policy)),
+            "</ul></details>",
+            *_marking(again),
+            *_pictures(found, rows),
+            *_by_rule(rows, answer),
+            *_groups(found),
+            *_unreadable(answer),
+            _earlier(rules),
+            f"</main><script>{_SCRIPT}</script></body></html>\n",
+        )
+    )
+
+
+def _marking(again: str) -> Iterator[str]:
+    yield (
+        "<h2>Not the same?</h2><p>Mark what is wrong below, save the marks, and run the command"
+        " again: these pairs then stay apart. This page keeps the marks in this browser.</p>"
+        '<p><button type="button" id="save" disabled>Save separate.jsonl</button>'
+        ' <output id="marked">nothing is marked</output></p>'
+        f"<pre><code>{text_of(again)}</code></pre>"
+    )
+
+
+def _earlier(rules: Rules) -> str:
+    """The pairs that were kept apart already: what the page saves has them, too."""
+    pairs = [{"text": text, "partner_text": other} for text, other in rules.separated]
+    data = json.dumps(pairs).replace("<", "\\u003c")
+    return f'<script type="application/json" id="earlier">{data}</script>'
+
+
+def _pictures(found: Cleaned, rows: Iterable[Duplicate]) -> Iterator[str]:
+    sizes = Counter(Counter(found.stays.values()).values())
+    columns = [
+        ChartColumn(
+            f"{least}" if least == most else f"{least}–{most}" if most < 1 << 60 else f"{least}+",
+            {"groups": sum(n for size, n in sizes.items() if least <= size + 1 <= most)},
+        )
+        for least, most in _SIZES
+    ]
+    yield "<h2>Sizes and scores</h2>"
+    yield from svg(stacked("sizes", "Groups by their number of rows", columns, ["groups"]))
+    scores: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for row in rows:
+        scores[bin_of(row["score"])][row["rule"]] += 1
+    rules = sorted({rule for counts in scores.values() for rule in counts})
+    if rules:
+        title = "Scores of the pairs by rule, verbatim repeats left out"
+        yield from svg(histogram("scores", title, scores, BINS, rules, ()))
+
+
+def _by_rule(rows: Sequence[Duplicate], answer: Mapping[str, Any]) -> Iterator[str]:
+    """Examples of each rule; of joins by cosine those with strong cues, and a random sample."""
+    ordered = sorted(rows, key=lambda row: (row["rule"] != WITHIN, row["rule"], row["score"]))
+    for rule, group in groupby(ordered, key=lambda row: row["rule"]):
+        some = list(group)
+        if rule != WITHIN:
+            title = f"{len(some):,} by {rule}: the lowest scores"
+            yield from _examples(title, some[:MOST_EXAMPLES])
+            continue
+        strong = [row for row in some if not _STRONG.isdisjoint(row["stopped"])]
+        yield from _examples(
+            f"Look at these first: {len(strong):,} by cosine alone in which a fact may differ",
+            strong[:MOST_EXAMPLES],
+        )
+        drawn = random.Random(0).sample(some, min(len(some), answer["within"]["look_at"]))  # noqa: S311
+        yield from _examples(
+            f"{len(drawn):,} of {len(some):,} by cosine alone, drawn at random: if all are right,"
+            " few of the others are wrong",
+            drawn,
+        )
+
+
+def _examples(title: str, rows: Sequence[Duplicate]) -> Iterator[str]:
+    if not rows:
+        return
+    yield f"<h2>{text_of(title)}</h2><ol>"
+    for row in rows:
+        older, newer = compared(row["partner_text"], row["text"])
+        cues = f" · {', '.join(row['stopped'])}" if row["stopped"] else ""
+        whole = f'data-a="{escape(row["text"])}" data-b="{escape(row["partner_text"])}"'
+        yield (
+            f"<li><p><b>{row['score']:.4f}</b> {text_of(row['rule'])}{text_of(cues)} ·"
+            f" rows {row['partner_row']:,} and {row['row']:,}, kept {row['kept_row']:,}</p>"
+            f"<blockquote>{older}</blockquote><blockquote>{newer}</blockquote>"
+            f'<p><label><input type="checkbox" class="apart" {whole}> not these</label></p></li>'
+        )
+    yield "</ol>"
+
+
+def _groups(found: Cleaned) -> Iterator[str]:
+    largest = Counter(found.stays.values()).most_common(MOST_GROUPS)
+    if not largest:
+        return
+    yield "<h2>Largest groups</h2>"
+    leaving: dict[int, list[int]] = defaultdict(list)
+    for row, kept in found.stays.items():
+        leaving[kept].append(row)
+    for kept, count in largest:
+        texts = dict.fromkeys(found.text(row) for row in (kept, *sorted(leaving[kept])))
+        listed = "".join(f"<li>{text_of(text)}</li>" for text in [*texts][:MOST_ROWS_OF_A_GROUP])
+        yield (
+            f"<details open><summary>{count + 1:,} rows, {len(texts):,} texts; row {kept + 1:,}"
+            f" stays</summary><ul>{listed}</ul></details>"
+        )
+
+
+def _unreadable(answer: Mapping[str, Any]) -> Iterator[str]:
+    if answer["unreadable"]:
+        yield f"<h2>{answer['unreadable']:,} rows that cannot be read, and stay</h2><ul>"
+        for row in answer["unreadable_rows"]:
+            yield f"<li>row {row['row']:,}: {text_of(row['detail'])}</li>"
+        yield "</ul>"
+
+
+# -- in words ------------------------------------------------------------------------------------
+
+
+def summary_lines(answer: Mapping[str, Any]) -> list[str]:
+    """The summary as sentences: about ten, and the unreadable rows."""
+    from palimpsest.cleaning.texts import EXACT
+
+    goes = "would leave" if answer["dry_run"] else "left"
+    rules = answer["rules"]
+    exact = rules.get(EXACT, 0)
+    lines = [
+        f"{answer['rows']:,} rows, texts in {answer['text'] or 'no column'}"
+        + (f", compared where {', '.join(answer['by'])} is equal" if answer["by"] else ""),
+        f"{answer['removed']:,} {goes}, {answer['kept']:,} stay ({answer['keep']} of each group)",
+        f"  {exact:,} repeat a text verbatim",
+        *(
+            f"  {n:,} by {name}"
+            for name, n in rules.items()
+            if name not in ("hash_exact", "within")
+        ),
+    ]
+    within = answer["within"]
+    if within is not None:
+        lines.append(
+            f"  {within['joined']:,} by cosine alone, from {within['similarity']:g} on:"
+            f" the guard would have stopped {within['stopped']:,}{_cues(within['cues'])}"
+        )
+        lines += _to_look_at(within)
+    if answer["groups"]:
+        lines.append(f"{answer['groups']:,} groups, the largest of {answer['largest']:,} rows")
+    if answer["separated"]:
+        lines.append(f"{answer['separated']:,} pairs kept apart; they held {answer['held']:,} back")
+    lines.append(
+        f"policy {answer['policy']}, {answer['embedded']:,} texts embedded,"
+        f" {answer['seconds']:.1f} s"
+    )
+    if answer["policy_composes"]:
+        lines.append("the policy would compose texts: each row keeps its own")
+    lines += [f"{name}: {answer[name]}" for name in ("to", "duplicates", "report") if answer[name]]
+    if answer["unreadable"]:
+        lines.append(f"{answer['unreadable']:,} rows could not be read, and stay:")
+        lines += [
+            f"  row {row['row']}: {row['reason']}: {row['detail']}"
+            for row in answer["unreadable_rows"]
+        ]
+    return lines
+
+
+def _cues(cues: Mapping[str, int]) -> str:
+    return f" ({', '.join(f'{name} {n:,}' for name, n in cues.items())})" if cues else ""
+
+
+def _to_look_at(within: Mapping[str, Any]) -> list[str]:
+    if not within["joined"]:
+        return []
+    look = within["look_at"]
+    if look == within["joined"]:
+        return [f"  look at all {look:,} of them: no rule stands behind these"]
+    told = f"  look at {look} of them, drawn at random (the report has them): if all are right,"
+    return [f"{told} fewer than 5 % are wrong, at 95 % confidence"]
+
+
+_STYLE = "label{cursor:pointer}pre{white-space:pre-wrap}li:has(:checked){opacity:.5}"
+_SCRIPT = """
+const key = "palimpsest-clean-" + document.body.dataset.key;
+const boxes = [...document.querySelectorAll("input.apart")];
+const save = document.getElementById("save"), marked = document.getElementById("marked");
+const id = box => JSON.stringify([box.dataset.a, box.dataset.b]);
+const chosen = () => [...new Map(boxes.filter(b => b.checked).map(b => [id(b), b])).values()];
+const show = () => {
+  const count = chosen().length;
+  save.disabled = !count;
+  marked.value = count ? count + (count === 1 ? " pair is" : " pairs are") + " marked"
+    : "nothing is marked";
+};
+const earlier = JSON.parse(document.getElementById("earlier").textContent);
+let kept = [];
+try { kept = JSON.parse(localStorage.getItem(key) || "[]"); } catch { /* nothing was kept */ }
+for (const box of boxes) {
+  box.checked = kept.includes(id(box));
+  box.addEventListener("change", () => {
+    for (const other of boxes) if (id(other) === id(box)) other.checked = box.checked;
+    try { localStorage.setItem(key, JSON.stringify(chosen().map(id))); }
+    catch { /* the marks last as long as the page is open */ }
+    show();
+  });
+}
+save.addEventListener("click", () => {
+  const pairs = chosen().map(b => ({text: b.dataset.a, partner_text: b.dataset.b}));
+  const lines = [...earlier, ...pairs].map(pair => JSON.stringify(pair) + "\\n");
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob(lines, {type: "application/jsonl"}));
+  link.download = "separate.jsonl";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+});
+show();
+"""

@@ -1,0 +1,80 @@
+"""What the pages of `dedupe` and `clean` share: charts as SVG, two texts compared, the style."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from html import escape
+
+from palimpsest.charts.charts import Chart
+from palimpsest.process.output import visible
+
+BINS = 50
+"""Columns of a histogram, from 0 to 1."""
+LONGEST = 2_000
+"""Maximum number of shown characters of a text."""
+
+
+def bin_of(similarity: float) -> int:
+    """The column of a histogram that a similarity is in."""
+    return max(0, min(int(similarity * BINS), BINS - 1))
+
+
+def svg(chart: Chart) -> Iterator[str]:
+    """A chart as parts of an SVG, with its legend."""
+    title, description = text_of(chart.title), text_of(chart.description)
+    yield f"<figure><figcaption>{title}</figcaption>"
+    size = f"0 0 {chart.width:g} {chart.height:g}"
+    yield f'<svg viewBox="{size}" role="img" aria-label="{title}"><desc>{description}</desc>'
+    for kind, rects in (("zone", chart.zones), ("bar", chart.bars)):
+        for rect in rects:
+            yield (
+                f'<rect class="{kind} s{rect.series}" x="{rect.x}" y="{rect.y}"'
+                f' width="{rect.width}" height="{rect.height}">'
+                f"<title>{text_of(rect.title)}</title></rect>"
+            )
+    for row in chart.rows:
+        yield f'<path d="M{chart.left} {row.y}H{chart.right}"/>'
+        yield f'<text class="amount" x="{row.x}" y="{row.y + 4}">{text_of(row.label)}</text>'
+    for label in chart.labels:
+        yield f'<text class="label" x="{label.x}" y="{label.y}">{text_of(label.label)}</text>'
+    keys = "".join(f'<li class="k{series}">{text_of(kind)}</li>' for series, kind in chart.legend)
+    yield f'</svg><ul class="legend">{keys}</ul></figure>'
+
+
+def compared(older: str, newer: str) -> tuple[str, str]:
+    """Two texts; the words that the other lacks are marked."""
+    a, b = older[:LONGEST].split(), newer[:LONGEST].split()
+    left, right = [], []
+    for what, a1, a2, b1, b2 in SequenceMatcher(a=a, b=b, autojunk=False).get_opcodes():
+        gone, come = text_of(" ".join(a[a1:a2])), text_of(" ".join(b[b1:b2]))
+        left.append(gone if what == "equal" else f"<del>{gone}</del>" if gone else "")
+        right.append(come if what == "equal" else f"<ins>{come}</ins>" if come else "")
+    return " ".join(filter(None, left)), " ".join(filter(None, right))
+
+
+def text_of(text: str) -> str:
+    """A text without markup, and with control characters escaped."""
+    return escape(visible(text[:LONGEST]))
+
+
+VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1">'
+_COLOURS = ("#5b6b7c", "#9fb4c9", "#1d6fb8", "#7a3fb0", "#c98a00", "#b3261e")
+_SERIES = "".join(
+    f".s{n}{{fill:{colour}}}.k{n}::before{{background:{colour}}}"
+    for n, colour in enumerate(_COLOURS)
+)
+STYLE = (
+    ":root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif;"
+    "color:CanvasText;background:Canvas}"
+    "main{max-width:48rem;margin:auto;padding:1rem;overflow-wrap:anywhere}"
+    "dl{display:flex;flex-wrap:wrap;gap:1.5rem}"
+    "dd{margin:0;font-size:1.4rem}figure{margin:1rem 0}svg{width:100%;height:auto}"
+    "svg path{stroke:#8884}svg text{font-size:11px;fill:currentColor}.amount{text-anchor:end}"
+    "@media(max-width:40rem){svg{overflow:visible}svg text{font-size:26px}}"
+    ".label{text-anchor:middle}.zone{opacity:.2}.legend{display:flex;gap:1rem;list-style:none}"
+    ".legend li::before{content:'';display:inline-block;width:.8em;height:.8em;margin-right:.3em}"
+    "blockquote{margin:.25rem 0;padding:.25rem .75rem;border-left:3px solid #8888}"
+    "del{background:#d3302f33;text-decoration:none}ins{background:#2e7d3233;text-decoration:none}"
+    f"{_SERIES}"
+)

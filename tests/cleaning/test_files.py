@@ -1,0 +1,205 @@
+"""Each form of file keeps its form, order and columns, and all that is not a duplicate."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from palimpsest.cleaning.columns import Columns
+from palimpsest.cleaning.files import input_file
+from palimpsest.cleaning.texts import TextRow
+from palimpsest.contracts.errors import UsageError
+from palimpsest.streams.intake import MAX_KEPT_BYTES
+
+TEXT = Columns("text")
+
+
+def read(path: Path, columns: Columns = TEXT) -> list[TextRow]:
+    with input_file(str(path), columns) as file:
+        return [*file.read(columns, lambda _what, _share: None)]
+
+
+def texts(path: Path, columns: Columns = TEXT) -> list[str | None]:
+    return [row.text for row in read(path, columns)]
+
+
+def copied(path: Path, removed: Collection[int], columns: Columns = TEXT) -> bytes:
+    to = path.with_name("copy" + path.name)
+    with input_file(str(path), columns) as file:
+        file.copy(to, removed)
+    return to.read_bytes()
+
+
+def written(tmp_path: Path, name: str, content: bytes) -> Path:
+    path = tmp_path / name
+    path.write_bytes(content)
+    return path
+
+
+CSV = (
+    b'\xef\xbb\xbfid;text;n\r\n1;"a ""quoted"" one;\r\nof two lines";\r\n2;b;0.10\r\n\r\n3;c;1\r\n'
+)
+
+
+def test_a_table_keeps_its_mark_its_line_ends_and_its_cells(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", CSV)
+    assert texts(path) == ['a "quoted" one;\r\nof two lines', "b", "c"]
+    assert copied(path, {1}) == CSV.replace(b"2;b;0.10\r\n\r\n", b"")
+
+
+def test_what_cannot_be_read_stays_as_it_is(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", b"text,n\na,1\n\xff,2\n,3\nb,4,5\na,6\n")
+    rows = read(path)
+    assert [row.problem.partition(":")[0] for row in rows] == [
+        *("", "not_utf8", "no_text", "not_an_object", "")
+    ]
+    assert copied(path, {4}) == b"text,n\na,1\n\xff,2\n,3\nb,4,5\n"
+
+
+def test_json_lines_keep_their_bytes(tmp_path: Path) -> None:
+    lines = [
+        b'{"text": "a",   "n": 1.10}',
+        b"no json",
+        b"[1]",
+        b'{"text": "\\u0000"}',
+        b'{"text": 5}',
+        b'{"text": NaN}',
+        b'{"other": 1}',
+        b'{"text": " "}',
+    ]
+    path = written(tmp_path, "a.jsonl", b"\n".join(lines) + b"\n")
+    assert [row.problem.partition(":")[0] for row in read(path)] == [
+        *("", "not_json", "not_an_object", "field", "field", "not_json", "no_text", "field")
+    ]
+    assert copied(path, ()) == path.read_bytes()
+    assert copied(path, {0}) == path.read_bytes().partition(b"\n")[2]
+
+
+def test_an_array_and_packed_lines(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.json", b'[{"text": "a"},\n {"text": "b"}]')
+    assert texts(path) == ["a", "b"]
+    assert json.loads(copied(path, {0})) == [{"text": "b"}]
+    packed = written(tmp_path, "b.jsonl.gz", gzip.compress(b'{"text": "a"}\n{"text": "b"}\n'))
+    assert gzip.decompress(copied(packed, {0})) == b'{"text": "b"}\n'
+
+
+def test_lines_of_text(tmp_path: Path) -> None:
+    content = b"\xef\xbb\xbfone, two\r\n\r\n[2026] three\n\xff\none, two"
+    path = written(tmp_path, "a.txt", content)
+    assert [row.text for row in read(path)] == ["one, two", "[2026] three", None, "one, two"]
+    assert copied(path, {3}) == content.removesuffix(b"one, two")
+    packed = written(tmp_path, "b.txt.gz", gzip.compress(b"a\nb\na\n"))
+    assert gzip.decompress(copied(packed, {2})) == b"a\nb\n"
+    bracket = written(tmp_path, "c.log", b"[2026-01-01] started\n{x} failed\n")
+    assert texts(bracket) == ["[2026-01-01] started", "{x} failed"]
+
+
+ROWS: list[dict[str, Any]] = [
+    {"text": "a", "inner": {"said": "x", "list": [1, 2]}, "n": float("nan")},
+    {"text": None, "inner": None, "n": 1.0},
+    {"text": "b", "inner": {"said": "y", "list": []}, "n": None},
+]
+
+
+def test_parquet_keeps_nested_columns(tmp_path: Path) -> None:
+    table = pa.Table.from_pylist(ROWS)
+    pq.write_table(table, path := tmp_path / "a.parquet")
+    assert texts(path) == ["a", None, "b"]
+    assert texts(path, Columns("inner.said")) == ["x", None, "y"]
+    assert pq.read_table(io.BytesIO(copied(path, {0}))).slice(1).equals(table.slice(2))
+
+
+@pytest.mark.parametrize("form", [pa.ipc.new_file, pa.ipc.new_stream])
+def test_arrow_keeps_its_schema_and_its_format(tmp_path: Path, form: Any) -> None:
+    kind = pa.dictionary(pa.int8(), pa.string())
+    table = pa.table({"text": pa.array(["a", "b", "a"], kind), "n": [1, 2, 3]})
+    with form(str(path := tmp_path / "a.arrow"), table.schema) as writer:
+        for batch in table.to_batches(max_chunksize=2):
+            writer.write_batch(batch)
+    assert texts(path) == ["a", "b", "a"]
+    copy = copied(path, {1})
+    opened = pa.ipc.open_file if form is pa.ipc.new_file else pa.ipc.open_stream
+    kept = opened(pa.BufferReader(copy)).read_all()
+    assert kept.schema == table.schema
+    assert kept.to_pylist() == table.take([0, 2]).to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "what"),
+    [
+        ("a.csv", b"text,text\na,b\n", "2 columns `text`"),
+        ("a.csv", b'text\n"a\n', "is not closed"),
+        ("a.csv", "text\na\n".encode("utf-16"), "UTF-16"),
+        ("a.txt", "text\na\n".encode("utf-16"), "UTF-16"),
+        ("a.parquet", b"", "not what its name says"),
+        ("a.parquet", b"PAR1 and no more", "no Parquet, or damaged"),
+        ("a.arrow", b"ARROW1 and no more", "no Arrow file, or damaged"),
+        ("a.jsonl.gz", gzip.compress(b'{"text": "a"}\n' * 99)[:-9], "cut short"),
+        ("a.txt.gz", gzip.compress(b"a\n" * 99)[:-9], "cut short"),
+        ("a.jsonl", b'{"text": "' + b"a" * MAX_KEPT_BYTES + b'"}\n', "16,777,216 bytes or more"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(
+    tmp_path: Path, name: str, content: bytes, what: str
+) -> None:
+    with pytest.raises(UsageError, match=what):
+        texts(written(tmp_path, name, content))
+
+
+def test_no_file_and_a_folder(tmp_path: Path) -> None:
+    for path in (tmp_path / "none", tmp_path):
+        with pytest.raises(UsageError, match=str(path)):
+            texts(path)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.txt", "a"])
+def test_an_empty_file_stays_empty(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path, name, b"")
+    assert texts(path) == []
+    assert copied(path, ()) == b""
+
+
+# -- columns -------------------------------------------------------------------------------------
+
+
+def found(rows: list[Any], columns: Columns = TEXT, *, moment: bool = True) -> Columns:
+    return columns.found(rows, needs_moment=moment)
+
+
+def test_the_column_of_the_texts_and_that_of_the_time_are_guessed() -> None:
+    rows = [{"id": "1", "Content": "a", "created_at": "2026-01-01"}, b"no json"]
+    assert found(rows, Columns()) == Columns("Content", (), "created_at")
+    assert found([{"odd": "a", "n": 1}], Columns(), moment=False) == Columns("odd")
+
+
+def test_a_column_that_is_not_there_is_named_with_those_that_are() -> None:
+    with pytest.raises(UsageError, match="no column nope: there are text, n"):
+        found([{"text": "a", "n": 1}], Columns("nope"))
+    with pytest.raises(UsageError, match="no column user: there are text, n"):
+        found([{"text": "a", "n": 1}], Columns("text", ("user",)))
+    with pytest.raises(UsageError, match="give --text COLUMN; there are a, b"):
+        found([{"a": "x", "b": "y"}], Columns())
+
+
+def test_values_of_the_scope_are_told_apart_by_their_type_and_missing_ones_are_equal() -> None:
+    columns = Columns("text", ("by",))
+    values = [1, "1", 1.0, True, None, float("nan")]
+    scopes = [columns.row({"text": "a", "by": value}).scope for value in values]
+    assert len({*scopes[:4]}) == 4
+    assert scopes[4] == scopes[5] == columns.row({"text": "a"}).scope
+
+
+def test_times_are_compared_whatever_their_form() -> None:
+    columns = Columns("text", (), "at")
+    times = ["no time", 0, "1970-01-01T00:00:01", "1970-01-01T02:00:02+02:00", 3.5, 1e12]
+    moments = [columns.row({"text": "a", "at": time}).moment for time in times]
+    assert moments == sorted(moments)
+    assert len({*moments}) == len(times)

@@ -1,0 +1,59 @@
+"""`palimpsest.clean`: rows, and dataframes by Arrow's interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import palimpsest
+from palimpsest import UsageError
+from tests.stub_engine import StubEngine
+
+DOG, LARGE = "Ada has a big dog.", "Ada has a large dog."
+
+
+def clean(data: Any, **options: Any) -> Any:
+    return palimpsest.clean(data, engine=StubEngine(), **options)
+
+
+def test_texts() -> None:
+    found = clean([DOG, LARGE, "Ben sails", DOG])
+    assert (found.rows, found.kept) == ([DOG, "Ben sails"], [0, 2])
+    assert [(row["row"], row["kept_row"]) for row in found.duplicates] == [(1, 0), (3, 0)]
+    assert found.summary["removed"] == 2
+
+
+def test_rows_stay_what_they_are() -> None:
+    rows = [{"memory": DOG, "user": "a", "x": [1]}, {"memory": DOG, "user": "b"}, {"memory": 5}]
+    found = clean(iter([*rows, rows[0]]), by="user")
+    assert found.rows == rows
+    assert found.summary["unreadable_rows"][0]["row"] == 2
+
+
+class Frame:
+    """A dataframe of another library: all that is known of it is Arrow's interface."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def test_a_dataframe_gives_an_arrow_table() -> None:
+    table = pa.table({"text": [DOG, LARGE, None, DOG], "n": [1, 2, 3, 4]})
+    found = clean(Frame(table), keep="longest")
+    assert found.rows.equals(table.take([1, 2]))
+    assert found.kept == [1, 2]
+    assert clean(Frame(table.slice(0, 0))).rows.num_rows == 0
+
+
+def test_pairs_stay_apart() -> None:
+    assert clean([DOG, LARGE], separate=[(LARGE, DOG)]).kept == [0, 1]
+
+
+def test_a_wrong_column_is_named() -> None:
+    with pytest.raises(UsageError, match="there is no column body: there are text"):
+        clean([DOG], text="body")

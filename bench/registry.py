@@ -8,6 +8,7 @@ from multiprocessing import get_context
 
 from bench import (
     calling,
+    cleaning,
     clustered,
     comparing,
     consolidating,
@@ -64,6 +65,7 @@ FIGURES: dict[str, Measure] = {
     "keys": keying.keys,
     "guard": comparing.guard,
     "import": importing.importing,
+    "clean": cleaning.cleaning,
 }
 
 

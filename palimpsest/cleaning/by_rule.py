@@ -5,7 +5,7 @@ and `layout` of their readings: `guard.edits.alignment.explain` compares these f
 put into blocks by that, and only those of one block are compared: no pair that could join is
 missed. A pair that the guard lets pass is decided on as `core.checks` decides, which needs the
 vectors of these few texts alone. The one difference: their cosine need not be among the `top`
-highest of the scope (docs/decisions/0029).
+highest of the scope (docs/decisions/0030).
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from itertools import groupby
 from typing import Any
 
 from palimpsest.charts.charts import ChartColumn, histogram, stacked
+from palimpsest.charts.kinds import happened
 from palimpsest.cleaning.clean import Cleaned, Rules
 from palimpsest.cleaning.documents import duplicates_of
 from palimpsest.cleaning.texts import EXACT
@@ -155,7 +156,7 @@ def _groups(found: Cleaned) -> Iterator[str]:
 
 def _unreadable(answer: Mapping[str, Any]) -> Iterator[str]:
     if answer["unreadable"]:
-        yield f"<h2>{answer['unreadable']:,} rows that cannot be read, and stay</h2><ul>"
+        yield f"<h2>{_counted(answer['unreadable'], 'row')} that cannot be read, and stay</h2><ul>"
         for row in answer["unreadable_rows"]:
             yield f"<li>row {row['row']:,}: {text_of(row['detail'])}</li>"
         yield "</ul>"
@@ -166,42 +167,32 @@ def _unreadable(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def summary_lines(answer: Mapping[str, Any]) -> list[str]:
     """The summary as sentences: about ten, and the unreadable rows."""
-    from palimpsest.cleaning.texts import EXACT
-
     goes = "would leave" if answer["dry_run"] else "left"
-    rules = answer["rules"]
-    exact = rules.get(EXACT, 0)
+    by = f", joined only if equal in {' and '.join(answer['by'])}" if answer["by"] else ""
+    stay = f"{answer['kept']:,} stay: the {answer['keep']} of each group"
     lines = [
-        f"{answer['rows']:,} rows, texts in {answer['text'] or 'no column'}"
-        + (f", compared where {', '.join(answer['by'])} is equal" if answer["by"] else ""),
-        f"{answer['removed']:,} {goes}, {answer['kept']:,} stay ({answer['keep']} of each group)",
-        f"  {exact:,} repeat a text verbatim",
+        f"{_counted(answer['rows'], 'row')}, texts in {answer['text'] or 'no column'}{by}",
+        f"{answer['removed']:,} {goes}, {stay}",
         *(
-            f"  {n:,} by {name}"
-            for name, n in rules.items()
-            if name not in ("hash_exact", "within")
+            f"  {n:,} {'repeated verbatim' if name == EXACT else happened(name)}"
+            for name, n in answer["rules"].items()
+            if name != WITHIN
         ),
+        *_within(answer["within"]),
     ]
-    within = answer["within"]
-    if within is not None:
-        lines.append(
-            f"  {within['joined']:,} by cosine alone, from {within['similarity']:g} on:"
-            f" the guard would have stopped {within['stopped']:,}{_cues(within['cues'])}"
-        )
-        lines += _to_look_at(within)
     if answer["groups"]:
-        lines.append(f"{answer['groups']:,} groups, the largest of {answer['largest']:,} rows")
+        lines.append(
+            f"{_counted(answer['groups'], 'group')}, the largest of {answer['largest']:,} rows"
+        )
     if answer["separated"]:
-        lines.append(f"{answer['separated']:,} pairs kept apart; they held {answer['held']:,} back")
-    lines.append(
-        f"policy {answer['policy']}, {answer['embedded']:,} texts embedded,"
-        f" {answer['seconds']:.1f} s"
-    )
+        held = _counted(answer["held"], "join")
+        lines.append(f"{_counted(answer['separated'], 'pair')} kept apart, which prevented {held}")
+    lines.append(f"policy {answer['policy']}, {_counted(answer['embedded'], 'text')} embedded")
     if answer["policy_composes"]:
         lines.append("the policy would compose texts: each row keeps its own")
     lines += [f"{name}: {answer[name]}" for name in ("to", "duplicates", "report") if answer[name]]
     if answer["unreadable"]:
-        lines.append(f"{answer['unreadable']:,} rows could not be read, and stay:")
+        lines.append(f"{_counted(answer['unreadable'], 'row')} that cannot be read, and stay:")
         lines += [
             f"  row {row['row']}: {row['reason']}: {row['detail']}"
             for row in answer["unreadable_rows"]
@@ -209,18 +200,27 @@ def summary_lines(answer: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _cues(cues: Mapping[str, int]) -> str:
-    return f" ({', '.join(f'{name} {n:,}' for name, n in cues.items())})" if cues else ""
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
-def _to_look_at(within: Mapping[str, Any]) -> list[str]:
-    if not within["joined"]:
-        return []
-    look = within["look_at"]
-    if look == within["joined"]:
-        return [f"  look at all {look:,} of them: no rule stands behind these"]
-    told = f"  look at {look} of them, drawn at random (the report has them): if all are right,"
-    return [f"{told} fewer than 5 % are wrong, at 95 % confidence"]
+def _within(within: Mapping[str, Any] | None) -> Iterator[str]:
+    """What was joined by cosine alone, and how much of it a person should look at."""
+    if within is None:
+        return
+    joined, look = within["joined"], within["look_at"]
+    cues = ", ".join(f"{name} {n:,}" for name, n in within["cues"].items())
+    yield (
+        f"  {joined:,} by cosine alone, from {within['similarity']:g} on: the guard would have"
+        f" stopped {within['stopped']:,}{f' ({cues})' if cues else ''}"
+    )
+    if look < joined:
+        yield (
+            f"  look at {look} of them drawn at random (the report has them): if all are right,"
+            " fewer than 5 % are wrong, at 95 % confidence"
+        )
+    elif joined:
+        yield "  look at all of them: no rule stands behind these"
 
 
 _STYLE = "label{cursor:pointer}pre{white-space:pre-wrap}li:has(:checked){opacity:.5}"

@@ -38,7 +38,9 @@ class Listed:
 LISTED = {
     "ingest": Listed("ingestion", "Decide on every row of the files and print a summary."),
     "add": Listed("ingestion", "Add one memory, and show what became of it.", "add_app"),
-    "clean": Listed("migration", "Copy a file without its duplicates; no store is needed."),
+    "clean": Listed(
+        "migration", "Copy a file without its duplicates: no store is needed, and none is made."
+    ),
     "import": Listed(
         "migration",
         "Import an existing store: files, SQLite, LanceDB, Qdrant, Chroma, mem0; it is only read.",

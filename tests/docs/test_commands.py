@@ -141,6 +141,8 @@ def write_inputs() -> None:
         gzip.compress(json.dumps(theirs | {"owner_id": "a"}).encode())
     )
     pq.write_table(pa.Table.from_pylist([row]), "table.parquet")
+    Path("memories.csv").write_text("user_id,text\nada,Ada sings.\nada,Ada sings.\n")
+    Path("separate.jsonl").write_text(json.dumps({"text": "Ada sings.", "partner_text": "No."}))
     Path("mine.toml").write_text(run("policy", "show", "standard").stdout)
 
 

@@ -1,0 +1,162 @@
+"""A file cleaned by one command, divided by embedding its distinct texts; and its joins.
+
+The file has all rows of all streams in order, then subjects of commits in theirs: real texts with
+their real repeats, nothing added. `python -m bench.cleaning --data DIR` compares the joins of each
+stream with those of a store.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from bench.figure import Measured, Scale
+from bench.sentences import sentences
+from palimpsest import Palimpsest
+from palimpsest.cleaning.by_rule import join_by_rule
+from palimpsest.cleaning.texts import TextRow, Texts
+from palimpsest.cleaning.vectors import AT_ONCE, TextVectors
+from palimpsest.streams.embedder import Engine, load_engine
+from palimpsest.streams.policies import load_policy
+
+WITHIN = "0.9"
+COMMITS = "throughput/commit_subjects.jsonl.gz"
+Join = tuple[int, int, str]
+
+
+def cleaning(scale: Scale) -> list[Measured]:
+    """Processor time of the whole command, start and model included, in a process of its own."""
+    texts = rows_of(scale.data, scale.of(500, 5_000, 50_000))
+    engine = load_engine()
+    distinct = sorted(dict.fromkeys(texts), key=len)
+    engine.embed(distinct[:AT_ONCE])
+    begun = time.process_time()
+    for start in range(0, len(distinct), AT_ONCE):
+        engine.embed(distinct[start : start + AT_ONCE])
+    bare = time.process_time() - begun
+    kind = "real" if scale.data else "made up"
+    note = f"{len(texts):,} rows, {len(distinct):,} distinct texts, {kind}"
+    found = []
+    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
+        file = Path(folder) / "rows.jsonl"
+        file.write_bytes(b"".join(orjson.dumps({"text": text}) + b"\n" for text in texts))
+        for name, options, reach in (
+            ("by rule", [], 0.6),
+            ("--within " + WITHIN, ["--within", WITHIN], 1.2),
+        ):
+            seconds, memory, answer = _clean(file, *options)
+            beside = {
+                "processor s": seconds,
+                "bare s": bare,
+                "embedded": float(answer["embedded"]),
+                "removed": float(answer["removed"]),
+            }
+            found += [
+                Measured(
+                    f"cleaning {name}, divided by embedding the distinct texts",
+                    "",
+                    [seconds / bare],
+                    reach,
+                    at_most=True,
+                    note=note,
+                    beside=beside,
+                ),
+                Measured(f"the same, peak memory {name}", "MB", [memory], 600, at_most=True),
+            ]
+    return found
+
+
+def _clean(file: Path, *options: str) -> tuple[float, float, dict[str, Any]]:
+    """Processor seconds, peak resident MB and the answer of the command."""
+    command = [sys.executable, "-m", "palimpsest", "--json", "clean", str(file), "--force"]
+    child = subprocess.Popen([*command, *options], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    said = child.stdout.read()
+    _, status, used = os.wait4(child.pid, 0)  # what a child used, `Popen` does not say
+    child.returncode = status
+    if status:
+        raise RuntimeError(f"clean ended with {status}")
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, orjson.loads(said)
+
+
+def rows_of(data: Path | None, count: int) -> list[str]:
+    """Texts of real rows in order, with their repeats; without data made up, each third again."""
+    if data is None:
+        made = [*islice(sentences(), count)]
+        return [*made[count // 3 :], *made[count // 3 : 2 * (count // 3)]][:count]
+    streams = chain.from_iterable(map(_rows, sorted((data / "streams").glob("*.jsonl"))))
+    rows = chain(streams, _rows(data / COMMITS))
+    return [row["text"] for row in islice(rows, count)]
+
+
+def _rows(file: Path) -> Iterator[dict[str, Any]]:
+    opened = gzip.open if file.suffix == ".gz" else open
+    with opened(file, "rb") as lines:
+        yield from map(orjson.loads, lines)
+
+
+# -- the joins -----------------------------------------------------------------------------------
+
+
+def compared(rows: Sequence[dict[str, Any]], engine: Engine) -> tuple[set[Join], set[Join]]:
+    """The joins of `clean` and those of a store under `standard` without a judge, by row numbers.
+
+    Rows are compared within their owner, and have no session in either.
+    """
+    policy = load_policy("standard")
+    texts = Texts.read(TextRow(row["text"], scope=row["owner_id"]) for row in rows)
+    vectors = TextVectors(texts.texts, lambda: engine, lambda _what, _share: None)
+    options = join_by_rule(texts, policy, vectors, lambda _what, _share: None)
+    joins = [*texts.repeats(), *(joins[0] for joins in options)]
+    with tempfile.TemporaryDirectory() as folder, Palimpsest.open(folder, policy=policy) as store:
+        given = [
+            {"owner_id": row["owner_id"], "text": row["text"], "id": str(number)}
+            for number, row in enumerate(rows)
+        ]
+        for start in range(0, len(given), 512):
+            store.submit(given[start : start + 512], source="rows")
+        known = store.sql("SELECT candidate_id, producer_id FROM candidates")
+        of = {row["candidate_id"]: int(row["producer_id"]) for row in known}
+        stored = store.sql("SELECT candidate_id, joined_to, decision FROM joins")
+    return (
+        {(join.row, join.partner, join.rule) for join in joins},
+        {(of[row["candidate_id"]], of[row["joined_to"]], row["decision"]) for row in stored},
+    )
+
+
+def main() -> int:
+    """Print for each stream, by owner and as one scope, how the joins differ; 1 if any do."""
+    parser = argparse.ArgumentParser(prog="python -m bench.cleaning", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder with streams/")
+    asked = parser.parse_args()
+    engine = load_engine()
+    differ = 0
+    for file in sorted((asked.data / "streams").glob("*.jsonl")):
+        rows = [*_rows(file)]
+        for name, some in (
+            ("by owner", rows),
+            ("one scope", [row | {"owner_id": "one"} for row in rows]),
+        ):
+            mine, stored = compared(some, engine)
+            differ += len(mine ^ stored)
+            print(
+                f"{file.stem}, {name}: {len(rows):,} rows, {len(stored):,} joins of the store,"
+                f" {len(mine - stored)} only of clean, {len(stored - mine)} only of the store",
+                flush=True,
+            )
+    return bool(differ)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

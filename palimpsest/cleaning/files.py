@@ -8,8 +8,9 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
@@ -249,6 +250,17 @@ def _copy_arrow(path: Path, to: Path, removed: Collection[int], form: Form) -> N
         with made(sink, schema) as writer:
             before = 0
             for batch in batches:
-                rows = range(before, before + batch.num_rows)
+                kept = [n for n in range(batch.num_rows) if before + n not in removed]
                 before += batch.num_rows
-                writer.write_batch(batch.filter(pa.array([row not in removed for row in rows])))
+                writer.write_table(rows_kept(pa.Table.from_batches([batch]), kept))
+
+
+def rows_kept(table: Any, kept: Sequence[int]) -> Any:
+    """Some rows of an Arrow table, in order; of any type, which `take` and `filter` are not."""
+    import pyarrow as pa
+
+    parts = [table.slice(0, 0)]
+    for _, run in groupby(enumerate(kept), key=lambda place: place[1] - place[0]):
+        rows = [row for _, row in run]
+        parts.append(table.slice(rows[0], len(rows)))
+    return pa.concat_tables(parts).combine_chunks()

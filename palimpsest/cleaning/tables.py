@@ -9,7 +9,7 @@ from typing import Any
 from palimpsest.cleaning.clean import NEEDED, Keep, Rules, find_duplicates
 from palimpsest.cleaning.columns import Columns
 from palimpsest.cleaning.documents import duplicates_of, summary_of
-from palimpsest.cleaning.files import TEXT, batch_values
+from palimpsest.cleaning.files import TEXT, batch_values, rows_kept
 from palimpsest.cleaning.separated import SeparatedPair
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.embedder import Engine, Progress
@@ -70,7 +70,7 @@ def clean(
     found = find_duplicates(map(columns.row, _values(rows)), rules, load, progress or _ignore)
     kept = [row for row in range(len(found.texts.of)) if row not in found.stays]
     return CleanedTable(
-        rows=[rows[row] for row in kept] if table is None else _taken(table, kept),
+        rows=[rows[row] for row in kept] if table is None else rows_kept(table, kept),
         kept=kept,
         duplicates=[*duplicates_of(found, first=0)],
         summary=summary_of(found, rules, first=0),
@@ -85,12 +85,6 @@ def _rows_of(data: Any) -> tuple[Any, Any]:
         table = pa.table(data)
         return table, table
     return [*data], None
-
-
-def _taken(table: Any, kept: list[int]) -> Any:
-    import pyarrow as pa
-
-    return table.take(pa.array(kept, pa.int64()))
 
 
 def _values(rows: Any) -> Iterator[Any]:

@@ -13,6 +13,7 @@ import pytest
 
 from palimpsest.cleaning import documents
 from tests.cli.conftest import CommandLine
+from tests.web.site import PHONE, a_browser
 
 DOG, LARGE = "Ada has a big dog.", "Ada has a large dog."
 HOSTILE = "</script><script>alert(1)</script> \u202e"
@@ -140,3 +141,33 @@ def test_a_policy_that_composes_keeps_the_rows_own_text(palimpsest: CommandLine)
     ran = palimpsest("clean", file, "--policy", "replace-or-merge", "--keep", "newest")
     assert "each row keeps its own" in ran.out
     assert rows_of(Path("rows.clean.jsonl"))[-1] == {"text": long}
+
+
+def test_marks_are_kept_in_the_page_and_saved_for_the_next_run(palimpsest: CommandLine) -> None:
+    """From a folder, without a server; earlier marks are saved again."""
+    earlier = palimpsest.file([{"text": HOSTILE, "partner_text": DOG}], "earlier.jsonl")
+    rows = [DOG, LARGE, "Ben owns two cats now", "Ben owns 2 cats now"]
+    file = palimpsest.file([{"text": text} for text in rows])
+    options = ("clean", file, "--within", ".5", "--force")
+    palimpsest(*options, "--report", "r.html", "--separate", earlier)
+    with a_browser() as browser:
+        page = browser.new_page(viewport={"width": PHONE["width"], "height": PHONE["height"]})
+        wrong: list[str] = []
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.goto(Path("r.html").absolute().as_uri())
+        assert page.locator("#save").is_disabled()
+        page.locator("li", has_text="large").get_by_label("not these").first.check()
+        page.reload()
+        assert page.locator("#marked").inner_text() == "1 pair is marked"
+        with page.expect_download() as download:
+            page.locator("#save").click()
+        download.value.save_as("separate.jsonl")
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        assert wrong == []
+    saved = rows_of(Path("separate.jsonl"))
+    assert {frozenset(pair.values()) for pair in saved} == {
+        frozenset((DOG, LARGE)),
+        frozenset((HOSTILE, DOG)),
+    }
+    palimpsest(*options, "--separate", "separate.jsonl")
+    assert [row["text"] for row in rows_of(Path("rows.clean.jsonl"))] == rows[:3]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -77,17 +77,26 @@ def cleaning(scale: Scale) -> list[Measured]:
     return found
 
 
+_COMMAND = """
+import sys
+from palimpsest.cli.start import main
+try:
+    main()
+finally:
+    lines = open("/proc/self/status").read().splitlines()
+    print(*(line for line in lines if line.startswith("VmHWM:")), file=sys.stderr)
+"""
+"""The command, and its peak memory: that of `wait4` begins with what this process has."""
+
+
 def _clean(file: Path, *options: str) -> tuple[float, float, dict[str, Any]]:
     """Processor seconds, peak resident MB and the answer of the command."""
-    command = [sys.executable, "-m", "palimpsest", "--json", "clean", str(file), "--force"]
-    child = subprocess.Popen([*command, *options], stdout=subprocess.PIPE)
-    assert child.stdout is not None
-    said = child.stdout.read()
-    _, status, used = os.wait4(child.pid, 0)  # what a child used, `Popen` does not say
-    child.returncode = status
-    if status:
-        raise RuntimeError(f"clean ended with {status}")
-    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, orjson.loads(said)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-c", _COMMAND, "--json", "clean", str(file), "--force", *options]
+    ran = subprocess.run(command, capture_output=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return seconds, int(ran.stderr.split()[-2]) / 1024, orjson.loads(ran.stdout)
 
 
 def rows_of(data: Path | None, count: int) -> list[str]:

@@ -44,11 +44,15 @@ def frame(one: Reading, other: Reading) -> bool:
         start > 0
         and _is_value(one.statement, start, end)
         and _is_value(other.statement, start, end)
-        and _is_behind_verb(one.statement, start)
-        and _says_enough(one.statement, start, end)
-        and not (_is_unclear(one) or _is_unclear(other))
+        and all(_says_it_of_one_thing(text, start, end) for text in (one, other))
         and explain(one, other) is None
     )
+
+
+def _says_it_of_one_thing(text: Reading, start: int, end: int) -> bool:
+    """Whether a text says of something named that it has this value."""
+    said = text.statement
+    return _is_behind_verb(said, start) and _says_enough(said, start, end) and not _is_unclear(text)
 
 
 def _same_word(one: str, other: str) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from palimpsest.streams.guard import Reading, compare, frame, kept_reading, read
@@ -98,11 +100,22 @@ VALUES = st.sampled_from(
 AFTER = st.sampled_from(["", "today.", "with Bob", "cats", "cat", "?", "is not here", "now", "и"])
 
 
-@given(BEFORE, VALUES, VALUES, AFTER, AFTER)
+SHOUTED = st.sampled_from([str, str.title, str.upper, str.lower])
+
+
+@given(BEFORE, VALUES, VALUES, AFTER, AFTER, SHOUTED, SHOUTED)
+@example("Ada resides in", "Paris", "Rome", "today.", "today.", str.title, str)
 def test_a_frame_is_the_same_in_both_directions_and_joins_nothing(
-    before: str, one: str, other: str, after: str, behind: str
+    before: str,
+    one: str,
+    other: str,
+    after: str,
+    behind: str,
+    said: Callable[[str], str],
+    again: Callable[[str], str],
 ) -> None:
-    a, b = (read(f"{before} {value} {end}") for value, end in ((one, after), (other, behind)))
+    a = read(said(f"{before} {one} {after}"))
+    b = read(again(f"{before} {other} {behind}"))
     assert frame(a, b) == frame(b, a)
     assert not (frame(a, b) and compare(a, b).near_identical)
 

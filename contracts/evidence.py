@@ -38,7 +38,8 @@ class Neighbour(Light):
     `near_identical` is None where the guard was not asked; `cues` is then empty. A neighbour that
     comes with it was compared before, and is not compared again. `covered`, if one of the texts is
     longer than the model's input, is the lowest cosine of any window of either with its nearest in
-    the other; None where not all of both is embedded.
+    the other; None where not all of both is embedded. `frame` says that it is of the newcomer's
+    frame: `only` for that reason it is here, or it was looked at for its scores, as well (`also`).
     """
 
     candidate_id: str
@@ -47,6 +48,7 @@ class Neighbour(Light):
     near_identical: bool | None = None
     cues: tuple[Cue, ...] = ()
     covered: float | None = None
+    frame: Literal["only", "also"] | None = None
 
 
 Answer = Literal["different", "same", "update", "compose", "unavailable", "unusable"]

@@ -148,10 +148,11 @@ Check = Annotated[
 class Judge(_Strict):
     """What the judge is asked, about how many gray neighbours, and what happens without an answer.
 
-    `model` and `review_model` are names of the service's models. A packed request takes at most
-    `share` of the model's context and `most` pairs. With `enabled` false the judge is not
-    asked: a gray candidate is settled at once as if without an answer, and a batch run leaves gray
-    pairs alone.
+    After the gray neighbours come the `frames` newest candidates of the newcomer's frame, whatever
+    their cosine. `model` and `review_model` are names of the service's models. A packed request
+    takes at most `share` of the model's context and `most` pairs. With `enabled` false the judge
+    is not asked: a gray candidate is settled at once as if without an answer, and a batch run
+    leaves gray pairs alone.
     """
 
     neighbours: Annotated[int, Field(ge=1, le=20)] = 3
@@ -162,6 +163,7 @@ class Judge(_Strict):
     share: Annotated[float, Field(gt=0.0, le=1.0), ADDED] = 0.5
     most: Annotated[int, Field(ge=1, le=500), ADDED] = 500
     enabled: Annotated[bool, ADDED] = True
+    frames: Annotated[int, Field(ge=0, le=4), ADDED] = 0
 
 
 class _Dedupe(_Strict):
@@ -367,6 +369,12 @@ class Policy(_Strict):
         names = [check.check for check in self.checks]
         if len(names) != len(set(names)):
             raise ValueError("each check may stand only once")
+        return self
+
+    @model_validator(mode="after")
+    def _frames_are_of_candidates(self) -> Self:
+        if self.judge.frames and self.search != "candidates":
+            raise ValueError('judge.frames: of candidates alone, so it needs search = "candidates"')
         return self
 
     @cached_property

@@ -175,7 +175,8 @@ def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
         first = ledger.entries[reworded[0].candidate_id]
         evidence = _evidence_of(reworded, command, policy, lookup, outcome)
         return _withheld(command, first, evidence, now)
-    asked = () if choice else lookup.gray(outcome.gray, policy.judge.neighbours)
+    gray = lookup.gray(outcome.gray, policy.judge.neighbours)
+    asked = () if choice else tuple(dict.fromkeys((*gray, *lookup.framed())))
     evidence = Evidence(
         policy=policy.hash,
         check=choice.check if choice else None,

@@ -58,7 +58,8 @@ class NeighbourLookup:
         return self._best(lambda n: n.jaccard, top)
 
     def _best(self, score: Callable[[Neighbour], float | None], top: int) -> list[Neighbour]:
-        scored = [(s, n) for n in self._eligible if (s := score(n)) is not None]
+        looked_at = (n for n in self._eligible if n.frame != "only")
+        scored = [(s, n) for n in looked_at if (s := score(n)) is not None]
         scored.sort(key=lambda pair: (-pair[0], self.entry(pair[1]).place))
         return [neighbour for _, neighbour in scored[:top]]
 
@@ -126,11 +127,18 @@ class NeighbourLookup:
         best = sorted(unique.values(), key=lambda n: (-(n.cosine or 0.0), self.entry(n).place))
         return tuple(n.candidate_id for n in best[:most])
 
+    def framed(self) -> tuple[str, ...]:
+        """The ids of those of the newcomer's frame, the one said last first."""
+        mates = [n for n in self._eligible if n.frame is not None]
+        mates.sort(key=lambda n: self.entry(n).distinct.members[-1].place, reverse=True)
+        return tuple(n.candidate_id for n in mates)
+
     def similar(self, rule: Similar | None) -> tuple[str, ...] | None:
         """The ids of similar facts, most similar first; None if there are none."""
         if rule is None:
             return None
-        scored = [(n, similarity(n)) for n in self._known.values() if self.entry(n).living]
+        known = (n for n in self._known.values() if n.frame != "only")
+        scored = [(n, similarity(n)) for n in known if self.entry(n).living]
         near = [(n, score) for n, score in scored if score >= rule.at_least]
         near.sort(key=lambda scored: (-scored[1], self.entry(scored[0]).place))
         return tuple(n.candidate_id for n, _ in near[: rule.most]) or None
@@ -153,14 +161,8 @@ class NeighbourLookup:
         if found is None:
             unlike = neighbour.candidate_id in self._unlike
             return structs.replace(neighbour, near_identical=False) if unlike else neighbour
-        return Neighbour(
-            candidate_id=neighbour.candidate_id,
-            cosine=neighbour.cosine,
-            jaccard=neighbour.jaccard,
-            near_identical=found.near_identical,
-            cues=with_truncated(found.cues, neighbour.candidate_id in self._uncovered),
-            covered=neighbour.covered,
-        )
+        cues = with_truncated(found.cues, neighbour.candidate_id in self._uncovered)
+        return structs.replace(neighbour, near_identical=found.near_identical, cues=cues)
 
 
 def similarity(neighbour: Neighbour) -> float:

@@ -1,7 +1,7 @@
 """The guard: a model-free comparison of two texts that stops false merges (docs/guard.md)."""
 
 from palimpsest.streams.guard.comparison import Comparison, compare, passes
-from palimpsest.streams.guard.frames import frame
+from palimpsest.streams.guard.frames import frame, opening
 from palimpsest.streams.guard.identity import guard_hash
 from palimpsest.streams.guard.kept import kept_reading
 from palimpsest.streams.guard.reading import Reading, read
@@ -14,6 +14,7 @@ __all__ = [
     "frame",
     "guard_hash",
     "kept_reading",
+    "opening",
     "passes",
     "read",
     "tokens",

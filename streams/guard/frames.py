@@ -49,6 +49,17 @@ def frame(one: Reading, other: Reading) -> bool:
     )
 
 
+def opening(text: Reading) -> tuple[str, ...] | None:
+    """What every text of its frame begins with, as well: the words up to the first possible verb.
+
+    None if there is none: it has no frame.
+    """
+    said = text.statement
+    places = range(len(said.lows))
+    verb = next((at for at in places if _may_be_verb(said, at)), None)
+    return None if verb is None else said.lows[: verb + 1]
+
+
 def _says_it_of_one_thing(text: Reading, start: int, end: int) -> bool:
     """Whether a text says of something named that it has this value."""
     said = text.statement
@@ -108,10 +119,19 @@ def _is_behind_verb(text: Statement, start: int) -> bool:
 
 def _is_verb(text: Statement, at: int) -> bool:
     """Whether a verb stands at a place, as far as lists and endings tell."""
+    return _may_be_verb(text, at) and (_is_listed(text.lows[at]) or text.texts[at].islower())
+
+
+def _is_listed(low: str) -> bool:
+    return low in VERBS or low.partition("'")[0] in en.SUBJECTS - {low}
+
+
+def _may_be_verb(text: Statement, at: int) -> bool:
+    """Whether it would be a verb in small letters: a name may end like one."""
     low = text.lows[at]
-    if low in VERBS or low.partition("'")[0] in en.SUBJECTS - {low}:
+    if _is_listed(low):
         return True
-    if not at or not text.texts[at].islower() or text.kinds[at] is not WORD or low in BINDING:
+    if not at or text.kinds[at] is not WORD or low in BINDING:
         return False
     if text.lows[at - 1] in en.SUBJECTS:
         return True

@@ -191,6 +191,11 @@ def _judge(judge: Judge) -> Iterator[str]:
             f" {whom if judge.neighbours > 1 else 'the nearest neighbour only'}."
             f" Without an answer, {fallback}."
         )
+        if judge.frames:
+            yield (
+                f"After them, about at most {judge.frames} of the same frame, the newest first,"
+                " whatever their cosine."
+            )
     else:
         yield f"The judge is switched off: instead of asking it, {fallback} at once."
     yield (

@@ -201,18 +201,24 @@ class Without:
             self._note(outcome)
 
     def _as_compared(self, event: Decided, found: Iterable[Neighbour]) -> tuple[Neighbour, ...]:
-        """The neighbours found there, with the guard's recorded cues for the same texts."""
-        seen = {neighbour.candidate_id: neighbour for neighbour in event.data.evidence.neighbours}
-        return tuple(
+        """The neighbours found there, with what the guard saw recorded for the same texts.
+
+        Those of its frame are candidates, so they are the same there.
+        """
+        recorded = event.data.evidence.neighbours
+        seen = {neighbour.candidate_id: neighbour for neighbour in recorded}
+        near = (
             structs.replace(
                 neighbour,
                 near_identical=seen[neighbour.candidate_id].near_identical,
                 cues=seen[neighbour.candidate_id].cues,
+                frame=seen[neighbour.candidate_id].frame,
             )
             if neighbour.candidate_id in seen and self._asks_the_same(neighbour.candidate_id)
             else neighbour
             for neighbour in found
         )
+        return (*near, *(n for n in recorded if n.frame == "only" and self._is_there(n)))
 
     def _updates_there(self, event: Decided) -> bool:
         """Whether an update is still one there: no other memory has its text."""
@@ -244,10 +250,16 @@ class Without:
             return join is not None and (join.to, join.face) == (target.id, "repeat")
         if join is not None and join.face == "repeat":
             return False
-        recorded = {_scores(n) for n in event.data.evidence.neighbours}
-        return recorded == {_scores(n) for n in found} and all(
-            self._asks_the_same(candidate_id) for candidate_id, *_ in recorded
+        recorded = {_scores(n) for n in event.data.evidence.neighbours if n.frame != "only"}
+        return (
+            recorded == {_scores(n) for n in found}
+            and all(map(self._is_there, event.data.evidence.neighbours))
+            and all(self._asks_the_same(candidate_id) for candidate_id, *_ in recorded)
         )
+
+    def _is_there(self, neighbour: Neighbour) -> bool:
+        """Whether a candidate came there, too: an update may not be possible there."""
+        return neighbour.candidate_id in self.other.entries
 
     def _asks_the_same(self, candidate_id: str) -> bool:
         """Whether a candidate that both searches find has the same text to compare."""

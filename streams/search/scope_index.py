@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from palimpsest.contracts.commands import Admit
@@ -22,6 +23,7 @@ from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
 from palimpsest.streams.core.checks import in_session, session_texts
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Scope
+from palimpsest.streams.core.neighbour_lookup import reading_of
 from palimpsest.streams.guard import tokens
 from palimpsest.streams.search import (
     FullTextIndex,
@@ -34,6 +36,7 @@ from palimpsest.streams.search import (
 from palimpsest.streams.search.content import content_tokens, terms
 from palimpsest.streams.search.cosine.prepared import MOST, SearchVectors
 from palimpsest.streams.search.exact import covered
+from palimpsest.streams.search.frame_index import FrameIndex
 from palimpsest.streams.search.prefetch import Prefetch
 
 Float16 = NDArray[np.float16]
@@ -313,6 +316,8 @@ class ScopeIndex:
         self._faces = policy.search == "memories"
         self._rows = _Rows(self._reach.tokens)
         self._gone = _Gone(scope, self._reach)
+        self._frames = FrameIndex(scope)
+        self._most_framed = policy.judge.frames if policy.judge.enabled else 0
         self._seen = self._changed = 0
         self._row_of: dict[Entry, int] = {}
         self._prefetched: Prefetch | None = None
@@ -360,6 +365,31 @@ class ScopeIndex:
             )
             for row, (cosine, jaccard) in scored.items()
             if (entry := entries[row]) is not None
+        )
+
+    def with_framed(self, admit: Admit, near: tuple[Neighbour, ...]) -> tuple[Neighbour, ...]:
+        """The neighbours that were found near, and those of the new candidate's frame.
+
+        The newest, as many as the policy asks about; those that were not near have their cosine.
+        """
+        if not self._most_framed:
+            return near
+        mates = self._frames.of(reading_of(admit.content.text, admit.content.vector))
+        firsts = {
+            distinct.representative.id: distinct.row
+            for distinct in mates[: self._most_framed]
+            if distinct.representative is not None and distinct.row is not None
+        }
+        also = tuple(
+            structs.replace(one, frame="also") if one.candidate_id in firsts else one
+            for one in near
+        )
+        only = [mate for mate in firsts if mate not in {one.candidate_id for one in near}]
+        rows = [firsts[mate] for mate in only]
+        cosines = self._rows.cosines(_query(admit.content.vector), rows)
+        found = zip(only, cosines, strict=True)
+        return also + tuple(
+            Neighbour(candidate_id=mate, cosine=cosine, frame="only") for mate, cosine in found
         )
 
     def _vector(self, entry: Entry) -> Vector | None:

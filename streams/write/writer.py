@@ -363,7 +363,8 @@ class Writer:
         namespace = admit.candidate.namespace
         try:
             index = owner.index(namespace, self.policy)
-            neighbours, forgotten = index.neighbours(owner.ledger, admit), index.forgotten(admit)
+            neighbours = index.with_framed(admit, index.neighbours(owner.ledger, admit))
+            forgotten = index.forgotten(admit)
         except SearchError as error:
             self._continue_without(owner, namespace, error)
             return replace(admit, down=(*(admit.down or ()), "search"))

@@ -9,8 +9,9 @@ import pytest
 
 from bench.correcting import CORRECTIONS, FIRST
 from palimpsest import Palimpsest
+from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.shown import Recalled
-from palimpsest.streams.policies import preset_names
+from palimpsest.streams.policies import load_policy, preset_names
 
 EIGHT = CORRECTIONS[:FIRST]
 PARIS, ROME = "Ada lives in Paris.", "Ada lives in Rome."
@@ -93,3 +94,30 @@ def test_submit_names_the_earlier_and_an_update_settles_it(memories: Palimpsest)
     assert faces(memories.recall("ada", "where does Ada live?")) == [ROME, "Ada lives in Oslo."]
     [joined] = memories.submit({"owner_id": "ada", "text": f"{ROME} "})
     assert joined.frame is None, "a repeat brings no other value"
+
+
+def test_a_question_by_frame_is_no_consequence_of_a_join(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is it one for a later guard, which may see other frames: what was recorded counts."""
+    standard = load_policy("standard").model_dump(mode="json")
+    policy = Policy.model_validate(
+        {
+            **standard,
+            "checks": [{"check": "cosine", "zones": [{"at_least": 0.99, "action": "pending"}]}],
+            "dedupe": {"rule": "pairs", "above": 0.79},
+            "judge": {**standard["judge"], "frames": 2},
+        }
+    )
+    with Palimpsest.open(tmp_path / "store", policy=policy, by="person") as store:
+        clocks = "old clocks tick aloud in the hall"
+        say(store, clocks, f"{clocks} today", PARIS)
+        store.dedupe(owner_id="ada", force=True)
+        [join] = [row for row in store.decisions(owner_id="ada") if row["event"] == "joined"]
+        [rome] = store.submit({"owner_id": "ada", "text": ROME})
+        assert rome.decision == "pending"
+        monkeypatch.setattr("palimpsest.streams.search.frame_index.frame", lambda *_: False)
+        done = store.unmerge(decision_id=join["decision_id"], with_consequences=True)
+        assert done["consequences"] == []
+        assert store.show_candidate(str(rome.candidate_id))["pending"]
+        assert store.verify()["differences"] == 0

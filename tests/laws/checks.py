@@ -66,6 +66,7 @@ from tests.laws.world import (
     fold,
     picture,
     vector_at,
+    with_framed,
 )
 from tests.projections.oracle import differing, search_form, verbatim
 
@@ -500,7 +501,7 @@ class Windows:
         index, vector = self.index(ledger, admit.candidate.namespace), admit.content.vector
         if vector is not None and self.foreseen.get(admit.candidate_id, vector) != vector:
             index.prefetch({admit.candidate_id: vector})
-        return index.neighbours(ledger, admit)
+        return with_framed(self.policy, ledger, admit, index.neighbours(ledger, admit))
 
     def tell(self, story: list[Act]) -> list[AnyEvent]:
         """The log of a story whose newcomers are looked up window by window."""

@@ -105,7 +105,9 @@ def policies(draw: st.DrawFn, search: str | None = None) -> Policy:
         }
     )
     exact = EXACTS[(policy.judge.neighbours + len(floors)) % len(EXACTS)]  # no draw, as above
-    return policy.model_copy(update={"exact": exact})
+    frames = policy.judge.neighbours - 1 if policy.search == "candidates" else 0  # no draw
+    judge = policy.judge.model_copy(update={"frames": frames})
+    return policy.model_copy(update={"exact": exact, "judge": judge})
 
 
 @dataclass(frozen=True)

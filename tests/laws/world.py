@@ -8,13 +8,14 @@ multiple of 1/16 and every Jaccard one of four values, and a drawn threshold is 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from uuid import uuid5
 
 import numpy as np
+from msgspec import structs
 
 from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.commands import Admit, EndSession, Operation, RecordRun
@@ -136,9 +137,27 @@ def by_brute_force(policy: Policy) -> Retrieve:
             return tuple(_compared(admit, *face) for face in faces if sees(own, face[2]))
         rows = ledger.scope(admit.candidate.namespace).rows
         living = ((d.representative, d.vector) for d in rows if sees(own, d.vector))
-        return tuple(_compared(admit, e, e.text, vector) for e, vector in living if e is not None)
+        found = (_compared(admit, e, e.text, vector) for e, vector in living if e is not None)
+        return with_framed(policy, ledger, admit, found)
 
     return retrieve
+
+
+def with_framed(
+    policy: Policy, ledger: Ledger, admit: Admit, found: Iterable[Neighbour]
+) -> tuple[Neighbour, ...]:
+    """These, and those that were said last of what stands for a frame here: texts as long."""
+    near = {neighbour.candidate_id: neighbour for neighbour in found}
+    rows = ledger.scope(admit.candidate.namespace).rows
+    living = [(distinct, e) for distinct in rows if (e := distinct.representative) is not None]
+    living.sort(key=lambda row: row[0].members[-1].place, reverse=True)
+    length = len(admit.content.text)
+    mates = [entry.id for _, entry in living if len(entry.text) % 3 == length % 3]
+    for mate in mates[: policy.judge.frames]:
+        neighbour = near.get(mate, Neighbour(candidate_id=mate))
+        only = mate < admit.candidate_id
+        near[mate] = structs.replace(neighbour, frame="only" if only else "also")
+    return tuple(near.values())
 
 
 def forgotten(policy: Policy, ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:

@@ -1,6 +1,6 @@
 """English words by which a frame is told from another difference; they join nothing.
 
-No decision rests on them, so the guard's hash does not cover them.
+The guard's hash does not cover them: decisions record whom they found by them.
 """
 
 from __future__ import annotations

@@ -69,9 +69,13 @@ class Agent:
         """Show the decision on a candidate if it were submitted now; nothing is written."""
         return self._store.check(self._candidate(candidate), source=source)
 
-    def recall(self, query: str, *, k: int = 5, **narrowed: Any) -> builtins.list[Recalled]:
-        """The `k` memories nearest to a question, best first."""
-        return self._store.recall(self.owner_id, query, k=k, **self._today(narrowed))
+    def recall(
+        self, query: str, *, k: int = 5, hybrid: bool | None = None, **narrowed: Any
+    ) -> builtins.list[Recalled]:
+        """The `k` memories nearest to a question, or with an identifier of it, best first."""
+        if narrowed.get("as_of") is not None:  # it would see texts that were forgotten since
+            raise UsageError("an agent recalls as of now: `as_of` is for people")
+        return self._store.recall(self.owner_id, query, k=k, hybrid=hybrid, **narrowed)
 
     def find(self, query: str, **wanted: Any) -> Plan:
         """All memories that mention the query, then those nearest by meaning."""
@@ -132,13 +136,6 @@ class Agent:
     def compact_session(self, session_id: str) -> Session:
         """Report that a conversation was compacted."""
         return self._store.compact_session(self.owner_id, session_id)
-
-    @staticmethod
-    def _today(narrowed: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Refuse the past: an agent would see texts that were forgotten since."""
-        if narrowed.get("as_of") is not None:
-            raise UsageError("an agent recalls as of now: `as_of` is for people")
-        return narrowed
 
     def _seen(self, answer: Answer) -> Answer:
         """An answer without forgotten texts."""

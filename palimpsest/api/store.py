@@ -1101,6 +1101,9 @@ class Palimpsest:
         min_confidence: Annotated[float, Field(ge=0, le=1)] | None = None,
         former: bool = False,
         fold: bool = True,
+        hybrid: bool | None = False,
+        min_score: Annotated[float, Field(ge=-1, le=1)] | None = None,
+        max_tokens: Annotated[int, Field(ge=1)] | None = None,
         **narrowed: Unpack[Narrowed],
     ) -> builtins.list[Recalled]:
         """The `k` memories nearest to a question, best first: face, score (cosine) and members.
@@ -1111,13 +1114,25 @@ class Palimpsest:
         confidence, decayed by the policy, is below `min_confidence` (default: the policy's) are
         left out. `former` includes texts that the face has displaced among the members, and
         memories that an update of another one has displaced. Indistinguishable memories are shown
-        once, unless `fold` is False; nothing is written.
+        once, unless `fold` is False; nothing is written. `hybrid` moves memories up that mention
+        an identifier of the question, such as INC-7; None does so unless the owner is large
+        and not in memory. Of the others, those with a score under
+        `min_score` are left out. The faces have about `max_tokens` at most, unless the first alone
+        has more.
         """
         found = recall(
             self._reader,
             owner_id,
             query,
-            RecallOptions(k, _filter(narrowed), session_id, former=former),
+            RecallOptions(
+                k,
+                _filter(narrowed),
+                session_id,
+                former=former,
+                hybrid=hybrid,
+                min_score=min_score,
+                max_tokens=max_tokens,
+            ),
             as_of=_as_of(as_of),
             min_confidence=min_confidence,
             fold=fold,

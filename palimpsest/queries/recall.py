@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from datetime import datetime
+from itertools import accumulate
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from palimpsest.projections.recall.collapse import Folding
 from palimpsest.projections.recall.from_lance import recall as recall_stored
 from palimpsest.projections.recall.from_ledger import Query, Recollection
 from palimpsest.projections.recall.hits import Ranked, RecallOptions, hits
+from palimpsest.projections.recall.mentions import MentionIndex
 from palimpsest.projections.recall.session import own_memories
 from palimpsest.projections.shown.memory import Weighing
 from palimpsest.queries.show import rules_at
@@ -26,6 +28,9 @@ from palimpsest.streams.log.as_of import AsOf, position_as_of
 from palimpsest.streams.write.owners import fold_owner
 
 _log = logging.getLogger(__name__)
+
+BYTES_PER_TOKEN = 4
+"""About what a token of a language model is, in English."""
 
 
 def recall(
@@ -60,17 +65,18 @@ def recall(
         position = position_as_of(reader.log, as_of, owner_id)
         ledger = fold_owner(reader.log, owner_id, position)
         then = None if vector is None else Recollection(ledger, vector.shape[-1])
-        return _of_ledger(ledger, then, question, vector, wanted)
+        return _of_ledger(ledger, then, question, vector, wanted, MentionIndex(ledger))
     if vector is None:
         return _of_ledger(reader.ledger(owner_id), None, question, None, wanted)
-    exactly = weighs or bool(reader.log.verifications.unembedded(owner_id))
+    exactly = weighs or bool(wanted.hybrid) or bool(reader.log.verifications.unembedded(owner_id))
     found = None if exactly else _quickly(reader, owner_id, question, vector, wanted)
     if found is not None:
         return found
     ledger = reader.ledger(owner_id)
     kept = reader.recollections.of(ledger, vector, however_large=True)
     kept = kept or Recollection(ledger, vector.shape[-1])
-    return _of_ledger(ledger, kept, question, vector, wanted)
+    index = reader.mention_indexes.of(ledger)
+    return _of_ledger(ledger, kept, question, vector, wanted, index)
 
 
 def _quickly(
@@ -80,13 +86,15 @@ def _quickly(
     ledger = reader.ledger_if_small(owner_id)
     kept = None if ledger is None else reader.recollections.of(ledger, vector)
     if ledger is not None and kept is not None:
-        return _of_ledger(ledger, kept, question, vector, wanted)
+        index = reader.mention_indexes.of(ledger)
+        return _of_ledger(ledger, kept, question, vector, wanted, index)
     reader.refresh()
     own = [*wanted.without]
     if wanted.session_id is not None:
         compacted = reader.log.compacted_at(owner_id, wanted.session_id)
         own += own_memories(reader.projections, owner_id, wanted.session_id, compacted)
-    return recall_stored(reader.projections, reader.log, owner_id, vector, wanted, without=own)
+    found = recall_stored(reader.projections, reader.log, owner_id, vector, wanted, without=own)
+    return None if found is None else _bounded(found, wanted)
 
 
 def _of_ledger(
@@ -95,14 +103,43 @@ def _of_ledger(
     question: str,
     vector: Query | None,
     wanted: RecallOptions,
+    index: MentionIndex | None = None,
 ) -> list[Recalled]:
     """The hits by meaning, merged with hits by words among texts that have no vector."""
     words: list[Ranked] = []
     if vector is None or ledger.unembedded:
         words = ranked_by_words(ledger, question, unembedded=vector is not None)
     if vector is None or recollection is None:
-        return hits(ledger, words, wanted)
-    return recollection.recall(vector, wanted, words)
+        return _bounded(hits(ledger, words, wanted), replace(wanted, min_score=None))
+    mentioning: dict[str, int] = {}
+    if index is not None and wanted.hybrid is not False:
+        mentioning = index.of_identifiers(question)
+    found = recollection.recall(vector, wanted, words, mentioning)
+    matching = {*mentioning, *(ranked.memory.id for ranked in words)}
+    return _bounded(found, wanted, matching)
+
+
+def _bounded(
+    found: list[Recalled], wanted: RecallOptions, matching: Set[str] = frozenset()
+) -> list[Recalled]:
+    """The hits within `min_score`, except those `matching` by words, and within `max_tokens`.
+
+    The first of them may be of any length.
+    """
+    if wanted.min_score is not None:
+        found = [
+            hit
+            for hit in found
+            if hit["score"] >= wanted.min_score or {hit["memory_id"], *hit["folded"]} & matching
+        ]
+    if wanted.max_tokens is not None:
+        tokens = accumulate(len(hit["face"].encode()) / BYTES_PER_TOKEN for hit in found)
+        found = [
+            hit
+            for place, (hit, total) in enumerate(zip(found, tokens, strict=True))
+            if place == 0 or total <= wanted.max_tokens
+        ]
+    return found
 
 
 def _vector_of(reader: Reader, question: str) -> Query | None:

@@ -33,8 +33,8 @@ When = Annotated[Position | Timestamp | None, Field(union_mode="left_to_right")]
 
 NAMESPACE = "Only memories of this compartment; default: all."
 CATEGORY = "Only memories of this category."
-METADATA = "Only memories whose metadata has all of these values."
-SINCE = "Only what happened at this time or later."
+METADATA = "Only memories with all of these metadata."
+SINCE = "Only what happened from this time on."
 UNTIL = "Only what happened before this time."
 AS_OF = "A position of the log, or a time: answers as of then."
 FORMER = "Also show wordings that an update has replaced and that no longer hold."
@@ -86,8 +86,8 @@ class NewMemories(Strict):
 class SearchQuery(Strict):
     """A search query, in any words."""
 
-    query: Text = Field(description="A question or a description, in any words.")
-    k: Some = Field(5, description="Maximum number of memories to return.")
+    query: Text = Field(description="A question, or any words.")
+    k: Some = Field(5, description="How many memories at most.")
     namespace: Name | None = Field(None, description=NAMESPACE)
     category: Name | None = Field(None, description=CATEGORY)
     metadata: Metadata | None = Field(None, description=METADATA)
@@ -95,14 +95,26 @@ class SearchQuery(Strict):
     until: Timestamp | None = Field(None, description=UNTIL)
     session_id: Name | None = Field(
         None,
-        description="The conversation that asks; for `exclude_session`.",
+        description="The conversation that asks.",
     )
     exclude_session: bool = Field(
         False,
-        description="Leave out what only `session_id` has said: it is still in its context.",
+        description="Leave out what only `session_id` has said.",
     )
     min_confidence: Share | None = Field(
-        None, description="Leave out memories with a lower current confidence."
+        None, description="Leave out those of lower confidence today."
+    )
+
+    hybrid: bool | None = Field(
+        None,
+        description="Move memories up that mention an identifier of the query, such as INC-7;"
+        " by default unless the owner is very large.",
+    )
+    min_score: Annotated[float, Field(ge=-1, le=1)] | None = Field(
+        None, description="Leave out those with a lower score."
+    )
+    max_tokens: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="About how many tokens of text to return."
     )
 
     @model_validator(mode="after")

@@ -285,7 +285,7 @@ OPERATIONS = (
         bodies.Search,
         _search,
         tool="search_memories",
-        hidden=frozenset({"fold"}),
+        hidden=frozenset({"fold", "hybrid", "max_tokens"}),
         advice="Find memories by meaning, best first.",
     ),
     Operation(

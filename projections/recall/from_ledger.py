@@ -9,7 +9,8 @@ import heapq
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from operator import attrgetter
+from operator import attrgetter, itemgetter
+from types import MappingProxyType
 from typing import NamedTuple, TypeGuard
 
 import numpy as np
@@ -32,6 +33,9 @@ MOST_RECOLLECTED = 64
 """Number of owners whose decoded vectors are kept for the next question."""
 MOST_IN_MEMORY = 20_000
 """Candidates of an owner up to which scanning all is faster than asking LanceDB."""
+FUSION = 60
+"""The constant of reciprocal rank fusion (Cormack, Clarke & Buettcher, 2009)."""
+NOT_MENTIONED: Mapping[str, int] = MappingProxyType({})
 FEW_CHANGED = 4
 """If more than a fourth of the memories have changed, all are looked at."""
 
@@ -68,20 +72,52 @@ class Recollection:
         self._faces = np.empty(0, np.intp)
 
     def recall(
-        self, query: Query, wanted: RecallOptions, others: Sequence[Ranked] = ()
+        self,
+        query: Query,
+        wanted: RecallOptions,
+        others: Sequence[Ranked] = (),
+        mentioning: Mapping[str, int] = NOT_MENTIONED,
     ) -> list[Recalled]:
-        """The hits among these memories and `others`, which were ranked elsewhere."""
+        """The hits among these memories and `others`, which were ranked elsewhere.
+
+        Those of these memories that are `mentioning` the query, by id and rank, move up.
+        """
         scores = self._scores(query)
         order = np.argsort(-scores, kind="stable")
 
         def near(heads: Sequence[Memory], after: float, floor: float) -> list[Ranked]:
-            start = int(np.searchsorted(-scores[order], -after))
+            start = 0 if mentioning else int(np.searchsorted(-scores[order], -after))
             found = self._near(heads, order[start : start + LOOKED_AT], floor)
             ranked = [Ranked(self._memories[number], float(scores[number])) for number in found]
             return sorted([*ranked, *others], key=in_order)
 
-        ranked = heapq.merge(self._ranked(scores, order), others, key=in_order)
+        if mentioning:
+            ranked = self._fused(scores, order, mentioning, others)
+        else:
+            ranked = heapq.merge(self._ranked(scores, order), others, key=in_order)
         return hits(self.ledger, ranked, wanted, near)
+
+    def _fused(
+        self,
+        scores: Scores,
+        order: Numbers,
+        mentioning: Mapping[str, int],
+        others: Sequence[Ranked],
+    ) -> Iterator[Ranked]:
+        """All memories by reciprocal rank fusion: of their order, that by words, and `others`."""
+        fusion = np.empty(len(order))
+        fusion[order] = 1 / (FUSION + np.arange(len(order)))
+        for memory_id, rank in mentioning.items():
+            number = self._number_of.get(memory_id)
+            if number is not None:
+                fusion[number] += 1 / (FUSION + rank)
+        own = (
+            (float(fusion[number]), Ranked(self._memories[number], float(scores[number])))
+            for number in np.argsort(-fusion, kind="stable")
+        )
+        theirs = ((1 / (FUSION + rank), ranked) for rank, ranked in enumerate(others))
+        for _, ranked in heapq.merge(own, theirs, key=itemgetter(0), reverse=True):
+            yield ranked
 
     def _ranked(self, scores: Scores, order: Numbers) -> Iterator[Ranked]:
         """All memories, the best first, computed lazily."""

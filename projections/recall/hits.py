@@ -40,7 +40,10 @@ class RecallOptions:
 
     Memories that only the asking session has stated are left out, and those in `without`, by id.
     `former` includes former wordings, and memories that are former on their own; `folding`
-    determines which are shown once, if any.
+    determines which are shown once, if any. `hybrid` moves memories up that mention an identifier
+    of the question (None: if the owner's ledger is at hand). Of the others, those with a score
+    under `min_score` are left out, and the last ones if the faces have more than about
+    `max_tokens`.
     """
 
     k: int
@@ -50,6 +53,9 @@ class RecallOptions:
     former: bool = False
     folding: Folding | None = None
     without: frozenset[str] = frozenset()
+    hybrid: bool | None = False
+    min_score: float | None = None
+    max_tokens: int | None = None
 
 
 def in_order(ranked: Ranked) -> tuple[float, object, str]:

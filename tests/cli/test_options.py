@@ -90,18 +90,25 @@ def test_recall(ask: Ask) -> None:
             "min_confidence": None,
             "former": False,
             "fold": True,
+            "hybrid": False,
+            "min_score": None,
+            "max_tokens": None,
             "namespace": None,
         },
     )
     words = ("-k", "3", "--namespace", "n", "--as-of", "7", "--session", "s", *NARROWED)
-    also = ("--min-confidence", "1", "--former", "--no-fold")
-    assert ask("recall", "recall", "ada", "tea", *words, *also)[1] == {
+    also = ("--min-confidence", "1", "--former", "--no-fold", "--hybrid")
+    short = ("--min-score", ".5", "--max-tokens", "9")
+    assert ask("recall", "recall", "ada", "tea", *words, *also, *short)[1] == {
         **NARROWLY,
         "k": 3,
         "as_of": 7,
         "session_id": "s",
         "min_confidence": 1.0,
         "former": True,
+        "hybrid": True,
+        "min_score": 0.5,
+        "max_tokens": 9,
         "fold": False,
         "namespace": "n",
     }

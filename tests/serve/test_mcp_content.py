@@ -98,7 +98,7 @@ def test_an_agent_that_reads_text_alone_remembers_corrects_and_forgets(served: U
             found = await read(made, "search_memories", query="the cat sleeps", k=1)
             assert found.splitlines()[:2] == [DATA, "1 memory found, the nearest first:"]
             assert re.fullmatch(
-                r'1\. "The cat sleeps" \(id [0-9a-f]{8}-[0-9a-f]{4}, 2026-01-02 03:04Z\)',
+                r'1\. "The cat sleeps" \(id [0-9a-f-]{13}, 2026-01-02 03:04Z, score 1.00\)',
                 found.splitlines()[2],
             )
             ada = id_of(await read(made, "get_memories"), "Ada lives in Paris")

@@ -114,6 +114,18 @@ def recall(
         bool,
         typer.Option("--fold/--no-fold", help="Show indistinguishable memories once, or each."),
     ] = True,
+    hybrid: Annotated[
+        bool,
+        typer.Option("--hybrid", help="Move memories up that mention an identifier, as INC-7."),
+    ] = False,
+    min_score: Annotated[
+        float | None,
+        typer.Option(min=-1, max=1, metavar="X", help="Leave out memories with a lower score."),
+    ] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="About how many tokens the texts may have."),
+    ] = None,
 ) -> None:
     """Find memories by meaning, best first: the face, the score (cosine) and the members."""
     call = invocation(context)
@@ -126,6 +138,9 @@ def recall(
             session_id=session,
             min_confidence=min_confidence,
             former=former,
+            hybrid=hybrid,
+            min_score=min_score,
+            max_tokens=max_tokens,
             fold=fold,
             namespace=namespace,
             category=category,

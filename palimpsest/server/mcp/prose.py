@@ -209,7 +209,7 @@ def searched(answer: Answer) -> list[ProseLine]:
     return [
         heading,
         *(
-            _memory(memory, f"{n}. ", _newer(memory, n, places))
+            _memory(memory, f"{n}. ", f"score {memory['score']:.2f}{_newer(memory, n, places)}")
             for n, memory in enumerate(found, 1)
         ),
     ]
@@ -220,7 +220,7 @@ def _newer(memory: Answer, place: int, places: Mapping[str, int]) -> str:
     first = min(
         (places[other] for other in memory.get("frame", ()) if other in places), default=place
     )
-    return f"{first} is newer and may replace it" if first < place else ""
+    return f", {first} is newer and may replace it" if first < place else ""
 
 
 def listed(answer: Answer) -> list[ProseLine]:

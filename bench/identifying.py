@@ -1,0 +1,67 @@
+"""Identifiers in questions: whether the memory that has one is among the first five."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import re
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+import orjson
+
+from bench.embedding import distinct
+from bench.figure import Measured, Scale
+from palimpsest import Palimpsest
+
+OWNER = "kafka"
+ASKED = 50
+ISSUE = re.compile(r"KAFKA-\d+")
+
+
+def identifiers(scale: Scale) -> list[Measured]:
+    """How many of 50 issues are found by their id, by meaning and mixed with words."""
+    found = {text: text_id.group(0) for text in _texts(scale) if (text_id := ISSUE.search(text))}
+    often = Counter(found.values())
+    asked = [text for text, issue in found.items() if often[issue] == 1][:ASKED]
+    with (
+        tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder,
+        Palimpsest.open(folder) as store,
+    ):
+        store.submit([{"owner_id": OWNER, "text": text} for text in found])
+        measured: list[Measured] = []
+        for hybrid, reach in ((False, None), (True, float(ASKED))):
+            hits = [
+                text in (hit["face"] for hit in store.recall(OWNER, found[text], hybrid=hybrid))
+                for text in asked
+            ]
+            seconds = [*_took(store, [found[text] for text in asked], hybrid=hybrid)]
+            how = "by meaning and words" if hybrid else "by meaning"
+            note = f"{len(found):,} memories of one owner"
+            measured += [
+                Measured(
+                    f"identifiers found {how}", f"of {ASKED}", [float(sum(hits))], reach, note=note
+                ),
+                Measured(f"recall of an identifier {how}", "ms of a processor", seconds, note=note),
+            ]
+    return measured
+
+
+def _texts(scale: Scale) -> Iterator[str]:
+    """Subjects of commits that name an issue, or made ones."""
+    rows = scale.of(200, 1_500, 1_500)
+    if scale.data is None:
+        yield from (f"KAFKA-{1_000 + n}: {text}" for n, text in enumerate(distinct(None, rows)))
+        return
+    with gzip.open(scale.data / "throughput" / "commit_subjects.jsonl.gz") as lines:
+        texts = {orjson.loads(line)["text"][:500] for line in lines if b"KAFKA-" in line}
+    yield from random.Random(7).sample(sorted(texts), rows)
+
+
+def _took(store: Palimpsest, questions: list[str], *, hybrid: bool) -> Iterator[float]:
+    for question in questions:
+        began = time.process_time()
+        store.recall(OWNER, f"what happened in {question}?", hybrid=hybrid)
+        yield (time.process_time() - began) * 1e3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from operator import itemgetter
 
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.limits import PYTHON
@@ -21,10 +20,7 @@ def nearest_of(
     k: int,
     namespace: str | None = None,
 ) -> list[Recalled]:
-    """The `k` nearest to a question among the memories with these ids, as `recall` orders them.
-
-    They are not folded.
-    """
+    """The first `k` that `recall` finds among the memories with these ids; not folded."""
     if not wanted or k < 1:
         return []
     asked = k
@@ -32,7 +28,5 @@ def nearest_of(
         found = memories.recall(owner_id, query, k=asked, namespace=namespace, fold=False)
         kept = [memory for memory in found if memory["memory_id"] in wanted]
         if len(kept) >= min(k, len(wanted)) or len(found) < asked or asked == PYTHON.found:
-            best = sorted(kept, key=itemgetter("score"), reverse=True)[:k]
-            nearest = {memory["memory_id"] for memory in best}
-            return [memory for memory in kept if memory["memory_id"] in nearest]
+            return kept[:k]
         asked = min(MORE * asked, PYTHON.found)

@@ -124,14 +124,16 @@ def _bounded(
 ) -> list[Recalled]:
     """The hits within `min_score`, except those `matching` by words, and within `max_tokens`.
 
+    Of a frame all are within that if one is: the newer would be missing, and the stale one left.
     The first of them may be of any length.
     """
     if wanted.min_score is not None:
-        found = [
-            hit
+        passing = {
+            hit["memory_id"]
             for hit in found
             if hit["score"] >= wanted.min_score or {hit["memory_id"], *hit["folded"]} & matching
-        ]
+        }
+        found = [hit for hit in found if {hit["memory_id"], *hit.get("frame", ())} & passing]
     if wanted.max_tokens is not None:
         tokens = accumulate(len(hit["face"].encode()) / BYTES_PER_TOKEN for hit in found)
         found = [

@@ -121,3 +121,11 @@ def test_a_question_by_frame_is_no_consequence_of_a_join(
         assert done["consequences"] == []
         assert store.show_candidate(str(rome.candidate_id))["pending"]
         assert store.verify()["differences"] == 0
+
+
+def test_a_bound_of_the_score_keeps_the_newer_of_a_frame(memories: Palimpsest) -> None:
+    """Else the stale fact would be all that is left."""
+    say(memories, PARIS, ROME, "Tea is green.")
+    found = memories.recall("ada", PARIS, min_score=0.9)
+    assert faces(found) == [ROME, PARIS]
+    assert found[0]["score"] < 0.9

@@ -114,24 +114,15 @@ def test_the_nearest_are_looked_for_until_enough_of_the_wanted_are_there(
     """Of twenty memories, each a little farther than the one before."""
     calls: list[int] = []
 
-    def recall(owner: str, query: str, **how: Any) -> list[dict[str, Any]]:
+    def recall(owner: str, query: str, **how: Any) -> list[dict[str, str]]:
         calls.append(how["k"])
         assert (owner, query, how["namespace"], how["fold"]) == ("ada", "tea", "n", False)
-        return [{"memory_id": str(n), "score": -n} for n in range(20)][: how["k"]]
+        return [{"memory_id": str(n)} for n in range(20)][: how["k"]]
 
     store: Any = SimpleNamespace(recall=recall)
     near = nearest_of(store, "ada", "tea", [str(one) for one in wanted], k, "n")
     assert [int(one["memory_id"]) for one in near] == found
     assert calls == [one for one in asked if one <= 20 * MORE]
-
-
-def test_of_the_wanted_the_nearest_are_kept_in_the_order_of_recall() -> None:
-    """The newest of a frame stands before one with a better score."""
-    found = [{"memory_id": name, "score": score} for name, score in (("a", 1), ("b", 3), ("c", 2))]
-    store: Any = SimpleNamespace(recall=lambda *_, **__: found)
-    near = nearest_of(store, "ada", "tea", ["a", "b", "c"], 2)
-    assert [one["memory_id"] for one in near] == ["b", "c"]
-    assert nearest_of(store, "ada", "tea", ["a", "b", "c"], 3) == found
 
 
 def test_no_more_are_recalled_than_may_be() -> None:

@@ -23,7 +23,7 @@ from palimpsest.process.output import Progress
 from palimpsest.sources.file_copies import copy_file
 from palimpsest.streams.intake import MAX_KEPT_BYTES, RowReader
 from palimpsest.streams.intake.parquet import values_of
-from palimpsest.streams.intake.tables import delimiter_of, is_table
+from palimpsest.streams.intake.tables import delimiter_of
 
 Form = Literal["csv", "json", "parquet", "arrow", "stream", "lines"]
 """`arrow` is Arrow's file format (Feather), `stream` its stream format."""
@@ -35,7 +35,13 @@ _MAGIC: tuple[tuple[bytes, Form], ...] = (
     (b"ARROW1", "arrow"),
     (b"\xff\xff\xff\xff", "stream"),
 )
-_JSON = (".json", ".jsonl", ".ndjson")
+_ENDINGS: dict[str, tuple[Form, ...]] = {
+    **dict.fromkeys((".csv", ".tsv"), ("csv",)),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), ("json",)),
+    ".parquet": ("parquet",),
+    **dict.fromkeys((".arrow", ".feather"), ("arrow", "stream")),
+}
+"""The forms that the endings of names tell."""
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _MARK = b"\xef\xbb\xbf"
 _SUFFIXES: dict[Form, str] = {"csv": ".csv", "json": ".jsonl"}
@@ -71,6 +77,12 @@ class InputFile:
             if number % BATCH == 0:
                 progress(f"reading {self.path.name}", self._share)
             yield columns.row(values)
+
+    def refuse_name(self, to: Path) -> None:
+        """UsageError if a copy's name tells another form than that of the file."""
+        named = _named_forms(to)
+        if named and self.form not in named:
+            raise UsageError(f"{to}: the copy has the form of {self.path.name}, and its ending")
 
     def copy(self, to: Path, removed: Collection[int]) -> None:
         """Write the file without the rows in `removed`, which are counted from 0, in its form."""
@@ -131,16 +143,28 @@ def _form_of(path: Path) -> Form:
     for magic, form in _MAGIC:
         if start.startswith(magic):
             return form
-    name = path.name.lower().removesuffix(".gz")
-    if is_table(str(path)):
+    named = _named_forms(path)
+    if named == ("csv",):
         return "csv"
-    if name.endswith((".parquet", ".arrow", ".feather")):
+    if named and named != ("json",):
         raise UsageError(f"{path} has no rows, or is not what its name says")
     with _unpacked(path) as unpacked:
         begin = unpacked.read(_BEGINNING)
     if begin.startswith(_UTF_16):
         raise UsageError(f"{path} is in UTF-16: write it as UTF-8")
-    return "json" if name.endswith(_JSON) or _begins_json(begin) else "lines"
+    return "json" if named or _begins_json(begin) else "lines"
+
+
+def _named_forms(path: Path) -> tuple[Form, ...]:
+    """The forms that a name tells; none if it has no ending that is known."""
+    return _ENDINGS.get(Path(path.name.lower().removesuffix(".gz")).suffix, ())
+
+
+def clean_name(path: Path) -> Path:
+    """The name of a file's copy: `.clean` before the ending that tells its form."""
+    packed = ".gz" if path.name.lower().endswith(".gz") else ""
+    name = Path(path.name[: len(path.name) - len(packed)])
+    return path.parent / f"{name.stem}.clean{name.suffix}{path.name[len(str(name)) :]}"
 
 
 def _begins_json(begin: bytes) -> bool:

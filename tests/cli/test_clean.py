@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import gzip
 import json
 import re
 from pathlib import Path
@@ -171,3 +172,20 @@ def test_marks_are_kept_in_the_page_and_saved_for_the_next_run(palimpsest: Comma
     }
     palimpsest(*options, "--separate", "separate.jsonl")
     assert [row["text"] for row in rows_of(Path("rows.clean.jsonl"))] == rows[:3]
+
+
+def test_the_copy_is_named_before_the_ending_that_tells_its_form(palimpsest: CommandLine) -> None:
+    for name, copy in (("a.b.csv", "a.b.clean.csv"), ("c", "c.clean"), (".d", ".d.clean")):
+        assert palimpsest.json("clean", table(palimpsest, f"text\n{DOG}\n", name))["to"] == copy
+    packed = Path("e.jsonl.gz")
+    packed.write_bytes(gzip.compress(b'{"text": "a"}\n'))
+    assert palimpsest.json("clean", packed.name)["to"] == "e.clean.jsonl.gz"
+    assert palimpsest("clean", ".").status == 2
+
+
+def test_a_copy_is_not_named_like_another_form(palimpsest: CommandLine) -> None:
+    ran = palimpsest("clean", table(palimpsest), "--to", "copy.jsonl")
+    assert ran.status == 2
+    assert "copy.jsonl" in ran.err
+    assert not Path("copy.jsonl").exists()
+    assert palimpsest("clean", "rows.csv", "--to", "copy").status == 1

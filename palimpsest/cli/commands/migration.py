@@ -306,6 +306,8 @@ def clean(
         call.output.progress() as progress,
         input_file(file, Columns(text, tuple(by or ()))) as rows,
     ):
+        if target is not None:
+            rows.refuse_name(target)
         columns = Columns(text, tuple(by or ())).found(
             rows.values(), needs_moment=NEEDED[rules.keep]
         )
@@ -355,9 +357,9 @@ def _target(file: str, to: str | None, *, dry_run: bool) -> Path | None:
         if dry_run:
             return None
         raise UsageError("what comes from standard input needs --to CLEAN, or --to -")
-    path = Path(file)
-    stem, dot, rest = path.name.partition(".")
-    return path.with_name(f"{stem}.clean{dot}{rest}")
+    from palimpsest.cleaning.files import clean_name
+
+    return clean_name(Path(file))
 
 
 def _engine(call: Invocation, model: str, progress: Progress) -> Engine:

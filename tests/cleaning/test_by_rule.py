@@ -17,7 +17,7 @@ from palimpsest.cleaning.by_rule import block_of, decides_by_words, join_by_rule
 from palimpsest.cleaning.by_writer import join_by_writer
 from palimpsest.cleaning.texts import RowJoin, TextRow, Texts
 from palimpsest.cleaning.vectors import TextVectors
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck, Zone
 from palimpsest.streams.guard import passes, read
 from palimpsest.streams.guard.edits.moves import MOVE
 from palimpsest.streams.guard.edits.table import EDITS
@@ -62,13 +62,88 @@ def table(rows: Sequence[str], scopes: int = 1) -> Texts:
     return Texts.read(TextRow(text, scope=number % scopes) for number, text in enumerate(rows))
 
 
-@given(st.lists(SENTENCES | LONG, max_size=6), st.sampled_from((1, 2)))
-def test_few_texts_join_as_the_writer_joins_them(rows: list[str], scopes: int) -> None:
+CLOSE = st.builds(
+    "{} has a {} dog{}".format,
+    st.sampled_from(("Ada", "Ben")),
+    st.sampled_from(("big", "large", "small")),
+    st.sampled_from(("", ".")),
+)
+"""Few sentences, so that most tables have joins; the Jaccard of two of them is .6 or 1."""
+SCORES = (0.3, 0.6, 0.8, 0.9, 0.97)
+POLICIES = st.builds(
+    lambda tokens, cosine, order: STANDARD.model_copy(
+        update={"checks": tuple(order(check for check in (tokens, cosine) if check is not None))}
+    ),
+    st.none()
+    | st.builds(
+        TokenCheck,
+        check=st.just("tokens"),
+        threshold=st.sampled_from(SCORES),
+        top=st.sampled_from((1, 2, 5)),
+        exclusive=st.booleans(),
+    ),
+    st.none()
+    | st.builds(
+        lambda near, joins, asks, least: CosineCheck(
+            check="cosine",
+            top=TOP,
+            near_identical=near,
+            min_characters=least,
+            zones=(
+                Zone(at_least=joins, action="auto_reject", guard=True),
+                *((Zone(at_least=asks, action="pending"),) if asks < joins else ()),
+            ),
+        ),
+        st.none() | st.sampled_from(SCORES),
+        st.sampled_from(SCORES),
+        st.sampled_from(SCORES),
+        st.sampled_from((0, 19, 40)),
+    ),
+    st.sampled_from((list, lambda checks: [*checks][::-1])),
+)
+"""Policies whose every join asks the guard, with thresholds between those of the sentences."""
+
+
+@given(st.lists(CLOSE | SENTENCES | LONG, max_size=6), st.sampled_from((1, 2)), POLICIES)
+def test_few_texts_join_as_the_writer_joins_them(
+    rows: list[str], scopes: int, policy: Policy
+) -> None:
     texts = table(rows, scopes)
-    assert [joins[0] for joins in by_words(texts, STANDARD)] == by_writer(texts, STANDARD)
+    assert decides_by_words(policy)
+    assert [joins[0] for joins in by_words(texts, policy)] == by_writer(texts, policy)
 
 
-@given(st.lists(SENTENCES, min_size=10, max_size=60))
+@pytest.mark.parametrize(("least", "joined"), [(17, True), (18, False)])
+def test_short_texts_are_not_compared_by_cosine(least: int, joined: bool) -> None:
+    zone = Zone(at_least=1.0, action="pending")
+    check = CosineCheck(
+        check="cosine", near_identical=0.4, min_characters=least, zones=(zone,), top=TOP
+    )
+    policy = STANDARD.model_copy(update={"checks": (check,)})
+    texts = table(["Ada has a large dog", "Ada has a big dog"])
+    mine = [joins[0] for joins in by_words(texts, policy)]
+    assert mine == by_writer(texts, policy)
+    assert bool(mine) is joined
+
+
+@pytest.mark.parametrize(("floor", "joined"), [(0.95, False), (0.9, True)])
+def test_each_window_of_a_long_text_needs_its_counterpart(floor: float, joined: bool) -> None:
+    """The texts differ only in their ends, which their first vectors do not show."""
+    begin = "Ada walks with the dog and " * 13 + "Ada walks with the dog"
+    rows = [f"{begin}. She likes tea {often}." for often in ("daily", "every day")]
+    texts = table(rows)
+    for near_identical, zone in (
+        (floor, Zone(at_least=1.0, action="pending")),
+        (None, Zone(at_least=floor, action="auto_reject", guard=True)),
+    ):
+        check = CosineCheck(check="cosine", near_identical=near_identical, zones=(zone,))
+        policy = STANDARD.model_copy(update={"checks": (check,)})
+        mine = [joins[0] for joins in by_words(texts, policy)]
+        assert mine == by_writer(texts, policy)
+        assert bool(mine) is joined
+
+
+@given(st.lists(CLOSE | SENTENCES, min_size=10, max_size=60))
 def test_of_many_texts_only_those_beyond_the_nearest_join_besides(rows: list[str]) -> None:
     """The policy looks at the five nearest; here all that are near-identical are looked at."""
     texts = table(rows)

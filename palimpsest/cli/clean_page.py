@@ -170,6 +170,8 @@ def summary_lines(answer: Mapping[str, Any]) -> list[str]:
     goes = "would leave" if answer["dry_run"] else "left"
     by = f", joined only if equal in {' and '.join(answer['by'])}" if answer["by"] else ""
     stay = f"{answer['kept']:,} stay: the {answer['keep']} of each group"
+    if answer["keep"] == "newest":
+        stay += f", by {answer['moment']}" if answer["moment"] else ", which is the last"
     lines = [
         f"{_counted(answer['rows'], 'row')}, texts in {answer['text'] or 'no column'}{by}",
         f"{answer['removed']:,} {goes}, {stay}",

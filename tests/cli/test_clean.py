@@ -54,6 +54,15 @@ def test_the_summary_is_short(palimpsest: CommandLine) -> None:
     assert len(ran.out.splitlines()) <= 10
 
 
+def test_the_column_by_which_a_row_is_the_newest_is_named(palimpsest: CommandLine) -> None:
+    rows = f"text,created_at\n{DOG},2026-03-02\n{LARGE},2026-03-01\n"
+    ran = palimpsest("clean", table(palimpsest, rows), "--keep", "newest")
+    assert "1 stay: the newest of each group, by created_at" in ran.out
+    assert Path("rows.clean.csv").read_text() == f"text,created_at\n{DOG},2026-03-02\n"
+    without = table(palimpsest, f"text\n{DOG}\n{LARGE}\n", "without.csv")
+    assert "group, which is the last" in palimpsest("clean", without, "--keep", "newest").out
+
+
 def test_nothing_is_overwritten_unless_forced(palimpsest: CommandLine) -> None:
     file = table(palimpsest)
     Path("rows.clean.csv").write_text("mine")

@@ -321,6 +321,7 @@ def clean(
             "form": rows.form,
             "text": columns.text,
             "by": [*columns.by],
+            "moment": columns.moment,
         }
         answer |= summary_of(found, rules)
         answer |= {name[2:]: str(path) if path else None for name, path in targets.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
@@ -78,18 +78,29 @@ def _copy_table(path: Path, to: Path, removed: Collection[int], values: NewValue
             return
         delimiter = delimiter_of(first)
         end = "\r\n" if first.endswith("\r\n") else "\n"
-        rows = csv_reader(chain([first], read), delimiter)
+        lines: list[str] = []
+        rows = csv_reader(_noted(chain([first], read), lines), delimiter)
         writer = csv.writer(write, delimiter=delimiter, lineterminator=end)
-        names = next(rows)
-        writer.writerow(names)
-        columns = [name.strip().removeprefix("\ufeff") for name in names]
+        columns = [name.strip().removeprefix("\ufeff") for name in next(rows)]
+        write.writelines(lines)
+        lines.clear()
         numbers = count(1)
         for cells in rows:
             number = next(numbers) if cells else 0
-            for name, value in values.get(number, {}).items():
-                cells[columns.index(name)] = value
-            if number and number not in removed:
+            if number in values:
+                for name, value in values[number].items():
+                    cells[columns.index(name)] = value
                 writer.writerow(cells)
+            elif number and number not in removed:
+                write.writelines(lines)
+            lines.clear()
+
+
+def _noted(lines: Iterable[str], notes: list[str]) -> Iterator[str]:
+    """Lines as they are; those that were read are added to the notes."""
+    for line in lines:
+        notes.append(line)
+        yield line
 
 
 def _copy_parquet(path: Path, to: Path, removed: Collection[int], values: NewValues) -> None:

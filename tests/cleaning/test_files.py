@@ -53,6 +53,9 @@ def test_a_table_keeps_its_mark_its_line_ends_and_its_cells(tmp_path: Path) -> N
     path = written(tmp_path, "a.csv", CSV)
     assert texts(path) == ['a "quoted" one;\r\nof two lines', "b", "c"]
     assert copied(path, {1}) == CSV.replace(b"2;b;0.10\r\n\r\n", b"")
+    quoted = written(tmp_path, "b.csv", b'"text", n \n"a",1\n"b", "2"\n\'c\',\xff')
+    assert copied(quoted, ()) == quoted.read_bytes()
+    assert copied(quoted, {1}) == b'"text", n \n"a",1\n\'c\',\xff'
 
 
 def test_what_cannot_be_read_stays_as_it_is(tmp_path: Path) -> None:

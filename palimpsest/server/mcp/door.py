@@ -33,6 +33,7 @@ from palimpsest.server.gate import admitted
 from palimpsest.server.http.operations import KEY_HEADER
 from palimpsest.server.intents import Intents, digest_of_call
 from palimpsest.server.mcp.bounds import STRUCTURED_BYTES, bounded
+from palimpsest.server.mcp.next_steps import next_step, wrong_fields
 from palimpsest.server.mcp.prose import DEFAULT_BYTES, fitted
 from palimpsest.server.mcp.shim import WITH_BATCHES
 from palimpsest.server.mcp.tools import Tool, tools_of
@@ -153,7 +154,7 @@ class McpDoor:
             most_bytes = getattr(arguments, "content_bytes", DEFAULT_BYTES)
             text = fitted(tool.tell(arguments, answer), most_bytes)
         except Exception as error:  # noqa: BLE001 - the agent gets it, and the log without its text
-            return _failed(error)
+            return _failed(error, params.name)
         structured = bounded(answer, max(STRUCTURED_BYTES, most_bytes))
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=text)],
@@ -182,14 +183,16 @@ def _tool(role: Role, name: str) -> Tool:
     return tool
 
 
-def _failed(error: Exception) -> types.CallToolResult:
+def _failed(error: Exception, name: str) -> types.CallToolResult:
     problem = problem_of(error)
     if problem.status >= 500 and not isinstance(error, ProblemError):
         _log.error("a tool failed: %s", loggable(error), exc_info=error)
     words = [problem.detail]
     if isinstance(error, ValidationError):
-        errors = problem.more["errors"]
-        words += [": ".join(filter(None, (error["field"], error["rule"]))) for error in errors]
+        words += wrong_fields(error, problem)
+    step = next_step(problem, (_input_schema(name) or {}).get("properties", {}))
+    if step is not None:
+        words.append(f"next: {step}")
     return types.CallToolResult(
         content=[types.TextContent(type="text", text="; ".join(words))],
         structured_content=problem.document(),

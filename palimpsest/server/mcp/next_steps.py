@@ -1,0 +1,90 @@
+"""What a model can do after an error: one sentence for each reason, with tools that it has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+from pydantic import ValidationError
+
+from palimpsest.server.problems import ProblemError
+
+LOOK = "search_memories, find_memories and get_memories show the ids of this owner's memories"
+HISTORY = "memory_history shows what happened to a memory, with the ids that can be undone"
+JOINS = "memory_joins shows the joins of a memory, with their ids"
+READ_AGAIN = "read it again with get_memory, and repeat the call with the new version"
+BY_PERSON = "a person has decided this: do not try again, tell the user"
+NOTHING = "nothing is to be done: it is so already"
+APART = "they stay apart; if that is wrong, tell the user"
+AGAIN = "make the same call again in a few seconds"
+
+NEXT_STEPS: Mapping[str, str] = {
+    "unknown_candidate": LOOK,
+    "unknown_owner": LOOK,
+    "not_found": LOOK,
+    "unknown_decision": HISTORY,
+    "no_update": HISTORY,
+    "not_a_statement": HISTORY,
+    "not_retracted": HISTORY,
+    "not_a_join": JOINS,
+    "not_standing": JOINS,
+    "standing_already": JOINS,
+    "supported": JOINS,
+    "moved_on": READ_AGAIN,
+    "precondition_failed": READ_AGAIN,
+    "another_plan": "preview it again without token, and pass the new one",
+    "outranked": BY_PERSON,
+    "overtaken": BY_PERSON,
+    "confirmed": BY_PERSON,
+    "forgotten": "the user had this text forgotten: leave it out unless the user says it again",
+    "not_living": "it is forgotten: undo with the id of the forgetting brings it back",
+    "retracted_already": NOTHING,
+    "unchanged": NOTHING,
+    "one_memory": NOTHING,
+    "same_candidate": "name two different memories",
+    "same_text": "another memory says this: get_memory shows it, and update_memory with `merge`"
+    " unites the two",
+    "lives_elsewhere": "call update_memory again with `merge` if the two are one thing",
+    "texts_stay": "call it again for all memories that say this",
+    "separated": APART,
+    "not_separated": NOTHING,
+    "two_namespaces": APART,
+    "pending": "a check is under way: look again later",
+    "not_pending": NOTHING,
+    "not_asked": NOTHING,
+    "not_waiting": NOTHING,
+    "not_needed": NOTHING,
+    "not_a_face": "name one of the two",
+    "unusable_text": "write another text",
+    "id_conflict": "use another `id`, or leave it out",
+    "field": "correct the field, and call again",
+    "invalid": "correct it, and call again",
+    "bad_request": "correct it, and call again",
+    "too_large": "send less at once",
+    "forbidden": "this token may not do it: tell the user",
+    "unauthorized": "this token is not accepted: tell the user",
+    "embedder_down": AGAIN,
+    "unavailable": AGAIN,
+    "too_many": AGAIN,
+    "timeout": AGAIN,
+    "bug": "do something else, and tell the user",
+}
+"""By the reason of a refusal, else by the kind of a problem (docs/mcp.md)."""
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
+
+
+def next_step(problem: ProblemError, fields: Collection[str]) -> str | None:
+    """What to do after an error of a tool with these fields; None if its detail says all."""
+    if problem.kind == "invalid" and "errors" in problem.more:
+        return f"correct it, and call again; the fields are {', '.join(fields)}"
+    return NEXT_STEPS.get(problem.more.get("reason", problem.kind))
+
+
+def wrong_fields(error: ValidationError, problem: ProblemError) -> Iterator[str]:
+    """What is wrong with each field; of an unknown one its name, unless that may be a text."""
+    for wrong, told in zip(error.errors(include_input=False), problem.more["errors"], strict=False):
+        name = str(wrong["loc"][-1])
+        if wrong["type"] == "extra_forbidden" and _NAME.fullmatch(name):
+            yield f"`{name}` is unknown here"
+        else:
+            yield ": ".join(filter(None, (told["field"], told["rule"])))

@@ -10,10 +10,11 @@ from uuid import uuid4
 import pytest
 
 from palimpsest import Palimpsest, RefusedError
+from palimpsest.api import store as api_store
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import Selection, SettleRequest
-from palimpsest.streams.embedder import DEFAULT_MODEL
+from palimpsest.streams.embedder import DEFAULT_MODEL, load_engine
 
 BOTH = "mia plays the cello and the oboe"
 ASKS = Policy.model_validate(
@@ -21,6 +22,7 @@ ASKS = Policy.model_validate(
         "name": "asks",
         "model": DEFAULT_MODEL,
         "search": "candidates",
+        "embedder_fails": "store",
         "checks": [
             {"check": "cosine", "zones": [{"at_least": 0.4, "action": "pending"}], "top": 5}
         ],
@@ -125,3 +127,13 @@ def test_taking_a_memory_apart_leaves_exact_repeats_in(world: World) -> None:
     with pytest.raises(RefusedError, match="same_text"):
         store.unmerge(memory_id=first)
     assert len(store.restore(Selection(owner_id="mia"))["restored"]) == 2
+
+
+def test_it_is_found_by_its_words_while_there_is_no_model(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of the sources has one of the two instruments."""
+    monkeypatch.setattr(api_store, "load_engine", load_engine)
+    with Palimpsest.open(world.store.folder, create=False, engine="none") as without:
+        [found] = without.recall("mia", "the cello and the oboe")
+        assert (found["face"], found["score"]) == (BOTH, 1.0)

@@ -357,6 +357,36 @@ class Restorations(InBulk):
     memories: NotRequired[list[MemoryPicture]]
 
 
+class TakenBack(TypedDict, total=False):
+    """The answer of an undo or a redo by an id: that of the request that the id stands for.
+
+    The keys are those of `Undone`, `Unmerged`, `PutBack`, `Apart`, `Restorations`, `Retractions` or
+    `Reinstatements`.
+    """
+
+    decision_id: str
+    candidate_id: str | None
+    version: str
+    former: list[str]
+    memories: list[MemoryPicture]
+    events: list[str]
+    reversed: list[str]
+    refused: list[NotDone]
+    cause: str
+    consequences: list[ConsequenceTold]
+    overtaken: list[str]
+    carried_out: list[str]
+    reinstated: list[str]
+    taken_back: list[str]
+    confirmed: list[str]
+    restored: list[str]
+    retracted: list[str]
+    owners: int
+    asks: int
+    joins: list[JoinTold]
+    candidates: list[CandidateTold]
+
+
 class Why(TypedDict):
     """Why a run was skipped; `reason` is a word."""
 

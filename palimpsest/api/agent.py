@@ -12,7 +12,7 @@ from palimpsest.contracts.answers import (
     PutBack,
     Restorations,
     Session,
-    Undone,
+    TakenBack,
     Unmerged,
     Updated,
 )
@@ -105,9 +105,13 @@ class Agent:
         """Change the text of a memory."""
         return self._seen(self._store.update(memory_id, text, **(more | self._speaker)))
 
-    def undo(self, update_id: str, **more: Any) -> Undone:
-        """Undo an update, or the last one of a memory."""
+    def undo(self, update_id: str, **more: Any) -> TakenBack:
+        """Undo what an id names, unless a person stated it."""
         return self._seen(self._store.undo(update_id, **(more | self._speaker)))
+
+    def redo(self, some_id: str, **more: Any) -> TakenBack:
+        """Do again what was undone, unless a person said otherwise."""
+        return self._seen(self._store.redo(some_id, **(more | self._speaker)))
 
     def forget(self, what: Mapping[str, Any] | str | Sequence[str], **more: Any) -> Forgotten:
         """Forget memories, by a plan of `find` or by ids."""

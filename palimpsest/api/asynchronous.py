@@ -194,6 +194,7 @@ class AsyncPalimpsest:
     position = AsyncMethod(_read("position"))
     rebuild = AsyncMethod(Palimpsest.rebuild)
     recall = AsyncMethod(Palimpsest.recall)
+    redo = AsyncMethod(Palimpsest.redo)
     reinstate = AsyncMethod(Palimpsest.reinstate)
     reinstate_many = AsyncMethod(Palimpsest.reinstate_many)
     restore = AsyncMethod(Palimpsest.restore)

@@ -58,7 +58,7 @@ from palimpsest.contracts.answers import (
     Retractions,
     Reversals,
     Session,
-    Undone,
+    TakenBack,
     Unmerged,
     Updated,
 )
@@ -78,6 +78,7 @@ from palimpsest.contracts.requests import (
     PolicyRequest,
     ReinstateManyRequest,
     ReinstateRequest,
+    Request,
     RestoreRequest,
     RetractRequest,
     ReverseRequest,
@@ -85,7 +86,6 @@ from palimpsest.contracts.requests import (
     SeparateRequest,
     SessionRequest,
     SettleRequest,
-    UndoRequest,
     UnmergeRequest,
     UpdateRequest,
     WithdrawRequest,
@@ -124,10 +124,11 @@ from palimpsest.projections.recall.hits import RecallOptions
 from palimpsest.queries import show as viewing
 from palimpsest.queries.duplicates import DedupResult, DuplicateCheck, dedup_result, duplicate_check
 from palimpsest.queries.find import By, Plan, find, meant
-from palimpsest.queries.ids import forgetting_of, named_update, require_owned
+from palimpsest.queries.ids import forgetting_of, require_owned
 from palimpsest.queries.likeness import Alike, across_namespaces
 from palimpsest.queries.memories import find_memory, history_of, page_of
 from palimpsest.queries.recall import recall
+from palimpsest.queries.undoing import Way, request_for
 from palimpsest.sources import SourcePlace as ImportPlace
 from palimpsest.sources.contract import Trust
 from palimpsest.streams.cluster.connection import Connection
@@ -152,6 +153,7 @@ from palimpsest.streams.write.inputs import (
     rejected,
     why_invalid,
 )
+from palimpsest.streams.write.serve import execute
 
 if TYPE_CHECKING:
     from palimpsest.settings.settings import Settings
@@ -813,23 +815,53 @@ class Palimpsest:
         owner_id: Name | None = None,
         dry_run: bool = False,
         **attribution: Unpack[Attribution],
-    ) -> Undone:
-        """Undo an update, named by its decision or its candidate, or the last one of a memory.
+    ) -> TakenBack:
+        """Undo what an id names: a join, an update, a forgetting, a statement or a whole request.
 
-        Its text leaves, nothing is separated, and later updates stay. Candidates that had joined
-        that text leave with it, as a memory of their own. RefusedError if there is no update.
+        A join goes with its consequences. Of an update the text leaves, nothing is separated, and
+        later updates stay. A candidate's or a memory's id means the memory's last update, or that
+        it was hidden. The answer is that of the request that undoes it (docs/undo.md); `dry_run`
+        returns what it would be and writes nothing. RefusedError if the id is unknown, if no
+        request undoes it (`not_undoable`), or `by` an agent, if a person stated it (`outranked`).
         """
-        decision = named_update(self._reader, update_id)
-        request = UndoRequest(
-            request_id=fresh(),
-            decision_id=update_id if decision else None,
-            candidate_id=None if decision else update_id,
-            owner_id=owner_id,
-            rank=by or self._by,
-            dry_run=dry_run,
-            **attribution,
+        return self._take("undo", update_id, by, owner_id, dry_run, attribution)
+
+    def redo(
+        self,
+        some_id: Id,
+        *,
+        by: Speaker | None = None,
+        owner_id: Name | None = None,
+        dry_run: bool = False,
+        **attribution: Unpack[Attribution],
+    ) -> TakenBack:
+        """Do again what was undone, named by the id that was undone (docs/undo.md).
+
+        RefusedError as for `undo`, and if nothing took it back (`not_undone`, `standing_already`).
+        """
+        return self._take("redo", some_id, by, owner_id, dry_run, attribution)
+
+    def _take(
+        self,
+        way: Way,
+        some_id: str,
+        by: Speaker | None,
+        owner_id: str | None,
+        dry_run: bool,
+        attribution: Attribution,
+    ) -> TakenBack:
+        """Undo or redo by an id; a request that comes again is answered as it was."""
+        if not dry_run and self._reader.log.of_request(name := fresh()):
+            answered: TakenBack = self._reader.answered(name)
+            return answered
+        request: Request[TakenBack] = request_for(
+            self._reader, way, some_id, by=by or self._by, owner_id=owner_id, **attribution
         )
-        return self._writer.ask(request)
+        if not dry_run:
+            return self._writer.ask(request)
+        if "dry_run" in type(request).model_fields:
+            request = request.model_copy(update={"dry_run": True})
+        return execute(self._reader.trial(), request)
 
     def forget(
         self,

@@ -96,8 +96,10 @@ LISTED = {
         "intent", "Change a memory's text; the old text is kept, and `undo` brings it back."
     ),
     "undo": Listed(
-        "intent", "Take an update back: its text leaves, and the displaced text speaks again."
+        "intent",
+        "Undo what an id names: a join, an update, a forgetting, a statement or a whole request.",
     ),
+    "redo": Listed("intent", "Do again what was undone, named by the id that was undone."),
     "forget": Listed(
         "intent", "Forget memories with all their wordings; `restore --forgotten` brings them back."
     ),

@@ -247,6 +247,23 @@ def test_merge_then_unmerge_then_reinstate(stocked: CommandLine) -> None:
     assert stocked.json("status")["memories"] == 1
 
 
+def test_an_id_is_undone_and_done_again_with_the_precise_command(stocked: CommandLine) -> None:
+    first, tea, _ = stocked.ids()
+    decision = stocked.json("merge", first, tea)["decision_id"]
+    shown = stocked("undo", decision, "--dry-run")
+    assert "would be undone" in shown.out
+    assert f"unmerge --decision {decision}" in " ".join(shown.out.split())
+    assert stocked.json("status")["memories"] == 1
+    assert stocked.json("undo", decision)["reversed"] == [decision]
+    assert stocked.json("status")["memories"] == 2
+    assert f"reinstate {decision}" in " ".join(stocked("redo", decision).out.split())
+    assert stocked.json("status")["memories"] == 1
+    cause = stocked.json("retract", "--owner", "ada", "--yes")["cause"]
+    assert f"restore --cause {cause}" in " ".join(stocked("undo", cause, "--dry-run").out.split())
+    stocked.json("undo", cause)
+    assert stocked.json("status")["memories"] == 1
+
+
 def test_a_join_is_reinstated_by_its_id_or_by_options_not_both(stocked: CommandLine) -> None:
     first, tea, _ = stocked.ids()
     decision = stocked.json("merge", first, tea)["decision_id"]

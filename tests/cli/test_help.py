@@ -34,7 +34,7 @@ def commands(group: Any = ROOT, path: tuple[str, ...] = ()) -> Iterator[tuple[st
 COMMANDS = dict(commands())
 DESIGNED = (
     "ingest, add, clean, import, export, status, metrics, recall, find, likeness, check, show,"
-    " decisions, list, get, history, update, undo, forget,"
+    " decisions, list, get, history, update, undo, redo, forget,"
     " merge, separate,"
     " withdraw, confirm, reinstate, retract, restore, unmerge, reverse,"
     " evaluate, calibrate, rebuild, verify, embed,"

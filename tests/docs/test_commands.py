@@ -120,6 +120,7 @@ def filled_in(words: list[str], store: Prepared) -> list[str]:
         "unmerge": decision,
         "update": store.apart[0],
         "undo": store.apart[0],
+        "redo": store.reversed,
         "forget": store.apart[0],
         "review": decision,
     }.get(words[0], "")

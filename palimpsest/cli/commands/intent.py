@@ -1,4 +1,4 @@
-"""The requests of an owner's agent, for a person: `update`, `undo` and `forget`."""
+"""The requests of an owner's agent, for a person: `update`, `undo`, `redo` and `forget`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.errors import UsageError
 
 if TYPE_CHECKING:
-    from palimpsest.api.store import Palimpsest
+    from palimpsest.api.store import Attribution, Palimpsest
+    from palimpsest.contracts.requests import Request
+    from palimpsest.queries.undoing import Way
 
 app = typer.Typer()
 
@@ -72,37 +74,83 @@ def _updated(answer: Any, *, dry_run: bool) -> RenderableType:
     return Group(rendering.changed(verb, answer), *notes)
 
 
+Done = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID",
+        help="Of a decision, an event, a request (`cause`, `forgotten`) or a memory.",
+    ),
+]
+
+
 @app.command(epilog="Example: palimpsest undo 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22 --dry-run")
 def undo(
     context: typer.Context,
-    which: Annotated[
-        str,
-        typer.Argument(metavar="ID", help="Of an update, or of a memory: then its last update."),
-    ],
+    which: Done,
     dry_run: DryRun = False,
     because: Because = None,
 ) -> None:
-    """Take an update back: its text leaves, and the displaced text speaks again."""
+    """Undo what an id names: a join, an update, a forgetting, a statement or a whole request."""
+    _take(invocation(context), "undo", which, dry_run=dry_run, because=because)
+
+
+@app.command(epilog="Example: palimpsest redo 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22 --dry-run")
+def redo(
+    context: typer.Context,
+    which: Done,
+    dry_run: DryRun = False,
+    because: Because = None,
+) -> None:
+    """Do again what was undone, named by the id that was undone."""
+    _take(invocation(context), "redo", which, dry_run=dry_run, because=because)
+
+
+def _take(call: Invocation, way: Way, which: str, *, dry_run: bool, because: str | None) -> None:
     from palimpsest.queries.ids import full_id
+    from palimpsest.queries.undoing import request_for
 
-    call = invocation(context)
     with call.store() as store:
-        answer = store.undo(
-            full_id(store.reader, which, "candidate", "decision"),
-            dry_run=dry_run,
-            actor=call.settings.actor,
-            because=because,
-        )
-    call.output.answer(answer, lambda: _undone(answer, dry_run=dry_run))
+        some_id = full_id(store.reader, which, "candidate", "decision")
+        how: Attribution = {"actor": call.settings.actor, "because": because}
+        command = _command(request_for(store.reader, way, some_id, by="person", **how))
+        act = store.undo if way == "undo" else store.redo
+        answer = act(some_id, dry_run=dry_run, **how)
+    call.output.answer(answer, lambda: _taken(answer, way, command, dry_run=dry_run))
 
 
-def _undone(answer: Any, *, dry_run: bool) -> RenderableType:
-    verb = "would be undone" if dry_run else "undone"
+def _command(request: Request[Any]) -> str:
+    """The precise form of a request, as the command that makes it."""
+    fields = request.model_dump(exclude_none=True)
+    chosen = fields.get("selection", {})
+    options = "".join(f" --{name.removesuffix('_id')} {value}" for name, value in chosen.items())
+    match request.request:
+        case "unmerge":
+            return f"unmerge --decision {fields['decision_id']} --with-consequences"
+        case "separate" | "withdraw":
+            return f"{request.request} {fields['a']} {fields['b']}"
+        case "restore" if "forgotten" in fields:
+            return f"restore --forgotten {fields['forgotten']}"
+        case "restore" | "retract":
+            return f"{request.request}{options}"
+        case "reinstate_many":
+            return f"reinstate{options}"
+        case _:
+            return f"{request.request} {fields.get('decision_id') or fields['candidate_id']}"
+
+
+def _taken(answer: Any, way: Way, command: str, *, dry_run: bool) -> RenderableType:
+    verb = "undone" if way == "undo" else "done again"
+    if dry_run:
+        verb = f"would be {verb}"
+    if "decision_id" in answer and "reinstated" in answer:
+        shown = rendering.reinstated(answer, dry_run=dry_run)
+    else:
+        shown = rendering.changed(verb, {"memories": [], **answer})
     notes = [
         rendering.shown(f"former, so not current: memory {memory_id}, displaced since", "yellow")
-        for memory_id in answer["former"]
+        for memory_id in answer.get("former", ())
     ]
-    return Group(rendering.changed(verb, answer), *notes)
+    return Group(shown, *notes, rendering.shown(f"the same as: palimpsest {command}", "dim"))
 
 
 @app.command(epilog="Example: palimpsest forget 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22 --dry-run")

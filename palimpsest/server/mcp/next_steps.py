@@ -25,6 +25,8 @@ NEXT_STEPS: Mapping[str, str] = {
     "unknown_decision": HISTORY,
     "no_update": HISTORY,
     "not_a_statement": HISTORY,
+    "not_undoable": HISTORY,
+    "not_undone": NOTHING,
     "not_retracted": HISTORY,
     "not_a_join": JOINS,
     "not_standing": JOINS,

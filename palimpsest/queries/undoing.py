@@ -1,0 +1,285 @@
+"""From an id of anything that was done to the request that undoes it, or does it again."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NoReturn
+from uuid import UUID
+
+from palimpsest.backends.reader import Reader
+from palimpsest.backends.requested import request_id
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import (
+    AnyEvent,
+    Confirmed,
+    Decided,
+    Joined,
+    PolicySet,
+    Ran,
+    Redecided,
+    Reinstated,
+    Restored,
+    Retracted,
+    Reversed,
+    Separated,
+    Settled,
+    Speaker,
+)
+from palimpsest.contracts.identity import decision_id_of
+from palimpsest.contracts.requests import (
+    JoinSelection,
+    ReinstateManyRequest,
+    ReinstateRequest,
+    Request,
+    RestoreRequest,
+    RetractRequest,
+    Selection,
+    SeparateRequest,
+    UndoRequest,
+    UnmergeRequest,
+    WithdrawRequest,
+)
+from palimpsest.queries.ids import bare, require_owned
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.core.operate import withdrawn_by
+from palimpsest.streams.core.separations import separation
+
+Way = Literal["undo", "redo"]
+
+INSTEAD = {
+    Confirmed: "a confirmation changed no memory: `unmerge` its decision if it is wrong",
+    PolicySet: "a policy is not undone: set the former one again with `policy set`",
+    Ran: "a batch run is undone by its joins: `reverse` with `since` and `until`, or one by one",
+}
+"""What to do about an event that no request undoes, by its kind."""
+
+
+def request_for(
+    reader: Reader,
+    way: Way,
+    some_id: str,
+    *,
+    by: Speaker,
+    owner_id: str | None = None,
+    actor: str | None = None,
+    because: str | None = None,
+) -> Request[Any]:
+    """The request that undoes what an id names, or does again what was undone.
+
+    The id is looked for among decisions and other events, then among requests, then among
+    candidates; one of a candidate or a memory means its last update, or its retraction. Raises
+    RefusedError if the id is unknown or another owner's, if no request does it (`not_undoable`,
+    with what to do instead), if a redo finds nothing undone (`not_undone`), or if only a person
+    may do it (`outranked`).
+    """
+    some_id = bare(reader, some_id)
+    event = _recorded(reader, some_id)
+    if event is not None:
+        owner = owner_id or event.owner_id
+        fields = _Naming(reader.ledger(owner), by, actor, because)
+        whole = fields.undo_whole(some_id, owner_id) if way == "undo" else None
+        if whole is None and owner != event.owner_id:
+            _unknown(some_id)
+        request = whole or (fields.undo(event) if way == "undo" else fields.redo(event))
+    else:
+        require_owned(reader, owner_id, some_id)
+        known = reader.log.owner_of(_decision_of(some_id))
+        entry = None if known is None else reader.ledger(known).entries.get(some_id)
+        if known is None or entry is None:
+            _unknown(some_id)
+        fields = _Naming(reader.ledger(known), by, actor, because)
+        request = fields.undo_last(entry) if way == "undo" else fields.redo_last(entry)
+    if by == "agent":
+        _require_agents(reader, request, actor)
+    return request
+
+
+def _recorded(reader: Reader, some_id: str) -> AnyEvent | None:
+    """The event with an id, or the one with the answer to the request; None if it is neither."""
+    try:
+        UUID(some_id)
+    except ValueError:
+        return None
+    found = reader.log.find(some_id) or next(iter(reader.log.of_request(some_id)), None)
+    return None if found is None else found.event
+
+
+def _decision_of(candidate_id: str) -> str:
+    try:
+        return decision_id_of(candidate_id)
+    except ValueError:
+        _unknown(candidate_id)
+
+
+def _unknown(some_id: str) -> NoReturn:
+    raise RefusedError(
+        "unknown_candidate",
+        f"{some_id} names nothing that was done here: give the id of a decision, of another event,"
+        " of a request (`cause`, `forgotten`) or of a memory; `history` and `decisions` list them",
+    )
+
+
+def _not_undone(what: str) -> NoReturn:
+    raise RefusedError("not_undone", f"{what}: there is nothing to do again")
+
+
+def _require_agents(reader: Reader, request: Request[Any], actor: str | None) -> None:
+    """RefusedError (`outranked`) unless an agent may make this request."""
+    if isinstance(request, UndoRequest | UnmergeRequest | ReinstateRequest):
+        return  # they carry the agent's rank: the core compares it
+    if isinstance(request, RestoreRequest) and request.forgotten is not None:
+        forgetting = reader.log.of_request(request.forgotten)[0].event
+        if isinstance(forgetting, Retracted):
+            data = forgetting.data
+            if (data.speaker, data.actor) == ("agent", actor):
+                return
+    raise RefusedError("outranked", "a person stated this, and only a person can take it back")
+
+
+class _Naming:
+    """Requests about one owner's events, in the name of who asks."""
+
+    def __init__(self, ledger: Ledger, by: Speaker, actor: str | None, because: str | None) -> None:
+        self.ledger = ledger
+        self.said: dict[str, Any] = {
+            "request_id": request_id(),
+            "actor": actor,
+            "because": because,
+        }
+        self._by = by
+
+    def undo(self, event: AnyEvent) -> Request[Any]:
+        """The request that undoes an event, as things are now.
+
+        What was done as a consequence of a reversal is undone with that reversal.
+        """
+        match event:
+            case Decided() | Settled() | Joined() | Redecided():
+                return self._taking_out(self.ledger.edges.get(event.id))
+            case Reinstated():
+                return self._taking_out(self.ledger.edges.get(event.data.decision_id))
+            case Reversed():
+                decision_id = event.data.consequence_of or event.data.decision_id
+                if decision_id in self.ledger.edges:
+                    return self._reinstating(decision_id)
+                return SeparateRequest(
+                    a=event.data.joined_to, b=event.data.candidate_id, **self.said
+                )
+            case Separated():
+                a, b = self._pair(event)
+                holds = separation(self.ledger, a, b)
+                if holds is None or holds.event_id != event.id:
+                    raise RefusedError("not_undoable", "a later statement about the pair holds")
+                return WithdrawRequest(a=a.id, b=b.id, **self.said)
+            case Retracted():
+                return self._bringing_back(self.ledger.entries[event.subject])
+            case Restored():
+                return self._hiding(event.subject)
+            case _:
+                raise RefusedError(
+                    "not_undoable", INSTEAD.get(type(event), f"no request undoes {event.type}")
+                )
+
+    def undo_whole(self, cause: str, owner_id: str | None) -> Request[Any] | None:
+        """The request that undoes all that a request hid or took out; None if it did neither.
+
+        Without an owner it is that of all owners: the log tells one of them by the request's id. An
+        agent takes out one join at a time, and is asked about by its rank.
+        """
+        if any(one.cause == cause for one in self.ledger.retractions.values()):
+            chosen = Selection(owner_id=owner_id, cause=cause)
+            return RestoreRequest(selection=chosen, **self.said)
+        reversals = (edge.reversed_by for edge in self.ledger.edges.values())
+        if self._by == "person" and any(one and one.cause == cause for one in reversals):
+            joins = JoinSelection(owner_id=owner_id, cause=cause)
+            return ReinstateManyRequest(selection=joins, **self.said)
+        return None
+
+    def redo(self, event: AnyEvent) -> Request[Any]:
+        """The request that does again what an event did, after that was undone."""
+        match event:
+            case Decided() | Settled() | Joined() | Redecided() if event.id in self.ledger.edges:
+                return self._reinstating(event.id)
+            case Reversed() if (edge := self.ledger.edges.get(event.data.decision_id)) is not None:
+                return self._taking_out(edge)
+            case Reinstated():
+                return self._reinstating(event.data.decision_id)
+            case Separated():
+                a, b = self._pair(event)
+                if separation(self.ledger, a, b) is not None:
+                    _not_undone("the two are separated")
+                return SeparateRequest(a=a.id, b=b.id, **self.said)
+            case Retracted():
+                return self._retracting_again(event)
+            case Restored():
+                return self._bringing_back(self.ledger.entries[event.subject])
+            case _:
+                raise RefusedError("not_undoable", f"no request does {event.type} again")
+
+    def undo_last(self, entry: Entry) -> Request[Any]:
+        """What a candidate's id undoes: that it was hidden, or else its memory's last update."""
+        hidden = entry.forgotten is not None or entry.id in self.ledger.retractions
+        if hidden and not entry.living:
+            return self._bringing_back(entry)
+        return self._of_update(candidate_id=entry.id)
+
+    def redo_last(self, entry: Entry) -> Request[Any]:
+        """What a candidate's id does again: the update that brought it."""
+        undone = next((edge for edge in entry.edges if withdrawn_by(edge) is entry), None)
+        if undone is None:
+            _not_undone("no update with this candidate was undone")
+        return self._reinstating(undone.id)
+
+    def _taking_out(self, edge: Edge | None) -> Request[Any]:
+        if edge is None:
+            raise RefusedError(
+                "no_update", "this decision joined nothing: `forget` or `retract` hides the text"
+            )
+        if edge.over is not None:
+            return self._of_update(decision_id=edge.id)
+        return UnmergeRequest(
+            decision_id=edge.id, with_consequences=True, rank=self._by, **self.said
+        )
+
+    def _of_update(
+        self, *, decision_id: str | None = None, candidate_id: str | None = None
+    ) -> UndoRequest:
+        return UndoRequest(
+            decision_id=decision_id,
+            candidate_id=candidate_id,
+            owner_id=self.ledger.owner_id,
+            rank=self._by,
+            **self.said,
+        )
+
+    def _reinstating(self, decision_id: str) -> ReinstateRequest:
+        return ReinstateRequest(decision_id=decision_id, rank=self._by, **self.said)
+
+    def _bringing_back(self, entry: Entry) -> Request[Any]:
+        if entry.living:
+            raise RefusedError("not_retracted", f"{entry.id} is living already")
+        if entry.forgotten is not None:
+            return RestoreRequest(forgotten=entry.forgotten.cause, **self.said)
+        undone = next((edge for edge in entry.edges if withdrawn_by(edge) is entry), None)
+        if undone is not None:
+            return self._reinstating(undone.id)
+        return RestoreRequest(selection=self._only(entry.id), **self.said)
+
+    def _retracting_again(self, event: Retracted) -> Request[Any]:
+        if not self.ledger.entries[event.subject].living:
+            _not_undone("it is still hidden")
+        if event.data.again is not None:
+            raise RefusedError(
+                "not_undoable",
+                "a forgetting is not repeated by its id: `forget` the memories again",
+            )
+        return self._hiding(event.subject)
+
+    def _hiding(self, candidate_id: str) -> RetractRequest:
+        return RetractRequest(selection=self._only(candidate_id), **self.said)
+
+    def _only(self, candidate_id: str) -> Selection:
+        return Selection(owner_id=self.ledger.owner_id, candidate_id=candidate_id)
+
+    def _pair(self, event: Separated) -> tuple[Entry, Entry]:
+        entries = self.ledger.entries
+        return entries[event.data.candidate_id], entries[event.data.other_id]

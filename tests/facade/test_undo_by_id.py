@@ -1,0 +1,304 @@
+"""Whatever an id names is undone by it, and done again by it (docs/undo.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from palimpsest import Palimpsest
+from palimpsest.backends.requested import name_request
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.requests import JoinSelection, Selection
+from palimpsest.queries.undoing import request_for
+from palimpsest.streams.core.separations import separation
+
+TEXTS = (
+    "The ferry leaves at noon from the old harbour",
+    "Grandmother keeps bees behind the mill",
+    "A locksmith repaired the cellar door",
+    "Thunder woke the whole street on Sunday",
+)
+
+Act = Callable[[Palimpsest, list[str]], str]
+"""Something that is done to candidates; returns the id that names it."""
+
+
+def say(store: Palimpsest, text: str, owner: str = "ada") -> str:
+    [outcome] = store.submit({"owner_id": owner, "text": text})
+    assert outcome.candidate_id is not None
+    return outcome.candidate_id
+
+
+def four(store: Palimpsest, owner: str = "ada") -> list[str]:
+    return [say(store, text, owner) for text in TEXTS]
+
+
+def living(store: Palimpsest, owner: str = "ada") -> list[Any]:
+    """What is seen of an owner's memories: their faces, and who of their members is living."""
+    ledger = store.reader.ledger(owner)
+    return sorted(
+        (
+            memory["memory_id"],
+            memory["face"],
+            sorted(e.id for e in ledger.entries[memory["memory_id"]].memory.members if e.living),
+        )
+        for memory in store.list(owner, former=True)["memories"]
+    )
+
+
+def last_event(store: Palimpsest, some_id: str) -> str:
+    return str(store.history(some_id)["events"][-1]["event_id"])
+
+
+def merge(store: Palimpsest, ids: list[str]) -> str:
+    return str(store.merge(ids[0], ids[1])["decision_id"])
+
+
+def update(store: Palimpsest, ids: list[str]) -> str:
+    return str(store.update(ids[0], "The ferry leaves at one")["decision_id"])
+
+
+def update_by_memory(store: Palimpsest, ids: list[str]) -> str:
+    update(store, ids)
+    return ids[0]
+
+
+def update_by_candidate(store: Palimpsest, ids: list[str]) -> str:
+    return str(store.update(ids[0], "The ferry leaves at one")["candidate_id"])
+
+
+def forget(store: Palimpsest, ids: list[str]) -> str:
+    return str(store.forget(ids[:2])["forgotten"])
+
+
+def forget_by_memory(store: Palimpsest, ids: list[str]) -> str:
+    store.forget(ids[:1])
+    return ids[0]
+
+
+def retract(store: Palimpsest, ids: list[str]) -> str:
+    store.retract(Selection(candidate_id=ids[0]))
+    return last_event(store, ids[0])
+
+
+def retract_many(store: Palimpsest, ids: list[str]) -> str:
+    return str(store.retract(Selection(owner_id="ada"))["cause"])
+
+
+def reverse_many(store: Palimpsest, ids: list[str]) -> str:
+    return str(store.reverse(JoinSelection(owner_id="ada"))["cause"])
+
+
+def unmerge(store: Palimpsest, ids: list[str]) -> str:
+    return str(store.unmerge(candidate_id=ids[1])["cause"])
+
+
+def restore(store: Palimpsest, ids: list[str]) -> str:
+    store.restore(Selection(candidate_id=ids[0]))
+    return last_event(store, ids[0])
+
+
+def merge_two_pairs(store: Palimpsest, ids: list[str]) -> None:
+    store.merge(ids[0], ids[1])
+    store.merge(ids[2], ids[3])
+
+
+FIRST: dict[Act, Callable[[Palimpsest, list[str]], object]] = {
+    reverse_many: merge_two_pairs,
+    unmerge: merge,
+    restore: retract,
+}
+"""What is done before the act."""
+
+UNDONE: dict[Act, str] = {
+    merge: "unmerge",
+    update: "undo",
+    update_by_memory: "undo",
+    update_by_candidate: "undo",
+    forget: "restore",
+    forget_by_memory: "restore",
+    retract: "restore",
+    retract_many: "restore",
+    restore: "retract",
+    reverse_many: "reinstate_many",
+    unmerge: "reinstate_many",
+}
+"""The request that undoes each."""
+
+DONE_AGAIN = (merge, update, update_by_candidate, retract, restore, unmerge)
+
+
+def act_on(store: Palimpsest, act: Act) -> tuple[list[Any], str]:
+    """Do it to four memories; return the memories before it, and its id."""
+    ids = four(store)
+    if act in FIRST:
+        FIRST[act](store, ids)
+    was = living(store)
+    return was, act(store, ids)
+
+
+@pytest.mark.parametrize("act", UNDONE, ids=lambda act: act.__name__)
+def test_an_id_undoes_what_it_names(memories: Palimpsest, act: Act) -> None:
+    was, some_id = act_on(memories, act)
+    done, position = living(memories), memories.position
+    assert done != was
+    assert request_for(memories.reader, "undo", some_id, by="person").request == UNDONE[act]
+    memories.undo(some_id, dry_run=True)
+    assert (memories.position, living(memories)) == (position, done), "a dry run writes nothing"
+    memories.undo(some_id)
+    assert living(memories) == was
+
+
+@pytest.mark.parametrize("act", DONE_AGAIN, ids=lambda act: act.__name__)
+def test_what_was_undone_is_done_again(memories: Palimpsest, act: Act) -> None:
+    was, some_id = act_on(memories, act)
+    done = living(memories)
+    memories.undo(some_id)
+    memories.redo(some_id)
+    assert living(memories) == done
+    memories.undo(some_id)
+    assert living(memories) == was, "and undone once more"
+
+
+def test_a_separation_is_withdrawn_and_stated_again(memories: Palimpsest) -> None:
+    a, b, *_ = four(memories)
+    memories.separate(a, b)
+    said = last_event(memories, a)
+
+    def separated() -> bool:
+        ledger = memories.reader.ledger("ada")
+        return separation(ledger, ledger.entries[a], ledger.entries[b]) is not None
+
+    with pytest.raises(RefusedError, match="not_undone"):
+        memories.redo(said)
+    memories.undo(said)
+    assert not separated()
+    memories.redo(said)
+    assert separated()
+
+
+def test_a_bulk_request_of_two_owners_is_undone_for_one_or_for_both(memories: Palimpsest) -> None:
+    for owner in ("ada", "bob"):
+        ids = four(memories, owner)
+        merge(memories, ids)
+    was = living(memories), living(memories, "bob")
+    cause = str(memories.retract(Selection(source="python"))["cause"])
+    memories.undo(cause, owner_id="bob")
+    assert (living(memories), living(memories, "bob")) == ([], was[1])
+    memories.undo(cause)
+    assert (living(memories), living(memories, "bob")) == was
+
+
+def test_a_reversal_of_two_owners_is_undone_for_both(memories: Palimpsest) -> None:
+    for owner in ("ada", "bob"):
+        merge(memories, four(memories, owner))
+    was = living(memories), living(memories, "bob")
+    cause = str(memories.reverse(JoinSelection(since=datetime(2000, 1, 1, tzinfo=UTC)))["cause"])
+    assert living(memories) != was[0]
+    assert living(memories, "bob") != was[1]
+    memories.undo(cause)
+    assert (living(memories), living(memories, "bob")) == was
+
+
+def test_an_update_that_was_undone_is_back_by_the_request_that_undid_it(
+    memories: Palimpsest,
+) -> None:
+    decision = update(memories, four(memories))
+    was, name = living(memories), str(uuid4())
+    with name_request(name):
+        memories.undo(decision)
+    memories.undo(name)
+    assert living(memories) == was
+
+
+def test_what_no_request_undoes_says_what_to_do_instead(memories: Palimpsest) -> None:
+    a, b, *_ = four(memories)
+    decision = merge(memories, [a, b])
+    memories.confirm(decision)
+    with pytest.raises(RefusedError, match=r"not_undoable: .*`unmerge`"):
+        memories.undo(last_event(memories, a))
+    memories.unmerge(decision_id=decision)
+    stored = memories.show_candidate(a)["decision_id"]
+    with pytest.raises(RefusedError, match=r"no_update: .*`retract`"):
+        memories.undo(stored)
+
+
+@pytest.mark.parametrize("way", ["undo", "redo"])
+def test_unknown_ids_and_those_of_others_are_unknown(memories: Palimpsest, way: str) -> None:
+    bobs = merge(memories, four(memories, "bob"))
+    act = getattr(memories, way)
+    for unknown, owner in ((str(uuid4()), None), ("no id", None), (bobs, "ada")):
+        with pytest.raises(RefusedError, match=r"unknown_candidate: .*`history`"):
+            act(unknown, owner_id=owner)
+
+
+def test_an_agent_undoes_its_own_and_no_statement_of_a_person(memories: Palimpsest) -> None:
+    ids = four(memories)
+    was = living(memories)
+    ada, other = memories.agent("ada", actor="a"), memories.agent("ada", actor="b")
+    forgotten = str(ada.forget(ids[:1])["forgotten"])
+    with pytest.raises(RefusedError, match="outranked"):
+        other.undo(forgotten)
+    ada.undo(forgotten)
+    ada.undo(str(ada.update(ids[0], "The ferry leaves at one")["decision_id"]))
+    assert living(memories) == was
+    for act in (merge, update, forget, retract_many):
+        some_id = act(memories, ids)
+        done = living(memories)
+        with pytest.raises(RefusedError, match="outranked"):
+            ada.undo(some_id)
+        assert living(memories) == done
+        memories.undo(some_id)
+
+
+@pytest.mark.parametrize("act", UNDONE, ids=lambda act: act.__name__)
+def test_an_undo_delivered_again_has_its_answer_and_changes_nothing(
+    memories: Palimpsest, act: Act
+) -> None:
+    _, some_id = act_on(memories, act)
+    name = str(uuid4())
+    with name_request(name):
+        first = memories.undo(some_id)
+    position = memories.position
+    with name_request(name):
+        again = memories.undo(some_id)
+    assert (again, memories.position) == (first, position)
+
+
+STEPS = (merge, update, forget, forget_by_memory, retract, unmerge)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    steps=st.lists(
+        st.tuples(st.sampled_from(STEPS), st.permutations(range(len(TEXTS)))),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_the_last_step_of_any_history_is_undone_and_done_again(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Act, list[int]]]
+) -> None:
+    """Undoing the last step gives the memories before it; doing it again those after it."""
+    with Palimpsest.open(tmp_path_factory.mktemp("drawn") / "store", by="person") as store:
+        ids = four(store)
+        for act, order in steps:
+            was = living(store)
+            try:
+                some_id = act(store, [ids[n] for n in order])
+            except RefusedError:
+                continue  # not possible as things are, as for a person
+            done = living(store)
+            if done == was:
+                continue
+            store.undo(some_id)
+            assert living(store) == was, act.__name__
+            if act in DONE_AGAIN:
+                store.redo(some_id)
+                assert living(store) == done, act.__name__

@@ -14,11 +14,17 @@ from aiokafka.errors import (
     InvalidTimestampError,
     ProducerFenced,
     TransactionalIdAuthorizationFailed,
+    UnknownTopicOrPartitionError,
 )
 
 from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.metadata import NotPermittedError, retry_without_brokers
+from palimpsest.streams.cluster.metadata import (
+    BrokersAwayError,
+    NotPermittedError,
+    read_metadata,
+    retry_without_brokers,
+)
 from palimpsest.streams.cluster.records import Outgoing, decision_record, done_with
 from palimpsest.streams.cluster.topics import LARGEST, Kind, Topics
 from palimpsest.streams.log.log import Lines
@@ -33,6 +39,8 @@ REQUEST_BYTES = LARGEST
 TRANSACTION_SECONDS = 60
 OWN: tuple[Kind, ...] = ("decisions", "dead_letters", "verifications")
 """Topics in which a partition's writer writes only to its own partition."""
+MOST_UNSHOWN = 3
+"""How often the brokers may answer that there is no such topic; the client asks for 40 s before."""
 UNKNOWN = -1
 """The offset that brokers report for a batch that they already have."""
 
@@ -52,6 +60,7 @@ class PartitionProducer:
         self, connection: Connection, topics: Topics, partition: int, effect: Effect = no_effect
     ) -> None:
         self.partition = partition
+        self._connection = connection
         self._topics = topics
         self._decisions = topics.name("decisions")
         self._loop = asyncio.get_running_loop()
@@ -113,7 +122,7 @@ class PartitionProducer:
 
         Raises ProducerFenced if another writer of the partition has started; StoreError, with
         nothing published, if the decisions topic was deleted and recreated; and TransientError if
-        this machine's clock is wrong.
+        this machine's clock is wrong, or brokers show one of the topics no more.
         """
         sending = self._send(self._records(lines, done), others)
         try:
@@ -140,6 +149,8 @@ class PartitionProducer:
         return records
 
     async def _send(self, decisions: Sequence[Outgoing], others: Sequence[Outgoing]) -> int | None:
+        for topic in sorted({record.topic for record in (*decisions, *others)}):
+            await self._wait_for_topic(topic)
         self._effect("transaction:begin")
         try:
             async with self._producer.transaction():
@@ -158,6 +169,45 @@ class PartitionProducer:
             return None
         self._next_offset = last + 1
         return self._next_offset
+
+    async def _wait_for_topic(self, topic: str) -> None:
+        """Wait until the client knows a topic: in a transaction, it would time out meanwhile.
+
+        The client asks for each topic at its first record, and says that there is none if brokers
+        hang for longer than 40 s. TransientError if they answer, and do not show the topic.
+        """
+        unshown = 0
+        is_told = False
+        while True:
+            try:
+                await self._producer.partitions_for(topic)
+            except UnknownTopicOrPartitionError:
+                if not is_told:
+                    _log.warning(
+                        "the brokers do not show the topic %s: partition %d waits for it",
+                        topic,
+                        self.partition,
+                    )
+                is_told = True
+            else:
+                return
+            if await self._is_unshown(topic):
+                unshown += 1
+            if unshown == MOST_UNSHOWN:
+                raise TransientError(
+                    f"the brokers answer, and do not show the topic {topic}: palimpsest topics"
+                    " check says what is there. Nothing was published, and the input waits"
+                )
+
+    async def _is_unshown(self, topic: str) -> bool:
+        """Whether the brokers answer and do not show the topic, or with an error only."""
+        try:
+            found = await read_metadata(self._connection, [topic])
+        except BrokersAwayError:
+            return False
+        except StoreError:
+            return True
+        return topic not in found.topics
 
     def _require_growth(self, offsets: Sequence[int]) -> None:
         if any(UNKNOWN < offset < self._next_offset for offset in offsets):

@@ -141,7 +141,7 @@ def soak(scale: Scale, minutes: float = MINUTES, rate: float | None = None) -> l
         decided = _decided(worker) - first
     note = f"{rate:,.0f} records/s of {measured:,.0f} measured, {minutes:g} minutes"
     beside = {
-        "mean, MB": float(np.mean(samples)),
+        **{f"quarter {n + 1}, MB": mb for n, mb in enumerate(quarters(samples))},
         "least, MB": min(samples),
         "most, MB": max(samples),
         "records decided": decided,
@@ -164,6 +164,11 @@ def slope(samples: Sequence[float]) -> float:
     """What samples grow by from the first to the last, in percent of their mean: their line's."""
     line = np.polynomial.Polynomial.fit(range(len(samples)), samples, 1)
     return float((line(len(samples) - 1) - line(0)) / np.mean(samples) * 100)
+
+
+def quarters(samples: Sequence[float]) -> list[float]:
+    """The mean of each quarter of the time: a leak grows in all of them, a high-water mark once."""
+    return [float(np.mean(part)) for part in np.array_split(samples, 4)]
 
 
 def _stream() -> Iterator[Record]:

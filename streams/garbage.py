@@ -20,9 +20,11 @@ PYTHON_FREEZES: Final = 1_000
 def collector_at_rest() -> Iterator[None]:
     """Prevent garbage collection while the block runs.
 
-    Afterwards the new objects count as old. As young objects they would all be scanned at once,
-    which takes a second after an import of 100,000 rows. If the program has frozen objects, they
-    stay young: it shares memory with child processes, and unfreezing would end that.
+    If many new objects exist afterwards, all count as old. As young objects they would be scanned
+    at once, which takes a second after an import of 100,000 rows. Few stay young: garbage that
+    counts as old is freed by full collections alone, which are rare or never happen. If the program
+    has frozen objects, they stay young: it shares memory with child processes, and unfreezing would
+    end that.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -30,7 +32,12 @@ def collector_at_rest() -> Iterator[None]:
         yield
     finally:
         if was_on:
-            if gc.get_freeze_count() <= PYTHON_FREEZES:
+            if _are_many_new() and gc.get_freeze_count() <= PYTHON_FREEZES:
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
+
+
+def _are_many_new() -> bool:
+    """Whether the next collection is nearly due."""
+    return gc.get_count()[0] > gc.get_threshold()[0] // 2

@@ -49,7 +49,6 @@ NEAR = {
     "edit": "update",
     "join": "merge",
     "split": "unmerge or separate",
-    "redo": "reinstate",
     "backup": "log export",
     "config": "policy show",
     "info": "status",

@@ -100,15 +100,14 @@ class MentionIndex:
         for row in scope.rows[len(plain) :]:
             plain.append(canonical(row.members[0].text))
             numbers.append(_NO_DIGITS.sub("", plain[-1]))
-        found: Iterator[int] = iter(range(len(plain) if letters or digits else 0))
-        for texts, needles in ((plain, letters), (numbers, digits)):
-            for needle in needles:
-                found = _with(needle, texts, found)
-        return (scope.rows[number] for number in found)
-
-
-def _with(needle: str, texts: list[str], found: Iterator[int]) -> Iterator[int]:
-    return (number for number in found if needle in texts[number])
+        needles = [(plain, needle) for needle in dict.fromkeys(letters)]
+        needles += [(numbers, needle) for needle in dict.fromkeys(digits)]
+        if not needles:
+            return
+        (texts, first), *others = needles
+        for number, text in enumerate(texts):
+            if first in text and all(needle in told[number] for told, needle in others):
+                yield scope.rows[number]
 
 
 def _mentioning(query: str, rows: Iterable[Distinct]) -> Iterator[Entry]:

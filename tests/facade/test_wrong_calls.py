@@ -170,6 +170,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "max_tokens": 9,
         **NARROWED,
     },
+    "redo": {"some_id": A, "by": "agent", "owner_id": "ada", "dry_run": True, **SAID},
     "reinstate": {"decision_id": A, "owner_id": "ada", "dry_run": True, "by": "person", **SAID},
     "reinstate_many": {"selection": JoinSelection(owner_id="nobody"), "dry_run": True, **SAID},
     "restore": {"selection": NOBODY, "forgotten": None, "owner_id": "ada", "dry_run": True, **SAID},

@@ -85,8 +85,8 @@ def next_step(problem: ProblemError, fields: Collection[str]) -> str | None:
 def wrong_fields(error: ValidationError, problem: ProblemError) -> Iterator[str]:
     """What is wrong with each field; of an unknown one its name, unless that may be a text."""
     for wrong, told in zip(error.errors(include_input=False), problem.more["errors"], strict=False):
-        name = str(wrong["loc"][-1])
-        if wrong["type"] == "extra_forbidden" and _NAME.fullmatch(name):
-            yield f"`{name}` is unknown here"
-        else:
-            yield ": ".join(filter(None, (told["field"], told["rule"])))
+        match wrong:
+            case {"type": "extra_forbidden", "loc": (*_, str(name))} if _NAME.fullmatch(name):
+                yield f"`{name}` is unknown here"
+            case _:
+                yield ": ".join(filter(None, (told["field"], told["rule"])))

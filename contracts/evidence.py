@@ -38,8 +38,8 @@ class Neighbour(Light):
     `near_identical` is None where the guard was not asked; `cues` is then empty. A neighbour that
     comes with it was compared before, and is not compared again. `covered`, if one of the texts is
     longer than the model's input, is the lowest cosine of any window of either with its nearest in
-    the other; None where not all of both is embedded. `frame` says that it is of the newcomer's
-    frame: `only` for that reason it is here, or it was looked at for its scores, as well (`also`).
+    the other; None where not all of both is embedded. `frame` is set if it is of the newcomer's
+    frame: `only` if it was found by that alone, `also` if its scores brought it in, too.
     """
 
     candidate_id: str

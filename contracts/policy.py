@@ -374,7 +374,7 @@ class Policy(_Strict):
     @model_validator(mode="after")
     def _frames_are_of_candidates(self) -> Self:
         if self.judge.frames and self.search != "candidates":
-            raise ValueError('judge.frames: of candidates alone, so it needs search = "candidates"')
+            raise ValueError('judge.frames needs search = "candidates"')
         return self
 
     @cached_property

@@ -55,7 +55,7 @@ class Shown(TypedDict):
 class Recalled(Shown):
     """A memory that was recalled, with the cosine of its nearest wording.
 
-    `folded` are indistinguishable memories, whose wordings are among its `members`. `frame`, where
+    `folded` are indistinguishable memories, whose wordings are among its `members`. `frame`, if
     there are any, are the other hits that say the same up to one value, newest first: one may
     replace the other. `unsettled` are these, and those that the judge has yet to tell from it.
     """

@@ -1,7 +1,7 @@
 """Wraps every facade method: takes turns, validates arguments, translates errors.
 
 Arguments are checked against the method's declared types, so that a wrong one is a `UsageError`
-here and not some library's error further in; one too many or too few is, too.
+here and not some library's error further in. So is a call with too many or too few arguments.
 """
 
 from __future__ import annotations

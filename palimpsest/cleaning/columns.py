@@ -107,7 +107,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _moment(value: Any) -> str:
-    """A time in a form that sorts by it; what is no time sorts first."""
+    """A time in a form that sorts by it; anything else sorts first."""
     if value is None:
         return ""
     try:

@@ -62,7 +62,7 @@ class InputFile:
         self._share: float | None = None
 
     def values(self) -> Iterator[Any]:
-        """Each row as an object; what is no object is its bytes, or what was read of it."""
+        """Each row as an object; any other row as its bytes, or as what was read of it."""
         match self.form:
             case "csv" | "json" | "parquet":
                 yield from self._read()
@@ -249,7 +249,7 @@ def _arrow_reader(path: Path, form: Form) -> Iterator[tuple[Any, Iterator[Any]]]
                 batches = iter(opened)
             yield opened.schema, batches
     except pa.ArrowInvalid as error:
-        raise UsageError(f"{path} is no Arrow file, or damaged") from error
+        raise UsageError(f"{path} is not an Arrow file, or is damaged") from error
 
 
 def _arrow_values(path: Path, form: Form) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from palimpsest.contracts.errors import RefusedError, UsageError
 
-Write = Callable[[Path], None]
+Write = Callable[[Path], object]
 
 
 def refuse_targets(source: Path | None, targets: Mapping[str, Path | None], *, force: bool) -> None:

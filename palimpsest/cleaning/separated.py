@@ -23,8 +23,8 @@ class SeparatedPair(NamedTuple):
 def read_separations(path: Path) -> list[SeparatedPair]:
     """The pairs of a file as the report writes it: JSON lines with `text` and `partner_text`.
 
-    UsageError names the line that is none. Texts and not rows are named, so the file still holds
-    when rows have moved.
+    UsageError names a line that is not such a pair. Pairs are given by their texts, so the file
+    still holds when rows have moved.
     """
     found = []
     for number, line in enumerate(path.read_bytes().splitlines(), 1):

@@ -104,7 +104,6 @@ class SearchQuery(Strict):
     min_confidence: Share | None = Field(
         None, description="Leave out those of lower confidence today."
     )
-
     hybrid: bool | None = Field(
         None,
         description="Move memories up that mention an identifier of the query, such as INC-7;"

@@ -32,7 +32,9 @@ def parquet_rows(path: str) -> Iterator[tuple[bytes, float]]:
                     done += 1
                     yield _encoded(row), done / total
     except (pa.ArrowException, OSError) as error:
-        raise UsageError(f"{path} is no Parquet, or damaged, after row {done}") from error
+        raise UsageError(
+            f"{path} is not a Parquet file, or is damaged, after row {done}"
+        ) from error
 
 
 def values_of(table: Any) -> list[dict[str, Any]]:

@@ -81,7 +81,7 @@ def test_clusters_as_rows_or_as_lists(tmp_path: Path) -> None:
         ("p.csv", b"a,b,label\nx,y,1,1\n", "row 1: is not a JSON object, or has more cells"),
         ("p.csv", b"a,b,label\nx,\xff,1\n", "row 1, column 1: is not JSON"),
         ("p.jsonl.gz", b"\x1f\x8bnothing", "is cut short or damaged"),
-        ("p.parquet", b"PAR1nothing", "is no Parquet, or damaged"),
+        ("p.parquet", b"PAR1nothing", "is not a Parquet file, or is damaged"),
     ],
 )
 def test_an_error_names_file_row_and_column(

@@ -151,6 +151,12 @@ def _mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Palimpsest]:
         yield made
 
 
+def test_an_identifier_changes_the_order_of_these_memories(mixed: Palimpsest) -> None:
+    """Else the next test would hold whatever words do."""
+    question = "Paris shed K-100"
+    assert faces(mixed, question, hybrid=True) != faces(mixed, question)
+
+
 @given(
     words=st.lists(st.sampled_from([*WORDS, "K-100", "K-1010", "K-999"]), min_size=1, max_size=6),
     k=st.integers(1, 80),

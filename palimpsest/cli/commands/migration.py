@@ -7,7 +7,6 @@ import shutil
 import sys
 import tempfile
 import time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from palimpsest.cleaning.outputs import Write
     from palimpsest.sources import MappedSource
     from palimpsest.sources.contract import Trust
-    from palimpsest.streams.embedder import Engine, Progress
+    from palimpsest.streams.embedder import Engine
 
 app = typer.Typer()
 
@@ -151,6 +150,7 @@ def export(
     asks = call.output.asks and max_changes is None and not dry_run
 
     def write_copy_of(most: int, *, dry_run: bool) -> dict[str, Any]:
+        """Make at most this many changes, or only count them."""
         with call.store() as store, call.output.progress() as report:
             return store.export_source(
                 path,
@@ -302,18 +302,18 @@ def clean(
         keep,
         [pair for path in separate or () for pair in read_separations(path)],
     )
-    with (
-        call.output.progress() as progress,
-        input_file(file, Columns(text, tuple(by or ()))) as rows,
-    ):
+    named = Columns(text, tuple(by or ()))
+    with call.output.progress() as progress, input_file(file, named) as rows:
         if target is not None:
             rows.refuse_name(target)
-        columns = Columns(text, tuple(by or ())).found(
-            rows.values(), needs_moment=NEEDED[rules.keep]
-        )
+        columns = named.found(rows.values(), needs_moment=NEEDED[rules.keep])
 
         def load() -> Engine:
-            return _engine(call, rules.policy.model, progress)
+            """Load the model of the settings, else that of the policy."""
+            from palimpsest.streams import embedder
+
+            model, engine = call.settings.model or rules.policy.model, call.settings.engine
+            return embedder.load_engine(model, engine or "onnx", progress=progress)
 
         found = find_duplicates(rows.read(columns, progress), rules, load, progress)
         answer: dict[str, Any] = {
@@ -338,7 +338,7 @@ def clean(
                 from palimpsest.cli.clean_page import clean_page
 
                 page = clean_page(answer, found, rules, _again(file))
-                writes[report] = partial(_write_page, page)
+                writes[report] = lambda part: part.write_text(page, "utf-8")
             write_all(writes)
             if to == STDIO:
                 _to_stdout(lambda part: rows.copy(part, found.stays))
@@ -363,23 +363,12 @@ def _target(file: str, to: str | None, *, dry_run: bool) -> Path | None:
     return clean_name(Path(file))
 
 
-def _engine(call: Invocation, model: str, progress: Progress) -> Engine:
-    from palimpsest.streams import embedder
-
-    name, engine = call.settings.model or model, call.settings.engine or "onnx"
-    return embedder.load_engine(name, engine, progress=progress)
-
-
 def _to_stdout(write: Write) -> None:
     with tempfile.TemporaryDirectory(prefix="palimpsest-clean-") as folder:
         part = Path(folder) / "clean"
         write(part)
         with part.open("rb") as copy:
             shutil.copyfileobj(copy, typer.get_binary_stream("stdout"))
-
-
-def _write_page(page: str, to: Path) -> None:
-    to.write_text(page, "utf-8")
 
 
 def _again(file: str) -> str:

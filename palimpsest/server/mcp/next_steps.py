@@ -38,7 +38,7 @@ NEXT_STEPS: Mapping[str, str] = {
     "outranked": BY_PERSON,
     "overtaken": BY_PERSON,
     "confirmed": BY_PERSON,
-    "forgotten": "the user had this text forgotten: leave it out unless the user says it again",
+    "forgotten": "the user asked to forget this text: leave it out unless the user says it again",
     "not_living": "it is forgotten: undo with the id of the forgetting brings it back",
     "retracted_already": NOTHING,
     "unchanged": NOTHING,

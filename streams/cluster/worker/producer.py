@@ -122,7 +122,7 @@ class PartitionProducer:
 
         Raises ProducerFenced if another writer of the partition has started; StoreError, with
         nothing published, if the decisions topic was deleted and recreated; and TransientError if
-        this machine's clock is wrong, or brokers show one of the topics no more.
+        this machine's clock is wrong, or the brokers no longer show one of the topics.
         """
         sending = self._send(self._records(lines, done), others)
         try:

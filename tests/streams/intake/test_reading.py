@@ -279,5 +279,5 @@ def test_a_time_that_python_has_no_number_for_makes_one_row_invalid(tmp_path: Pa
 def test_a_damaged_parquet_file_is_reported(tmp_path: Path) -> None:
     path = parquet_of(tmp_path / "rows.parquet", {"n": list(range(2500))})
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(UsageError, match=r"rows\.parquet is no Parquet, or damaged"):
+    with pytest.raises(UsageError, match=r"rows\.parquet is not a Parquet file, or is damaged"):
         raws(path)

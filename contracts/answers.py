@@ -106,7 +106,16 @@ class Displaced(TypedDict):
     text: str
 
 
-class Updated(TypedDict):
+class Undoable(TypedDict):
+    """`undo` is the id by which `undo` takes back what a request did (docs/undo.md).
+
+    It is missing of a dry run, if nothing was done, and if no one request takes it back.
+    """
+
+    undo: NotRequired[str]
+
+
+class Updated(Undoable):
     """What an update did. Nothing `changed` where the memory said so already.
 
     `candidate_id` brought the text; `decision_id` is what `undo` names. `merged` is the memory in
@@ -125,7 +134,7 @@ class Updated(TypedDict):
     events: list[str]
 
 
-class Undone(TypedDict):
+class Undone(Undoable):
     """What taking an update back did: the `version` of the memory then, and `memories`.
 
     `candidate_id` is whose text left, where the update had brought it. What had joined that text is
@@ -148,7 +157,7 @@ class Waits(TypedDict):
     text: str
 
 
-class Forgotten(TypedDict):
+class Forgotten(Undoable):
     """What was forgotten; `forgotten` is the name by which `restore` brings exactly this back.
 
     `candidates` are all wordings, `again` what becomes of their texts when they come again. `token`
@@ -172,7 +181,7 @@ class NotDone(TypedDict):
     detail: str
 
 
-class Merged(TypedDict):
+class Merged(Undoable):
     """What saying that two are the same did: the join, and the memory that they are."""
 
     decision_id: str
@@ -202,6 +211,7 @@ class Apart(TypedDict):
     """The memories of two that are not the same, or of which that was taken back."""
 
     memories: list[MemoryPicture]
+    undo: NotRequired[str]
 
 
 class Named(TypedDict):
@@ -249,7 +259,7 @@ class ConsequenceTold(TypedDict):
     asks: list[str]
 
 
-class Unmerged(TypedDict):
+class Unmerged(Undoable):
     """The joins that were taken out, what could not be, and the memories that there are then.
 
     A dry run has the later decisions that rested on them (`consequences`), and those that somebody
@@ -266,7 +276,7 @@ class Unmerged(TypedDict):
     carried_out: NotRequired[list[str]]
 
 
-class PutBack(TypedDict):
+class PutBack(Undoable):
     """What taking a reversal back did: joins that are back, and those made because of it, out.
 
     `confirmed` are those of `taken_back` that a review had confirmed, and `events` the ids of what
@@ -308,7 +318,7 @@ class CandidateTold(TypedDict):
     text: str
 
 
-class InBulk(TypedDict):
+class InBulk(Undoable):
     """What could not be done of a request about many, and of how many owners it was.
 
     A dry run has how many questions would be open again (`asks`).
@@ -370,6 +380,7 @@ class TakenBack(TypedDict, total=False):
     former: list[str]
     memories: list[MemoryPicture]
     events: list[str]
+    undo: str
     reversed: list[str]
     refused: list[NotDone]
     cause: str
@@ -595,4 +606,6 @@ def _together(done: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                 total[name] = _together([total.get(name, {}), value])
             elif isinstance(value, list | int) and not isinstance(value, bool):
                 total[name] = total.get(name, type(value)()) + value
+            else:
+                total.setdefault(name, value)
     return total

@@ -311,8 +311,9 @@ def _one(
     writer: StoreWriter, request: Proposal
 ) -> Concluded | Apart | RefusedError | TransientError:
     try:
-        return writer.ask(request)
-    except (RefusedError, TransientError) as error:
+        answers: Sequence[Concluded | Apart | RefusedError] = writer.ask_each([request])
+        return answers[0]
+    except TransientError as error:
         return error
 
 

@@ -75,12 +75,6 @@ def resolve_id(reader: Reader, typed: str) -> ResolvedId:
     return ResolvedId("memory" if members(reader, found) > 1 else "candidate", found, found)
 
 
-def named_update(reader: Reader, some_id: str) -> bool:
-    """Whether an id is that of a decision (which names an update), and not of a candidate."""
-    recorded = reader.log.find(some_id)
-    return recorded is not None and isinstance(recorded.event, Decided | Joined)
-
-
 def members(reader: Reader, memory_id: str) -> int:
     """The number of candidates of a memory; 0 if this is not a memory's id."""
     reader.refresh()

@@ -72,7 +72,7 @@ def request_for(
     may do it (`outranked`).
     """
     some_id = bare(reader, some_id)
-    event = _recorded(reader, some_id)
+    event = _recorded(reader, way, some_id)
     if event is not None:
         owner = owner_id or event.owner_id
         fields = _Naming(reader.ledger(owner), by, actor, because)
@@ -93,14 +93,42 @@ def request_for(
     return request
 
 
-def _recorded(reader: Reader, some_id: str) -> AnyEvent | None:
-    """The event with an id, or the one with the answer to the request; None if it is neither."""
+def _recorded(reader: Reader, way: Way, some_id: str) -> AnyEvent | None:
+    """The event with an id, or the one that a request is about; None if it is neither.
+
+    RefusedError if several things would have to be undone one by one.
+    """
     try:
         UUID(some_id)
     except ValueError:
         return None
-    found = reader.log.find(some_id) or next(iter(reader.log.of_request(some_id)), None)
-    return None if found is None else found.event
+    if (found := reader.log.find(some_id)) is not None:
+        return found.event
+    recorded = reader.log.of_request(some_id)
+    if not recorded:
+        return None
+    event = recorded[0].event
+    if way == "undo" and isinstance(event, Restored | Reinstated | Reversed | Redecided):
+        match reader.answered(some_id):
+            case {"reinstated": _, "decision_id": decision_id}:
+                return _event(reader, decision_id)
+            case {"reinstated": [decision_id]}:
+                return _event(reader, decision_id)
+            case {"restored": [_, _, *_] as back} | {"reinstated": [_, _, *_] as back}:
+                raise RefusedError(
+                    "not_undoable",
+                    f"it brought {len(back):,} back: `undo` each, or `reverse` or `retract` them by"
+                    " a selection",
+                )
+            case _:
+                pass
+    return event
+
+
+def _event(reader: Reader, event_id: str) -> AnyEvent:
+    found = reader.log.find(event_id)
+    assert found is not None, "a join that came back was recorded"
+    return found.event
 
 
 def _decision_of(candidate_id: str) -> str:
@@ -152,15 +180,17 @@ class _Naming:
 
         What was done as a consequence of a reversal is undone with that reversal.
         """
+        because_of = self.ledger.edges.get(getattr(event.data, "consequence_of", None) or "")
+        if because_of is not None and not because_of.standing:
+            return self._reinstating(because_of.id)
         match event:
             case Decided() | Settled() | Joined() | Redecided():
                 return self._taking_out(self.ledger.edges.get(event.id))
             case Reinstated():
                 return self._taking_out(self.ledger.edges.get(event.data.decision_id))
             case Reversed():
-                decision_id = event.data.consequence_of or event.data.decision_id
-                if decision_id in self.ledger.edges:
-                    return self._reinstating(decision_id)
+                if event.data.decision_id in self.ledger.edges:
+                    return self._reinstating(event.data.decision_id)
                 return SeparateRequest(
                     a=event.data.joined_to, b=event.data.candidate_id, **self.said
                 )
@@ -189,9 +219,14 @@ class _Naming:
             chosen = Selection(owner_id=owner_id, cause=cause)
             return RestoreRequest(selection=chosen, **self.said)
         reversals = (edge.reversed_by for edge in self.ledger.edges.values())
-        if self._by == "person" and any(one and one.cause == cause for one in reversals):
+        out = [one for one in reversals if one is not None and one.cause == cause]
+        if out and self._by == "person":
             joins = JoinSelection(owner_id=owner_id, cause=cause)
             return ReinstateManyRequest(selection=joins, **self.said)
+        if sum(one.consequence_of is None for one in out) > 1:
+            raise RefusedError(
+                "not_undoable", "it took several joins out: `undo` each by its event"
+            )
         return None
 
     def redo(self, event: AnyEvent) -> Request[Any]:

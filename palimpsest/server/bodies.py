@@ -189,12 +189,12 @@ class ForgetAll(Strict):
     because: Because | None = Field(None, description=BECAUSE)
 
 
-class UndoBody(Strict):
-    """What to undo. With the `token` of a dry run, only if the result is what that showed."""
+class TakeBody(Strict):
+    """What to undo or redo. With a dry run's `token`, only if the result is what that showed."""
 
     id: SomeId = Field(
-        description="The `decision_id` of a join or a change, the `forgotten` of a forgetting, or"
-        " a memory's id for its last change."
+        description="The `undo` or `decision_id` of an answer, an `event_id`, or a memory's id for"
+        " its last change."
     )
     token: SomeId | None = Field(None, description="The token of a first call without one.")
     because: Because | None = Field(None, description=BECAUSE)

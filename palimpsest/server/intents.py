@@ -24,9 +24,6 @@ from palimpsest.contracts.answers import (
     Checked,
     Forgotten,
     JsonObject,
-    Restorations,
-    Undone,
-    Unmerged,
 )
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import AnyEvent, Retracted, Speaker
@@ -41,14 +38,13 @@ from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.requests import (
     ForgetRequest,
     Request,
-    UndoRequest,
-    UnmergeRequest,
 )
 from palimpsest.contracts.shown import Found, Happened, History, Page, ShownMemory
 from palimpsest.process.output import plain
 from palimpsest.queries.find import By, Plan
 from palimpsest.queries.hiding import forgotten_texts, without
-from palimpsest.queries.ids import SHORTEST, bare, named_update
+from palimpsest.queries.ids import SHORTEST, bare
+from palimpsest.queries.undoing import Way
 from palimpsest.server.bodies import OwnSelection
 from palimpsest.server.callers import Caller
 from palimpsest.server.problems import ProblemError, not_found
@@ -64,6 +60,7 @@ WRITES = (
     "add",
     "update",
     "undo",
+    "redo",
     "forget",
     "forget_found",
     "forget_all",
@@ -82,10 +79,12 @@ WRITES = (
 )
 """The kinds of requests with a key; each has an id of its own."""
 
-OF_REQUESTS = frozenset({"events", "carried_out"})
-"""Fields of an answer with ids of events, which differ between a dry run and the real call."""
+OF_REQUESTS = frozenset({"events", "carried_out", "cause", "undo"})
+"""Fields of an answer with ids of events or requests: a dry run has others, or none."""
 
-IDS = frozenset("memory_id memory_ids candidate_id decision_id a b face selection".split())
+IDS = frozenset(
+    "memory_id memory_ids candidate_id decision_id a b face selection forgotten".split()
+)
 """Fields of requests with ids."""
 
 Answer = TypeVar("Answer")
@@ -241,70 +240,54 @@ class Intents:
         """A field's value with full ids; a problem if one is not this owner's."""
         if name == "memory_ids":
             return tuple(own_id(store, self.owner_id, one) for one in value)
+        if name == "forgotten" and value is not None:
+            require_own_forgetting(store, self.owner_id, value)
+            return value
         if isinstance(value, OwnSelection):
             candidate_id = self._own(store, "candidate_id", value.candidate_id)
             return value.of(self.owner_id, candidate_id)
         return value if value is None else own_id(store, self.owner_id, value)
 
-    async def undo(self, some_id: str, *, dry_run: bool, because: str | None) -> Undone:
-        """Undo an update, named by its decision or candidate, or the last one of a memory."""
-
-        def undone(store: Palimpsest) -> Undone:
-            own = own_id(store, self.owner_id, some_id)
-            named = "decision_id" if named_update(store.reader, own) else "candidate_id"
-            fields = {named: own, "dry_run": dry_run, "because": because}
-            return store.writer.ask(self._request(store, UndoRequest, fields))
-
-        return await self._asked(undone, write="undo")
-
-    async def undo_any(
-        self, some_id: str, *, dry_run: bool, token: str | None = None, because: str | None = None
+    async def take(
+        self,
+        way: Way,
+        some_id: str,
+        *,
+        dry_run: bool,
+        token: str | None = None,
+        because: str | None = None,
     ) -> JsonObject:
-        """Undo what an id names: a join by its decision, with its consequences; or an update.
+        """Undo what an id names, or do it again (docs/undo.md).
 
-        A memory's or a candidate's id means the memory's last update. The name of a forgetting
-        restores what was forgotten. A dry run has a `token`; with it, the result must be the same.
+        A dry run has a `token`; with it, the result must be the same.
         """
-        if dry_run or token is not None:
-            shown = dict(await self._undo_any(some_id, dry_run=True, because=because))
-            now = token_of({key: value for key, value in shown.items() if key not in OF_REQUESTS})
-            if dry_run:
-                return {**shown, "token": now}
-            require_token(token or "", now)
-        return dict(await self._undo_any(some_id, dry_run=False, because=because))
 
-    async def _undo_any(
-        self, some_id: str, *, dry_run: bool, because: str | None
-    ) -> Restorations | Unmerged | Undone:
-        if await self._store.call(_is_forgetting, some_id):
-            return await self.restore(some_id, dry_run=dry_run, because=because)
-        if not await self._store.call(self._is_event, some_id):
-            return await self.undo(some_id, dry_run=dry_run, because=because)
-        shown = await self._undoing(some_id, because)
-        if shown is None:
-            how = {"dry_run": dry_run, "with_consequences": True, "because": because}
-            return await self.ask("unmerge", UnmergeRequest, decision_id=some_id, **how)
-        if not dry_run:
-            shown = await self.undo(some_id, dry_run=False, because=because)
-        return shown
+        def taken(store: Palimpsest) -> JsonObject:
+            act = store.undo if way == "undo" else store.redo
+            own = _whole(store, self.owner_id, some_id)
+            if dry_run or token is not None:
+                shown = cast("JsonObject", act(own, **said, dry_run=True))
+                now = token_of({key: shown[key] for key in shown.keys() - OF_REQUESTS})
+                if dry_run:
+                    return {**shown, "token": now}
+                require_token(token or "", now)
+            return {**act(own, **said)}
 
-    def _is_event(self, store: Palimpsest, some_id: str) -> bool:
-        """Whether an id is a decision's, and not a candidate's."""
-        return store.reader.log.find(own_id(store, self.owner_id, some_id)) is not None
-
-    async def _undoing(self, some_id: str, because: str | None) -> Undone | None:
-        """The result of undoing an update, as a dry run or done; None if the id names no update.
-
-        An id that named no update when it was first asked still names none in a repeat.
-        """
-        if await self.was_asked("unmerge"):
-            return None
-        try:
-            return await self.undo(some_id, dry_run=True, because=because)
-        except RefusedError as refused:
-            if refused.reason != "no_update":
+        def answered(store: Palimpsest) -> JsonObject:
+            try:
+                return taken(store)
+            except RefusedError as refused:
+                if refused.reason == "unknown_candidate":  # of nobody, or of another owner
+                    raise not_found() from None
                 raise
-            return None
+
+        said: Any = {
+            "by": self._speaker,
+            "owner_id": self.owner_id,
+            "actor": self._caller.name,
+            "because": because,
+        }
+        return await self._asked(answered, write=way)
 
     async def forget_all(
         self, *, expect: str | None, dry_run: bool, because: str | None
@@ -320,29 +303,6 @@ class Intents:
             return store.writer.ask(self._request(store, ForgetRequest, {"memory_ids": ids, **how}))
 
         return await self._asked(forget, write="forget_all")
-
-    async def restore(
-        self, forgotten: str, *, because: str | None, dry_run: bool = False
-    ) -> Restorations:
-        """Restore all that was forgotten at once, by the name that `forget` gave.
-
-        An agent may restore only what it has forgotten itself: else RefusedError (`outranked`).
-        """
-
-        def restore(store: Palimpsest) -> Restorations:
-            forgetting = require_own_forgetting(store, self.owner_id, forgotten)
-            if not self._caller.may_act_as("reviewer"):
-                self._require_mine(forgetting)
-            return store.restore(
-                forgotten=forgotten, actor=self._caller.name, because=because, dry_run=dry_run
-            )
-
-        return await self._asked(restore, write="restore")
-
-    def _require_mine(self, forgetting: Retracted) -> None:
-        data = forgetting.data
-        if (data.speaker, data.actor) != ("agent", self._caller.name):
-            raise RefusedError("outranked", "somebody else forgot it: a person can restore it")
 
     @property
     def _speaker(self) -> Speaker:
@@ -433,9 +393,7 @@ def _said(model: BaseModel) -> JsonObject:
 
 def own_id(store: Palimpsest, owner_id: str, some_id: str) -> str:
     """The id of this owner for an id, a URN or an abbreviated id; a problem for any other."""
-    found: str = bare(store.reader, some_id)
-    if _BEGINNING.fullmatch(found):
-        found = _full_id(store, owner_id, found)
+    found = _whole(store, owner_id, some_id)
     log = store.reader.log
     owners = {log.owner_of(one) for one in (decision_id_or_unchanged(found), found)}
     if owners - {None} != {owner_id}:
@@ -444,6 +402,12 @@ def own_id(store: Palimpsest, owner_id: str, some_id: str) -> str:
 
 
 _BEGINNING = re.compile(rf"[0-9a-f][0-9a-f-]{{{SHORTEST - 1},34}}")
+
+
+def _whole(store: Palimpsest, owner_id: str, some_id: str) -> str:
+    """An id without the URN around it; an abbreviated one of this owner in full."""
+    found: str = bare(store.reader, some_id)
+    return _full_id(store, owner_id, found) if _BEGINNING.fullmatch(found) else found
 
 
 def _full_id(store: Palimpsest, owner_id: str, beginning: str) -> str:
@@ -477,13 +441,6 @@ def _first_event_of(forgotten: str) -> str:
         return event_id(event_id(forgotten, FORGET), "0")
     except ValueError:
         raise not_found() from None
-
-
-def _is_forgetting(store: Palimpsest, some_id: str) -> bool:
-    try:
-        return store.reader.log.owner_of(_first_event_of(some_id)) is not None
-    except ProblemError:
-        return False
 
 
 def _all_ids(store: Palimpsest, owner_id: str) -> builtins.list[str]:

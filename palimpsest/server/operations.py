@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
-from palimpsest.contracts.answers import Checked, Restorations, Undone, Unmerged
+from palimpsest.contracts.answers import Checked, TakenBack
 from palimpsest.contracts.model import Strict
 from palimpsest.contracts.requests import (
     ConfirmRequest,
@@ -32,6 +32,7 @@ from palimpsest.contracts.requests import (
 )
 from palimpsest.contracts.shown import Found, History, Page, ShownMemory
 from palimpsest.queries.find import Plan
+from palimpsest.queries.undoing import Way
 from palimpsest.server import bodies
 from palimpsest.server.bodies import Because, SomeId, Token
 from palimpsest.server.intents import Intents
@@ -232,18 +233,13 @@ async def _forget_all(intents: Intents, given: bodies.ForgetAll) -> bodies.Forgo
     )
 
 
-async def _undo(intents: Intents, given: bodies.UndoBody) -> Any:
-    return await intents.undo_any(
-        given.id, dry_run=given.dry_run, token=given.token, because=given.because
-    )
+def _taking(way: Way) -> Carry:
+    async def take(intents: Intents, given: bodies.TakeBody) -> Any:
+        return await intents.take(
+            way, given.id, dry_run=given.dry_run, token=given.token, because=given.because
+        )
 
-
-async def _restore(intents: Intents, given: Any) -> Restorations:
-    how = {"because": given.because, "dry_run": given.dry_run}
-    if given.forgotten is not None and given.selection is None:
-        return await intents.restore(given.forgotten, **how)
-    fields = {"selection": given.selection, "forgotten": given.forgotten, **how}
-    return await intents.ask("restore", RestoreRequest, **fields)
+    return take
 
 
 class Show(OneMemory):
@@ -419,15 +415,29 @@ OPERATIONS = (
         "undo",
         "POST",
         f"{OWNER}/undo",
-        "Undo a join, an update or a forgetting, whatever the id is of; a dry run has a token.",
-        Undone | Unmerged | Restorations,
-        bodies.UndoBody,
-        _undo,
+        "Undo what an id names: a join, a change, a forgetting, a statement or a whole request; a"
+        " dry run has a token.",
+        TakenBack,
+        bodies.TakeBody,
+        _taking("undo"),
         write="undo",
         tool="undo",
         advice="Undo a wrong join of two memories, a change, or a forgetting of your own. Call it"
         " without `token` first: it shows the result. Then call it again with the token of"
         " that answer.",
+        destroys=True,
+    ),
+    Operation(
+        "redo",
+        "POST",
+        f"{OWNER}/redo",
+        "Do again what was undone, named by the id that was undone; a dry run has a token.",
+        TakenBack,
+        bodies.TakeBody,
+        _taking("redo"),
+        write="redo",
+        tool="redo",
+        advice="Do again what `undo` took back, by the id that was undone, in the same two calls.",
         destroys=True,
     ),
     _request(
@@ -441,8 +451,6 @@ OPERATIONS = (
         f"{OWNER}/reinstate",
         "Take a reversal back, with everything that was done because of it.",
         ReinstateRequest,
-        tool="reinstate",
-        destroys=True,
     ),
     _request(
         "end_session",
@@ -530,15 +538,12 @@ OPERATIONS = (
         tool="retract",
         destroys=True,
     ),
-    Operation(
+    _request(
         "restore",
-        "POST",
         f"{OWNER}/restore",
         "Restore all that was forgotten at once, or the candidates of a selection; for people.",
-        Restorations,
-        parameters("Restore", RestoreChosen, RestoreRequest),
-        _restore,
-        write="restore",
+        RestoreRequest,
+        takes=parameters("Restore", RestoreChosen, RestoreRequest),
         role="reviewer",
         tool="restore",
         destroys=True,

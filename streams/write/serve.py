@@ -149,9 +149,33 @@ HANDLERS: dict[type[Request], Handler] = {
 
 
 def execute(executor: Executor, request: Request[A_co]) -> A_co:
-    """Run the commands of a request; return what they did, as its handler does."""
-    answer: A_co = HANDLERS[type(request)](executor, request)
-    return answer
+    """Run the commands of a request; return what they did, and the id that undoes it."""
+    answer: Any = HANDLERS[type(request)](executor, request)
+    name = None if is_dry_run(request) else undo_id(request, answer)
+    if name is not None:
+        answer["undo"] = name
+    done: A_co = answer
+    return done
+
+
+def undo_id(request: Request, answer: Any) -> str | None:
+    """The id by which `undo` takes back what a request did; None if no one request does."""
+    match request, answer:
+        case (
+            (MergeRequest() | UpdateRequest() | ReinstateRequest()),
+            {"decision_id": str(join)},
+        ) | (ReinstateManyRequest(), {"reinstated": [str(join)]}):
+            return join
+        case (
+            ((SeparateRequest() | WithdrawRequest() | UndoRequest()), _)
+            | ((UnmergeRequest() | ReverseRequest()), {"reversed": [_, *_]})
+            | (RetractRequest(), {"retracted": [_, *_]})
+            | (ForgetRequest(), {"candidates": [_, *_]})
+            | (RestoreRequest(), {"restored": [_]})
+        ):
+            return request.request_id
+        case _:
+            return None
 
 
 # -- the path of a request -----------------------------------------------------------------------
@@ -214,8 +238,7 @@ def _carry_out(writer: Writer, request: Request[A_co], executor: Executor | None
     before, start = writer.pending, len(writer.pending.events)
     answer: Answer[A_co]
     try:
-        handle = HANDLERS[type(request)]
-        answer = Done(handle(executor or _executor_for(writer, request), request))
+        answer = Done(execute(executor or _executor_for(writer, request), request))
     except RefusedError as error:
         answer = Refused(error.reason, error.detail)
     except UsageError as error:

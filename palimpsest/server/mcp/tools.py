@@ -32,7 +32,7 @@ LEFT_OUT = frozenset("$defs title minLength maxLength minItems maxItems".split()
 """What a model need not know of an argument: the server checks it, too."""
 FOR_PEOPLE = frozenset({"as_of"})
 """Parameters that an agent may not use."""
-SHOWN_FIRST = frozenset({"undo"})
+SHOWN_FIRST = frozenset({"undo", "redo"})
 """Tools that only show the result without the `token` of a call that has shown it."""
 SIZED = frozenset("search_memories find_memories get_memories get_memory memory_history".split())
 """Tools whose answers may be long."""
@@ -50,7 +50,8 @@ TELLS: dict[str, Callable[[Any, Any], list[ProseLine]]] = {
     "find_memories": lambda _, answer: prose.found(answer),
     "delete_found_memories": lambda said, answer: prose.forgotten(answer, dry_run=said.dry_run),
     "delete_all_memories": lambda _, answer: prose.forgotten_all(answer),
-    "undo": lambda _, answer: prose.undone(answer),
+    "undo": lambda _, answer: prose.taken(answer, "undo"),
+    "redo": lambda _, answer: prose.taken(answer, "redo"),
     "end_session": lambda _, answer: prose.session(answer, "ended"),
     "compact_session": lambda _, answer: prose.session(answer, "was compacted"),
 }

@@ -100,9 +100,7 @@ LISTED = {
         "Undo what an id names: a join, an update, a forgetting, a statement or a whole request.",
     ),
     "redo": Listed("intent", "Do again what was undone, named by the id that was undone."),
-    "forget": Listed(
-        "intent", "Forget memories with all their wordings; `restore --forgotten` brings them back."
-    ),
+    "forget": Listed("intent", "Forget memories with all their wordings; `undo` brings them back."),
     "merge": Listed("statements", "Declare two candidates the same: their memories become one."),
     "separate": Listed(
         "statements", "Declare two candidates different: nothing automatic joins them any more."

@@ -416,14 +416,10 @@ def bulk(verb: str, done: str, answer: Mapping[str, Any]) -> RenderableType:
 
 
 def _way_back(answer: Mapping[str, Any]) -> list[Text]:
-    """The command that undoes several reversals or retractions of one request.
-
-    A single one has an id of its own for that.
-    """
-    command, done = ("restore", "retracted") if "retracted" in answer else ("reinstate", "reversed")
-    if "cause" not in answer or len(answer[done]) < 2:
+    """The command that undoes what was done, if one does."""
+    if not answer.get("undo"):
         return []
-    return [shown(f"to take it back: palimpsest {command} --cause {answer['cause']}", "dim")]
+    return [shown(f"to take it back: palimpsest undo {answer['undo']}", "dim")]
 
 
 def _selected_one(item: Mapping[str, Any]) -> RenderableType:
@@ -686,7 +682,8 @@ def reinstated(answer: Mapping[str, Any], *, dry_run: bool) -> RenderableType:
         shown(f"{mood}taken back: {decision_id} ({why})", "yellow")
         for decision_id, why in made.items()
     ]
-    return Group(*back, *out, *_refused(answer), *map(_memory, answer["memories"]))
+    memories = map(_memory, answer["memories"])
+    return Group(*back, *out, *_refused(answer), *memories, *_way_back(answer))
 
 
 def _refused(answer: Mapping[str, Any]) -> list[Text]:

@@ -437,7 +437,7 @@ OPERATIONS = (
         _taking("redo"),
         write="redo",
         tool="redo",
-        advice="Do again what `undo` took back, by the id that was undone, in the same two calls.",
+        advice="Do again what `undo` took back, by its id and in two calls.",
         destroys=True,
     ),
     _request(

@@ -37,7 +37,8 @@ def readable(kind: Any) -> Any:
 def _made(kind: Any) -> Any:
     fields = get_type_hints(kind, include_extras=True)
     make: Any = typing_extensions.TypedDict
-    made = make(kind.__name__, {name: readable(hint) for name, hint in fields.items()})
+    readable_fields = {name: readable(hint) for name, hint in fields.items()}
+    made = make(kind.__name__, readable_fields, total=kind.__total__)
     made.__doc__ = kind.__doc__
     made.__module__ = kind.__module__
     return made

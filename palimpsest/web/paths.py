@@ -6,7 +6,6 @@ from datetime import date
 from urllib.parse import quote, urlencode
 
 from palimpsest.server.gate import PAGES
-from palimpsest.web.taking_back import Step
 
 
 def owners(**query: str) -> str:
@@ -34,9 +33,9 @@ def timeline(owner_id: str, memory_id: str) -> str:
     return f"{memory(owner_id, memory_id)}/timeline"
 
 
-def take_back(owner_id: str, memory_id: str, step: Step, **query: str) -> str:
-    """Where a step is shown before it is done, from a memory's page."""
-    return f"{memory(owner_id, memory_id)}/take-back?{step.query(**query)}"
+def take_back(owner_id: str, memory_id: str, some_id: str, **query: str) -> str:
+    """Where the undoing of an id is shown before it is done, from a memory's page."""
+    return _with(f"{memory(owner_id, memory_id)}/take-back", {"id": some_id} | query)
 
 
 def queue(owner_id: str) -> str:

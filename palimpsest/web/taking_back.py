@@ -1,63 +1,33 @@
-"""Undoing a step: its effect is shown first, and it is done only if that is still the effect."""
+"""Undoing from a page: the effect is shown first, and it is done only if that is still it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, assert_never, get_args
-from urllib.parse import urlencode
+from typing import Any, Literal
 
 from palimpsest.api.store import Palimpsest
-from palimpsest.backends.requested import request_id
 from palimpsest.contracts.answers import ConsequenceTold, MemoryPicture, NotDone
+from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.requests import (
     ReinstateRequest,
     Request,
     RestoreRequest,
     RetractRequest,
-    Selection,
     SeparateRequest,
     UndoRequest,
     UnmergeRequest,
     WithdrawRequest,
 )
-from palimpsest.contracts.shown import Happened
 from palimpsest.queries.as_of import folded
-from palimpsest.server.intents import (
-    own_id,
-    require_own_forgetting,
-    require_token,
-    token_of,
-)
-from palimpsest.server.problems import not_found
-from palimpsest.streams.core.ledger import Edge, Entry, Ledger
-from palimpsest.streams.core.operate import withdrawn_by
+from palimpsest.queries.undoing import request_for
+from palimpsest.server.intents import own_id, require_token, token_of
+from palimpsest.streams.core.ledger import Edge, Ledger
 from palimpsest.streams.core.picture import picture
 from palimpsest.streams.core.separations import separation
 from palimpsest.streams.write.serve import execute
 
 Fate = Literal["new", "swallowed", "retracted", "changed"]
-
-Verb = Literal[
-    "unmerge", "reinstate", "undo", "separate", "withdraw", "retract", "restore", "remember"
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A step that undoes something: a verb and the id that it is about.
-
-    That is a decision (`unmerge`, `reinstate`, `undo`), a candidate (`retract`, `restore`), a
-    forgetting's name (`remember`), or one candidate of a pair, with `other` as the second.
-    """
-
-    verb: Verb
-    about: str
-    other: str = ""
-
-    def query(self, **more: str) -> str:
-        """The step as the query of a URL."""
-        return urlencode({name: value for name, value in asdict(self).items() if value} | more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +41,17 @@ class Became:
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """The effect of a step: the memories that change, as they are and as they would be.
+    """The effect of undoing an id: the memories that change, as they are and as they would be.
 
+    `does` is the kind of request that undoes it, `remember` if that brings a forgetting back.
     `consequences` are later decisions that depend on it, `overtaken` later statements of people
     that do; `refused` is what is impossible. Without `with_consequences`, the consequences are not
     carried out. `changes` says whether memories change: a statement about a pair, or a join beside
     others that hold the memory together, changes none.
     """
 
-    step: Step
+    id: str
+    does: str
     with_consequences: bool
     before: Sequence[MemoryPicture]
     after: Sequence[MemoryPicture]
@@ -99,102 +71,58 @@ class Foreseen:
         return token_of(asdict(self))
 
 
-def step_of(given: Mapping[str, str]) -> Step:
-    """The step in a query or a form; a problem if there is none."""
-    verb, about = given.get("verb"), given.get("about")
-    known = {verb: verb for verb in get_args(Verb)}
-    if verb not in known or not about:
-        raise not_found("there is no such step to undo")
-    return Step(known[verb], about, given.get("other", ""))
-
-
 # -- what can be undone --------------------------------------------------------------------------
 
 
-def cut_of(edge: Edge) -> Step | None:
-    """The step that removes a join; None if it is not standing, or joins the same text."""
-    if not edge.standing or edge.exact:
+def cut_of(edge: Edge) -> str | None:
+    """The id that removes a join; None if it is not standing, or joins the same text."""
+    return edge.id if edge.standing and not edge.exact else None
+
+
+def undone_by(store: Palimpsest, ledger: Ledger, some_id: str) -> Request[Any] | None:
+    """The request that undoes what an id of the owner names; None if that is not possible now."""
+    try:
+        request = request_for(store.reader, "undo", some_id, by="person", owner_id=ledger.owner_id)
+    except RefusedError:
         return None
-    return Step("unmerge" if edge.over is None else "undo", edge.id)
-
-
-def way_back(ledger: Ledger, event: Happened) -> Step | None:
-    """The step that undoes an event, as things are now; None if it cannot be undone.
-
-    What was done as a consequence of a reversal is undone with that reversal.
-    """
-    cause = ledger.edges.get(event.get("consequence_of", ""))
-    if cause is not None and not cause.standing:
-        return Step("reinstate", cause.id)
-    match event["event"]:
-        case "decided" | "settled" | "joined" | "redecided":
-            edge = ledger.edges.get(event["event_id"])
-            return cut_of(edge) if edge is not None else None
-        case "reinstated":
-            edge = ledger.edges.get(event.get("decision_id", ""))
-            return cut_of(edge) if edge is not None else None
-        case "reversed":
-            return _of_reversal(ledger, event)
-        case "separated":
-            return _of_separation(ledger, event)
-        case "retracted":
-            return _of_retraction(ledger.entries[event["candidate_id"]])
-        case "restored":
-            entry = ledger.entries[event["candidate_id"]]
-            return Step("retract", entry.id) if entry.living else None
+    match request:
+        case UnmergeRequest(decision_id=str(join)) | UndoRequest(decision_id=str(join)):
+            possible = cut_of(ledger.edges[join]) is not None
+        case ReinstateRequest(decision_id=join):
+            possible = not ledger.edges[join].standing
+        case SeparateRequest(a=a, b=b):
+            one, other = ledger.entries[a], ledger.entries[b]
+            possible = one.memory is not other.memory and separation(ledger, one, other) is None
+        case RetractRequest(selection=chosen):
+            possible = ledger.entries[chosen.candidate_id or ""].living
         case _:
-            return None
-
-
-def _of_reversal(ledger: Ledger, event: Happened) -> Step | None:
-    edge = ledger.edges.get(event.get("decision_id", ""))
-    if edge is not None:
-        return None if edge.standing else Step("reinstate", edge.id)
-    a, b = _pair(ledger, event)
-    together = a.memory is b.memory
-    return None if together or separation(ledger, a, b) else Step("separate", b.id, a.id)
-
-
-def _of_separation(ledger: Ledger, event: Happened) -> Step | None:
-    a, b = _pair(ledger, event)
-    holds = separation(ledger, a, b)
-    stated = holds is not None and holds.event_id == event["event_id"]
-    return Step("withdraw", b.id, a.id) if stated else None
-
-
-def _pair(ledger: Ledger, event: Happened) -> tuple[Entry, Entry]:
-    return ledger.entries[event["candidate_id"]], ledger.entries[event["other_id"]]
-
-
-def _of_retraction(entry: Entry) -> Step | None:
-    if entry.living:
-        return None
-    if entry.forgotten is not None:
-        return Step("remember", entry.forgotten.cause)
-    undone = next((edge for edge in entry.edges if withdrawn_by(edge) is entry), None)
-    return Step("restore", entry.id) if undone is None else Step("reinstate", undone.id)
+            possible = True
+    return request if possible else None
 
 
 # -- shown, and then done ------------------------------------------------------------------------
 
 
 def foresee(
-    store: Palimpsest, owner_id: str, step: Step, *, with_consequences: bool = True
+    store: Palimpsest, owner_id: str, some_id: str, *, with_consequences: bool = True
 ) -> Foreseen:
-    """The effect of a step now; nothing is written.
+    """The effect of undoing what an id names; nothing is written.
 
     Raises a problem if it is not about this owner, RefusedError if it is impossible.
     """
-    _require_own(store, owner_id, step)
+    request = _request(store, owner_id, some_id, with_consequences)
+    if isinstance(request, UnmergeRequest):  # a dry run also tells what depends on it
+        request = request.model_copy(update={"dry_run": True})
     trial = store.reader.trial()
     seen, before = trial.ledger(owner_id).seen, _pictures(trial.ledger(owner_id))
-    request = _request(owner_id, step, with_consequences, dry_run=True)
     answer = execute(trial, request)
     ledger = trial.ledger(owner_id)
     after = _pictures(ledger)
-    named = {ledger.entries[candidate_id].memory.id for candidate_id in _about(ledger, step)}
+    named = {ledger.entries[candidate_id].memory.id for candidate_id in _about(ledger, request)}
+    of_forgetting = isinstance(request, RestoreRequest) and request.forgotten is not None
     return Foreseen(
-        step,
+        some_id,
+        "remember" if of_forgetting else request.request,
         with_consequences,
         [memory for name, memory in before.items() if name in named or after.get(name) != memory],
         [memory for name, memory in after.items() if name in named or before.get(name) != memory],
@@ -208,7 +136,7 @@ def foresee(
 def carry_out(
     store: Palimpsest,
     owner_id: str,
-    step: Step,
+    some_id: str,
     *,
     with_consequences: bool,
     token: str,
@@ -216,11 +144,26 @@ def carry_out(
     because: str | None,
 ) -> Foreseen:
     """Do what was shown with this token; a problem if the effect is no longer the same."""
-    shown = foresee(store, owner_id, step, with_consequences=with_consequences)
+    shown = foresee(store, owner_id, some_id, with_consequences=with_consequences)
     require_token(token, shown.token)
-    asked = _request(owner_id, step, with_consequences, actor=actor, because=because)
-    store.writer.ask(asked)
+    said = {"actor": actor, "because": because}
+    store.writer.ask(_request(store, owner_id, some_id, with_consequences, **said))
     return shown
+
+
+def _request(
+    store: Palimpsest,
+    owner_id: str,
+    some_id: str,
+    with_consequences: bool,
+    **said: str | None,
+) -> Request[Any]:
+    """The request that undoes what an id of the owner names; a problem if it is another's."""
+    own_id(store, owner_id, some_id)
+    request = request_for(store.reader, "undo", some_id, by="person", owner_id=owner_id, **said)
+    if isinstance(request, UnmergeRequest):
+        return request.model_copy(update={"with_consequences": with_consequences})
+    return request
 
 
 def _pictures(ledger: Ledger) -> dict[str, MemoryPicture]:
@@ -257,63 +200,19 @@ def became(before: Collection[MemoryPicture], after: Collection[MemoryPicture]) 
     return found
 
 
-def _about(ledger: Ledger, step: Step) -> tuple[str, ...]:
+def _about(ledger: Ledger, request: Request[Any]) -> tuple[str, ...]:
     """The candidates whose memories are shown, even if they do not change."""
-    edge = ledger.edges.get(step.about)
-    return _candidates(step) if edge is None else (edge.newer.id, edge.older.id)
-
-
-def _candidates(step: Step) -> tuple[str, ...]:
-    """The candidates that a step names."""
-    match step.verb:
-        case "separate" | "withdraw":
-            return (step.about, step.other)
-        case "retract" | "restore":
-            return (step.about,)
+    match request:
+        case (
+            UnmergeRequest(decision_id=str(join))
+            | UndoRequest(decision_id=str(join))
+            | ReinstateRequest(decision_id=join)
+        ):
+            edge = ledger.edges[join]
+            return edge.newer.id, edge.older.id
+        case SeparateRequest(a=a, b=b) | WithdrawRequest(a=a, b=b):
+            return a, b
+        case RetractRequest(selection=chosen) | RestoreRequest(selection=chosen):
+            return (chosen.candidate_id,) if chosen and chosen.candidate_id else ()
         case _:
             return ()
-
-
-def _require_own(store: Palimpsest, owner_id: str, step: Step) -> None:
-    if step.verb == "remember":
-        require_own_forgetting(store, owner_id, step.about)
-        return
-    for some_id in (step.about, *_candidates(step)):
-        own_id(store, owner_id, some_id)
-
-
-def _request(
-    owner_id: str,
-    step: Step,
-    with_consequences: bool,
-    *,
-    dry_run: bool = False,
-    actor: str | None = None,
-    because: str | None = None,
-) -> Request:
-    """The request of a step; a dry run of an un-merge also tells what depends on it."""
-    stated: Any = {"request_id": request_id(), "actor": actor, "because": because}
-    match step.verb:
-        case "unmerge":
-            stated |= {"with_consequences": with_consequences, "dry_run": dry_run}
-            return UnmergeRequest(decision_id=step.about, **stated)
-        case "reinstate":
-            return ReinstateRequest(decision_id=step.about, **stated)
-        case "undo":
-            return UndoRequest(decision_id=step.about, owner_id=owner_id, **stated)
-        case "separate":
-            return SeparateRequest(a=step.about, b=step.other, **stated)
-        case "withdraw":
-            return WithdrawRequest(a=step.about, b=step.other, **stated)
-        case "retract":
-            return RetractRequest(selection=_only(owner_id, step.about), **stated)
-        case "restore":
-            return RestoreRequest(selection=_only(owner_id, step.about), **stated)
-        case "remember":
-            return RestoreRequest(forgotten=step.about, **stated)
-        case _:
-            assert_never(step.verb)
-
-
-def _only(owner_id: str, candidate_id: str) -> Selection:
-    return Selection(owner_id=owner_id, candidate_id=candidate_id)

@@ -149,13 +149,9 @@ HANDLERS: dict[type[Request], Handler] = {
 
 
 def execute(executor: Executor, request: Request[A_co]) -> A_co:
-    """Run the commands of a request; return what they did, and the id that undoes it."""
-    answer: Any = HANDLERS[type(request)](executor, request)
-    name = None if is_dry_run(request) else undo_id(request, answer)
-    if name is not None:
-        answer["undo"] = name
-    done: A_co = answer
-    return done
+    """Run the commands of a request; return what they did, as its handler does."""
+    answer: A_co = HANDLERS[type(request)](executor, request)
+    return answer
 
 
 def undo_id(request: Request, answer: Any) -> str | None:
@@ -238,7 +234,10 @@ def _carry_out(writer: Writer, request: Request[A_co], executor: Executor | None
     before, start = writer.pending, len(writer.pending.events)
     answer: Answer[A_co]
     try:
-        answer = Done(execute(executor or _executor_for(writer, request), request))
+        handle = HANDLERS[type(request)]
+        done = handle(executor or _executor_for(writer, request), request)
+        name = None if is_dry_run(request) else undo_id(request, done)
+        answer = Done(done if name is None else {**done, "undo": name})
     except RefusedError as error:
         answer = Refused(error.reason, error.detail)
     except UsageError as error:

@@ -23,6 +23,7 @@ from palimpsest.cli.commands.maintenance import (
     finding_line,
 )
 from palimpsest.cli.main import app
+from palimpsest.cli.shell import REFUSED
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import digest, invalid_id
 from palimpsest.process.output import Output
@@ -237,7 +238,7 @@ def test_merge_then_unmerge_then_reinstate(stocked: CommandLine) -> None:
     shown = stocked.json("unmerge", "--decision", decision, "--dry-run")
     assert stocked.json("status")["memories"] == 1
     undone = stocked.json("unmerge", "--decision", decision)
-    assert undone.pop("cause")
+    assert undone.pop("cause") == undone.pop("undo")
     assert undone | {"consequences": [], "overtaken": []} == shown
     assert undone["reversed"] == [decision]
     assert sorted(memory["face"] for memory in undone["memories"]) == sorted([PARIS, TEA])
@@ -310,7 +311,7 @@ def test_reverse_counts_first_and_then_does(stocked: CommandLine) -> None:
     assert planned == {"reversed": [decision], "refused": [], "owners": 1}
     assert stocked.json("status")["memories"] == 1
     done = stocked.json("reverse", *selection)
-    assert done == planned | {"cause": done["cause"]}
+    assert done == planned | {"cause": done["cause"], "undo": done["cause"]}
     assert stocked.json("status")["memories"] == 2
     assert "0 joins" in stocked("reverse", *selection).out
     assert (join["decision_id"], join["decision"]) == (decision, "manual_join")
@@ -327,13 +328,13 @@ def test_a_reversal_is_taken_back_by_its_cause(stocked: CommandLine) -> None:
     told = stocked("reverse", "--decision", "manual_join", "--yes")
     assert "2 joins of 1 owner reversed" in told.out
     way = told.out.split("to take it back: palimpsest ")[1].split()
-    assert way[:2] == ["reinstate", "--cause"]
+    assert way[0] == "undo"
     planned = stocked.json("reinstate", "--decision", "manual_join", "--dry-run")
     assert len(planned["reinstated"]) == 3
-    back = stocked.json(*way, "--yes")
+    back = stocked.json(*way)
     assert kept in back["reinstated"]
     assert (len(back["reinstated"]), before in back["reinstated"]) == (2, False)
-    assert stocked(*way, "--yes").status == 1
+    assert stocked(*way).status == REFUSED
 
 
 def test_reversals_are_taken_back_in_bulk(stocked: CommandLine) -> None:
@@ -347,7 +348,7 @@ def test_reversals_are_taken_back_in_bulk(stocked: CommandLine) -> None:
     assert stocked.json("status")["memories"] == 2
     done = stocked.json("reinstate", *selection)
     [event] = done.pop("events")
-    assert done == {"reinstated": [decision], "refused": [], "owners": 1}
+    assert done == {"reinstated": [decision], "refused": [], "owners": 1, "undo": decision}
     rows = stocked.json("sql", f"SELECT event FROM events WHERE event_id = '{event}'")
     assert rows == [{"event": "reinstated"}]
     assert stocked.json("status")["memories"] == 1

@@ -20,9 +20,10 @@ SESSIONS = [
 ]
 VARIES = re.compile(
     r"\d{4}-\d\d-\d\dT[\d:.+]+|\d+\.\d+ s, [\d,]+ rows/s|\b[01]\.\d{3,4}\b"
-    r"|(?<=reversed: )[0-9a-f-]{36}$"
+    r"|(?<=reversed: )[0-9a-f-]{36}$|(?<=palimpsest undo )[0-9a-f-]{36}$"
 )
-"""Times, scores that another processor rounds otherwise, and joins of a run, named by its time."""
+"""Times, scores that another processor rounds otherwise, joins of a run, named by its time, and
+requests, named anew each time."""
 
 
 def typed(session: str) -> Iterator[tuple[str, list[str]]]:

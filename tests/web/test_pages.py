@@ -157,7 +157,7 @@ def test_consequences_are_carried_out_if_the_form_says_so(
 
     monkeypatch.setattr(memory_page, "foresee", noted)
     monkeypatch.setattr(memory_page, "carry_out", noted)
-    step = {"verb": "unmerge", "about": "d"}
+    step = {"id": "d"}
     said = {"consequences": "1" if carried else "0"}
     ids = {"memory": "m"}
     seen(_shown, store, query={**step, **said}, ids=ids)

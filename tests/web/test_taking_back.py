@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from palimpsest import Palimpsest
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.requests import Selection
+from palimpsest.contracts.shown import Happened
 from palimpsest.server.problems import ProblemError
 from palimpsest.web.taking_back import (
     Foreseen,
-    Step,
     carry_out,
     cut_of,
     foresee,
-    step_of,
-    way_back,
+    undone_by,
 )
 
 FERRY = "The ferry leaves at noon from the old harbour"
@@ -42,24 +42,54 @@ def pair(store: Palimpsest) -> tuple[str, str, str]:
     return a, b, str(store.merge(a, b)["decision_id"])
 
 
-def ways(store: Palimpsest, some_id: str, owner: str = "ada") -> dict[str, Step | None]:
-    """The way back of each event of a memory, by what it is; of several, the last one's."""
-    ledger = store.reader.ledger(owner)
-    assert ledger is not None
-    return {event["event"]: way_back(ledger, event) for event in store.history(some_id)["events"]}
+class Step(NamedTuple):
+    """An event's undo: the kind of request, the ids that it names, and the event's own id."""
+
+    kind: str
+    about: tuple[str, ...]
+    event_id: str
 
 
-def do(store: Palimpsest, step: Step, owner: str = "ada") -> Foreseen:
-    shown = foresee(store, owner, step)
+def way(store: Palimpsest, event: Happened, owner: str = "ada") -> Step | None:
+    request = undone_by(store, store.reader.ledger(owner), event["event_id"])
+    if request is None:
+        return None
+    fields = request.model_dump(exclude_none=True)
+    fields |= fields.get("selection") or {}
+    names = ("decision_id", "candidate_id", "a", "b", "forgotten")
+    about = tuple(fields[name] for name in names if name in fields)
+    return Step(request.request, about, event["event_id"])
+
+
+def ways(store: Palimpsest, some_id: str) -> dict[str, Step | None]:
+    """How each event of a memory is undone, by what it is; of several, the last one."""
+    return {event["event"]: way(store, event) for event in store.history(some_id)["events"]}
+
+
+def steps(store: Palimpsest, some_id: str) -> dict[str, tuple[str, ...] | None]:
+    """As `ways`: the kind of request and what it names."""
+    found = ways(store, some_id)
+    return {event: step and (step.kind, *step.about) for event, step in found.items()}
+
+
+def do(store: Palimpsest, some_id: str, owner: str = "ada") -> Foreseen:
+    shown = foresee(store, owner, some_id)
     return carry_out(
         store,
         owner,
-        step,
+        some_id,
         with_consequences=True,
         token=shown.token,
         actor="grace",
         because="two things",
     )
+
+
+def undo_event(store: Palimpsest, some_id: str, event: str) -> Foreseen:
+    """Undo the last event of a kind, by its id."""
+    step = ways(store, some_id)[event]
+    assert step is not None
+    return do(store, step.event_id)
 
 
 def faces(store: Palimpsest, owner: str = "ada") -> set[str]:
@@ -68,12 +98,12 @@ def faces(store: Palimpsest, owner: str = "ada") -> set[str]:
 
 def test_a_join_is_cut_and_comes_back(store: Palimpsest) -> None:
     a, b, decision = pair(store)
-    assert ways(store, a) == {"decided": None, "joined": Step("unmerge", decision)}
-    shown = foresee(store, "ada", Step("unmerge", decision))
+    assert steps(store, a) == {"decided": None, "joined": ("unmerge", decision)}
+    shown = foresee(store, "ada", decision)
     assert [len(one["members"]) for one in shown.before] == [2]
     assert [one["memory_id"] for one in shown.after] == [a, b]
     assert len(faces(store)) == 1, "nothing is done yet"
-    done = do(store, Step("unmerge", decision))
+    done = do(store, decision)
     assert done == shown
     assert len(faces(store)) == 2
     told = store.history(a)["events"][-1]
@@ -82,25 +112,24 @@ def test_a_join_is_cut_and_comes_back(store: Palimpsest) -> None:
         "grace",
         "two things",
     )
-    assert ways(store, a)["reversed"] == Step("reinstate", decision)
+    assert steps(store, a)["reversed"] == ("reinstate", decision)
     assert ways(store, a)["joined"] is None, "it is taken out already"
-    do(store, Step("reinstate", decision))
+    undo_event(store, a, "reversed")
     assert len(faces(store)) == 1
-    assert ways(store, a)["reinstated"] == Step("unmerge", decision)
+    assert steps(store, a)["reinstated"] == ("unmerge", decision)
 
 
 def test_what_is_not_as_it_was_shown_is_not_done(store: Palimpsest) -> None:
     a, _, decision = pair(store)
-    step = Step("unmerge", decision)
-    token = foresee(store, "ada", step).token
+    token = foresee(store, "ada", decision).token
     say(store, "The weather was fine that summer")
-    assert foresee(store, "ada", step).token == token, "something else changes nothing"
+    assert foresee(store, "ada", decision).token == token, "something else changes nothing"
     store.update(a, "The ferry leaves at one")
     with pytest.raises(ProblemError) as stale:
         carry_out(
             store,
             "ada",
-            step,
+            decision,
             with_consequences=True,
             token=token,
             actor="grace",
@@ -119,9 +148,9 @@ def test_consequences_are_shown_and_an_option(tmp_path: Path) -> None:
         third = say(store, " ".join([*words[:18], "v", "t"]))
         joined = {member["candidate_id"]: member for member in store.show(first)["members"]}
         assert joined.keys() == {first, second}
-        step = Step("unmerge", joined[second]["decision_id"])
-        kept = foresee(store, "ada", step, with_consequences=False)
-        carried = foresee(store, "ada", step, with_consequences=True)
+        decision = str(joined[second]["decision_id"])
+        kept = foresee(store, "ada", decision, with_consequences=False)
+        carried = foresee(store, "ada", decision, with_consequences=True)
         assert [
             (consequence["candidate_id"], consequence["would_be"])
             for consequence in kept.consequences
@@ -131,10 +160,10 @@ def test_consequences_are_shown_and_an_option(tmp_path: Path) -> None:
         assert [len(one["members"]) for one in kept.after] == [1, 1]
         assert [len(one["members"]) for one in carried.after] == [2, 1]
         assert kept.token != carried.token
-        do(store, step)
+        do(store, decision)
         assert {member["candidate_id"] for member in store.show(first)["members"]} == {first, third}
-        assert ways(store, first)["redecided"] == Step("reinstate", step.about)
-        do(store, Step("reinstate", step.about))
+        assert steps(store, first)["redecided"] == ("reinstate", decision)
+        undo_event(store, first, "redecided")
         assert {member["candidate_id"] for member in store.show(first)["members"]} == {
             first,
             second,
@@ -146,31 +175,29 @@ def test_a_join_beside_others_is_cut_and_the_memory_stays(store: Palimpsest) -> 
     a, b, first = pair(store)
     c = say(store, "She takes it to work")
     store.merge(b, c)
-    beside = Step("unmerge", str(store.merge(a, c)["decision_id"]))
+    beside = str(store.merge(a, c)["decision_id"])
     shown = foresee(store, "ada", beside)
     assert shown.changes
     assert shown.before == shown.after != []
     do(store, beside)
     assert len(store.show(a)["members"]) == 3
-    shown = foresee(store, "ada", Step("unmerge", first))
+    shown = foresee(store, "ada", first)
     assert len(shown.after) == 2, "nothing beside it holds them together any more"
-    do(store, Step("reinstate", beside.about))
+    undo_event(store, a, "reversed")
     [standing] = [member["supports"] for member in store.show(a)["members"] if member["supports"]]
-    assert [one["decision_id"] for one in standing] == [beside.about]
+    assert [one["decision_id"] for one in standing] == [beside]
 
 
 def test_words_on_a_pair_are_taken_back_and_said_again(store: Palimpsest) -> None:
     a, b = say(store, FERRY), say(store, "Something else altogether")
     store.separate(a, b)
-    step = ways(store, a)["separated"]
-    assert step == Step("withdraw", a, b)
-    shown = do(store, step)
+    assert steps(store, a)["separated"] == ("withdraw", b, a)
+    shown = undo_event(store, a, "separated")
     assert shown.changes
-    assert [one["memory_id"] for one in shown.after] == [a, b]
+    assert {one["memory_id"] for one in shown.after} == {a, b}
     assert ways(store, a)["separated"] is None
-    again = ways(store, a)["reversed"]
-    assert again == Step("separate", a, b)
-    do(store, again)
+    assert steps(store, a)["reversed"] == ("separate", a, b)
+    undo_event(store, a, "reversed")
     assert ways(store, a)["reversed"] is None
     assert store.reader.log.head() == 6
 
@@ -178,41 +205,39 @@ def test_words_on_a_pair_are_taken_back_and_said_again(store: Palimpsest) -> Non
 def test_an_update_is_undone_and_comes_back(store: Palimpsest) -> None:
     a = say(store, FERRY)
     updated = store.update(a, "The ferry leaves at one")
-    step = Step("undo", str(updated["decision_id"]))
-    told = ways(store, a)
-    assert told["decided"] == step
-    shown = do(store, step)
+    decision = str(updated["decision_id"])
+    assert steps(store, a)["decided"] == ("undo", decision)
+    shown = do(store, decision)
     assert faces(store) == {FERRY}
     assert [one["face"] for one in shown.before] == ["The ferry leaves at one"]
-    back = ways(store, str(updated["candidate_id"]))
-    assert back["retracted"] == back["reversed"] == Step("reinstate", step.about)
-    do(store, Step("reinstate", step.about))
+    told = steps(store, str(updated["candidate_id"]))
+    assert told["retracted"] == told["reversed"] == ("reinstate", decision)
+    undo_event(store, str(updated["candidate_id"]), "retracted")
     assert faces(store) == {"The ferry leaves at one"}
 
 
 def test_what_was_retracted_or_forgotten_comes_back(store: Palimpsest) -> None:
     a, b, _ = pair(store)
     store.retract(Selection(owner_id="ada", candidate_id=b))
-    step = ways(store, a)["retracted"]
-    assert step == Step("restore", b)
-    do(store, step)
-    assert ways(store, a)["restored"] == Step("retract", b)
-    do(store, Step("retract", b))
-    do(store, Step("restore", b))
-    name = store.forget(a)["forgotten"]
-    step = ways(store, a)["retracted"]
-    assert step == Step("remember", name)
-    shown = do(store, step)
+    assert steps(store, a)["retracted"] == ("restore", b)
+    undo_event(store, a, "retracted")
+    assert steps(store, a)["restored"] == ("retract", b)
+    undo_event(store, a, "restored")
+    undo_event(store, a, "retracted")
+    name = str(store.forget(a)["forgotten"])
+    assert steps(store, a)["retracted"] == ("restore", name)
+    shown = undo_event(store, a, "retracted")
+    assert shown.does == "remember"
     assert [one["living"] for one in shown.before] == [False]
     assert [one["living"] for one in shown.after] == [True]
     assert {member["living"] for member in store.show(a)["members"]} == {True}
 
 
-def all_ways(store: Palimpsest, some_id: str, event: str) -> list[Step | None]:
-    """The way back of each event of a kind, in their order."""
-    ledger = store.reader.ledger("ada")
+def all_ways(store: Palimpsest, some_id: str, event: str) -> list[tuple[str, ...] | None]:
+    """How each event of a kind is undone, in their order."""
     told = store.history(some_id)["events"]
-    return [way_back(ledger, one) for one in told if one["event"] == event]
+    found = [way(store, one) for one in told if one["event"] == event]
+    return [step and (step.kind, *step.about) for step in found]
 
 
 def test_of_what_was_done_again_and_again_the_last_is_taken_back(store: Palimpsest) -> None:
@@ -221,7 +246,7 @@ def test_of_what_was_done_again_and_again_the_last_is_taken_back(store: Palimpse
     store.retract(which)
     store.restore(which)
     assert all_ways(store, a, "retracted") == [None], "it is living"
-    assert all_ways(store, a, "restored") == [Step("retract", a)]
+    assert all_ways(store, a, "restored") == [("retract", a)]
     store.retract(which)
     assert all_ways(store, a, "restored") == [None], "it is retracted again"
 
@@ -231,9 +256,9 @@ def test_of_words_on_a_pair_the_one_that_holds_is_taken_back(store: Palimpsest) 
     store.separate(a, b)
     store.withdraw(a, b)
     assert all_ways(store, b, "separated") == [None]
-    assert all_ways(store, b, "reversed") == [Step("separate", a, b)]
+    assert all_ways(store, b, "reversed") == [("separate", a, b)]
     store.separate(a, b)
-    assert all_ways(store, b, "separated") == [None, Step("withdraw", a, b)]
+    assert all_ways(store, b, "separated") == [None, ("withdraw", b, a)]
     assert all_ways(store, b, "reversed") == [None], "they are two again"
     store.withdraw(a, b)
     store.merge(a, b)
@@ -248,46 +273,23 @@ def test_an_exact_repeat_cannot_be_cut(store: Palimpsest) -> None:
     assert cut_of(edge) is None
     assert set(ways(store, a).values()) == {None}
     with pytest.raises(RefusedError):
-        foresee(store, "ada", Step("unmerge", edge.id))
+        foresee(store, "ada", edge.id)
 
 
 def test_nothing_of_another_owner_can_be_named(store: Palimpsest) -> None:
     a, b, decision = pair(store)
     other = say(store, FERRY, "bob")
-    name = store.forget(other)["forgotten"]
-    for step in (
-        Step("unmerge", decision),
-        Step("retract", a),
-        Step("separate", other, a),
-        Step("separate", a, other),
-    ):
+    name = str(store.forget(other)["forgotten"])
+    event_id = store.history(a)["events"][-1]["event_id"]
+    for some_id in (decision, event_id, a, "", "no id", name):
         with pytest.raises(ProblemError) as hidden:
-            foresee(store, "bob", step)
+            foresee(store, "bob" if some_id != name else "ada", some_id)
         assert hidden.value.status == 404
-    with pytest.raises(ProblemError) as hidden:
-        foresee(store, "ada", Step("remember", name))
-    assert hidden.value.status == 404
     assert faces(store) == {store.get(b)["face"]}
 
 
-@pytest.mark.parametrize(
-    "given", [{}, {"verb": "unmerge"}, {"verb": "erase", "about": "x"}, {"about": "x"}]
-)
-def test_a_query_that_names_no_step_is_nothing(given: dict[str, str]) -> None:
-    with pytest.raises(ProblemError) as error:
-        step_of(given)
-    assert error.value.status == 404
-
-
-def test_a_step_travels_in_a_query() -> None:
-    step = Step("withdraw", "a/b", "c&d")
-    assert step.query(more="1") == "verb=withdraw&about=a%2Fb&other=c%26d&more=1"
-    assert step_of({"verb": "withdraw", "about": "a/b", "other": "c&d"}) == step
-
-
-@pytest.mark.parametrize("verb", ["unmerge", "reinstate", "undo", "retract", "remember"])
-@pytest.mark.parametrize("about", ["no id", "5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22"])
-def test_what_is_not_there_is_reported(store: Palimpsest, verb: str, about: str) -> None:
+@pytest.mark.parametrize("some_id", ["no id", "5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22"])
+def test_what_is_not_there_is_reported(store: Palimpsest, some_id: str) -> None:
     say(store, FERRY)
-    with pytest.raises((ProblemError, RefusedError)):
-        foresee(store, "ada", step_of({"verb": verb, "about": about}))
+    with pytest.raises(ProblemError):
+        foresee(store, "ada", some_id)

@@ -186,7 +186,7 @@ def forget(
     ] = False,
     because: Because = None,
 ) -> None:
-    """Forget memories with all their wordings; `restore --forgotten` brings them back."""
+    """Forget memories with all their wordings; `undo` brings them back."""
     if [bool(which), plan is not None, query is not None].count(True) != 1:
         raise typer.BadParameter("name ids, a --plan, or --owner with a --query: one of them")
     if (query is None) is not (owner is None):
@@ -255,7 +255,5 @@ def _forgotten(answer: Any, *, dry_run: bool) -> RenderableType:
     notes = [
         rendering.shown(f"waits for the judge: {waiting['text']}") for waiting in answer["waits"]
     ]
-    if not dry_run:
-        notes.append(rendering.shown(f"palimpsest restore --forgotten {answer['forgotten']}"))
     verb = f"{count} would be forgotten" if dry_run else f"{count} forgotten"
     return Group(rendering.changed(verb, answer), *notes)

@@ -422,6 +422,6 @@ def stated(given: object, answer: Answer) -> list[ProseLine]:
     ]
     done = "Nothing is done yet; it would be" if dry_run else "Done"
     lines = [ProseLine(None, f"{done}: {', '.join(counts)}." if counts else f"{done}.")]
-    if answer.get("cause"):
-        lines.append(ProseLine(None, f"Its request: {answer['cause']}"))
+    if answer.get("undo"):
+        lines.append(ProseLine(None, f"If it is wrong: undo with id {answer['undo']}."))
     return lines + [_memory(one) for one in answer.get("memories", ())]

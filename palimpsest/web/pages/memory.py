@@ -22,13 +22,11 @@ from palimpsest.web.door import Door, Visit
 from palimpsest.web.rendering import excerpt
 from palimpsest.web.taking_back import (
     Became,
-    Step,
     became_between,
     carry_out,
     cut_of,
     foresee,
-    step_of,
-    way_back,
+    undone_by,
 )
 
 MEMBERS = 200
@@ -47,12 +45,12 @@ PATH = "/owners/{owner}/memories/{memory}"
 
 @dataclass(frozen=True, slots=True)
 class JoinLine:
-    """A standing join of a member: its other end and text, and the step that cuts it, if any."""
+    """A standing join of a member: its other end and text, and the id that cuts it, if any."""
 
     to: str
     text: str
     decision: str
-    cut: Step | None
+    cut: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +67,14 @@ class Branch:
 class MemberLine:
     """An event of the timeline: the texts that it is about, and the face if it differs.
 
-    `fresh` if it has happened since the previous page; `step` undoes it.
+    `fresh` if it has happened since the previous page; `undo` is its id if it can be undone.
     """
 
     event: Happened
     texts: Sequence[str]
     face: str | None
     fresh: bool
-    step: Step | None
+    undo: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,7 @@ class MemoryView:
     """Everything on the page: members from `start` on, and how many `more` there are.
 
     The timeline of an owner with many events is loaded later, because it needs their whole log.
-    `became` shows the effect of the step that was carried out on the owner's memories.
+    `became` shows the effect of the undo that was carried out on the owner's memories.
     """
 
     found: Found
@@ -112,7 +110,7 @@ class MemoryView:
 class TimelinePart:
     """The requested part of a memory: members from `start` on, events before a position.
 
-    Events after the position `since`, up to `until`, are fresh: a step was carried out there.
+    Events after the position `since`, up to `until`, are fresh: an undo was carried out there.
     `whole`: include the timeline, however long it takes.
     """
 
@@ -127,7 +125,7 @@ ALL = TimelinePart()
 
 
 def add(door: Door) -> None:
-    """Add the page, its timeline, and the pages that show and do a step."""
+    """Add the page, its timeline, and the pages that show an undo and do it."""
     door.get(PATH, _memory)
     door.get(f"{PATH}/timeline", _timeline)
     door.get(f"{PATH}/take-back", _shown)
@@ -155,7 +153,7 @@ def timeline(
 ) -> TimelineView:
     """The timeline of a memory, by any id; a problem if it is not this owner's."""
     own, ledger = _own(store, owner_id, some_id)
-    lines = _lines(ledger, store.history(own)["events"], part)
+    lines = _lines(store, ledger, store.history(own)["events"], part)
     shown = lines[:EVENTS]
     return TimelineView(
         lines=shown,
@@ -212,7 +210,9 @@ def _join(ledger: Ledger, to: str | None, decision: str, decision_id: str) -> Jo
 # -- the timeline --------------------------------------------------------------------------------
 
 
-def _lines(ledger: Ledger, events: Sequence[Happened], part: TimelinePart) -> list[MemberLine]:
+def _lines(
+    store: Palimpsest, ledger: Ledger, events: Sequence[Happened], part: TimelinePart
+) -> list[MemberLine]:
     """A page of events, the latest first, with one more if another page follows."""
     faces = [None, *(event.get("face") for event in events)]
     with_faces = zip(events, pairwise(faces), strict=True)
@@ -225,7 +225,7 @@ def _lines(ledger: Ledger, events: Sequence[Happened], part: TimelinePart) -> li
             [excerpt(entry.text) for entry in _about(ledger, event)],
             excerpt(face) if face is not None and face != before else None,
             part.since is not None and part.since < event["position"] <= (part.until or inf),
-            way_back(ledger, event),
+            event["event_id"] if undone_by(store, ledger, event["event_id"]) else None,
         )
         for event, (before, face) in wished[: -EVENTS - 2 : -1]
     ]
@@ -269,9 +269,9 @@ async def _timeline(visit: Visit) -> Response:
 
 
 async def _shown(visit: Visit) -> Response:
-    owner_id, step = visit.owner(), step_of(visit.query)
+    owner_id, some_id = visit.owner(), visit.query.get("id", "")
     with_consequences = visit.query.get("consequences", "1") == "1"
-    shown = await visit.store.call(foresee, owner_id, step, with_consequences=with_consequences)
+    shown = await visit.store.call(foresee, owner_id, some_id, with_consequences=with_consequences)
     return visit.page(
         "take_back.html",
         owner_id=owner_id,
@@ -283,15 +283,15 @@ async def _shown(visit: Visit) -> Response:
 
 
 async def _carry_out(visit: Visit) -> Response:
-    owner_id, step = visit.owner(), step_of(visit.form)
+    owner_id, some_id = visit.owner(), visit.form.get("id", "")
 
     def done(store: Palimpsest) -> tuple[int, int]:
-        """Carry out the step; returns the log's positions before and after."""
+        """Undo it; returns the log's positions before and after."""
         before = store.position
         carry_out(
             store,
             owner_id,
-            step,
+            some_id,
             with_consequences=visit.form.get("consequences") == "1",
             token=visit.form.get("token", ""),
             actor=visit.caller.name,

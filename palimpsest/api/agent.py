@@ -105,9 +105,9 @@ class Agent:
         """Change the text of a memory."""
         return self._seen(self._store.update(memory_id, text, **(more | self._speaker)))
 
-    def undo(self, update_id: str, **more: Any) -> TakenBack:
+    def undo(self, some_id: str, **more: Any) -> TakenBack:
         """Undo what an id names, unless a person stated it."""
-        return self._seen(self._store.undo(update_id, **(more | self._speaker)))
+        return self._seen(self._store.undo(some_id, **(more | self._speaker)))
 
     def redo(self, some_id: str, **more: Any) -> TakenBack:
         """Do again what was undone, unless a person said otherwise."""

@@ -809,7 +809,7 @@ class Palimpsest:
 
     def undo(
         self,
-        update_id: Id,
+        some_id: Id,
         *,
         by: Speaker | None = None,
         owner_id: Name | None = None,
@@ -824,7 +824,7 @@ class Palimpsest:
         returns what it would be and writes nothing. RefusedError if the id is unknown, if no
         request undoes it (`not_undoable`), or `by` an agent, if a person stated it (`outranked`).
         """
-        return self._take("undo", update_id, by, owner_id, dry_run, attribution)
+        return self._take("undo", some_id, by, owner_id, dry_run, attribution)
 
     def redo(
         self,

@@ -232,7 +232,7 @@ def serve(
 def _carry_out(writer: Writer, request: Request[A_co], executor: Executor | None) -> Answer[A_co]:
     """What becomes of a request that is new; it is recorded."""
     before, start = writer.pending, len(writer.pending.events)
-    answer: Answer[A_co]
+    answer: Answer
     try:
         handle = HANDLERS[type(request)]
         done = handle(executor or _executor_for(writer, request), request)

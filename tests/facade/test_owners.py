@@ -57,7 +57,7 @@ def calls(memories: Palimpsest, ids: Ids) -> Iterator[tuple[Callable[..., Any], 
     yield memories.reinstate, {"decision_id": ids.reversed}
     yield memories.update, {"memory_id": a, "text": "Bob has no boat"}
     for named in (ids.updated, ids.joined, ids.forgotten, a):
-        yield memories.undo, {"update_id": named}
+        yield memories.undo, {"some_id": named}
         yield memories.redo, {"some_id": named}
     yield memories.forget, {"what": [a]}
     yield memories.restore, {"forgotten": ids.forgotten}

@@ -193,7 +193,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "invalid": "raise",
     },
     "submit_each": {"offers": [({"owner_id": "ada", "text": "She moved."}, "s", "collect")]},
-    "undo": {"update_id": A, "by": "agent", "owner_id": "ada", "dry_run": True, **SAID},
+    "undo": {"some_id": A, "by": "agent", "owner_id": "ada", "dry_run": True, **SAID},
     "unmerge": {
         "decision_id": A,
         "candidate_id": None,

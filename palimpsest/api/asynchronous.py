@@ -213,11 +213,14 @@ class AsyncPalimpsest:
     sql_file = AsyncMethod(_read("sql_file"))
     status = AsyncMethod(Palimpsest.status)
     submit_each = AsyncMethod(Palimpsest.submit_each)
+    triangles = AsyncMethod(Palimpsest.triangles)
     undo = AsyncMethod(Palimpsest.undo)
     unmerge = AsyncMethod(Palimpsest.unmerge)
     update = AsyncMethod(Palimpsest.update)
     verify = AsyncMethod(Palimpsest.verify)
     wait_for = AsyncMethod(Palimpsest.wait_for)
+    why = AsyncMethod(Palimpsest.why)
+    why_not = AsyncMethod(Palimpsest.why_not)
     withdraw = AsyncMethod(Palimpsest.withdraw)
 
 

@@ -124,11 +124,13 @@ from palimpsest.projections.recall.hits import RecallOptions
 from palimpsest.queries import show as viewing
 from palimpsest.queries.duplicates import DedupResult, DuplicateCheck, dedup_result, duplicate_check
 from palimpsest.queries.find import By, Plan, find, meant
-from palimpsest.queries.ids import forgetting_of, require_owned
+from palimpsest.queries.ids import bare, forgetting_of, require_owned
 from palimpsest.queries.likeness import Alike, across_namespaces
 from palimpsest.queries.memories import find_memory, history_of, page_of
 from palimpsest.queries.recall import recall
+from palimpsest.queries.triangles import Triangle, triangles
 from palimpsest.queries.undoing import Way, request_for
+from palimpsest.queries.why import Why, WhyNot, why, why_not
 from palimpsest.sources import SourcePlace as ImportPlace
 from palimpsest.sources.contract import Trust
 from palimpsest.streams.cluster.connection import Connection
@@ -1246,6 +1248,35 @@ class Palimpsest:
         windows, and the score is that of the least similar window, in either direction.
         """
         return across_namespaces(self._reader, owner_id, at_least, limit)
+
+    def triangles(
+        self,
+        owner_id: Name,
+        *,
+        at_least: Annotated[float, Field(ge=0, le=1)] = 0.85,
+        limit: Annotated[int, Field(ge=1, le=MOST)] = 50,
+    ) -> builtins.list[Triangle]:
+        """An owner's pairs that a person separated, with a third joined to one and near the other.
+
+        Near by the cosine of their own texts, the nearest first; one of the two words may be wrong.
+        """
+        return triangles(self._reader, owner_id, at_least, limit)
+
+    def why(self, some_id: Id, *, owner_id: Name | None = None) -> Why:
+        """Why a candidate, or each member of a memory, is where it is: the path of its decision.
+
+        Of one that joined nobody, the path to the nearest that was looked at.
+        """
+        require_owned(self._reader, owner_id, some_id)
+        return why(self._reader, bare(self._reader, some_id))
+
+    def why_not(self, a: Id, b: Id, *, owner_id: Name | None = None) -> WhyNot:
+        """Why two candidates are not in one memory: the reasons, the decisive one first.
+
+        Such as `separated`, `judge`, `not_retrieved`, `below`, `guard` (docs/proof.md).
+        """
+        require_owned(self._reader, owner_id, a, b)
+        return why_not(self._reader, bare(self._reader, a), bare(self._reader, b))
 
     def metrics(self) -> str:
         """Metrics of duplicates on arrival, counted from the log, in Prometheus' text format."""

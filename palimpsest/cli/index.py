@@ -67,6 +67,12 @@ LISTED = {
     "likeness": Listed(
         "queries", "Report an owner's similar memories across namespaces; nothing is joined."
     ),
+    "why": Listed(
+        "queries", "Explain why a candidate is in its memory, or why two are not in one."
+    ),
+    "triangles": Listed(
+        "queries", "List pairs that a person separated while a third is joined to one, near both."
+    ),
     "check": Listed(
         "queries",
         "Show what would become of a candidate: the decision, the neighbour and the score.",

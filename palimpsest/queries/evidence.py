@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from palimpsest.backends.reader import Reader
+from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.light import to_json
 from palimpsest.contracts.policy import Check, CosineCheck, Policy, RecentCheck
 from palimpsest.streams.core.ledger import Entry
+
+
+def evidence_of(reader: Reader, event_id: str) -> Evidence | None:
+    """A decision's evidence; None if it recorded none."""
+    recorded = reader.log.find(event_id)
+    event = recorded.event if recorded else None
+    if isinstance(event, Decided | Settled | Joined | Redecided):
+        return event.data.evidence
+    return None
 
 
 def explained(evidence: Evidence, entry: Entry, policies: Mapping[str, Policy]) -> dict[str, Any]:

@@ -10,21 +10,19 @@ from typing import Any, cast
 from palimpsest.backends.reader import Reader
 from palimpsest.backends.verification import last_verification
 from palimpsest.contracts.errors import RefusedError
-from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
 from palimpsest.contracts.evidence import Evidence, deciding
 from palimpsest.contracts.identity import decision_id_or_unchanged
 from palimpsest.contracts.light import to_json
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.shown import DecisionRow, ShownCandidate, ShownMember, ShownMemory
 from palimpsest.contracts.urn import Urn
-from palimpsest.contracts.wire import Recorded
 from palimpsest.projections.base.totals import Total
 from palimpsest.projections.duckdb.dedup_metrics import dedup_metrics
 from palimpsest.projections.duckdb.queries import Parameters, queries, query, views_file
 from palimpsest.projections.shown.timeline import Timeline
 from palimpsest.queries.as_of import as_they_were, counts_as_of, folded, policy_as_of
 from palimpsest.queries.duplicates import hash_tag
-from palimpsest.queries.evidence import explained
+from palimpsest.queries.evidence import evidence_of, explained
 from palimpsest.streams.core.admit import FORGOTTEN
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
@@ -242,11 +240,11 @@ def owner_of(reader: Reader, candidate_id: str) -> str:
 def shown_member(reader: Reader, entry: Entry) -> ShownMember:
     """A member with the join that brought it in, and that join's evidence."""
     edge = next((e for e in entry.edges if e.standing and e.newer is entry), None)
-    evidence = _evidence(reader.log.find(edge.id if edge else entry.decision_id))
+    evidence = evidence_of(reader, edge.id if edge else entry.decision_id)
     neighbour = _looked_at(evidence, edge)
     verdict = deciding(evidence.verdicts, edge.older.id if edge else None) if evidence else None
     if edge is not None and verdict is not None and verdict.speaker in (None, edge.older.id):
-        asked = _evidence(reader.log.find(entry.asked_by or entry.decision_id))
+        asked = evidence_of(reader, entry.asked_by or entry.decision_id)
         neighbour = neighbour or _looked_at(asked, edge)  # an answer has its question's cues
     return {
         "candidate_id": entry.id,
@@ -273,17 +271,10 @@ def shown_member(reader: Reader, entry: Entry) -> ShownMember:
     }
 
 
-def _evidence(recorded: Recorded | None) -> Evidence | None:
-    event = recorded.event if recorded else None
-    if isinstance(event, Decided | Settled | Joined | Redecided):
-        return event.data.evidence
-    return None
-
-
 def _evidence_with_texts(reader: Reader, ledger: Ledger, entry: Entry) -> dict[str, Any] | None:
     """The evidence of a candidate's latest decision, with the texts that the scores belong to."""
-    recorded = reader.log.find(entry.asked_by or entry.decision_id)
-    evidence = _evidence(recorded)
+    decision_id = entry.asked_by or entry.decision_id
+    recorded, evidence = reader.log.find(decision_id), evidence_of(reader, decision_id)
     if recorded is None or evidence is None:
         return None
     policies = reader.log.policies()

@@ -1,6 +1,7 @@
 """The guard: a model-free comparison of two texts that stops false merges (docs/guard.md)."""
 
 from palimpsest.streams.guard.comparison import Comparison, compare, passes
+from palimpsest.streams.guard.edits.alignment import unlicensed
 from palimpsest.streams.guard.frames import frame, opening
 from palimpsest.streams.guard.identity import guard_hash
 from palimpsest.streams.guard.kept import kept_reading
@@ -18,4 +19,5 @@ __all__ = [
     "passes",
     "read",
     "tokens",
+    "unlicensed",
 ]

@@ -34,6 +34,7 @@ def commands(group: Any = ROOT, path: tuple[str, ...] = ()) -> Iterator[tuple[st
 COMMANDS = dict(commands())
 DESIGNED = (
     "ingest, add, clean, import, export, status, metrics, recall, find, likeness, check, show,"
+    " why, triangles,"
     " decisions, list, get, history, update, undo, redo, forget,"
     " merge, separate,"
     " withdraw, confirm, reinstate, retract, restore, unmerge, reverse,"

@@ -152,6 +152,12 @@ def test_to_find_nothing_is_told_by_the_exit_status(
     assert len(found["hits"]) == 1 - status
 
 
+def test_triangles(ask: Ask) -> None:
+    assert ask("triangles", "triangles", "ada") == (("ada",), {"at_least": 0.85, "limit": 50})
+    words = ("--at-least", "0", "-k", "1")
+    assert ask("triangles", "triangles", "ada", *words)[1] == {"at_least": 0.0, "limit": 1}
+
+
 def test_likeness(ask: Ask) -> None:
     assert ask("likeness", "likeness", "ada") == (("ada",), {"at_least": 0.9, "limit": 50})
     words = ("--at-least", "0", "--limit", "1")

@@ -119,6 +119,7 @@ def filled_in(words: list[str], store: Prepared) -> list[str]:
         "reinstate": decision,
         "unmerge": decision,
         "update": store.apart[0],
+        "why": store.memory,
         "undo": store.apart[0],
         "redo": store.reversed,
         "forget": store.apart[0],

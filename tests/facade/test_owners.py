@@ -64,6 +64,8 @@ def calls(memories: Palimpsest, ids: Ids) -> Iterator[tuple[Callable[..., Any], 
     for read in (memories.get, memories.history, memories.show):
         yield read, {"memory_id": a}
     yield memories.show_candidate, {"candidate_id": a}
+    yield memories.why, {"some_id": a}
+    yield memories.why_not, {"a": a, "b": b}
     for answer in (memories.review_same, memories.review_different):
         yield answer, {"decision_id": ids.joined, "existing_id": a}
 

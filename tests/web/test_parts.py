@@ -16,6 +16,14 @@ from palimpsest.charts.kinds import FAMILIES
 from palimpsest.charts.zones import zones_of_run
 from palimpsest.contracts.evidence import Cue
 from palimpsest.contracts.policy import CosineCheck, PairsDedupe
+from palimpsest.queries.path import (
+    _by_cosine,
+    _guard,
+    _measured,
+    _verdicts,
+    _windows,
+    _words_in_common,
+)
 from palimpsest.server.problems import ProblemError
 from palimpsest.streams.guard.places import CuePlace
 from palimpsest.streams.policies import load_policy, preset_names
@@ -24,15 +32,6 @@ from palimpsest.web.board import board
 from palimpsest.web.board.answers import GivenAnswer
 from palimpsest.web.board.board import MOST_ANSWERS, REFRESH_SECONDS, REFRESH_SHARE, Person
 from palimpsest.web.board.pairs import PairsPage, _path
-from palimpsest.web.board.pictures import (
-    _by_cosine,
-    _guard,
-    _looked_at,
-    _measured,
-    _verdicts,
-    _windows,
-    _words_in_common,
-)
 from palimpsest.web.board.waiting import (
     LEASE_SECONDS,
     Leases,
@@ -452,8 +451,6 @@ def test_a_verdict_is_about_its_own_neighbour() -> None:
     assert (bare.found, bare.thresholds) == ("no reasoning", ("no model named",))
     assert [step.found for step in _verdicts(evidence, "c")] == ["nobody was asked"]
     assert [s.found for s in _verdicts(evidence | {"asked": ["c"]}, "c")] == ["none yet"]
-    assert _looked_at(evidence, "b")["cosine"] == 2
-    assert _looked_at(evidence, "c") == {}
 
 
 @pytest.mark.parametrize(

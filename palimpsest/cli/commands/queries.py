@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 from rich.text import Text
 
-from palimpsest.cli import rendering
+from palimpsest.cli import explaining, rendering
 from palimpsest.cli.invocation import (
     AsOfOption,
     Category,
@@ -212,6 +212,57 @@ def likeness(
     with call.store() as store:
         found = store.likeness(owner, at_least=at_least, limit=limit)
     call.output.answer(found, lambda: rendering.alike(found))
+
+
+@app.command(
+    epilog="Example: palimpsest why 0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11"
+    " 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22"
+)
+def why(
+    context: typer.Context,
+    which: SomeId,
+    other: Annotated[
+        str | None, typer.Argument(metavar="[OTHER]", help="Why the two are not in one memory.")
+    ] = None,
+) -> None:
+    """Explain why a candidate is in its memory, or why two are not in one.
+
+    The id of a memory explains each of its members.
+    """
+    from palimpsest.queries.ids import resolve_id
+
+    call = invocation(context)
+    with call.store() as store:
+        some_id = resolve_id(store.reader, which).candidate_id
+        if other is None:
+            answer = store.why(some_id)
+            call.output.answer(answer, lambda: explaining.why(answer))
+            return
+        other_id = resolve_id(store.reader, other).candidate_id
+        apart = store.why_not(some_id, other_id)
+        call.output.answer(apart, lambda: explaining.why_not(apart))
+
+
+@app.command(epilog="Example: palimpsest triangles ada --at-least 0.8")
+def triangles(
+    context: typer.Context,
+    owner: Annotated[str, typer.Argument(help="The memories' owner.")],
+    at_least: Annotated[
+        float, typer.Option(min=0.0, max=1.0, metavar="S", help="The lowest cosine.")
+    ] = 0.85,
+    limit: Annotated[
+        int,
+        typer.Option("--limit", "-k", min=1, max=MOST, metavar="N", help="The most triangles."),
+    ] = 50,
+) -> None:
+    """List pairs that a person separated while a third is joined to one, near both.
+
+    Either that join or the separation may be wrong.
+    """
+    call = invocation(context)
+    with call.store() as store:
+        found = store.triangles(owner, at_least=at_least, limit=limit)
+    call.output.answer(found, lambda: explaining.triangles(found))
 
 
 @app.command(epilog='Example: palimpsest check ada "Ada has got a big dog."')

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from palimpsest.api.store import Palimpsest
 from palimpsest.projections.duckdb.activity import PairStatement
+from palimpsest.queries.evidence import evidence_of
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.separations import separation
 from palimpsest.web.board.answers import Choice, GivenAnswer, together_again, undone
-from palimpsest.web.board.pictures import evidence_of
 from palimpsest.web.board.waiting import WaitingPair
 
 
@@ -105,7 +105,7 @@ def _pending(ledger: Ledger, a: str, b: str) -> WaitingPair:
 
 def _joined(store: Palimpsest, edge: Edge) -> WaitingPair:
     """A pair of a join."""
-    evidence = evidence_of(store, edge.id)
+    evidence = evidence_of(store.reader, edge.id)
     neighbours = (evidence.neighbours if evidence is not None else ()) or edge.newer.asked
     seen = [neighbour for neighbour in neighbours if neighbour.candidate_id == edge.older.id]
     return _pair(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import takewhile
 
 from palimpsest.streams.guard.edits.around import kind, low
 from palimpsest.streams.guard.edits.edit import FIGURES, Edit
@@ -36,6 +37,33 @@ def explain(one: Reading, other: Reading) -> tuple[Edit, ...] | None:
             if found is not None:
                 return (MOVE, *found)
     return None
+
+
+def unlicensed(one: Reading, other: Reading) -> tuple[str, str] | None:
+    """The words of each text that no edit leads from to the other; None if every edit is licensed.
+
+    They begin where the try that gets furthest ends, and leave out what the texts end with alike.
+    """
+    if explain(one, other) is not None:
+        return None
+    i, j = max(_tried(one, other), key=sum)
+    endings = zip(reversed(one.keys[i:]), reversed(other.keys[j:]), strict=False)
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], endings))
+    ends = len(one.texts) - alike, len(other.texts) - alike
+    return " ".join(one.texts[i : ends[0]]), " ".join(other.texts[j : ends[1]])
+
+
+def _tried(one: Reading, other: Reading) -> set[tuple[int, int]]:
+    """Each place that edits lead to: the first differences after them."""
+    seen: set[tuple[int, int]] = set()
+    waiting = [(0, 0)]
+    while waiting and len(seen) < MOST_EDITS * MOST_EDITS:
+        i, j = waiting.pop()
+        i, j = _past_equal(one.keys, i, other.keys, j)
+        if (i, j) not in seen:
+            seen.add((i, j))
+            waiting += [(i + m, j + n) for _, m, n in _fitting(one, i, other, j)]
+    return seen
 
 
 def _explained(one: Reading, other: Reading) -> tuple[Edit, ...] | None:

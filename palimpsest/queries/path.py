@@ -1,0 +1,141 @@
+"""The path of a decision on a pair: what each check measured, against which thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from msgspec import structs
+
+from palimpsest.backends.reader import Reader
+from palimpsest.contracts.evidence import Evidence
+from palimpsest.queries.evidence import evidence_of, explained
+from palimpsest.streams.core.ledger import Edge, Entry
+
+
+@dataclass(frozen=True)
+class PathStep:
+    """A step of the evidence: what was measured, the thresholds, and the outcome.
+
+    `share` is the score as a part of 1, and `marks` are the thresholds as such, for a picture.
+    """
+
+    name: str
+    found: str
+    thresholds: tuple[str, ...] = ()
+    share: float | None = None
+    marks: tuple[float, ...] = ()
+    outcome: str = ""
+
+
+def path(
+    reader: Reader, decision_id: str, newer: Entry, older: Entry, join: Edge | None
+) -> list[PathStep]:
+    """The checks of a decision on two candidates in order, as far as anything was measured.
+
+    `join` is the one that the decision made, if it made one.
+    """
+    steps = [_exact(newer, older, join)]
+    evidence = _with_arrival(reader, decision_id, newer)
+    if evidence is None:
+        return steps
+    shown = explained(evidence, newer, reader.log.policies())
+    seen: dict[str, Any] = next(
+        (one for one in shown["neighbours"] if one["candidate_id"] == older.id), {}
+    )
+    session = newer.fields.session_id
+    of_one = session is not None and session == older.fields.session_id
+    cosine = (*(("session",) if of_one else ()), *_by_cosine(seen))
+    return [
+        *steps,
+        _words_in_common(seen, shown["thresholds"]),
+        _measured("Cosine", seen.get("cosine"), shown["thresholds"], cosine),
+        *_windows(seen, shown["thresholds"], cosine),
+        _guard(seen),
+        *_verdicts(shown, older.id),
+    ]
+
+
+def _with_arrival(reader: Reader, decision_id: str, newer: Entry) -> Evidence | None:
+    """The evidence of a decision, with the neighbours that were considered on arrival."""
+    found, arrival = (evidence_of(reader, some) for some in (decision_id, newer.decision_id))
+    if found is None or arrival is None or found.neighbours:
+        return found or arrival
+    return structs.replace(found, neighbours=arrival.neighbours)
+
+
+def _exact(newer: Entry, older: Entry, join: Edge | None) -> PathStep:
+    if join is not None and join.differs:
+        found = f"equal but for {', '.join(map(_plain, join.differs))}"
+        return PathStep("Exact", found, ("equal, folded",), outcome="a match")
+    same = newer.distinct is older.distinct or (join is not None and join.exact)
+    found, outcome = ("equal texts", "a match") if same else ("different texts", "no match")
+    return PathStep("Exact", found, ("equal texts",), outcome=outcome)
+
+
+def _by_cosine(seen: dict[str, Any]) -> tuple[str, ...]:
+    """The thresholds of a cosine; the lowest applies to pairs that the guard accepts."""
+    accepted = seen.get("near_identical") and not seen.get("cues")
+    return ("cosine", "near_identical") if accepted else ("cosine",)
+
+
+def _measured(
+    name: str, score: float | None, thresholds: list[dict[str, Any]], checks: tuple[str, ...]
+) -> PathStep:
+    mine = [threshold for threshold in thresholds if threshold["check"] in checks]
+    found = tuple(
+        f"{threshold['at_least']:g} and more: {_plain(threshold['then'])}" for threshold in mine
+    )
+    marks = tuple(threshold["at_least"] for threshold in mine)
+    if score is None:
+        return PathStep(name, "not measured", found, None, marks)
+    reached = next((threshold for threshold in mine if score >= threshold["at_least"]), None)
+    outcome = _plain(reached["then"]) if reached else ("below" if mine else "")
+    return PathStep(name, f"{score:.4f}", found, max(0.0, min(score, 1.0)), marks, outcome)
+
+
+def _windows(
+    seen: dict[str, Any], thresholds: list[dict[str, Any]], checks: tuple[str, ...]
+) -> Iterator[PathStep]:
+    """For texts beyond the model's input: the least similar window."""
+    if seen.get("covered") is not None:
+        yield _measured("Windows", seen["covered"], thresholds, checks)
+
+
+def _words_in_common(seen: dict[str, Any], thresholds: list[dict[str, Any]]) -> PathStep:
+    """Jaccard: for a considered neighbour, it is recorded only from the threshold up."""
+    step = _measured("Jaccard", seen.get("jaccard"), thresholds, ("tokens",))
+    if not seen or step.share is not None or not step.marks:
+        return step
+    return replace(step, found=f"less than {min(step.marks):g}", outcome="below")
+
+
+def _guard(seen: dict[str, Any]) -> PathStep:
+    near, cues = seen.get("near_identical"), seen.get("cues") or ()
+    if near is None and not cues:
+        return PathStep("Guard", "not asked", ("near-identical, and no cue",))
+    order = "near-identical in order" if near else "not near-identical in order"
+    no_cue = ["no cue"] if near else []  # below the zones, cues are sought only if near
+    found = "; ".join([order, *([", ".join(map(_plain, cues))] if cues else no_cue)])
+    outcome = "passes" if near and not cues else "stops it"
+    return PathStep("Guard", found, ("near-identical, and no cue",), outcome=outcome)
+
+
+def _verdicts(evidence: dict[str, Any], candidate_id: str) -> list[PathStep]:
+    found = [verdict for verdict in evidence["verdicts"] if verdict["neighbour_id"] == candidate_id]
+    if not found:
+        return [PathStep("Verdict", "nobody was asked" if not evidence["asked"] else "none yet")]
+    return [
+        PathStep(
+            "Verdict",
+            verdict.get("reasoning") or "no reasoning",
+            (verdict.get("model") or "no model named",),
+            outcome=_plain(verdict["answer"]),
+        )
+        for verdict in found
+    ]
+
+
+def _plain(name: object) -> str:
+    return str(name).replace("_", " ")

@@ -1,0 +1,384 @@
+"""Why a candidate is in its memory, and why two candidates are not in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NotRequired, TypedDict
+
+import numpy as np
+
+from palimpsest.backends.reader import Reader
+from palimpsest.contracts.events import AnyEvent, Decided, Joined, Redecided, Settled, Vector
+from palimpsest.contracts.evidence import Neighbour, Verdict
+from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck
+from palimpsest.queries.as_of import folded
+from palimpsest.queries.evidence import evidence_of
+from palimpsest.queries.path import path
+from palimpsest.queries.show import owner_of
+from palimpsest.streams.core.exact import is_protected
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.core.neighbour_lookup import reading_of
+from palimpsest.streams.core.separations import separated_pair, separation
+from palimpsest.streams.guard import unlicensed
+from palimpsest.streams.search.scope_index import Reach, vector_of
+
+
+class Step(TypedDict):
+    """A check of a decision's path: what it found, its thresholds, and what that means."""
+
+    name: str
+    found: str
+    thresholds: list[str]
+    outcome: str
+
+
+class Placed(TypedDict):
+    """How a candidate came to its memory: its decision, and the path to whom it joined.
+
+    Of one that joined nobody, `compared_with` is the nearest that was looked at, if any.
+    """
+
+    candidate_id: str
+    text: str
+    decision: str
+    decision_id: str
+    decided_at: str
+    joined_to: str | None
+    compared_with: str | None
+    other_text: str | None
+    steps: list[Step]
+
+
+class Why(TypedDict):
+    """Why each candidate is in the memory that it is in."""
+
+    memory_id: str
+    owner_id: str
+    namespace: str
+    face: str
+    candidates: list[Placed]
+
+
+class Reason(TypedDict):
+    """Why two candidates are not in one memory: `reason` is a word, `detail` a sentence.
+
+    `score` fell short of `at_least` by `short_by`; `rank` is the place among the texts of the scope
+    on arrival, of which the policy looks at `top`. `words` are those of the older and of the newer
+    text that no edit leads from one to the other.
+    """
+
+    reason: str
+    detail: str
+    check: NotRequired[str]
+    score: NotRequired[float]
+    at_least: NotRequired[float]
+    short_by: NotRequired[float]
+    rank: NotRequired[int]
+    top: NotRequired[int]
+    cues: NotRequired[list[str]]
+    words: NotRequired[tuple[str, str]]
+    event_id: NotRequired[str]
+    at: NotRequired[str]
+    by: NotRequired[str]
+    actor: NotRequired[str | None]
+    because: NotRequired[str | None]
+    model: NotRequired[str | None]
+
+
+class Side(TypedDict):
+    """A candidate of a pair."""
+
+    candidate_id: str
+    memory_id: str
+    owner_id: str
+    text: str
+
+
+class WhyNot(TypedDict):
+    """Why two candidates are in two memories, the decisive reason first, or that they are in one.
+
+    `steps` is the path of the newer one's decision, with regard to the older one.
+    """
+
+    older: Side
+    newer: Side
+    together: bool
+    reasons: list[Reason]
+    steps: list[Step]
+
+
+def why(reader: Reader, some_id: str) -> Why:
+    """The path of a candidate, or, by the id of a memory, of each of its members.
+
+    Raises RefusedError for an unknown id.
+    """
+    ledger = reader.ledger(owner_of(reader, some_id))
+    entry = ledger.entries[some_id]
+    memory = entry.memory
+    members = memory.members if memory.id == some_id else [entry]
+    return {
+        "memory_id": memory.id,
+        "owner_id": ledger.owner_id,
+        "namespace": memory.namespace,
+        "face": memory.face.text,
+        "candidates": [_placed(reader, ledger, member) for member in members],
+    }
+
+
+def _placed(reader: Reader, ledger: Ledger, entry: Entry) -> Placed:
+    join = next((edge for edge in entry.edges if edge.standing and edge.newer is entry), None)
+    other = join.older if join else _nearest(reader, ledger, entry)
+    decision_id = join.id if join else entry.decision_id
+    return {
+        "candidate_id": entry.id,
+        "text": entry.text,
+        "decision": join.decision if join else entry.decision,
+        "decision_id": decision_id,
+        "decided_at": (join.decided_at if join else entry.decided_at).isoformat(),
+        "joined_to": join.older.id if join else None,
+        "compared_with": other.id if other and not join else None,
+        "other_text": other.text if other else None,
+        "steps": _steps(reader, decision_id, entry, other, join) if other else [],
+    }
+
+
+def _nearest(reader: Reader, ledger: Ledger, entry: Entry) -> Entry | None:
+    """The nearest neighbour that was looked at when a candidate arrived."""
+    evidence = evidence_of(reader, entry.decision_id)
+    if evidence is None or not evidence.neighbours:
+        return None
+    nearest = max(evidence.neighbours, key=lambda one: max(one.cosine or 0.0, one.jaccard or 0.0))
+    return ledger.entries[nearest.candidate_id]
+
+
+def _steps(
+    reader: Reader, decision_id: str, newer: Entry, older: Entry, join: Edge | None
+) -> list[Step]:
+    found = path(reader, decision_id, newer, older, join)
+    return [
+        {
+            "name": step.name,
+            "found": step.found,
+            "thresholds": [*step.thresholds],
+            "outcome": step.outcome,
+        }
+        for step in found
+    ]
+
+
+# -- why not -------------------------------------------------------------------------------------
+
+
+def why_not(reader: Reader, a: str, b: str) -> WhyNot:
+    """Why two candidates are not in one memory; RefusedError for an unknown id."""
+    sides = [reader.ledger(owner_of(reader, some_id)).entries[some_id] for some_id in (a, b)]
+    older, newer = sorted(sides, key=lambda entry: (entry.decided_at, entry.place))
+    answer: WhyNot = {
+        "older": _side(older),
+        "newer": _side(newer),
+        "together": older.memory is newer.memory,
+        "reasons": [],
+        "steps": [],
+    }
+    if not answer["together"]:
+        answer["reasons"] = [*_reasons(reader, older, newer)]
+    if older.fields.owner_id == newer.fields.owner_id:
+        answer["steps"] = _steps(reader, newer.decision_id, newer, older, None)
+    return answer
+
+
+def _side(entry: Entry) -> Side:
+    return {
+        "candidate_id": entry.id,
+        "memory_id": entry.memory.id,
+        "owner_id": entry.fields.owner_id,
+        "text": entry.text,
+    }
+
+
+def _reasons(reader: Reader, older: Entry, newer: Entry) -> Iterator[Reason]:
+    """What keeps two candidates in two memories, the decisive reason first."""
+    if older.fields.owner_id != newer.fields.owner_id:
+        yield {"reason": "owner", "detail": "they are of two owners, and nothing joins these"}
+        return
+    ledger = reader.ledger(newer.fields.owner_id)
+    yield from _separated(reader, ledger, older, newer)
+    if older.fields.namespace != newer.fields.namespace:
+        names = f"{older.fields.namespace} and {newer.fields.namespace}"
+        yield {"reason": "namespace", "detail": f"only one namespace is compared at once: {names}"}
+        return
+    hidden = [name for name, entry in (("older", older), ("newer", newer)) if not entry.living]
+    if hidden:
+        yield {"reason": "hidden", "detail": f"the {' and the '.join(hidden)} one is hidden"}
+    arrival = reader.log.find(newer.decision_id)
+    assert arrival is not None, "a candidate was decided on"
+    if older.id in newer.open:
+        yield {"reason": "waiting", "detail": "the judge has not answered about the two yet"}
+    elif verdict := _verdict(reader, ledger, older, newer, arrival.position - 1):
+        yield verdict
+    evidence = evidence_of(reader, newer.decision_id)
+    policies = reader.log.policies()
+    policy = policies.get(evidence.policy) if evidence else None
+    if evidence is None or policy is None:
+        return
+    if protected := _protected(policy, older, newer):
+        yield protected
+    elif not policy.active:
+        yield {"reason": "no_check", "detail": f"the policy {policy.name} has no check that runs"}
+    elif evidence.down:
+        missing = " and ".join(evidence.down)
+        yield {"reason": "uncompared", "detail": f"it was not compared: no {missing} on arrival"}
+    elif (seen := _seen(ledger, evidence.neighbours, older)) is None:
+        yield from _unseen(reader, policy, older, newer, arrival.position - 1)
+    else:
+        yield from _compared(policy, older, newer, seen)
+
+
+def _separated(reader: Reader, ledger: Ledger, older: Entry, newer: Entry) -> Iterator[Reason]:
+    """The statement that the two differ, or that members of their two memories do."""
+    pair = (older, newer)
+    stated = separation(ledger, older, newer)
+    beside = None if stated else separated_pair(ledger, older.memory, newer.memory)
+    if beside is not None:
+        pair, stated = beside, separation(ledger, *beside)
+    if stated is None:
+        return
+    event = _said_by(reader, stated.event_id)
+    data = event.data if event else None
+    what = "they were separated" if beside is None else "members of their memories were separated"
+    yield {
+        "reason": "separated" if beside is None else "separated_beside",
+        "detail": f"{what}: {pair[0].id} and {pair[1].id}",
+        "event_id": event.id if event else stated.event_id,
+        "by": stated.rank,
+        "at": event.time.isoformat() if event else "",
+        "actor": getattr(data, "actor", None),
+        "because": getattr(data, "because", None),
+    }
+
+
+def _said_by(reader: Reader, some_id: str) -> AnyEvent | None:
+    """The event with an id, or the first of a request."""
+    found = reader.log.find(some_id) or next(iter(reader.log.of_request(some_id)), None)
+    return found.event if found else None
+
+
+def _verdict(
+    reader: Reader, ledger: Ledger, older: Entry, newer: Entry, before: int
+) -> Reason | None:
+    """The judge's latest answer about the two, after a position."""
+    latest: tuple[AnyEvent, Verdict] | None = None
+    for recorded in reader.log.of_owner(ledger.owner_id, after=before):
+        event = recorded.event
+        if not isinstance(event, Decided | Settled | Joined | Redecided):
+            continue
+        if event.subject == newer.id and event.data.evidence is not None:
+            for verdict in event.data.evidence.verdicts:
+                if _same_text(ledger, verdict.neighbour_id, older):
+                    latest = event, verdict
+    if latest is None:
+        return None
+    event, verdict = latest
+    return {
+        "reason": "judge",
+        "detail": f"the judge answered: {verdict.answer}",
+        "event_id": event.id,
+        "at": event.time.isoformat(),
+        "because": verdict.reasoning,
+        "model": verdict.model,
+    }
+
+
+def _same_text(ledger: Ledger, candidate_id: str, older: Entry) -> bool:
+    """Whether a candidate stood for another: one of the same text is compared for all."""
+    return ledger.entries[candidate_id].distinct is older.distinct
+
+
+def _seen(ledger: Ledger, neighbours: tuple[Neighbour, ...], older: Entry) -> Neighbour | None:
+    """What was seen of a candidate, or of one that stood for it."""
+    found = (one for one in neighbours if _same_text(ledger, one.candidate_id, older))
+    return next(found, None)
+
+
+def _protected(policy: Policy, older: Entry, newer: Entry) -> Reason | None:
+    categories = policy.protected_categories
+    for entry in (newer, older):
+        if is_protected(entry.distinct, categories) or entry.fields.category in categories:
+            category = entry.fields.category
+            detail = f"a rule joins nothing of the protected category {category}: people may"
+            return {"reason": "protected", "detail": detail}
+    return None
+
+
+def _unseen(
+    reader: Reader, policy: Policy, older: Entry, newer: Entry, before: int
+) -> Iterator[Reason]:
+    """Why a search did not bring the older one: its score is too low, or others were nearer."""
+    reach = Reach.of(policy, newer.fields.namespace)
+    mine, other = newer.distinct.vector, older.distinct.vector
+    if mine is None or other is None:
+        yield {"reason": "unembedded", "detail": "one of the texts had no vector"}
+        return
+    score = cosine(mine, other)
+    if score < reach.cosine:
+        yield from _compared(policy, older, newer, Neighbour(candidate_id=older.id, cosine=score))
+        return
+    with folded(reader, newer.fields.owner_id, before) as then:
+        vectors = [
+            distinct.vector
+            for distinct in then.scope(newer.fields.namespace).rows
+            if distinct.vector is not None and distinct.representative is not None
+        ]
+    nearer = sum(cosine(mine, vector) > score for vector in vectors)
+    yield {
+        "reason": "not_retrieved",
+        "detail": f"{nearer:,} texts were nearer: the policy looks at {reach.cosine_top}",
+        "score": round(score, 4),
+        "rank": nearer + 1,
+        "top": reach.cosine_top,
+    }
+
+
+def cosine(one: Vector, other: Vector) -> float:
+    """The cosine of two recorded vectors."""
+    return float(vector_of(one).astype(np.float32) @ vector_of(other).astype(np.float32))
+
+
+def _below(check: str, score: float, at_least: float) -> Reason:
+    short = at_least - score
+    return {
+        "reason": "below",
+        "detail": f"{check} {score:.4f} is {short:.4f} short of the lowest threshold, {at_least:g}",
+        "check": check,
+        "score": round(score, 4),
+        "at_least": at_least,
+        "short_by": round(short, 4),
+    }
+
+
+def _compared(policy: Policy, older: Entry, newer: Entry, seen: Neighbour) -> Iterator[Reason]:
+    """Why no rule joined two with these scores: a threshold, the guard, or both."""
+    readings = [reading_of(entry.text, entry.distinct.vector) for entry in (older, newer)]
+    words = unlicensed(readings[0], readings[1])
+    passes = words is None and not seen.cues
+    namespace = newer.fields.namespace
+    for check in policy.active:
+        if isinstance(check, TokenCheck) and (seen.jaccard or 0.0) < check.threshold:
+            if seen.jaccard is not None:
+                yield _below("tokens", seen.jaccard, check.threshold)
+        elif isinstance(check, CosineCheck) and seen.cosine is not None:
+            lowest = check.zones_of(namespace)[-1].at_least
+            if passes and check.near_identical is not None:
+                lowest = min(lowest, check.near_identical)
+            if seen.cosine < lowest:
+                yield _below("cosine", seen.cosine, lowest)
+    if not passes:
+        yield _stopped([str(cue) for cue in seen.cues], words)
+
+
+def _stopped(cues: list[str], words: tuple[str, str] | None) -> Reason:
+    parts = [f"it shows {', '.join(cues)}"] if cues else []
+    parts += ["no edit that it licenses leads from one text to the other"] if words else []
+    detail = f"the guard stops it: {'; '.join(parts)}"
+    reason: Reason = {"reason": "guard", "detail": detail, "cues": cues}
+    return {**reason, "words": words} if words else reason

@@ -25,7 +25,7 @@ from bench.figure import Measured, Scale
 from bench.sentences import sentences
 from palimpsest import Palimpsest
 from palimpsest.cleaning.by_rule import join_by_rule
-from palimpsest.cleaning.texts import TextRow, Texts
+from palimpsest.cleaning.texts import ScopedText, Texts
 from palimpsest.cleaning.vectors import AT_ONCE, TextVectors
 from palimpsest.streams.embedder import Engine, load_engine
 from palimpsest.streams.policies import load_policy
@@ -124,7 +124,7 @@ def compared(rows: Sequence[dict[str, Any]], engine: Engine) -> tuple[set[Join],
     Rows are compared within their owner, and have no session in either.
     """
     policy = load_policy("standard")
-    texts = Texts.read(TextRow(row["text"], scope=row["owner_id"]) for row in rows)
+    texts = Texts.read(ScopedText(row["text"], scope=row["owner_id"]) for row in rows)
     vectors = TextVectors(texts.texts, lambda: engine, lambda _what, _share: None)
     options = join_by_rule(texts, policy, vectors, lambda _what, _share: None)
     joins = [*texts.repeats(), *(joins[0] for joins in options)]

@@ -130,7 +130,7 @@ from palimpsest.queries.memories import find_memory, history_of, page_of
 from palimpsest.queries.recall import recall
 from palimpsest.queries.triangles import Triangle, triangles
 from palimpsest.queries.undoing import Way, request_for
-from palimpsest.queries.why import Why, WhyNot, why, why_not
+from palimpsest.queries.why import Explanation, WhyNot, why, why_not
 from palimpsest.sources import SourcePlace as ImportPlace
 from palimpsest.sources.contract import Trust
 from palimpsest.streams.cluster.connection import Connection
@@ -1262,7 +1262,7 @@ class Palimpsest:
         """
         return triangles(self._reader, owner_id, at_least, limit)
 
-    def why(self, some_id: Id, *, owner_id: Name | None = None) -> Why:
+    def why(self, some_id: Id, *, owner_id: Name | None = None) -> Explanation:
         """Why a candidate, or each member of a memory, is where it is: the path of its decision.
 
         Of one that joined nobody, the path to the nearest that was looked at.

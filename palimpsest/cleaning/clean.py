@@ -10,7 +10,7 @@ from typing import Literal
 from palimpsest.cleaning.by_rule import decides_by_words, join_by_rule
 from palimpsest.cleaning.by_writer import join_by_writer
 from palimpsest.cleaning.separated import SeparatedPair, separated_rows
-from palimpsest.cleaning.texts import Groups, RowJoin, TextRow, Texts
+from palimpsest.cleaning.texts import Groups, RowJoin, ScopedText, Texts
 from palimpsest.cleaning.vectors import TextVectors
 from palimpsest.cleaning.within import join_within
 from palimpsest.contracts.policy import Policy
@@ -54,7 +54,7 @@ class Cleaned:
 
 
 def find_duplicates(
-    rows: Iterable[TextRow], rules: Rules, load: Callable[[], Engine], progress: Progress
+    rows: Iterable[ScopedText], rules: Rules, load: Callable[[], Engine], progress: Progress
 ) -> Cleaned:
     """Decide on all rows in their order; `load` gives the model of the policy when it is needed.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from palimpsest.cleaning.texts import TextRow
+from palimpsest.cleaning.texts import ScopedText
 from palimpsest.contracts.candidate import Text
 from palimpsest.contracts.errors import UsageError
 from palimpsest.sources.mapping import NAMES, guess_mapping, value_of
@@ -53,26 +53,26 @@ class Columns:
         moment = next(iter(guess.fields.get("occurred_at", ())), None)
         return replace(self, text=text, moment=moment if needs_moment else None)
 
-    def row(self, values: Any) -> TextRow:
+    def row(self, values: Any) -> ScopedText:
         """A row's text, scope and time; with the problem if it has no text that can be read."""
         if not isinstance(values, dict):
-            return TextRow(None, _problem_of(values))
+            return ScopedText(None, _problem_of(values))
         text = value_of(values, self.text or "")
         if isinstance(text, bytes):
             try:
                 text = text.decode()
             except UnicodeDecodeError as error:
-                return TextRow(None, f"not_utf8: byte {error.start} of the text is not UTF-8")
+                return ScopedText(None, f"not_utf8: byte {error.start} of the text is not UTF-8")
         if _is_missing(text):
-            return TextRow(None, "no_text: the text is missing")
+            return ScopedText(None, "no_text: the text is missing")
         try:
             text = _TEXT.validate_python(text)
         except ValidationError as error:
             what = error.errors()[0]["msg"].removeprefix("Value error, ")
-            return TextRow(None, f"field: the text {what[:1].lower()}{what[1:]}")
+            return ScopedText(None, f"field: the text {what[:1].lower()}{what[1:]}")
         scope = tuple(_scope(value_of(values, name)) for name in self.by)
         moment = _moment(value_of(values, self.moment)) if self.moment else ""
-        return TextRow(text, scope=scope, moment=moment)
+        return ScopedText(text, scope=scope, moment=moment)
 
 
 def _names(known: Sequence[str]) -> str:

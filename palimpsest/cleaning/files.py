@@ -17,7 +17,7 @@ from typing import IO, Any, Literal, cast
 import orjson
 
 from palimpsest.cleaning.columns import Columns, is_usual_text
-from palimpsest.cleaning.texts import TextRow
+from palimpsest.cleaning.texts import ScopedText
 from palimpsest.contracts.errors import UsageError
 from palimpsest.process.output import Progress
 from palimpsest.sources.file_copies import copy_file
@@ -71,7 +71,7 @@ class InputFile:
             case "lines":
                 yield from ({TEXT: _decoded(line)} for line in self._lines() if line.strip())
 
-    def read(self, columns: Columns, progress: Progress) -> Iterator[TextRow]:
+    def read(self, columns: Columns, progress: Progress) -> Iterator[ScopedText]:
         """Each row's text and scope."""
         for number, values in enumerate(self.values()):
             if number % BATCH == 0:

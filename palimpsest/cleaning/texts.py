@@ -13,7 +13,7 @@ EXACT = "hash_exact"
 """The rule that joins a verbatim repeat; nothing separates such rows."""
 
 
-class TextRow(NamedTuple):
+class ScopedText(NamedTuple):
     """One row: its text, or the `problem` for which it has none.
 
     Only rows of one `scope` are compared. `moment` is comparable with those of all other rows.
@@ -55,7 +55,7 @@ class Texts:
     problems: dict[int, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, rows: Iterable[TextRow]) -> Texts:
+    def read(cls, rows: Iterable[ScopedText]) -> Texts:
         """Read all rows; texts that are the same verbatim count as one."""
         found = cls()
         known: dict[tuple[Hashable, bytes], int] = {}

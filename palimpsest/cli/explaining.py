@@ -11,13 +11,13 @@ from rich.text import Text
 from palimpsest.charts.kinds import happened
 from palimpsest.cli.rendering import shown
 from palimpsest.queries.triangles import Triangle
-from palimpsest.queries.why import Reason, Step, Why, WhyNot
+from palimpsest.queries.why import Explanation, Reason, Step, WhyNot
 
 DETAILS = ("by", "actor", "at", "model", "event_id")
 """What a reason says beside its sentence."""
 
 
-def why(answer: Why) -> RenderableType:
+def why(answer: Explanation) -> RenderableType:
     """Each candidate with its decision, and the path to the one that it was compared with."""
     place = f"{answer['owner_id']} / {answer['namespace']}"
     lines: list[RenderableType] = [

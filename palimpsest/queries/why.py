@@ -49,7 +49,7 @@ class Placed(TypedDict):
     steps: list[Step]
 
 
-class Why(TypedDict):
+class Explanation(TypedDict):
     """Why each candidate is in the memory that it is in."""
 
     memory_id: str
@@ -85,7 +85,7 @@ class Reason(TypedDict):
     model: NotRequired[str | None]
 
 
-class Side(TypedDict):
+class PairSide(TypedDict):
     """A candidate of a pair."""
 
     candidate_id: str
@@ -100,14 +100,14 @@ class WhyNot(TypedDict):
     `steps` is the path of the newer one's decision, with regard to the older one.
     """
 
-    older: Side
-    newer: Side
+    older: PairSide
+    newer: PairSide
     together: bool
     reasons: list[Reason]
     steps: list[Step]
 
 
-def why(reader: Reader, some_id: str) -> Why:
+def why(reader: Reader, some_id: str) -> Explanation:
     """The path of a candidate, or, by the id of a memory, of each of its members.
 
     Raises RefusedError for an unknown id.
@@ -187,7 +187,7 @@ def why_not(reader: Reader, a: str, b: str) -> WhyNot:
     return answer
 
 
-def _side(entry: Entry) -> Side:
+def _side(entry: Entry) -> PairSide:
     return {
         "candidate_id": entry.id,
         "memory_id": entry.memory.id,

@@ -12,7 +12,7 @@ from palimpsest.streams.guard.data.closed_class import OTHERS
 from palimpsest.streams.guard.data.frame_words import BINDING, LIGHT, NO_VALUE, VERBS
 from palimpsest.streams.guard.edits.alignment import explain
 from palimpsest.streams.guard.edits.around import singular
-from palimpsest.streams.guard.reading import Reading, Statement
+from palimpsest.streams.guard.reading import Reading, StatedTokens
 from palimpsest.streams.guard.text.tokeniser import SIGN, WORD
 
 LONGEST = 3
@@ -83,7 +83,7 @@ def _is_unclear(text: Reading) -> bool:
     return "?" in lows or any(low.endswith("n't") for low in lows) or text.clues.foreign
 
 
-def _is_value(text: Statement, start: int, end: int) -> bool:
+def _is_value(text: StatedTokens, start: int, end: int) -> bool:
     """Whether what a text has between its first and its last tokens can be a value."""
     stop = len(text.lows) - end
     words = text.lows[start:stop]
@@ -97,7 +97,7 @@ def _is_value(text: Statement, start: int, end: int) -> bool:
     return not (before in en.AUXILIARIES and _is_participle(words[0]))
 
 
-def _length(text: Statement, start: int, stop: int) -> int:
+def _length(text: StatedTokens, start: int, stop: int) -> int:
     """Words between two places; figures in a row, as of a telephone number, count as one."""
     kinds = [kind for kind in text.kinds[start:stop] if kind is not SIGN]
     return sum(kind is WORD or not at or kinds[at - 1] is WORD for at, kind in enumerate(kinds))
@@ -107,7 +107,7 @@ def _is_participle(word: str) -> bool:
     return len(word) > 4 and word.endswith(("ed", "ing"))
 
 
-def _is_behind_verb(text: Statement, start: int) -> bool:
+def _is_behind_verb(text: StatedTokens, start: int) -> bool:
     """Whether the sentence has its verb before a place: else the subject differs."""
     for at in reversed(range(start)):
         if text.lows[at] in _ENDS:
@@ -117,7 +117,7 @@ def _is_behind_verb(text: Statement, start: int) -> bool:
     return False
 
 
-def _is_verb(text: Statement, at: int) -> bool:
+def _is_verb(text: StatedTokens, at: int) -> bool:
     """Whether a verb stands at a place, as far as lists and endings tell."""
     return _may_be_verb(text, at) and (_is_listed(text.lows[at]) or text.texts[at].islower())
 
@@ -126,7 +126,7 @@ def _is_listed(low: str) -> bool:
     return low in VERBS or low.partition("'")[0] in en.SUBJECTS - {low}
 
 
-def _may_be_verb(text: Statement, at: int) -> bool:
+def _may_be_verb(text: StatedTokens, at: int) -> bool:
     """Whether it would be a verb in small letters: a name may end like one."""
     low = text.lows[at]
     if _is_listed(low):
@@ -138,7 +138,7 @@ def _may_be_verb(text: Statement, at: int) -> bool:
     return len(low) > 3 and low.endswith(("s", "ed")) and not low.endswith(("ss", "'s"))
 
 
-def _says_enough(text: Statement, start: int, end: int) -> bool:
+def _says_enough(text: StatedTokens, start: int, end: int) -> bool:
     """Whether enough is said around a value; who is left out before the verb counts, too."""
     stop = len(text.lows) - end
     around = [*range(start), *range(stop, len(text.lows))]

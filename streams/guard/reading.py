@@ -24,7 +24,7 @@ from palimpsest.streams.guard.text.tokeniser import (
 )
 
 
-class Statement(NamedTuple):
+class StatedTokens(NamedTuple):
     """The tokens of a text that say what holds, as in `Reading`."""
 
     texts: tuple[str, ...]
@@ -104,13 +104,13 @@ class Reading:
         return sum(self.kinds[at] is not SIGN for at in self.openers)
 
     @cached_property
-    def statement(self) -> Statement:
+    def statement(self) -> StatedTokens:
         """Its tokens without a last full stop, and without what says only that it holds now."""
         end = len(self.lows) - (self.lows[-1:] in ((".",), ("!",)))
         kept = [at for at in range(end) if self.lows[at] not in NOW]
         if len(kept) == len(self.lows):
-            return Statement(self.texts, self.lows, self.kinds)
-        return Statement(
+            return StatedTokens(self.texts, self.lows, self.kinds)
+        return StatedTokens(
             tuple(self.texts[at] for at in kept),
             tuple(self.lows[at] for at in kept),
             tuple(self.kinds[at] for at in kept),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from palimpsest import Palimpsest
 from palimpsest.cleaning.by_rule import block_of, decides_by_words, join_by_rule
 from palimpsest.cleaning.by_writer import join_by_writer
-from palimpsest.cleaning.texts import RowJoin, TextRow, Texts
+from palimpsest.cleaning.texts import RowJoin, ScopedText, Texts
 from palimpsest.cleaning.vectors import TextVectors
 from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck, Zone
 from palimpsest.streams.guard import passes, read
@@ -59,7 +59,7 @@ def _ignore(_what: str, _share: float | None) -> None:
 
 
 def table(rows: Sequence[str], scopes: int = 1) -> Texts:
-    return Texts.read(TextRow(text, scope=number % scopes) for number, text in enumerate(rows))
+    return Texts.read(ScopedText(text, scope=number % scopes) for number, text in enumerate(rows))
 
 
 CLOSE = st.builds(
@@ -189,7 +189,7 @@ def test_the_joins_of_real_memories_are_those_of_a_store(
 ) -> None:
     monkeypatch.setattr("palimpsest.api.store.load_engine", lambda *_, **__: StubEngine())
     rows = [json.loads(line) for line in gzip.decompress(MEMORIES.read_bytes()).splitlines()]
-    texts = Texts.read(TextRow(row["text"], scope=row["owner_id"]) for row in rows)
+    texts = Texts.read(ScopedText(row["text"], scope=row["owner_id"]) for row in rows)
     mine = {(j.row, j.partner, j.rule) for j in texts.repeats()}
     mine |= {(j[0].row, j[0].partner, j[0].rule) for j in by_words(texts, STANDARD)}
     with Palimpsest.open(tmp_path / "store", policy=STANDARD) as store:

@@ -11,7 +11,7 @@ from palimpsest.cleaning import within as within_
 from palimpsest.cleaning.clean import Cleaned, Keep, Rules, find_duplicates
 from palimpsest.cleaning.documents import duplicates_of, summary_of
 from palimpsest.cleaning.separated import SeparatedPair
-from palimpsest.cleaning.texts import TextRow
+from palimpsest.cleaning.texts import ScopedText
 from palimpsest.cleaning.within import WITHIN
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.search.exact import cosine
@@ -25,7 +25,7 @@ WORDS = st.lists(
 
 
 def cleaned(rows: list[str], rules: Rules) -> Cleaned:
-    return find_duplicates(map(TextRow, rows), rules, load_stub, lambda _what, _share: None)
+    return find_duplicates(map(ScopedText, rows), rules, load_stub, lambda _what, _share: None)
 
 
 def test_the_row_that_leaves_is_told_by_the_join_that_leads_to_the_one_that_stays() -> None:
@@ -39,9 +39,9 @@ def test_the_row_that_leaves_is_told_by_the_join_that_leads_to_the_one_that_stay
 
 def test_which_row_of_a_group_stays() -> None:
     rows = [
-        TextRow(DOG, moment="2026-01-02"),
-        TextRow(LARGE, moment="2026-01-03"),
-        TextRow(DOG, moment=""),
+        ScopedText(DOG, moment="2026-01-02"),
+        ScopedText(LARGE, moment="2026-01-03"),
+        ScopedText(DOG, moment=""),
     ]
 
     def kept(keep: Keep) -> set[int]:
@@ -56,7 +56,7 @@ def test_without_times_the_last_row_is_the_newest() -> None:
 
 
 def test_rows_of_two_scopes_are_never_joined() -> None:
-    rows = [TextRow(DOG, scope="a"), TextRow(DOG, scope="b"), TextRow(LARGE, scope="b")]
+    rows = [ScopedText(DOG, scope="a"), ScopedText(DOG, scope="b"), ScopedText(LARGE, scope="b")]
     found = find_duplicates(rows, Rules(STANDARD, within=0.5), load_stub, lambda *_: None)
     assert found.stays == {2: 1}
 

@@ -15,14 +15,14 @@ import pytest
 
 from palimpsest.cleaning.columns import Columns
 from palimpsest.cleaning.files import input_file
-from palimpsest.cleaning.texts import TextRow
+from palimpsest.cleaning.texts import ScopedText
 from palimpsest.contracts.errors import UsageError
 from palimpsest.streams.intake import MAX_KEPT_BYTES
 
 TEXT = Columns("text")
 
 
-def read(path: Path, columns: Columns = TEXT) -> list[TextRow]:
+def read(path: Path, columns: Columns = TEXT) -> list[ScopedText]:
     with input_file(str(path), columns) as file:
         return [*file.read(columns, lambda _what, _share: None)]
 

@@ -18,7 +18,7 @@ from palimpsest.contracts.errors import (
 )
 from palimpsest.contracts.model import Strict
 from palimpsest.server.http import openapi
-from palimpsest.server.http.operations import Call, Operation
+from palimpsest.server.http.operations import Call, HttpOperation
 from palimpsest.server.problems import MEDIA_TYPE, problem_of
 from palimpsest.streams.policies import load_policy
 from tests.serve.conftest import Server, Use, displaced
@@ -507,7 +507,7 @@ def test_openapi_says_which_parameters_have_to_be_there() -> None:
         """Nothing."""
 
     described = openapi.document(
-        [Operation("days", "GET", "/days/{zone}", "Days.", bool, days, query=Days)]
+        [HttpOperation("days", "GET", "/days/{zone}", "Days.", bool, days, query=Days)]
     )
     parameters = described["paths"]["/days/{zone}"]["get"]["parameters"]
     assert [

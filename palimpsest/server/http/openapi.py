@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
-from palimpsest.server.http.operations import Operation
+from palimpsest.server.http.operations import HttpOperation
 from palimpsest.server.problems import MEDIA_TYPE
 from palimpsest.server.typed_dicts import readable
 
@@ -32,7 +32,7 @@ PROBLEM: JsonObject = {
 }
 
 
-def document(operations: Iterable[Operation]) -> JsonObject:
+def document(operations: Iterable[HttpOperation]) -> JsonObject:
     """An OpenAPI 3.1 document of some operations."""
     wanted = [*operations]
     schemas, parts = _schemas(wanted)
@@ -60,7 +60,7 @@ def document(operations: Iterable[Operation]) -> JsonObject:
 Schemas = dict[tuple[str, JsonSchemaMode], JsonObject]
 
 
-def _schemas(operations: list[Operation]) -> tuple[Schemas, JsonObject]:
+def _schemas(operations: list[HttpOperation]) -> tuple[Schemas, JsonObject]:
     """The schemas of each operation, by its name, and the definitions that they refer to."""
     wanted: list[tuple[tuple[str, str], JsonSchemaMode, TypeAdapter[Any]]] = []
     for operation in operations:
@@ -75,7 +75,7 @@ def _schemas(operations: list[Operation]) -> tuple[Schemas, JsonObject]:
     return by_name, parts.get("$defs", {})
 
 
-def _document_operation(operation: Operation, schemas: Any) -> JsonObject:
+def _document_operation(operation: HttpOperation, schemas: Any) -> JsonObject:
     documented: JsonObject = {
         "operationId": operation.name,
         "summary": operation.says,
@@ -110,7 +110,7 @@ def _in_path(name: str) -> JsonObject:
     return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
 
 
-def _in_query(operation: Operation) -> list[JsonObject]:
+def _in_query(operation: HttpOperation) -> list[JsonObject]:
     schema = TypeAdapter(operation.query).json_schema(ref_template=PLACE)
     return [
         {

@@ -72,7 +72,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Operation:
+class HttpOperation:
     """One method of one resource. `answer` is the return type of `run`.
 
     `writes`: a header `Idempotency-Key` names the request, and a repeat is done once. If the query
@@ -171,7 +171,7 @@ class Operation:
 IN_THE_QUERY_OF_DELETE = frozenset({"expect", "dry_run"})
 
 
-def over_http(operation: operations.Operation) -> Operation:
+def over_http(operation: operations.Operation) -> HttpOperation:
     """An operation of the table: ids are in its path, the rest in its query or its body."""
     takes, in_path = operation.takes, {"memory_id"} if "{memory}" in operation.path else set()
     fields = {*takes.model_fields} - in_path
@@ -195,7 +195,7 @@ def over_http(operation: operations.Operation) -> Operation:
         given = takes.model_construct(None, **values)
         return await operation.run(asked.intents(), given)
 
-    return Operation(
+    return HttpOperation(
         operation.name,
         operation.method,
         operation.path,

@@ -14,7 +14,7 @@ from palimpsest.contracts.answers import JsonObject
 from palimpsest.server import bodies
 from palimpsest.server.http.feed import Feeds
 from palimpsest.server.http.openapi import document
-from palimpsest.server.http.operations import Call, Operation, json_response, over_http
+from palimpsest.server.http.operations import Call, HttpOperation, json_response, over_http
 from palimpsest.server.operations import OPERATIONS, OWNER
 
 
@@ -32,7 +32,7 @@ def routes(store: AsyncPalimpsest, feeds: Feeds) -> list[BaseRoute]:
     ]
 
 
-def all_operations(feeds: Feeds) -> list[Operation]:
+def all_operations(feeds: Feeds) -> list[HttpOperation]:
     """Every operation of this door."""
 
     async def decisions(asked: Call) -> bodies.Feed:
@@ -49,7 +49,7 @@ def all_operations(feeds: Feeds) -> list[Operation]:
     return [
         *map(over_http, OPERATIONS),
         STATUS,
-        Operation(
+        HttpOperation(
             "list_decisions",
             "GET",
             f"{OWNER}/decisions",
@@ -65,7 +65,7 @@ async def _status(asked: Call) -> JsonObject:
     return await asked.store.status()
 
 
-STATUS = Operation(
+STATUS = HttpOperation(
     "show_status",
     "GET",
     "/v1/status",

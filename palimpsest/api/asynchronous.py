@@ -213,6 +213,7 @@ class AsyncPalimpsest:
     sql_file = AsyncMethod(_read("sql_file"))
     status = AsyncMethod(Palimpsest.status)
     submit_each = AsyncMethod(Palimpsest.submit_each)
+    backtest = AsyncMethod(Palimpsest.backtest)
     triangles = AsyncMethod(Palimpsest.triangles)
     undo = AsyncMethod(Palimpsest.undo)
     unmerge = AsyncMethod(Palimpsest.unmerge)

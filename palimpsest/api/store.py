@@ -99,6 +99,7 @@ from palimpsest.contracts.shown import (
     ShownCandidate,
     ShownMemory,
 )
+from palimpsest.evaluation.backtest import Backtest, backtest
 from palimpsest.jobs import log_files as exchange
 from palimpsest.jobs import review_queue
 from palimpsest.jobs.dedupe import Wanted, dedupe
@@ -1248,6 +1249,31 @@ class Palimpsest:
         windows, and the score is that of the least similar window, in either direction.
         """
         return across_namespaces(self._reader, owner_id, at_least, limit)
+
+    def backtest(
+        self,
+        policy: Policy | str,
+        *,
+        owner: str | None = None,
+        since: Time | None = None,
+        compares_anew: bool = False,
+        progress: Progress = _ignore,
+    ) -> Backtest:
+        """What would be different if another policy had decided on this history (docs/proof.md).
+
+        Of owners that match the pattern `owner`, and of what was decided at `since` or later. From
+        the log alone: what the guard saw then counts, unless the pairs are compared anew. Nothing
+        is written. UsageError for a policy of another embedder.
+        """
+        rules = load_policy(policy) if isinstance(policy, str) else policy
+        return backtest(
+            self._reader,
+            rules,
+            progress,
+            owner=owner,
+            since=_time(since),
+            compares_anew=compares_anew,
+        )
 
     def triangles(
         self,

@@ -136,6 +136,11 @@ LISTED = {
         "Count how many joins of a policy are wrong, on labelled pairs or clusters.",
         "evaluate_app",
     ),
+    "backtest": Listed(
+        "proof",
+        "Decide the store's history again under another policy, and show what would be different.",
+        "backtest_app",
+    ),
     "calibrate": Listed(
         "proof",
         "Choose thresholds from a budget of errors, on labelled pairs, and certify them.",

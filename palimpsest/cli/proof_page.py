@@ -1,4 +1,4 @@
-"""The answers of `evaluate` and `calibrate` as one HTML page with charts, which fetches nothing."""
+"""The answers of `evaluate`, `calibrate` and `backtest` as one HTML page, which fetches nothing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.evaluation.evaluate import MOST_SHOWN, Seen
 from palimpsest.evaluation.tables import (
     CUTS,
+    backtest_sentences,
+    backtest_tables,
     calibration_sentences,
     calibration_table,
     evaluation_sentences,
@@ -135,3 +137,26 @@ def _curve(number: int, test: Mapping[str, Any]) -> Chart:
     ]
     title = f"{test['answer']} by {test['score']}, language {test['language']}: pairs by threshold"
     return stacked(f"curve-{number}", title, columns, ("wrong", "right"))
+
+
+# -- backtest ------------------------------------------------------------------------------------
+
+MOST_BARS = 12
+"""Changes in the chart; the table has all."""
+
+
+def backtest_page(answer: Mapping[str, Any], policy: Policy) -> str:
+    """The page of `backtest`."""
+    bars = [
+        ChartColumn(f"{change['was']} → {change['would_be']}", {"decisions": change["count"]})
+        for change in answer["changes"][:MOST_BARS]
+    ]
+    title = "Decisions that would be others"
+    return render(
+        TEMPLATE,
+        title=f"This history under {answer['policy']}",
+        sentences=[*backtest_sentences(answer), *explain(policy)],
+        charts=[stacked("changes", title, bars, ("decisions",))] if bars else [],
+        tables=backtest_tables(answer),
+        wrong=[],
+    )

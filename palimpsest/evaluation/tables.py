@@ -1,4 +1,4 @@
-"""The answers of `evaluate` and `calibrate` as tables and sentences, for terminal and page."""
+"""The answers of `evaluate`, `calibrate` and `backtest` as tables and sentences."""
 
 from __future__ import annotations
 
@@ -174,3 +174,53 @@ def refusal(answer: Mapping[str, Any]) -> str:
     if would_do is None:
         return f"{what}; more labels of the same mix would not help"
     return f"{what}; {would_do:,} labels of the same mix would do"
+
+
+def backtest_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
+    """What `backtest` found, in words."""
+    policy, changed = answer["policy"], answer["changed"]
+    yield (
+        f"Under {policy} ({answer['hash']}) {changed:,} of {answer['candidates']:,} decisions"
+        f" would be others, for {answer['owners']:,} owners. Nothing was written."
+    )
+    yield (
+        f"Memories: {answer['memories']:,}, there {answer['would_be_memories']:,}."
+        f" {answer['split']:,} would be several, {answer['united']:,} would be of several,"
+        f" and {answer['faces']:,} would say another text."
+    )
+    cost = "unknown" if answer["cost_usd"] is None else f"${answer['cost_usd']:,.2f}"
+    yield (
+        f"Questions for the judge: {answer['questions']:,}, there"
+        f" {answer['would_be_questions']:,}. Of those {answer['unanswered']:,} have no answer in"
+        f" the log and would have to be asked; the cost is {cost}."
+    )
+    if answer["overtaken"]:
+        yield f"{answer['overtaken']:,} statements of people, or runs, would not be possible."
+    if answer["certificate"]:
+        yield f"{answer['certificate'][:1].upper()}{answer['certificate'][1:]}."
+
+
+def backtest_tables(answer: Mapping[str, Any]) -> list[ReportTable]:
+    """The changes of decisions with an example each, and examples of memories that change."""
+    changes = [
+        [change["was"], change["would_be"], f"{change['count']:,}", *_example(change)]
+        for change in answer["changes"]
+    ]
+    columns = ("was", "would be", "count", "for example", "joined", "would join")
+    found = [ReportTable("Decisions that would be others", columns, changes)] if changes else []
+    for title, name in (("would be several", "splits"), ("would be one", "unions")):
+        rows = [
+            [str(number), " / ".join(texts)]
+            for number, example in enumerate(answer[name], 1)
+            for texts in example["memories"]
+        ]
+        if rows:
+            found.append(
+                ReportTable(f"Memories that {title}: examples", ("", "the texts of each"), rows)
+            )
+    return found
+
+
+def _example(change: Mapping[str, Any]) -> tuple[str, str, str]:
+    example = change["examples"][0]
+    return example["text"], example["joined"] or "", example["would_join"] or ""

@@ -102,12 +102,16 @@ class Without:
         goes_on = _going_on(events)
         for event in events:
             begins = isinstance(event, Joined) and self._run_of(event) in out
-            self._parted = self._parted or event.id in self._out or begins
+            self._parted = self._parted or begins or self._departs(event)
             if self._parted:
                 self._replay_other(event, more_follow=event.id in goes_on)
             else:
                 self._evolve(event)
             evolve(self.real, event)
+
+    def _departs(self, event: AnyEvent) -> bool:
+        """Whether the two histories may differ from this event on."""
+        return event.id in self._out
 
     def _evolve(self, event: AnyEvent) -> None:
         """Fold an event into the other history."""

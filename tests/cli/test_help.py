@@ -38,7 +38,7 @@ DESIGNED = (
     " decisions, list, get, history, update, undo, redo, forget,"
     " merge, separate,"
     " withdraw, confirm, reinstate, retract, restore, unmerge, reverse,"
-    " evaluate, calibrate, rebuild, verify, embed,"
+    " evaluate, backtest, calibrate, rebuild, verify, embed,"
     " sql, log export, log import,"
     " policy list, policy show, policy explain, policy check, policy set, schemas,"
     " dead-letters list,"

@@ -139,6 +139,13 @@ CALLS: dict[str, dict[str, Any]] = {
     },
     "likeness": {"owner_id": "ada", "at_least": 0.9, "limit": 1},
     "list": {"owner_id": "ada", "limit": 1, "after": None, "former": True, **NARROWED},
+    "backtest": {
+        "policy": "layered",
+        "owner": "ada",
+        "since": None,
+        "compares_anew": True,
+        "progress": nothing,
+    },
     "triangles": {"owner_id": "ada", "at_least": 0.9, "limit": 1},
     "why": {"some_id": A, "owner_id": "ada"},
     "why_not": {"a": A, "b": B, "owner_id": "ada"},

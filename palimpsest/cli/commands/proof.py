@@ -1,4 +1,4 @@
-"""The proof of a policy on labelled data: `evaluate`, `calibrate` (docs/proof.md)."""
+"""The proof of a policy: `evaluate`, `calibrate`, `backtest` (docs/proof.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
 
 from palimpsest.cli import rendering
-from palimpsest.cli.invocation import Invocation, complete_presets, invocation, named_values
+from palimpsest.cli.invocation import (
+    Invocation,
+    complete_presets,
+    invocation,
+    moment,
+    named_values,
+)
 from palimpsest.cli.shell import REFUSED
 from palimpsest.contracts.errors import UsageError
 
@@ -26,6 +32,7 @@ if TYPE_CHECKING:
 
 evaluate_app = typer.Typer()
 calibrate_app = typer.Typer()
+backtest_app = typer.Typer()
 
 Pairs = Annotated[
     list[Path] | None,
@@ -198,6 +205,58 @@ def calibrate(
     if made is None:
         call.output.problem(f"refused: {refusal(answer)}")
         raise typer.Exit(REFUSED)
+
+
+@backtest_app.command(epilog="Example: palimpsest backtest layered --html layered.html")
+def backtest(
+    context: typer.Context,
+    policy: Annotated[
+        str,
+        typer.Argument(
+            metavar="POLICY",
+            help="A preset, or a .toml file.",
+            autocompletion=complete_presets,
+        ),
+    ],
+    owner: Annotated[
+        str | None,
+        typer.Option(metavar="PATTERN", help="Only owners that match this regular expression."),
+    ] = None,
+    since: Annotated[
+        datetime | None,
+        typer.Option(
+            parser=moment, metavar="TIME", help="Only what was decided at this time or later."
+        ),
+    ] = None,
+    guard: Annotated[
+        str,
+        typer.Option(
+            metavar="recorded|new", help="What the guard saw then, or what today's guard sees."
+        ),
+    ] = "recorded",
+    page: Page = None,
+) -> None:
+    """Decide the store's history again under another policy, and show what would be different.
+
+    From what the log has: no model is called and nothing is written. Questions that only the other
+    policy asks are counted, never guessed.
+    """
+    if guard not in ("recorded", "new"):
+        raise typer.BadParameter("--guard must be recorded or new")
+    call = invocation(context)
+    _require_templates(page)
+    from palimpsest.evaluation.tables import backtest_sentences, backtest_tables
+
+    rules = call.settings.dedup.load(policy)
+    with call.output.progress() as report, call.store() as store:
+        answer = store.backtest(
+            rules, owner=owner, since=since, compares_anew=guard == "new", progress=report
+        )
+    if page is not None:
+        from palimpsest.cli.proof_page import backtest_page
+
+        page.write_text(backtest_page(answer, rules), encoding="utf-8")
+    call.output.answer(answer, lambda: _drawn(backtest_tables(answer), backtest_sentences(answer)))
 
 
 def _require_templates(page: Path | None) -> None:

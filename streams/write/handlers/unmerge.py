@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator
 from msgspec import structs
 
 from palimpsest.contracts.answers import MemoryPicture, NotDone, PutBack, Unmerged
-from palimpsest.contracts.commands import Admit, Combine, Redecide, Reinstate, Unmerge
+from palimpsest.contracts.commands import Combine, Redecide, Reinstate, Unmerge
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Reinstated
-from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.identity import event_id
-from palimpsest.contracts.policy import PairsDedupe, Policy, recorded_policy
+from palimpsest.contracts.policy import PairsDedupe, recorded_policy
 from palimpsest.contracts.requests import ReinstateRequest, UnmergeRequest
 from palimpsest.contracts.wire import Recorded
 from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
@@ -24,7 +23,7 @@ from palimpsest.streams.replay.consequences import (
     describe_runs,
     plan,
 )
-from palimpsest.streams.search.scope_index import ScopeIndex
+from palimpsest.streams.search.scope_indexes import ScopeIndexes
 from palimpsest.streams.write.executor import (
     DryRun,
     Executor,
@@ -204,7 +203,7 @@ def _add_consequences(
         for policy in policies.values()
     )
     recorded = executor.recorded(ledger.owner_id) if by_merges else ()
-    found = plan(ledger, recorded, out, policies, _Indexes().neighbours)
+    found = plan(ledger, recorded, out, policies, ScopeIndexes().neighbours)
     answer["consequences"] = [describe(consequence) for consequence in found.consequences]
     answer["consequences"] += describe_runs(ledger, found)
     answer["overtaken"] = list(found.overtaken)
@@ -250,22 +249,3 @@ def _embed(
 
 def _members(pictures: Iterable[MemoryPicture]) -> Iterator[str]:
     return (member["candidate_id"] for memory in pictures for member in memory["members"])
-
-
-class _Indexes:
-    """Search indexes over one ledger, made when first asked for."""
-
-    def __init__(self) -> None:
-        self._made: dict[tuple[str, str], ScopeIndex] = {}
-
-    def neighbours(self, ledger: Ledger, admit: Admit, policy: Policy) -> tuple[Neighbour, ...]:
-        """A newcomer's neighbours, as a writer finds them."""
-        namespace = admit.candidate.namespace
-        if admit.content.vector is None and not policy.compares_words:
-            return ()
-        key = (namespace, policy.hash)
-        index = self._made.get(key)
-        if index is None:
-            scope = ledger.scope(namespace)
-            index = self._made[key] = ScopeIndex(scope, policy)
-        return index.neighbours(ledger, admit)

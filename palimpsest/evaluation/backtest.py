@@ -1,0 +1,289 @@
+"""A store's history decided again under another policy: what would be different.
+
+From what the log has: no model is called, nothing is written, and nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypedDict
+
+from palimpsest.backends.reader import Reader
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.events import AnyEvent, Decided, Redecided, Settled
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.replay.another_policy import AnotherPolicy
+from palimpsest.streams.search.scope_indexes import ScopeIndexes
+
+MOST_EXAMPLES = 5
+"""Examples of each change, and of memories that split or unite."""
+
+Progress = Callable[[str, float | None], None]
+
+
+class Example(TypedDict):
+    """A candidate that would be decided on otherwise, with the texts that it joins."""
+
+    owner_id: str
+    candidate_id: str
+    text: str
+    joined: str | None
+    would_join: str | None
+
+
+class Change(TypedDict):
+    """Decisions that would be others: their names then and now, how many, and examples.
+
+    The same name means that they would join another candidate.
+    """
+
+    was: str
+    would_be: str
+    count: int
+    examples: list[Example]
+
+
+class Regrouping(TypedDict):
+    """The texts of a memory that would be several, or of several that would be one."""
+
+    owner_id: str
+    memories: list[list[str]]
+
+
+class Backtest(TypedDict):
+    """What would be different; everything that is counted is so in the recorded history or there.
+
+    `split` counts memories that would be several, `united` those that would be one of several;
+    `faces` living memories of the same members that would say another text. `questions` are pairs
+    for the judge: recorded, there, and there without an answer in the log (`unanswered`), which
+    would cost `cost_usd` at the mean of what the log's verdicts cost, or it is unknown (None).
+    `overtaken` are statements of people and runs that would not be possible. `certificate` says
+    what a certificate still covers.
+    """
+
+    policy: str
+    hash: str
+    owners: int
+    candidates: int
+    changed: int
+    changes: list[Change]
+    memories: int
+    would_be_memories: int
+    split: int
+    united: int
+    splits: list[Regrouping]
+    unions: list[Regrouping]
+    faces: int
+    questions: int
+    would_be_questions: int
+    unanswered: int
+    cost_usd: float | None
+    overtaken: int
+    certificate: str | None
+
+
+@dataclass
+class _Counts:
+    """What is counted over owners."""
+
+    owners: int = 0
+    candidates: int = 0
+    changes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    examples: dict[tuple[str, str], list[Example]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    splits: list[Regrouping] = field(default_factory=list)
+    unions: list[Regrouping] = field(default_factory=list)
+    totals: Counter[str] = field(default_factory=Counter)
+    costs: list[float] = field(default_factory=list)
+
+
+def backtest(
+    reader: Reader,
+    policy: Policy,
+    progress: Progress,
+    *,
+    owner: str | None = None,
+    since: datetime | None = None,
+    compares_anew: bool = False,
+) -> Backtest:
+    """Decide a store's history again under a policy, as far as the log has what it needs.
+
+    For owners that match the pattern `owner`, and from `since` on. UsageError if the policy is of
+    another embedder than the recorded vectors, or the pattern is malformed.
+    """
+    owners = _owners(reader, owner)
+    policies = reader.log.policies()
+    models = {known.model for known in policies.values()}
+    if models - {policy.model}:
+        raise UsageError(
+            f"the policy compares vectors of {policy.model}, and the log has those of"
+            f" {', '.join(sorted(models))}: name a policy of that model"
+        )
+    counts = _Counts()
+    for number, owner_id in enumerate(owners):
+        progress(f"deciding again for {len(owners):,} owners", number / len(owners))
+        events = [recorded.event for recorded in reader.log.of_owner(owner_id)]
+        search = ScopeIndexes(framed=True).neighbours
+        history = AnotherPolicy(
+            owner_id, policy, policies, search, since=since, compares_anew=compares_anew
+        )
+        history.replay(events)
+        _compare(counts, history, events, since)
+        history.real.dissolve()
+        history.other.dissolve()
+    return _document(counts, policy)
+
+
+def _owners(reader: Reader, pattern: str | None) -> list[str]:
+    if pattern is None:
+        return [*reader.log.owners()]
+    try:
+        wanted = re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"the owner's pattern is no regular expression: {error}") from None
+    return [owner for owner in reader.log.owners() if wanted.fullmatch(owner)]
+
+
+def _compare(
+    counts: _Counts, history: AnotherPolicy, events: Sequence[AnyEvent], since: datetime | None
+) -> None:
+    real, other = history.real, history.other
+    counts.owners += 1
+    for entry in real.entries.values():
+        if since is None or entry.decided_at >= since:
+            counts.candidates += 1
+            _compare_candidate(counts, entry, other.entries[entry.id])
+    was, then = _groups(real), _groups(other)
+    counts.totals["memories"] += len(was)
+    counts.totals["would_be_memories"] += len(then)
+    counts.totals["split"] += _regrouped(counts.splits, real, was, then)
+    counts.totals["united"] += _regrouped(counts.unions, other, then, was)
+    counts.totals["faces"] += sum(
+        members in then and then[members].face.text != memory.face.text
+        for members, memory in was.items()
+    )
+    counts.totals["questions"] += _asked(real)
+    counts.totals["would_be_questions"] += _asked(other)
+    counts.totals["unanswered"] += sum(
+        len({*entry.open} - {*real.entries[entry.id].open}) for entry in other.entries.values()
+    )
+    counts.totals["overtaken"] += len(history.overtaken)
+    counts.costs += _costs(events)
+
+
+def _compare_candidate(counts: _Counts, entry: Entry, there: Entry) -> None:
+    (was, joined), (would_be, would_join) = _fate(entry), _fate(there)
+    if (was, joined and joined.id) == (would_be, would_join and would_join.id):
+        return
+    names = was, would_be
+    counts.changes[names] += 1
+    if len(counts.examples[names]) < MOST_EXAMPLES:
+        counts.examples[names].append(
+            {
+                "owner_id": entry.fields.owner_id,
+                "candidate_id": entry.id,
+                "text": entry.text,
+                "joined": joined.text if joined else None,
+                "would_join": would_join.text if would_join else None,
+            }
+        )
+
+
+def _fate(entry: Entry) -> tuple[str, Entry | None]:
+    """What became of a candidate's own decision, and whom it joined."""
+    join = next((edge for edge in entry.edges if edge.standing and edge.newer is entry), None)
+    if join is not None:
+        return join.decision, join.older
+    return "pending" if entry.pending else entry.decision, None
+
+
+Members = frozenset[str]
+
+
+def _groups(ledger: Ledger) -> dict[Members, Memory]:
+    """The living memories by their living members."""
+    return {
+        frozenset(entry.id for entry in memory.members if entry.living): memory
+        for memory in ledger.memories()
+        if memory.living
+    }
+
+
+def _regrouped(
+    examples: list[Regrouping],
+    ledger: Ledger,
+    whole: Mapping[Members, Memory],
+    parts: Mapping[Members, Memory],
+) -> int:
+    """How many memories are in several parts on the other side; some are kept as examples."""
+    home = {some_id: members for members in parts for some_id in members}
+    count = 0
+    for members in whole:
+        pieces = {home[some_id] & members for some_id in members if some_id in home}
+        if len(pieces) < 2:
+            continue
+        count += 1
+        if len(examples) < MOST_EXAMPLES:
+            texts = [sorted({ledger.entries[some].text for some in piece}) for piece in pieces]
+            examples.append({"owner_id": ledger.owner_id, "memories": sorted(texts)})
+    return count
+
+
+def _asked(ledger: Ledger) -> int:
+    return sum(len(entry.asked) for entry in ledger.entries.values())
+
+
+def _costs(events: Sequence[AnyEvent]) -> Iterator[float]:
+    """What each verdict cost, if it is known."""
+    for event in events:
+        if isinstance(event, Decided | Settled | Redecided) and event.data.evidence is not None:
+            for verdict in event.data.evidence.verdicts:
+                if verdict.cost_usd is not None:
+                    yield verdict.cost_usd
+
+
+def _document(counts: _Counts, policy: Policy) -> Backtest:
+    mean = sum(counts.costs) / len(counts.costs) if counts.costs else None
+    unanswered = counts.totals["unanswered"]
+    total = counts.totals
+    return {
+        "policy": policy.name,
+        "hash": policy.hash,
+        "owners": counts.owners,
+        "candidates": counts.candidates,
+        "changed": counts.changes.total(),
+        "changes": [
+            {"was": was, "would_be": would, "count": n, "examples": counts.examples[was, would]}
+            for (was, would), n in counts.changes.most_common()
+        ],
+        "memories": total["memories"],
+        "would_be_memories": total["would_be_memories"],
+        "split": total["split"],
+        "united": total["united"],
+        "splits": counts.splits,
+        "unions": counts.unions,
+        "faces": total["faces"],
+        "questions": total["questions"],
+        "would_be_questions": total["would_be_questions"],
+        "unanswered": unanswered,
+        "cost_usd": None if mean is None else round(mean * unanswered, 4),
+        "overtaken": total["overtaken"],
+        "certificate": _covered(policy),
+    }
+
+
+def _covered(policy: Policy) -> str | None:
+    """What the policy's certificate is about."""
+    held = policy.certificate
+    if held is None:
+        return None
+    return (
+        f"its certificate of {held.date} is about {held.tested:,} labels of {held.embedder},"
+        " at their own mix: this history may have another"
+    )

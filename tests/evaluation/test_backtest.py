@@ -1,0 +1,210 @@
+"""A history decided again under another policy is what that policy would have decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from palimpsest import Palimpsest
+from palimpsest.api import store as facade
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requests import SettleRequest
+from palimpsest.evaluation.backtest import Backtest, backtest
+from palimpsest.streams.policies import load_policy, preset_names
+from palimpsest.streams.replay.another_policy import AnotherPolicy
+from palimpsest.streams.search.scope_indexes import ScopeIndexes
+from tests.stub_engine import load_stub
+
+TEXTS = (
+    "The ferry leaves at noon from the old harbour",
+    "the ferry leaves at noon from the old harbour.",
+    "The ferry leaves at one from the old harbour",
+    "A ferry leaves at noon from the old harbour",
+    "The ferry leaves at noon from the new harbour",
+    "Grandmother keeps bees behind the mill",
+    "Grandmother keeps bees behind the big mill",
+    "Grandmother kept bees behind the mill",
+    "A locksmith repaired the cellar door",
+)
+LOOSE = load_policy("standard").model_copy(
+    update={
+        "checks": tuple(
+            check.model_copy(
+                update={
+                    "zones": tuple(
+                        zone.model_copy(update={"at_least": zone.at_least - 0.3})
+                        for zone in check.zones
+                    )
+                }
+            )
+            if check.check == "cosine"
+            else check
+            for check in load_policy("standard").checks
+        )
+    }
+)
+POLICIES = {name: load_policy(name) for name in preset_names()} | {"loose": LOOSE}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _without_a_model() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(facade, "load_engine", load_stub)
+        yield
+
+
+def quiet(_what: str, _share: float | None) -> None:
+    """Report nothing."""
+
+
+Rows = list[tuple[int, int]]
+"""Of each row the number of its text, and of its session."""
+rows_of_owners = st.lists(
+    st.tuples(st.integers(0, len(TEXTS) - 1), st.integers(0, 2)), min_size=1, max_size=14
+)
+
+
+def submit(store: Palimpsest, rows: Rows) -> None:
+    store.submit(
+        [
+            {
+                "owner_id": "ada",
+                "text": TEXTS[text],
+                "id": str(number),
+                "session_id": f"s{session}",
+                "category": "fact",
+                "importance": 0.5,
+                "confidence": 0.5,
+            }
+            for number, (text, session) in enumerate(rows)
+        ]
+    )
+
+
+def fates(store: Palimpsest) -> dict[str, tuple[str, str | None, str]]:
+    """Of each candidate its decision, whom it joined, and its memory, as the facade shows them."""
+    found = {}
+    for memory in store.list("ada", former=True)["memories"]:
+        for member in store.show(memory["memory_id"])["members"]:
+            name = "pending" if member["pending"] else member["decision"]
+            found[member["candidate_id"]] = (name, member["joined_to"], memory["memory_id"])
+    return found
+
+
+def again(store: Palimpsest, policy: str, **how: Any) -> dict[str, tuple[str, str | None, str]]:
+    """The same, of the history as another policy would have decided it."""
+    log = store.reader.log
+    search = ScopeIndexes(framed=True).neighbours
+    history = AnotherPolicy("ada", POLICIES[policy], log.policies(), search, **how)
+    history.replay([recorded.event for recorded in log.of_owner("ada")])
+    found = {}
+    for entry in history.other.entries.values():
+        join = next((e for e in entry.edges if e.standing and e.newer is entry), None)
+        name = join.decision if join else "pending" if entry.pending else entry.decision
+        found[entry.id] = (name, join.older.id if join else None, entry.memory.id)
+    return found
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    rows=rows_of_owners,
+    written=st.sampled_from(sorted(POLICIES)),
+    wanted=st.sampled_from(sorted(POLICIES)),
+    anew=st.booleans(),
+)
+def test_it_is_what_that_policy_decides_on_the_same_rows(
+    tmp_path_factory: pytest.TempPathFactory, rows: Rows, written: str, wanted: str, anew: bool
+) -> None:
+    """Also under the same policy; the oracle is a store of its own that the policy decided."""
+    folder = tmp_path_factory.mktemp("drawn")
+    with Palimpsest.open(folder / "written", policy=POLICIES[written]) as store:
+        submit(store, rows)
+        found = again(store, wanted, compares_anew=anew)
+    with Palimpsest.open(folder / "wanted", policy=POLICIES[wanted]) as store:
+        submit(store, rows)
+        assert found == fates(store)
+
+
+def counted(store: Palimpsest, policy: str, **how: Any) -> Backtest:
+    return backtest(store.reader, POLICIES[policy], quiet, **how)
+
+
+@pytest.fixture(name="store")
+def _store(tmp_path: Path) -> Iterator[Palimpsest]:
+    """A history of nine texts and two repeats, under `standard`."""
+    with Palimpsest.open(tmp_path / "store", by="person") as made:
+        submit(made, [(number % len(TEXTS), 0) for number in range(11)])
+        yield made
+
+
+def test_what_would_be_different_is_counted_with_examples(store: Palimpsest) -> None:
+    position = store.position
+    same = counted(store, "standard")
+    assert (same["changed"], same["changes"], same["split"], same["united"]) == (0, [], 0, 0)
+    assert same["memories"] == same["would_be_memories"]
+    loose = counted(store, "loose")
+    assert loose["candidates"] == 11
+    assert loose["would_be_questions"] > loose["questions"]
+    assert loose["unanswered"] == loose["would_be_questions"] - loose["questions"]
+    assert loose["cost_usd"] is None
+    layered = counted(store, "layered")
+    assert 0 < layered["changed"] == sum(change["count"] for change in layered["changes"])
+    example = layered["changes"][0]["examples"][0]
+    assert example["text"] in TEXTS
+    assert store.position == position, "nothing is written"
+
+
+def test_memories_that_unite_and_split_are_named(store: Palimpsest, tmp_path: Path) -> None:
+    there = counted(store, "layered")
+    with Palimpsest.open(tmp_path / "layered", policy="layered") as other:
+        submit(other, [(number % len(TEXTS), 0) for number in range(11)])
+        back = counted(other, "standard")
+    assert there["united"] == back["split"] > 0
+    assert there["unions"] == back["splits"]
+    assert len(there["unions"][0]["memories"]) > 1
+
+
+def test_an_answer_that_the_log_has_is_used_and_no_other_is_guessed(store: Palimpsest) -> None:
+    entry = next(one for one in store.reader.ledger("ada").entries.values() if one.pending)
+    verdicts = tuple(
+        Verdict(neighbour_id=one, answer="same", model="m", cost_usd=0.5) for one in entry.open
+    )
+    request = SettleRequest(request_id=str(uuid4()), candidate_id=entry.id, verdicts=verdicts)
+    store.writer.ask(request)
+    assert counted(store, "standard")["changed"] == 0
+    loose = counted(store, "loose")
+    assert loose["unanswered"] > 0
+    assert loose["cost_usd"] == 0.5 * loose["unanswered"]
+
+
+def test_statements_of_people_are_repeated(store: Palimpsest) -> None:
+    entries = [*store.reader.ledger("ada").entries.values()]
+    merged = store.merge(entries[2].id, entries[5].id)
+    store.confirm(merged["decision_id"])
+    store.separate(entries[0].id, entries[8].id)
+    for policy in ("standard", "loose"):
+        found = counted(store, policy)
+        assert found["overtaken"] == 0
+        assert not any("manual_join" in (one["was"], one["would_be"]) for one in found["changes"])
+    assert counted(store, "standard")["changed"] == 0
+
+
+def test_only_what_is_asked_for_is_decided_again(store: Palimpsest) -> None:
+    store.submit({"owner_id": "bob", "text": TEXTS[0]})
+    assert counted(store, "loose", owner="bob")["candidates"] == 1
+    assert counted(store, "loose", owner="a.*")["candidates"] == 11
+    later = counted(store, "loose", since=datetime(2999, 1, 1, tzinfo=UTC))
+    assert (later["candidates"], later["changed"]) == (0, 0)
+    with pytest.raises(UsageError, match="no regular expression"):
+        counted(store, "loose", owner="(")
+    other = POLICIES["standard"].model_copy(update={"model": "another"})
+    with pytest.raises(UsageError, match="the log has those of all-MiniLM-L6-v2"):
+        backtest(store.reader, other, quiet)

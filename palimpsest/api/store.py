@@ -1257,13 +1257,15 @@ class Palimpsest:
         owner: str | None = None,
         since: Time | None = None,
         compares_anew: bool = False,
+        processes: Annotated[int, Field(ge=1)] = 1,
         progress: Progress = _ignore,
     ) -> Backtest:
         """What would be different if another policy had decided on this history (docs/proof.md).
 
         Of owners that match the pattern `owner`, and of what was decided at `since` or later. From
         the log alone: what the guard saw then counts, unless the pairs are compared anew. Nothing
-        is written. UsageError for a policy of another embedder.
+        is written. Several `processes` share the owners: guard your main module, as for
+        `multiprocessing`. UsageError for a policy of another embedder.
         """
         rules = load_policy(policy) if isinstance(policy, str) else policy
         return backtest(
@@ -1273,6 +1275,7 @@ class Palimpsest:
             owner=owner,
             since=_time(since),
             compares_anew=compares_anew,
+            processes=processes,
         )
 
     def triangles(

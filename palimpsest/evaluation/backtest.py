@@ -5,11 +5,17 @@ From what the log has: no model is called, nothing is written, and nothing is gu
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
 from typing import TypedDict
 
 from palimpsest.backends.reader import Reader
@@ -17,9 +23,12 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import AnyEvent, Decided, Redecided, Settled
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.log.log import Log
 from palimpsest.streams.replay.another_policy import AnotherPolicy
 from palimpsest.streams.search.scope_indexes import ScopeIndexes
 
+PARTS = 8
+"""Of the owners, for each process: the progress is that of whole parts."""
 MOST_EXAMPLES = 5
 """Examples of each change, and of memories that split or unite."""
 
@@ -94,13 +103,34 @@ class _Counts:
     owners: int = 0
     candidates: int = 0
     changes: Counter[tuple[str, str]] = field(default_factory=Counter)
-    examples: dict[tuple[str, str], list[Example]] = field(
-        default_factory=lambda: defaultdict(list)
+    examples: defaultdict[tuple[str, str], list[Example]] = field(
+        default_factory=partial(defaultdict, list)
     )
     splits: list[Regrouping] = field(default_factory=list)
     unions: list[Regrouping] = field(default_factory=list)
     totals: Counter[str] = field(default_factory=Counter)
     costs: list[float] = field(default_factory=list)
+
+    def add(self, more: _Counts) -> None:
+        """Add what was counted over other owners."""
+        self.owners += more.owners
+        self.candidates += more.candidates
+        self.changes += more.changes
+        self.totals += more.totals
+        self.costs += more.costs
+        for names, examples in more.examples.items():
+            self.examples[names] = [*self.examples[names], *examples][:MOST_EXAMPLES]
+        self.splits = [*self.splits, *more.splits][:MOST_EXAMPLES]
+        self.unions = [*self.unions, *more.unions][:MOST_EXAMPLES]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is decided again."""
+
+    policy: Policy
+    since: datetime | None
+    compares_anew: bool
 
 
 def backtest(
@@ -111,11 +141,13 @@ def backtest(
     owner: str | None = None,
     since: datetime | None = None,
     compares_anew: bool = False,
+    processes: int = 1,
 ) -> Backtest:
     """Decide a store's history again under a policy, as far as the log has what it needs.
 
-    For owners that match the pattern `owner`, and from `since` on. UsageError if the policy is of
-    another embedder than the recorded vectors, or the pattern is malformed.
+    For owners that match the pattern `owner`, and from `since` on. Several `processes` share the
+    owners; each imports the program's main module, as `multiprocessing` does. UsageError if the
+    policy is of another embedder than the recorded vectors, or the pattern is malformed.
     """
     owners = _owners(reader, owner)
     policies = reader.log.policies()
@@ -125,19 +157,45 @@ def backtest(
             f"the policy compares vectors of {policy.model}, and the log has those of"
             f" {', '.join(sorted(models))}: name a policy of that model"
         )
-    counts = _Counts()
-    for number, owner_id in enumerate(owners):
-        progress(f"deciding again for {len(owners):,} owners", number / len(owners))
-        events = [recorded.event for recorded in reader.log.of_owner(owner_id)]
-        search = ScopeIndexes(framed=True).neighbours
+    counts, asked = _Counts(), _Asked(policy, since, compares_anew)
+    size = math.ceil(len(owners) / (PARTS * processes)) or 1
+    parts = [owners[start : start + size] for start in range(0, len(owners), size)]
+    with ExitStack() as held:
+        if processes == 1:
+            found: Iterator[_Counts] = (_decide_again(reader.log, asked, part) for part in parts)
+        else:
+            workers = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
+            pool = held.enter_context(workers)
+            found = pool.map(partial(_in_process, reader.log.path, asked), parts)
+        for number, part in enumerate(found, 1):
+            counts.add(part)
+            progress(f"deciding again for {len(owners):,} owners", number / len(parts))
+    return _document(counts, policy)
+
+
+def _in_process(log_file: Path, asked: _Asked, owners: Sequence[str]) -> _Counts:
+    with Log.open(log_file, read_only=True) as log:
+        return _decide_again(log, asked, owners)
+
+
+def _decide_again(log: Log, asked: _Asked, owners: Sequence[str]) -> _Counts:
+    """What would be different for some owners."""
+    counts, policies = _Counts(), log.policies()
+    for owner_id in owners:
+        events = [recorded.event for recorded in log.of_owner(owner_id)]
         history = AnotherPolicy(
-            owner_id, policy, policies, search, since=since, compares_anew=compares_anew
+            owner_id,
+            asked.policy,
+            policies,
+            ScopeIndexes(framed=True).neighbours,
+            since=asked.since,
+            compares_anew=asked.compares_anew,
         )
         history.replay(events)
-        _compare(counts, history, events, since)
+        _compare(counts, history, events, asked.since)
         history.real.dissolve()
         history.other.dissolve()
-    return _document(counts, policy)
+    return counts
 
 
 def _owners(reader: Reader, pattern: str | None) -> list[str]:

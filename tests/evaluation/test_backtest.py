@@ -197,6 +197,14 @@ def test_statements_of_people_are_repeated(store: Palimpsest) -> None:
     assert counted(store, "standard")["changed"] == 0
 
 
+def test_several_processes_find_the_same(store: Palimpsest) -> None:
+    for owner in ("bob", "cid", "dora"):
+        store.submit([{"owner_id": owner, "text": text} for text in TEXTS])
+    alone = counted(store, "layered")
+    assert alone["owners"] == 4
+    assert counted(store, "layered", processes=2) == alone
+
+
 def test_only_what_is_asked_for_is_decided_again(store: Palimpsest) -> None:
     store.submit({"owner_id": "bob", "text": TEXTS[0]})
     assert counted(store, "loose", owner="bob")["candidates"] == 1

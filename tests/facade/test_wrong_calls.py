@@ -144,6 +144,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "owner": "ada",
         "since": None,
         "compares_anew": True,
+        "processes": 1,
         "progress": nothing,
     },
     "triangles": {"owner_id": "ada", "at_least": 0.9, "limit": 1},

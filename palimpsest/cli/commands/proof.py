@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -234,6 +235,10 @@ def backtest(
             metavar="recorded|new", help="What the guard saw then, or what today's guard sees."
         ),
     ] = "recorded",
+    processes: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="That share the owners; default: one a core."),
+    ] = None,
     page: Page = None,
 ) -> None:
     """Decide the store's history again under another policy, and show what would be different.
@@ -250,7 +255,12 @@ def backtest(
     rules = call.settings.dedup.load(policy)
     with call.output.progress() as report, call.store() as store:
         answer = store.backtest(
-            rules, owner=owner, since=since, compares_anew=guard == "new", progress=report
+            rules,
+            owner=owner,
+            since=since,
+            compares_anew=guard == "new",
+            processes=processes or os.cpu_count() or 1,
+            progress=report,
         )
     if page is not None:
         from palimpsest.cli.proof_page import backtest_page

@@ -145,17 +145,17 @@ MOST_BARS = 12
 """Changes in the chart; the table has all."""
 
 
-def backtest_page(answer: Mapping[str, Any], policy: Policy) -> str:
+def backtest_page(answer: Mapping[str, Any]) -> str:
     """The page of `backtest`."""
     bars = [
         ChartColumn(f"{change['was']} → {change['would_be']}", {"decisions": change["count"]})
         for change in answer["changes"][:MOST_BARS]
     ]
-    title = "Decisions that would be others"
+    title = "Decisions that would be different"
     return render(
         TEMPLATE,
         title=f"This history under {answer['policy']}",
-        sentences=[*backtest_sentences(answer), *explain(policy)],
+        sentences=[*backtest_sentences(answer)],
         charts=[stacked("changes", title, bars, ("decisions",))] if bars else [],
         tables=backtest_tables(answer),
         wrong=[],

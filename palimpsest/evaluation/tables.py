@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 CUTS = {
@@ -18,6 +19,8 @@ CLUSTER_RATES = (
 )
 CALIBRATION = ("answer", "score", "language", "threshold", "wrong", "bound", "held out", "bound")
 _RATES = ("precision", "recall")
+SHOWN = 100
+"""Characters of an example's text in a table; `--json` has all of it."""
 
 
 class ReportTable(NamedTuple):
@@ -178,21 +181,25 @@ def refusal(answer: Mapping[str, Any]) -> str:
 
 def backtest_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
     """What `backtest` found, in words."""
-    policy, changed = answer["policy"], answer["changed"]
     yield (
-        f"Under {policy} ({answer['hash']}) {changed:,} of {answer['candidates']:,} decisions"
-        f" would be others, for {answer['owners']:,} owners. Nothing was written."
+        f"Under {answer['policy']} ({answer['hash']}) {answer['changed']:,} of"
+        f" {answer['candidates']:,} decisions about {answer['owners']:,} owners would be different."
+        " Nothing was written."
     )
     yield (
-        f"Memories: {answer['memories']:,}, there {answer['would_be_memories']:,}."
-        f" {answer['split']:,} would be several, {answer['united']:,} would be of several,"
-        f" and {answer['faces']:,} would say another text."
+        f"Memories: {answer['memories']:,} now, {answer['would_be_memories']:,} under it."
+        f" {answer['split']:,} would be split, {answer['united']:,} would be put together from"
+        f" several, and {answer['faces']:,} would say another text."
     )
-    cost = "unknown" if answer["cost_usd"] is None else f"${answer['cost_usd']:,.2f}"
+    asked = ""
+    if answer["unanswered"]:
+        cost = "at an unknown cost"
+        if answer["cost_usd"] is not None:
+            cost = f"for about ${answer['cost_usd']:,.2f}"
+        asked = f" {answer['unanswered']:,} of those would have to be asked, {cost}."
     yield (
-        f"Questions for the judge: {answer['questions']:,}, there"
-        f" {answer['would_be_questions']:,}. Of those {answer['unanswered']:,} have no answer in"
-        f" the log and would have to be asked; the cost is {cost}."
+        f"Questions for the judge: {answer['questions']:,} now,"
+        f" {answer['would_be_questions']:,} under it.{asked}"
     )
     if answer["overtaken"]:
         yield f"{answer['overtaken']:,} statements of people, or runs, would not be possible."
@@ -207,10 +214,10 @@ def backtest_tables(answer: Mapping[str, Any]) -> list[ReportTable]:
         for change in answer["changes"]
     ]
     columns = ("was", "would be", "count", "for example", "joined", "would join")
-    found = [ReportTable("Decisions that would be others", columns, changes)] if changes else []
+    found = [ReportTable("Decisions that would be different", columns, changes)] if changes else []
     for title, name in (("would be several", "splits"), ("would be one", "unions")):
         rows = [
-            [str(number), " / ".join(texts)]
+            [str(number), _shortened(" / ".join(texts))]
             for number, example in enumerate(answer[name], 1)
             for texts in example["memories"]
         ]
@@ -221,6 +228,11 @@ def backtest_tables(answer: Mapping[str, Any]) -> list[ReportTable]:
     return found
 
 
-def _example(change: Mapping[str, Any]) -> tuple[str, str, str]:
+def _example(change: Mapping[str, Any]) -> tuple[str, ...]:
     example = change["examples"][0]
-    return example["text"], example["joined"] or "", example["would_join"] or ""
+    texts = example["text"], example["joined"] or "", example["would_join"] or ""
+    return tuple(map(_shortened, texts))
+
+
+def _shortened(text: str) -> str:
+    return shorten(text, SHOWN, placeholder=" …")

@@ -16,7 +16,7 @@ def test_it_says_what_would_be_different_and_writes_a_page(
     page = tmp_path / "page.html"
     drawn = palimpsest("backtest", "layered", "--html", str(page)).out
     assert "Nothing was written." in drawn
-    assert "Decisions that would be others" in drawn
+    assert "Decisions that would be different" in drawn
     found = palimpsest.json("backtest", "layered", "--guard", "new", "--owner", "ada")
     assert found["candidates"] == 3
     assert found["changed"] > 0

@@ -265,7 +265,7 @@ def backtest(
     if page is not None:
         from palimpsest.cli.proof_page import backtest_page
 
-        page.write_text(backtest_page(answer, rules), encoding="utf-8")
+        page.write_text(backtest_page(answer), encoding="utf-8")
     call.output.answer(answer, lambda: _drawn(backtest_tables(answer), backtest_sentences(answer)))
 
 

@@ -470,6 +470,13 @@ class LateVectors(TypedDict):
     left: int
 
 
+class Audited(TypedDict):
+    """The audit that a request opened, labelled a pair of or certified, and the recorded event."""
+
+    audit: str
+    events: list[str]
+
+
 class PolicyInForce(TypedDict):
     """The policy that was put in force: its name, its hash, and its rule of exact repeats."""
 

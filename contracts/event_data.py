@@ -55,6 +55,8 @@ Again = Literal["ask", "allow", "refuse"]
 """What becomes of a forgotten text that comes again: it waits, is stored as new, or is refused."""
 BatchStep = Literal["dedupe", "review", "consolidate"]
 """What runs over an owner's memories: batch rules, the review, or the end of a session."""
+AuditLabel = Literal["right", "wrong", "unsure"]
+"""What an auditor says of a join; `unsure` counts as wrong."""
 Figures = dict[str, int | float]
 """What a run counted, by name; times in milliseconds."""
 RANKS: dict[Rank, int] = {"rule": 0, "judge": 1, "agent": 2, "review": 3, "person": 4}
@@ -395,6 +397,79 @@ class UnchangedData(Light):
     """A request, by its kind, that changed nothing; who made it, and why."""
 
     request: str
+    actor: str | None = None
+    because: str | None = None
+
+
+class AuditOpenedData(Light):
+    """An audit of the automatic joins that stood at `position`; the `seed` was drawn after that.
+
+    `joins` is their number and `digest` that of their ids, so another population is noticed.
+    `owners` is a pattern of owners and `since` the earliest decision, if not all joins were meant.
+    Certified is a share of `target` at the `confidence`; `detection` is the part of 1 - confidence
+    that is kept for what the auditor misses, with up to `probes` pairs that are known to be wrong.
+    """
+
+    position: int
+    seed: str
+    joins: int
+    digest: str
+    target: float
+    confidence: float
+    detection: float = 0.0
+    probes: int = 0
+    owners: str | None = None
+    since: WireTime | None = None
+    actor: str | None = None
+    because: str | None = None
+
+
+class AuditLabelledData(Light):
+    """What an auditor says of a pair: the decision of a join, or the id of a probe.
+
+    `shown` is the digest of what was seen: a label counts for another audit as long as that is the
+    same. The latest label of an audit's pair counts.
+    """
+
+    audit: str
+    pair: str
+    label: AuditLabel
+    shown: str
+    actor: str | None = None
+    because: str | None = None
+
+
+class Stratum(Light):
+    """A part of the joins of an audit, `by` decision, policy, guard, embedder, judge or prompt.
+
+    `bound` is the share of it that may be wrong, a statement of its own.
+    """
+
+    by: str
+    value: str
+    joins: int
+    labels: int
+    errors: int
+    bound: float
+
+
+class CertifiedData(Light):
+    """That at most `bound` of the joins of an audit are wrong, at its confidence.
+
+    `most` is the number that may have been called wrong, before it is divided by `detected`, the
+    least share of wrong ones that the auditor is known to find (1 if no probes were mixed in).
+    """
+
+    audit: str
+    joins: int
+    labels: int
+    errors: int
+    probes: int
+    found: int
+    most: int
+    detected: float
+    bound: float
+    strata: tuple[Stratum, ...] = ()
     actor: str | None = None
     because: str | None = None
 

@@ -10,8 +10,12 @@ from palimpsest.contracts.event_data import (
     RANKS,
     AccessedData,
     Again,
+    AuditLabel,
+    AuditLabelledData,
+    AuditOpenedData,
     BatchJoin,
     BatchStep,
+    CertifiedData,
     ComposedData,
     Composition,
     Content,
@@ -39,6 +43,7 @@ from palimpsest.contracts.event_data import (
     SettledData,
     Settlement,
     Speaker,
+    Stratum,
     UnchangedData,
     Use,
     Vector,
@@ -55,8 +60,15 @@ __all__ = [
     "AccessedData",
     "Again",
     "AnyEvent",
+    "AuditLabel",
+    "AuditLabelled",
+    "AuditLabelledData",
+    "AuditOpened",
+    "AuditOpenedData",
     "BatchJoin",
     "BatchStep",
+    "Certified",
+    "CertifiedData",
     "Compacted",
     "Composed",
     "ComposedData",
@@ -104,6 +116,7 @@ __all__ = [
     "SettledData",
     "Settlement",
     "Speaker",
+    "Stratum",
     "Unchanged",
     "UnchangedData",
     "Use",
@@ -263,6 +276,24 @@ class Unchanged(Event, tag="palimpsest.unchanged.v1"):
     data: UnchangedData
 
 
+class AuditOpened(Event, tag="palimpsest.audit_opened.v1"):
+    """`subject` is its own id, which names the audit; `partitionkey` is empty: the store's."""
+
+    data: AuditOpenedData
+
+
+class AuditLabelled(Event, tag="palimpsest.audit_labelled.v1"):
+    """`subject` is the decision or probe that was looked at; `partitionkey` is empty."""
+
+    data: AuditLabelledData
+
+
+class Certified(Event, tag="palimpsest.certified.v1"):
+    """`subject` is the audit; `partitionkey` is empty."""
+
+    data: CertifiedData
+
+
 class Erased(Event, tag="palimpsest.erased.v1"):
     """`subject` is the owner."""
 
@@ -290,6 +321,9 @@ AnyEvent = (
     | PolicySet
     | Refused
     | Unchanged
+    | AuditOpened
+    | AuditLabelled
+    | Certified
     | Erased
 )
 

@@ -16,6 +16,7 @@ from palimpsest.contracts.answers import (
     Accessed,
     Agreed,
     Apart,
+    Audited,
     Checked,
     Concluded,
     Forgotten,
@@ -38,8 +39,11 @@ from palimpsest.contracts.answers import (
 from palimpsest.contracts.candidate import Metadata, Name, Text
 from palimpsest.contracts.events import (
     Again,
+    AuditLabelledData,
+    AuditOpenedData,
     BatchJoin,
     BatchStep,
+    CertifiedData,
     Decision,
     Figures,
     Rank,
@@ -481,6 +485,27 @@ class PolicyRequest(Request[PolicyInForce]):
     policy: dict[str, object]
 
 
+class OpenAuditRequest(Request[Audited]):
+    """`palimpsest audit open`: the joins that stand at a position, and a seed drawn after it."""
+
+    request: Literal["open_audit"] = "open_audit"
+    opened: AuditOpenedData
+
+
+class LabelAuditRequest(Request[Audited]):
+    """`palimpsest audit label`: what an auditor says of one pair."""
+
+    request: Literal["label_audit"] = "label_audit"
+    labelled: AuditLabelledData
+
+
+class CertifyRequest(Request[Audited]):
+    """`palimpsest audit certify`: what the labels of an audit prove."""
+
+    request: Literal["certify"] = "certify"
+    certified: CertifiedData
+
+
 AnyRequest = Annotated[
     MergeRequest
     | CombineRequest
@@ -504,7 +529,10 @@ AnyRequest = Annotated[
     | SessionRequest
     | EmbedRequest
     | CheckRequest
-    | PolicyRequest,
+    | PolicyRequest
+    | OpenAuditRequest
+    | LabelAuditRequest
+    | CertifyRequest,
     Field(discriminator="request"),
 ]
 REQUEST: TypeAdapter[AnyRequest] = TypeAdapter(AnyRequest)

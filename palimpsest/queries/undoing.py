@@ -10,6 +10,7 @@ from palimpsest.backends.requested import request_id
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import (
     AnyEvent,
+    AuditLabelled,
     Confirmed,
     Decided,
     Joined,
@@ -48,6 +49,7 @@ Way = Literal["undo", "redo"]
 INSTEAD = {
     Confirmed: "a confirmation changed no memory: `unmerge` its decision if it is wrong",
     PolicySet: "a policy is not undone: set the former one again with `policy set`",
+    AuditLabelled: "a label is not undone: label the pair again, and the later label counts",
     Ran: "a batch run is undone by its joins: `reverse` with `since` and `until`, or one by one",
 }
 """What to do about an event that no request undoes, by its kind."""

@@ -7,6 +7,9 @@ from typing import Literal, assert_never
 from palimpsest.contracts.events import (
     Accessed,
     AnyEvent,
+    AuditLabelled,
+    AuditOpened,
+    Certified,
     Compacted,
     Composed,
     Confirmed,
@@ -91,6 +94,8 @@ def did(event: AnyEvent, back: TakenBack | None = None) -> str:
         case Erased():
             return "its text was destroyed; its id and its joins stay"
         case Invalid() | SessionEnded() | Compacted() | Ran() | PolicySet():
+            return ""
+        case AuditOpened() | AuditLabelled() | Certified():
             return ""
         case _:
             assert_never(event)

@@ -12,6 +12,9 @@ from palimpsest.contracts.events import (
     RANKS,
     Accessed,
     AnyEvent,
+    AuditLabelled,
+    AuditOpened,
+    Certified,
     Compacted,
     Composed,
     Composition,
@@ -129,7 +132,15 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
             fold_erased(ledger, event, touched)
         case Compacted() | Ran():
             _noted(ledger, event)
-        case SessionEnded() | Invalid() | PolicySet() | Unchanged():
+        case (
+            SessionEnded()
+            | Invalid()
+            | PolicySet()
+            | Unchanged()
+            | AuditOpened()
+            | AuditLabelled()
+            | Certified()
+        ):
             pass
         case _:
             assert_never(event)

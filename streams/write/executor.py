@@ -71,6 +71,9 @@ class Executor(Protocol):
     def set_policy(self, request: PolicyRequest) -> None:
         """Put another policy in force."""
 
+    def record(self, event: AnyEvent) -> None:
+        """Record an event of the store, which no ledger folds."""
+
 
 class DryRun:
     """Runs commands on private ledgers that are discarded: nothing is written.
@@ -135,6 +138,10 @@ class DryRun:
     def set_policy(self, request: PolicyRequest) -> None:
         """Raise UsageError: there is nothing to try."""
         raise UsageError(f"policy requests have no dry run ({request.request_id})")
+
+    def record(self, event: AnyEvent) -> None:
+        """Raise UsageError: there is nothing to try."""
+        raise UsageError(f"requests of audits have no dry run ({event.subject})")
 
 
 # -- helpers for requests on any executor --------------------------------------------------------

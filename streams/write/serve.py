@@ -37,13 +37,16 @@ from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.requests import (
     REQUEST,
     AccessRequest,
+    CertifyRequest,
     CheckRequest,
     CombineRequest,
     ComposeRequest,
     ConfirmRequest,
     EmbedRequest,
     ForgetRequest,
+    LabelAuditRequest,
     MergeRequest,
+    OpenAuditRequest,
     PolicyRequest,
     ReinstateManyRequest,
     ReinstateRequest,
@@ -66,7 +69,7 @@ from palimpsest.contracts.wire import NEWER, VERSION
 from palimpsest.streams.write.answered import earlier_answer, record_answer
 from palimpsest.streams.write.commit import Address, InputOffset, Reply
 from palimpsest.streams.write.executor import DryRun, Executor
-from palimpsest.streams.write.handlers import bulk, single
+from palimpsest.streams.write.handlers import audit, bulk, single
 from palimpsest.streams.write.handlers.check import check
 from palimpsest.streams.write.handlers.forget import forget
 from palimpsest.streams.write.handlers.run import carry_out_run
@@ -145,6 +148,9 @@ HANDLERS: dict[type[Request], Handler] = {
     EmbedRequest: embed_late,
     CheckRequest: check,
     PolicyRequest: put_policy_in_force,
+    OpenAuditRequest: audit.open_audit,
+    LabelAuditRequest: audit.label_audit,
+    CertifyRequest: audit.certify,
 }
 
 

@@ -535,6 +535,10 @@ class Writer:
         self.pending.policy_before = self.pending.policy_before or self.policy
         self.use_policy(policy)
 
+    def record(self, event: AnyEvent) -> None:
+        """Record an event of the store, which no ledger folds."""
+        self.pending.events.append((event, Touched()))
+
     def use_policy(self, policy: Policy) -> None:
         """Decide by a policy that is already in the log."""
         self.policy = policy

@@ -12,6 +12,12 @@ from msgspec import structs
 from palimpsest.contracts.commands import Admit, RecordRun
 from palimpsest.contracts.events import (
     AnyEvent,
+    AuditLabelled,
+    AuditLabelledData,
+    AuditOpened,
+    AuditOpenedData,
+    Certified,
+    CertifiedData,
     Compacted,
     Embedded,
     EmbeddedData,
@@ -20,6 +26,7 @@ from palimpsest.contracts.events import (
     OnSessionData,
     PolicySet,
     Ran,
+    Stratum,
     Unchanged,
     UnchangedData,
 )
@@ -109,6 +116,61 @@ def examples() -> list[AnyEvent]:
             time=BEGIN,
             partitionkey="ada",
             data=UnchangedData(request="reverse"),
+        ),
+        AuditOpened(
+            id=(audit := history.fresh()),
+            subject=audit,
+            time=BEGIN,
+            partitionkey="",
+            data=AuditOpenedData(
+                position=9,
+                seed="4 2 6",
+                joins=3,
+                digest="d",
+                target=0.01,
+                confidence=0.95,
+                detection=0.01,
+                probes=2,
+                owners="a*",
+                since=BEGIN,
+                actor="eve",
+            ),
+        ),
+        AuditLabelled(
+            id=history.fresh(),
+            subject=history.id("b"),
+            time=BEGIN,
+            partitionkey="",
+            data=AuditLabelledData(
+                audit=audit, pair=history.id("b"), label="unsure", shown="s", because="half of it"
+            ),
+        ),
+        Certified(
+            id=history.fresh(),
+            subject=audit,
+            time=BEGIN,
+            partitionkey="",
+            data=CertifiedData(
+                audit=audit,
+                joins=3,
+                labels=2,
+                errors=1,
+                probes=1,
+                found=1,
+                most=1,
+                detected=0.5,
+                bound=0.6667,
+                strata=(
+                    Stratum(
+                        by="decision",
+                        value="auto_reject",
+                        joins=3,
+                        labels=2,
+                        errors=1,
+                        bound=0.6667,
+                    ),
+                ),
+            ),
         ),
         Erased(
             id=history.fresh(),

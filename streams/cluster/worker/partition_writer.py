@@ -291,6 +291,7 @@ class PartitionExecutor:
         self.new_text = partition.writer.new_text
         self.compared = partition.writer.compared
         self.set_policy = partition.writer.set_policy
+        self.record = partition.writer.record
         self._writer = partition.writer
         self._partition = partition
         self._request_id = request_id

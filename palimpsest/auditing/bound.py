@@ -1,0 +1,133 @@
+"""How many of a finite number of joins are wrong at most, valid after every label. Pure.
+
+Each hypothesis "k of the N joins are wrong" is bet against, label by label, as joins are drawn
+without replacement in random order. Under it the next one is wrong with the probability
+m = (k - errors so far) / (joins left). A bet c multiplies its wealth by 1 + c m / (1 - m) at a
+clean label, and by 1 - c at an error. If k is true, the wealth is a nonnegative martingale that begins at
+1, so it ever reaches 1/delta with a probability of delta at most (Ville's inequality): one may look
+after every label, and stop whenever one likes.
+
+I. Waudby-Smith, A. Ramdas: Confidence sequences for sampling without replacement (arXiv
+2006.04347); Estimating means of bounded random variables by betting (2010.09686). P. B. Stark:
+risk-limiting audits.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import numpy as np
+from numpy.typing import NDArray
+
+BETS = np.array([[0.999], [0.9], [0.75], [0.5], [0.3], [0.15], [0.07]])
+"""The share of its wealth that each bet risks: the boldest is best while there is no error."""
+WEIGHTS = np.array([[0.4], [0.15], [0.12], [0.1], [0.09], [0.07], [0.07]])
+"""The wealth that each bet begins with."""
+
+
+class Hypotheses:
+    """The wealth of bets against numbers `k` of wrong joins among `population`, one for each."""
+
+    def __init__(self, population: int, k: NDArray[np.float64]) -> None:
+        self.k = k
+        self.left = population
+        self.errors = np.zeros(k.shape)
+        self.peak = np.zeros(k.shape)
+        """The logarithm of the greatest wealth so far; that of 1 before the first label."""
+        self._logs = np.log(WEIGHTS) + np.zeros(k.shape)
+
+    def see(self, wrong: bool | NDArray[np.bool_]) -> None:
+        """Bet on the next label: one for all hypotheses, or one for each.
+
+        If all that is left would have to be wrong, a clean label rejects a hypothesis for good.
+        """
+        chance = (self.k - self.errors) / self.left
+        possible = chance < 1.0
+        odds = np.where(possible, chance / np.where(possible, 1.0 - chance, 1.0), np.inf)
+        self._logs += np.where(wrong, np.log1p(-BETS), np.log1p(BETS * odds))
+        self.errors = self.errors + wrong
+        self.left -= 1
+        self.peak = np.maximum(self.peak, np.logaddexp.reduce(self._logs, axis=0))
+
+    def keep(self, count: int) -> None:
+        """Drop all but the first `count` hypotheses."""
+        self.k, self.errors, self.peak = self.k[:count], self.errors[:count], self.peak[:count]
+        self._logs = self._logs[:, :count]
+
+
+class ErrorBound:
+    """The largest number of wrong joins that no label has ruled out; it never grows.
+
+    The chance that the true number is ever above `most` is `delta` at most.
+    """
+
+    def __init__(self, population: int, delta: float) -> None:
+        """Raises ValueError if `delta` is not between 0 and 1, both excluded."""
+        if not 0.0 < delta < 1.0:
+            raise ValueError(f"a chance of {delta}")
+        self.population = population
+        self.labels = 0
+        self.errors = 0
+        self._delta = delta
+        self._open = Hypotheses(population, np.arange(population + 1.0))
+
+    @property
+    def most(self) -> int:
+        """The bound; not less than the errors found."""
+        return max(len(self._open.k) - 1, self.errors)
+
+    def see(self, *, wrong: bool) -> None:
+        """Count the label of the next join in the order. Raises ValueError after the last.
+
+        Wealth grows with k, so the rejected hypotheses are the largest: they are dropped.
+        """
+        if self.labels == self.population:
+            raise ValueError("every join has its label")
+        self._open.see(wrong)
+        self.labels += 1
+        self.errors += wrong
+        self._open.keep(int(np.searchsorted(self._open.peak, -np.log(self._delta))))
+
+    def labels_needed(self, most: int) -> int | None:
+        """How many more labels without an error bring the bound to `most`; None if none can."""
+        if self.errors > most:
+            return None
+        ahead = deepcopy(self)
+        while ahead.most > most:
+            ahead.see(wrong=False)
+        return ahead.labels - self.labels
+
+
+class DetectionBound:
+    """The lowest share of wrong joins that an auditor may have found, valid after every probe.
+
+    A probe is a pair that is known to be wrong. Each is found or missed with the same chance,
+    independently; the chance that `least` is ever above the true share is `delta` at most.
+    """
+
+    STEPS = 1000
+    """The bound is a multiple of a thousandth."""
+
+    def __init__(self, delta: float) -> None:
+        """Raises ValueError if `delta` is not between 0 and 1, both excluded."""
+        if not 0.0 < delta < 1.0:
+            raise ValueError(f"a chance of {delta}")
+        self.probes = 0
+        self.found = 0
+        self._delta = delta
+        self._odds = np.arange(self.STEPS) / np.arange(self.STEPS, 0, -1.0)
+        self._logs = np.log(WEIGHTS) + np.zeros(self.STEPS)
+        self._peak = np.zeros(self.STEPS)
+
+    @property
+    def least(self) -> float:
+        """The bound; 0 while nothing is known."""
+        missed = int(np.searchsorted(self._peak, -np.log(self._delta)))
+        return 1.0 - missed / self.STEPS
+
+    def see(self, *, found: bool) -> None:
+        """Count a probe."""
+        self._logs += np.log1p(BETS * self._odds) if found else np.log1p(-BETS)
+        self._peak = np.maximum(self._peak, np.logaddexp.reduce(self._logs, axis=0))
+        self.probes += 1
+        self.found += found

@@ -44,7 +44,7 @@ ROOMS = (
     ("process", "charts", "sources", "settings"),
     ("backends",),
     ("evaluation", "queries"),
-    ("cleaning", "jobs"),
+    ("auditing", "cleaning", "jobs"),
     ("api",),
     ("server",),
     ("integrations", "web"),

@@ -36,6 +36,7 @@ from palimpsest.api.calls import (
     moment,
     require_no_inheritance,
 )
+from palimpsest.auditing.audits import Audits
 from palimpsest.backends.access_log import Uses
 from palimpsest.backends.cluster import ClusterWriter, log_that_follows
 from palimpsest.backends.embedded import EmbeddedWriter
@@ -1402,6 +1403,21 @@ class Palimpsest:
     def dead_letter(self, letter_id: Id) -> tuple[dict[str, Any], bytes]:
         """An unreadable input, with its original bytes."""
         return exchange.dead_letter(self._reader, letter_id)
+
+    # -- proof -------------------------------------------------------------------------------------
+
+    def audits(
+        self,
+        *,
+        actor: Name | None = None,
+        progress: Callable[[str, float | None], None] | None = None,
+    ) -> Audits:
+        """A handle for audits: how many automatic joins are wrong at most (docs/proof.md).
+
+        Its calls are `open`, `next`, `label`, `status`, `certify` and `check`; keep it for as long
+        as you label, since it keeps what it read. `actor` is recorded with its requests.
+        """
+        return Audits(self._writer, self.turn.lock, progress, actor)
 
     # -- policy, projections and the log -----------------------------------------------------------
 

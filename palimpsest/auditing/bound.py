@@ -3,9 +3,9 @@
 Each hypothesis "k of the N joins are wrong" is bet against, label by label, as joins are drawn
 without replacement in random order. Under it the next one is wrong with the probability
 m = (k - errors so far) / (joins left). A bet c multiplies its wealth by 1 + c m / (1 - m) at a
-clean label, and by 1 - c at an error. If k is true, the wealth is a nonnegative martingale that begins at
-1, so it ever reaches 1/delta with a probability of delta at most (Ville's inequality): one may look
-after every label, and stop whenever one likes.
+clean label, and by 1 - c at an error. If k is true, the wealth is a nonnegative martingale that
+begins at 1, so it ever reaches 1/delta with a probability of delta at most (Ville's inequality):
+one may look after every label, and stop whenever one likes.
 
 I. Waudby-Smith, A. Ramdas: Confidence sequences for sampling without replacement (arXiv
 2006.04347); Estimating means of bounded random variables by betting (2010.09686). P. B. Stark:

@@ -146,6 +146,9 @@ LISTED = {
         "Choose thresholds from a budget of errors, on labelled pairs, and certify them.",
         "calibrate_app",
     ),
+    "audit": Listed(
+        "audit", "Prove how many automatic joins are wrong at most, by looking at few.", group=True
+    ),
     "rebuild": Listed(
         "maintenance", "Recreate projections from the log beside the live ones, then swap them in."
     ),

@@ -24,7 +24,7 @@ from palimpsest.api import asynchronous
 from palimpsest.streams.write.inputs import Input, Outcome
 from tests.facade.test_wrong_calls import in_child
 
-HERE = {"agent", "open", "close", "folder", "import_log", "reader", "turn", "writer"}
+HERE = {"agent", "audits", "open", "close", "folder", "import_log", "reader", "turn", "writer"}
 """Of the facade, what is no call of the twin: the store's own are at `twin.store`."""
 
 Used = Callable[[AsyncPalimpsest], Coroutine[Any, Any, None]]

@@ -1,0 +1,579 @@
+"""Audits of a store: opened, looked at pair by pair, certified and checked."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, TypedDict
+
+from palimpsest.auditing.joins import (
+    AuditedJoin,
+    PairTexts,
+    Progress,
+    Scope,
+    Sealed,
+    population_digest,
+)
+from palimpsest.auditing.probes import MOST, Probe, probes_of
+from palimpsest.auditing.state import Audit, Tally, audits_of, labels_of, strata_of, tally_of
+from palimpsest.backends.requested import request_id
+from palimpsest.backends.writer import StoreWriter
+from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.events import (
+    AuditLabel,
+    AuditLabelledData,
+    AuditOpenedData,
+    CertifiedData,
+    FaceRule,
+)
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.requests import (
+    CertifyRequest,
+    LabelAuditRequest,
+    OpenAuditRequest,
+    UnmergeRequest,
+)
+from palimpsest.streams.guard import guard_hash
+
+QUESTIONS: dict[FaceRule, str] = {
+    "repeat": "The older text stays. Does the newer one say anything that it lacks or denies?",
+    "keep": "The older text stays. Does the newer one say anything that it lacks or denies?",
+    "take": "The newer text replaces the older one. Does it repeat or replace what that said?",
+    "text": "One text was written from both. Does it add or lose anything?",
+}
+"""What an auditor is asked about a join, by which text speaks."""
+WRONG_IF: dict[FaceRule, str] = {
+    "repeat": "wrong if it does",
+    "keep": "wrong if it does",
+    "take": "wrong if it does neither",
+    "text": "wrong if it does",
+}
+FOR_DETECTION = 0.2
+"""The part of the chance of error that is kept for what the auditor misses."""
+
+
+class AuditQuestion(TypedDict):
+    """The pair to look at: its texts by arrival, and the composed one if one was written.
+
+    A text is None if it was forgotten or erased since; then the pair is `unsure`.
+    """
+
+    audit: str
+    pair: str
+    number: int
+    kind: FaceRule
+    question: str
+    wrong_if: str
+    older: str | None
+    newer: str | None
+    composed: str | None
+
+
+class AuditProgress(TypedDict):
+    """How far an audit is; shares are between 0 and 1.
+
+    `bound` is the greatest share of joins that may be wrong, `bound_before_detection` the same as
+    if the labels missed nothing. `labels_needed` are labels of joins without a further error to the
+    target, `labels_needed_with_probes` all labels, if every probe is found; None if none do.
+    """
+
+    audit: str
+    position: int
+    joins: int
+    target: float
+    confidence: float
+    seed: str
+    labels: int
+    errors: int
+    probes: int
+    probes_found: int
+    detected: float
+    bound_before_detection: float
+    bound: float
+    certified: bool
+    certificates: int
+    labels_needed: int | None
+    labels_needed_with_probes: int | None
+
+
+class AuditStatus(AuditProgress):
+    """With the bound of each stratum; `still_joined` are wrong joins that stand all the same."""
+
+    strata: list[dict[str, Any]]
+    still_joined: list[str]
+
+
+class LabelDone(TypedDict):
+    """What became of a label. `unmerged` names the reversal, which `undo` takes back."""
+
+    audit: str
+    pair: str
+    label: AuditLabel
+    unmerged: str | None
+    not_unmerged: str | None
+    status: AuditProgress
+
+
+class AuditCheck(TypedDict):
+    """Whether the store holds what a certificate says; `problems` are sentences.
+
+    `covered` joins are those of the certificate that still stand, `since` came later by rules that
+    it covers, `void` by others.
+    """
+
+    holds: bool
+    problems: list[str]
+    audit: str | None
+    bound: float | None
+    covered: int
+    since: int
+    void: int
+    largest_memory: str | None
+    members: int
+
+
+@dataclass(slots=True)
+class _Opened:
+    """An audit with its sealed joins, read once."""
+
+    sealed: Sealed
+    joins: Mapping[str, AuditedJoin]
+    probes: Mapping[str, Probe]
+
+
+def _quiet(_what: str, _share: float | None) -> None:
+    """Ignore progress."""
+
+
+class Audits:
+    """The audits of a store (docs/proof.md): every call names one, or means the latest.
+
+    An id may be abbreviated. Joins are read from the log up to the position that an audit sealed,
+    so calls take as long as folding it; an object keeps what it read.
+    """
+
+    def __init__(
+        self,
+        writer: StoreWriter,
+        turn: AbstractContextManager[Any] | None = None,
+        progress: Progress | None = None,
+        actor: str | None = None,
+    ) -> None:
+        self._writer = writer
+        self._turn = turn or nullcontext()
+        self._progress = progress or _quiet
+        self._actor = actor
+        self._kept: dict[str, _Opened] = {}
+
+    def open(
+        self,
+        *,
+        target: float = 0.01,
+        confidence: float = 0.95,
+        owners: str | None = None,
+        since: datetime | None = None,
+        seed: str | None = None,
+        position: int | None = None,
+        probes: int = MOST,
+        because: str | None = None,
+    ) -> AuditStatus:
+        """Seal a position of the log, then draw a seed, and record both.
+
+        A `seed` of yours (dice) needs the `position` that was told before they fell: otherwise
+        nobody can know which came first. `probes` is how many pairs known to be wrong are mixed in
+        at most; with 0 the labels are taken to be right. Raises UsageError for a share out of
+        range, or if no automatic join stands there.
+        """
+        with self._turn:
+            _require_shares(target, confidence, probes)
+            if seed is not None and position is None:
+                raise UsageError(
+                    "a seed of yours needs --at: seal a position of the log first (`palimpsest"
+                    " status` says which is the last), then throw the dice"
+                )
+            log = self._writer.reader.log
+            head = log.head()
+            at = head if position is None else position
+            if not 0 < at <= head:
+                raise UsageError(f"the log ends at position {head}: {at} is no position of it")
+            sealed = Sealed(log, at, Scope(owners, since))
+            joins = sealed.joins(self._progress)
+            if not joins:
+                raise UsageError(f"no automatic join stands at position {at}: nothing to audit")
+            drawn = secrets.token_hex(16) if seed is None else seed
+            own_id = request_id()
+            audit_id = event_id(own_id, "0")
+            found = self._probes(audit_id, drawn, sealed, joins, probes) if probes else []
+            opened = AuditOpenedData(
+                position=at,
+                seed=drawn,
+                joins=len(joins),
+                digest=population_digest([*joins]),
+                target=target,
+                confidence=confidence,
+                detection=round((1.0 - confidence) * FOR_DETECTION, 9) if found else 0.0,
+                probes=len(found),
+                owners=owners,
+                since=since,
+            )
+            self._writer.ask(
+                OpenAuditRequest(
+                    request_id=own_id, opened=opened, actor=self._actor, because=because
+                )
+            )
+            self._kept[audit_id] = _Opened(sealed, joins, {probe.id: probe for probe in found})
+            return self._status(*self._found(audit_id))
+
+    def next(self, audit: str | None = None) -> AuditQuestion | None:
+        """The pair to look at; None if every join has a label."""
+        with self._turn:
+            found, audits = self._found(audit)
+            tally = self._tally(found, audits)
+            return None if tally.next is None else self._question(found, tally.next, tally.given)
+
+    def label(
+        self,
+        pair: str,
+        label: AuditLabel,
+        *,
+        audit: str | None = None,
+        because: str | None = None,
+    ) -> LabelDone:
+        """Say of the pair that `next` showed whether its join is right; wrong ones are un-merged.
+
+        A pair that has a label may get another one, which then counts; `undo` with the id in
+        `unmerged` joins what was un-merged again. The same label again counts once. Raises
+        RefusedError (`not_waiting`) for a pair that was not shown yet.
+        """
+        with self._turn:
+            found, audits = self._found(audit)
+            tally, opened = self._tally(found, audits), self._opened(found)
+            pair = self._full_pair(pair, tally, found)
+            said = found.labels.get(pair)
+            if said is None or said.label != label:
+                known = opened.probes.get(pair) or opened.joins[pair]
+                labelled = AuditLabelledData(
+                    audit=found.id, pair=pair, label=label, shown=known.shown
+                )
+                self._writer.ask(
+                    LabelAuditRequest(
+                        request_id=request_id(),
+                        labelled=labelled,
+                        actor=self._actor,
+                        because=because,
+                    )
+                )
+            unmerged, refused = None, None
+            if label == "wrong" and pair in opened.joins:
+                unmerged, refused = self._unmerge(opened.joins[pair], found.id, because)
+            return {
+                "audit": found.id,
+                "pair": pair,
+                "label": label,
+                "unmerged": unmerged,
+                "not_unmerged": refused,
+                "status": self._so_far(*self._found(found.id)),
+            }
+
+    def status(self, audit: str | None = None) -> AuditStatus:
+        """How far an audit is: the bound now, and how many labels are needed still."""
+        with self._turn:
+            return self._status(*self._found(audit))
+
+    def certify(self, audit: str | None = None, *, because: str | None = None) -> AuditStatus:
+        """Record what the labels prove.
+
+        Raises RefusedError (`not_proven`), with how many labels are needed, above the target.
+        """
+        with self._turn:
+            found, audits = self._found(audit)
+            tally = self._tally(found, audits)
+            if not tally.certified:
+                raise RefusedError("not_proven", _not_proven(tally))
+            detection = tally.detection
+            certified = CertifiedData(
+                audit=found.id,
+                joins=tally.joins,
+                labels=tally.errors.labels,
+                errors=tally.errors.errors,
+                probes=detection.probes if detection else 0,
+                found=detection.found if detection else 0,
+                most=tally.errors.most,
+                detected=tally.detected,
+                bound=round(tally.bound, 6),
+                strata=tuple(strata_of(found, self._opened(found).joins, tally)),
+            )
+            self._writer.ask(
+                CertifyRequest(
+                    request_id=request_id(),
+                    certified=certified,
+                    actor=self._actor,
+                    because=because,
+                )
+            )
+            return self._status(*self._found(found.id))
+
+    def check(self, *, most: float = 0.01, most_members: int | None = None) -> AuditCheck:
+        """Whether the latest certificate is within `most`, and still covers the joins there are.
+
+        With `most_members`, also whether a memory has more members than that.
+        """
+        with self._turn:
+            return self._check(most, most_members)
+
+    # -- what the log has --------------------------------------------------------------------------
+
+    def _all(self) -> list[Audit]:
+        events = self._writer.reader.log.of_owner("")
+        return audits_of(recorded.event for recorded in events)
+
+    def _found(self, wanted: str | None) -> tuple[Audit, list[Audit]]:
+        """The audit that is meant, and all."""
+        audits = self._all()
+        if not audits:
+            raise RefusedError("no_audit", "no audit was opened: begin with `audit open`")
+        if wanted is None:
+            return audits[-1], audits
+        found = [audit for audit in audits if audit.id.startswith(wanted)]
+        if len(found) != 1:
+            what = "several audits begin" if found else "no audit begins"
+            raise RefusedError("no_audit", f"{what} with {wanted[:40]}")
+        return found[0], audits
+
+    def _opened(self, audit: Audit) -> _Opened:
+        """The joins and probes of an audit, as they were when it was opened."""
+        if audit.id not in self._kept:
+            opened = audit.opened
+            log = self._writer.reader.log
+            sealed = Sealed(log, opened.position, Scope(opened.owners, opened.since))
+            joins = sealed.joins(self._progress)
+            if population_digest([*joins]) != opened.digest:
+                raise RefusedError(
+                    "other_joins",
+                    f"at position {opened.position} this store has other joins than the audit"
+                    " sealed: continue it on the store where it was opened",
+                )
+            probes: Sequence[Probe] = ()
+            if opened.probes:
+                probes = self._probes(audit.id, opened.seed, sealed, joins, opened.probes)
+            self._kept[audit.id] = _Opened(sealed, joins, {probe.id: probe for probe in probes})
+        return self._kept[audit.id]
+
+    def _probes(
+        self, audit_id: str, seed: str, sealed: Sealed, joins: Mapping[str, AuditedJoin], most: int
+    ) -> list[Probe]:
+        """The probes of an audit: what earlier ones have separated is left out."""
+        earlier: set[str] = set()
+        for audit in self._all():
+            if audit.id == audit_id:
+                break
+            earlier |= audit.labels.keys()
+        return probes_of(audit_id, seed, sealed, joins, earlier, most)
+
+    def _tally(self, audit: Audit, audits: Sequence[Audit]) -> Tally:
+        opened = self._opened(audit)
+        return tally_of(audit, opened.joins, [*opened.probes], labels_of(audits, audit))
+
+    def _so_far(self, audit: Audit, audits: Sequence[Audit]) -> AuditProgress:
+        tally, opened = self._tally(audit, audits), audit.opened
+        detection = tally.detection
+        return {
+            "audit": audit.id,
+            "position": opened.position,
+            "joins": opened.joins,
+            "target": opened.target,
+            "confidence": opened.confidence,
+            "seed": opened.seed,
+            "labels": tally.errors.labels,
+            "errors": tally.errors.errors,
+            "probes": detection.probes if detection else 0,
+            "probes_found": detection.found if detection else 0,
+            "detected": round(tally.detected, 3),
+            "bound_before_detection": round(tally.errors.most / tally.joins, 6),
+            "bound": round(tally.bound, 6),
+            "certified": tally.certified,
+            "certificates": len(audit.certified),
+            "labels_needed": tally.labels_needed(),
+            "labels_needed_with_probes": tally.labels_needed_with_probes(),
+        }
+
+    def _status(self, audit: Audit, audits: Sequence[Audit]) -> AuditStatus:
+        tally, joins = self._tally(audit, audits), self._opened(audit).joins
+        return {
+            **self._so_far(audit, audits),
+            "strata": [
+                {name: getattr(stratum, name) for name in stratum.__struct_fields__}
+                for stratum in strata_of(audit, joins, tally)
+            ],
+            "still_joined": self._still_joined(audit),
+        }
+
+    def _still_joined(self, audit: Audit) -> list[str]:
+        """Joins that were found wrong, and stand all the same."""
+        reader, joins = self._writer.reader, self._opened(audit).joins
+        wrong = [
+            joins[p] for p, said in audit.labels.items() if said.label == "wrong" and p in joins
+        ]
+        return [join.id for join in wrong if reader.ledger(join.owner_id).edges[join.id].standing]
+
+    # -- one pair ----------------------------------------------------------------------------------
+
+    def _question(self, audit: Audit, pair: str, given: int) -> AuditQuestion:
+        opened = self._opened(audit)
+        probe = opened.probes.get(pair)
+        if probe is not None:
+            face: FaceRule = "keep"
+            texts = probe.texts
+        else:
+            join = opened.joins[pair]
+            face, now = join.face, self._writer.reader.ledger(join.owner_id)
+            texts = opened.sealed.texts(join, now)
+        return _shown(audit.id, pair, given + 1, face, texts)
+
+    def _full_pair(self, pair: str, tally: Tally, audit: Audit) -> str:
+        """The pair that an id, perhaps abbreviated, means among those that may have a label."""
+        open_for = [*([tally.next] if tally.next else []), *audit.labels]
+        found = [known for known in open_for if known.startswith(pair)] if pair else []
+        if len(found) != 1:
+            raise RefusedError(
+                "not_waiting",
+                f"{pair[:40]} is not the pair that `audit next` shows, nor an earlier one",
+            )
+        return found[0]
+
+    def _unmerge(
+        self, join: AuditedJoin, audit_id: str, because: str | None
+    ) -> tuple[str | None, str | None]:
+        """Take a wrong join out, unless it is out; the name of the reversal, or why it stands."""
+        if not self._writer.reader.ledger(join.owner_id).edges[join.id].standing:
+            return None, None
+        request = UnmergeRequest(
+            request_id=request_id(),
+            decision_id=join.id,
+            actor=self._actor,
+            because=because or f"found wrong by the audit {audit_id}",
+        )
+        try:
+            done = self._writer.ask(request)
+        except RefusedError as error:
+            return None, str(error)
+        refused = [refusal["detail"] for refusal in done["refused"]]
+        return done.get("cause") if done["reversed"] else None, next(iter(refused), None)
+
+    # -- the check ---------------------------------------------------------------------------------
+
+    def _check(self, most: float, most_members: int | None) -> AuditCheck:
+        answer: AuditCheck = {
+            "holds": False,
+            "problems": [],
+            "audit": None,
+            "bound": None,
+            "covered": 0,
+            "since": 0,
+            "void": 0,
+            "largest_memory": None,
+            "members": 0,
+        }
+        dated = [(at, audit, data) for audit in self._all() for at, data in audit.certified]
+        if dated:
+            _, audit, certificate = max(dated, key=lambda found: found[0])
+            answer["audit"], answer["bound"] = audit.id, certificate.bound
+            if certificate.bound > most:
+                answer["problems"].append(
+                    f"of what is certified {certificate.bound:.2%} may be wrong, over {most:.2%}"
+                )
+            coverage = _Coverage(audit, certificate, self._opened(audit).joins)
+        else:
+            answer["problems"].append(
+                "nothing is certified: `audit open`, `audit label`, then `audit certify`"
+            )
+            coverage = None
+        self._read_now(answer, coverage)
+        if coverage is not None:
+            answer["problems"] += coverage.problems(self._writer.reader.policy_in_force().hash)
+        if most_members is not None and answer["members"] > most_members:
+            answer["problems"].append(
+                f"the memory {answer['largest_memory']} has {answer['members']:,} members,"
+                f" over {most_members:,}"
+            )
+        answer["holds"] = not answer["problems"]
+        return answer
+
+    def _read_now(self, answer: AuditCheck, coverage: _Coverage | None) -> None:
+        """Look at every memory and every join of today, owner by owner."""
+        log = self._writer.reader.log
+        now = Sealed(log, log.head(), Scope())
+        owners = now.owners()
+        for number, owner in enumerate(owners):
+            self._progress("reading the joins", number / len(owners))
+            for memory in now.ledger(owner).memories():
+                if memory.living and len(memory.members) > answer["members"]:
+                    answer["members"], answer["largest_memory"] = len(memory.members), memory.id
+            if coverage is not None and coverage.scope.has(owner):
+                for join in now.joins_of(owner, coverage.scope.since):
+                    answer[coverage.of(join)] += 1
+
+
+class _Coverage:
+    """Which joins a certificate is about; `others` are rules that it does not cover."""
+
+    def __init__(
+        self, audit: Audit, certificate: CertifiedData, joins: Mapping[str, AuditedJoin]
+    ) -> None:
+        self.scope = Scope(audit.opened.owners, audit.opened.since)
+        self._joins = joins
+        self._rules = {(stratum.by, stratum.value) for stratum in certificate.strata}
+        self._others: set[tuple[str, str]] = set()
+
+    def of(self, join: AuditedJoin) -> Literal["covered", "since", "void"]:
+        """Whether it was among the joins, or came later by rules of theirs, or by others."""
+        if join.id in self._joins:
+            return "covered"
+        new = {part for part in join.made.items() if part[0] != "decision"} - self._rules
+        self._others |= new
+        return "void" if new else "since"
+
+    def problems(self, policy: str) -> list[str]:
+        """What the certificate does not cover, with the `policy` and the guard in force."""
+        in_force = {("policy", policy), ("guard", guard_hash())}
+        kinds = {by for by, _ in self._rules}
+        others = self._others | {part for part in in_force - self._rules if part[0] in kinds}
+        return [
+            f"the certificate is void for what is joined by the {by} {value}: open another audit"
+            for by, value in sorted(others)
+        ]
+
+
+def _require_shares(target: float, confidence: float, probes: int) -> None:
+    if not 0.0 < target < 1.0:
+        raise UsageError(f"a target of {target:g}: name a share between 0 and 1, such as .01")
+    if not 0.5 <= confidence < 1.0:
+        raise UsageError(f"a confidence of {confidence:g}: name one from .5 up to under 1")
+    if probes < 0:
+        raise UsageError("--probes: name a number of pairs, 0 for none")
+
+
+def _shown(audit: str, pair: str, number: int, kind: FaceRule, texts: PairTexts) -> AuditQuestion:
+    return {
+        "audit": audit,
+        "pair": pair,
+        "number": number,
+        "kind": kind,
+        "question": QUESTIONS[kind],
+        "wrong_if": WRONG_IF[kind],
+        "older": texts.older,
+        "newer": texts.newer,
+        "composed": texts.composed if kind == "text" else None,
+    }
+
+
+def _not_proven(tally: Tally) -> str:
+    """Why an audit certifies nothing yet, and how many labels would do."""
+    needed = tally.labels_needed_with_probes()
+    now = f"{tally.bound:.2%} may be wrong, over {tally.target:.2%}"
+    if needed is None:
+        return f"{now}; more labels of this audit cannot prove it: open another one"
+    return f"{now}; {needed:,} more labels without an error would do"

@@ -1,0 +1,173 @@
+"""The automatic joins that stand at a position of the log, and what was read when they were made.
+
+An owner is folded up to the position, so the answer is the same at any later time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from fnmatch import fnmatchcase
+
+from palimpsest.contracts.events import (
+    AnyEvent,
+    Decided,
+    FaceRule,
+    Joined,
+    Redecided,
+    Settled,
+)
+from palimpsest.contracts.evidence import Evidence, deciding
+from palimpsest.contracts.identity import digest, token_of
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.faces import standing_text
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.garbage import collector_at_rest
+from palimpsest.streams.log.log import Log
+
+Progress = Callable[[str, float | None], None]
+Made = dict[str, str]
+"""By what a join was made: the value of each kind of stratum that it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedJoin:
+    """A join by its decision. `shown` is the digest of its texts, `made` says what made it."""
+
+    id: str
+    owner_id: str
+    face: FaceRule
+    shown: str
+    made: Made
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which joins are audited: of the owners that match a pattern, decided at a time or later."""
+
+    owners: str | None = None
+    since: datetime | None = None
+
+    def has(self, owner_id: str) -> bool:
+        """Whether an owner matches."""
+        return self.owners is None or fnmatchcase(owner_id, self.owners)
+
+
+@dataclass(frozen=True, slots=True)
+class PairTexts:
+    """The two texts of a pair by arrival, and the one that was composed of both, if one was.
+
+    None stands for a text that was forgotten or erased since.
+    """
+
+    older: str | None
+    newer: str | None
+    composed: str | None = None
+
+
+class Sealed:
+    """The log up to a position, owner by owner; it keeps the ledger of the last one."""
+
+    def __init__(self, log: Log, position: int, scope: Scope) -> None:
+        self.position = position
+        self.scope = scope
+        self._log = log
+        self._last: tuple[Ledger, dict[str, Evidence]] | None = None
+
+    def owners(self) -> list[str]:
+        """The owners of the scope."""
+        return [owner for owner in self._log.owners() if self.scope.has(owner)]
+
+    def ledger(self, owner_id: str) -> Ledger:
+        """An owner's ledger as of the position; good until another owner's is asked for."""
+        return self._folded(owner_id)[0]
+
+    def joins(self, progress: Progress) -> dict[str, AuditedJoin]:
+        """All standing automatic joins of the scope, by their decisions."""
+        owners, found = self.owners(), dict[str, AuditedJoin]()
+        for number, owner in enumerate(owners):
+            progress("reading the joins", number / len(owners))
+            found |= {join.id: join for join in self.joins_of(owner, self.scope.since)}
+        return found
+
+    def joins_of(self, owner_id: str, since: datetime | None) -> list[AuditedJoin]:
+        """Those of an owner, decided at a time or later."""
+        ledger, evidence = self._folded(owner_id)
+        return [
+            _audited(owner_id, edge, evidence.get(edge.id))
+            for edge in standing(ledger)
+            if since is None or edge.decided_at >= since
+        ]
+
+    def texts(self, join: AuditedJoin, now: Ledger) -> PairTexts:
+        """The texts of a join as they were, without those that are gone from the ledger `now`."""
+        edge = self.ledger(join.owner_id).edges[join.id]
+
+        def kept(entry: Entry) -> str | None:
+            known = now.entries[entry.id]
+            return entry.text if known.forgotten is None and known.text else None
+
+        older, newer = kept(edge.older), kept(edge.newer)
+        gone = older is None or newer is None
+        return PairTexts(older, newer, None if gone else composed_text(edge))
+
+    def _folded(self, owner_id: str) -> tuple[Ledger, dict[str, Evidence]]:
+        if self._last is None or self._last[0].owner_id != owner_id:
+            if self._last is not None:
+                self._last[0].dissolve()
+            ledger, evidence = Ledger(owner_id), dict[str, Evidence]()
+            with collector_at_rest():
+                for recorded in self._log.of_owner(owner_id, upto=self.position):
+                    evolve(ledger, recorded.event)
+                    evidence |= _evidence(recorded.event)
+            self._last = ledger, evidence
+        return self._last
+
+
+def standing(ledger: Ledger) -> Iterator[Edge]:
+    """Standing joins by a rule or a judge whose texts live; verbatim repeats are left out."""
+    for edge in ledger.edges.values():
+        automatic = edge.standing and edge.rank in ("rule", "judge") and not edge.exact
+        if automatic and edge.older.text_lives and edge.newer.text_lives:
+            yield edge
+
+
+def population_digest(joins: Iterable[str]) -> str:
+    """The digest of the ids of all joins, in any order."""
+    return digest("\n".join(sorted(joins)).encode())
+
+
+def composed_text(edge: Edge) -> str | None:
+    """The text that was composed for a join, if its sources are all there."""
+    found = standing_text(edge, {entry.id: entry for entry in edge.newer.memory.members})
+    return None if found is None else found[1].content.text
+
+
+def _audited(owner_id: str, edge: Edge, evidence: Evidence | None) -> AuditedJoin:
+    composed = composed_text(edge) if edge.face == "text" else None
+    texts = [edge.older.distinct.hash, edge.newer.distinct.hash, *([composed] if composed else ())]
+    return AuditedJoin(
+        edge.id, owner_id, edge.face, token_of([[edge.id], texts]), _made(edge, evidence)
+    )
+
+
+def _made(edge: Edge, evidence: Evidence | None) -> Made:
+    vector, verdicts = edge.newer.distinct.vector, evidence.verdicts if evidence else ()
+    verdict = deciding(verdicts, edge.older.id) if edge.rank == "judge" else None
+    values = {
+        "decision": edge.decision,
+        "policy": edge.policy,
+        "guard": evidence.guard if evidence else None,
+        "embedder": vector.model if vector else None,
+        "judge": verdict.model if verdict else None,
+        "prompt": verdict.prompt if verdict else None,
+    }
+    return {kind: value for kind, value in values.items() if value is not None}
+
+
+def _evidence(event: AnyEvent) -> dict[str, Evidence]:
+    """What a join rests on, by its decision."""
+    if isinstance(event, Decided | Settled | Joined | Redecided) and event.data.join is not None:
+        return {event.id: event.data.evidence} if event.data.evidence is not None else {}
+    return {}

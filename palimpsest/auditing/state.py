@@ -1,0 +1,216 @@
+"""What the events of audits amount to: labels, bounds, and what is looked at next. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from palimpsest.auditing.bound import DetectionBound, ErrorBound
+from palimpsest.auditing.joins import AuditedJoin
+from palimpsest.auditing.order import rank_of, sealed_order
+from palimpsest.contracts.events import (
+    AnyEvent,
+    AuditLabelled,
+    AuditLabelledData,
+    AuditOpened,
+    AuditOpenedData,
+    Certified,
+    CertifiedData,
+    Stratum,
+)
+
+PROBES_ARE_ONE_IN = 10
+"""Of the pairs that are shown, one in so many is known to be wrong, on average."""
+
+
+@dataclass(slots=True)
+class Audit:
+    """An audit as it was opened, with its labels by pair, the latest of each, and certificates."""
+
+    id: str
+    at: datetime
+    opened: AuditOpenedData
+    labels: dict[str, AuditLabelledData] = field(default_factory=dict)
+    certified: list[tuple[datetime, CertifiedData]] = field(default_factory=list)
+
+    @property
+    def delta(self) -> float:
+        """The chance of error that the bound of the joins may use."""
+        return 1.0 - self.opened.confidence - self.opened.detection
+
+
+def audits_of(events: Iterable[AnyEvent]) -> list[Audit]:
+    """The audits of a store in the order of opening, from its events without an owner."""
+    audits: dict[str, Audit] = {}
+    for event in events:
+        match event:
+            case AuditOpened():
+                audits[event.id] = Audit(event.id, event.time, event.data)
+            case AuditLabelled(data=said) if said.audit in audits:
+                audits[said.audit].labels[said.pair] = said
+            case Certified(data=data) if data.audit in audits:
+                audits[data.audit].certified.append((event.time, data))
+    return [*audits.values()]
+
+
+def labels_of(audits: Sequence[Audit], audit: Audit) -> dict[str, AuditLabelledData]:
+    """The labels that count for an audit: those of others, and of itself before all."""
+    others = (other.labels for other in audits if other is not audit)
+    found: dict[str, AuditLabelledData] = {}
+    for labels in (*others, audit.labels):
+        found |= labels
+    return found
+
+
+def is_probe_slot(seed: str, number: int) -> bool:
+    """Whether the pair that is shown as this one, counted from 0, makes one more probe due."""
+    drawn = int.from_bytes(rank_of(seed, f"slot {number}")[:4], "big")
+    return drawn % PROBES_ARE_ONE_IN == 0
+
+
+@dataclass(slots=True)
+class Tally:
+    """How far an audit is.
+
+    `joins` is the number of all and `given` that of the labels that were given in this audit;
+    `probes_due` are those that its slots have called for, less those that were shown. `looked` are
+    the joins that count so far, in order, with whether each is wrong, and `next` is the pair to
+    look at: None if there is none left.
+    """
+
+    joins: int
+    target: float
+    seed: str
+    given: int
+    errors: ErrorBound
+    detection: DetectionBound | None
+    probes_due: int
+    probes_left: int
+    next: str | None = None
+    looked: list[tuple[AuditedJoin, bool]] = field(default_factory=list)
+
+    @property
+    def detected(self) -> float:
+        """The least share of wrong joins that is found; 1 without probes."""
+        return 1.0 if self.detection is None else self.detection.least
+
+    @property
+    def bound(self) -> float:
+        """The greatest share of joins that may be wrong, with those that the auditor misses."""
+        if not self.detected:
+            return 1.0
+        return min(1.0, self.errors.most / self.detected / self.joins)
+
+    @property
+    def certified(self) -> bool:
+        """Whether the bound is at the target, or under it."""
+        return self.bound <= self.target
+
+    @property
+    def shows_probe(self) -> bool:
+        """Whether the next pair is a probe."""
+        due = self.probes_due > 0 or self.errors.labels == self.joins
+        return self.probes_left > 0 and due
+
+    def count(self) -> None:
+        """Count a label given: its slot is taken, and the next one may make a probe due."""
+        self.given += 1
+        self.probes_due += is_probe_slot(self.seed, self.given)
+
+    def see_probe(self, *, found: bool) -> None:
+        """Count what the auditor said of a probe."""
+        assert self.detection is not None
+        self.detection.see(found=found)
+        self.probes_due -= 1
+        self.probes_left -= 1
+
+    def labels_needed(self) -> int | None:
+        """How many labels of joins without a further error take `errors` to the target alone."""
+        return self.errors.labels_needed(int(self.target * self.joins))
+
+    def labels_needed_with_probes(self) -> int | None:
+        """How many labels take the whole bound to the target, if every probe is found."""
+        ahead = replace(self, errors=deepcopy(self.errors), detection=deepcopy(self.detection))
+        while not ahead.certified:
+            if ahead.shows_probe:
+                ahead.see_probe(found=True)
+            elif ahead.errors.labels < ahead.joins:
+                ahead.errors.see(wrong=False)
+            else:
+                return None
+            ahead.count()
+        return ahead.given - self.given
+
+
+def tally_of(
+    audit: Audit,
+    joins: Mapping[str, AuditedJoin],
+    probes: Sequence[str],
+    labels: Mapping[str, AuditLabelledData],
+) -> Tally:
+    """How far an audit is by these labels.
+
+    A join's label counts once all before it in the sealed order have one, and as long as its texts
+    are those that were seen.
+    """
+    opened = audit.opened
+    detection = DetectionBound(opened.detection) if opened.detection else None
+    tally = Tally(
+        len(joins),
+        opened.target,
+        opened.seed,
+        len(audit.labels),
+        ErrorBound(len(joins), audit.delta),
+        detection,
+        sum(is_probe_slot(opened.seed, slot) for slot in range(len(audit.labels) + 1)),
+        len(probes),
+    )
+    for probe in probes:
+        if probe in audit.labels:
+            tally.see_probe(found=audit.labels[probe].label != "right")
+    for pair in sealed_order(opened.seed, joins):
+        join, said = joins[pair], labels.get(pair)
+        if said is None or said.shown != join.shown:
+            tally.next = pair
+            break
+        wrong = said.label != "right"
+        tally.errors.see(wrong=wrong)
+        tally.looked.append((join, wrong))
+    if tally.shows_probe:
+        tally.next = next(probe for probe in probes if probe not in audit.labels)
+    return tally
+
+
+def strata_of(audit: Audit, joins: Mapping[str, AuditedJoin], tally: Tally) -> list[Stratum]:
+    """A bound for each part of the joins, of its labels alone: the order within it is as random.
+
+    Each is a statement of its own, at the audit's confidence, divided by what is detected.
+    """
+    population: Counter[tuple[str, str]] = Counter()
+    bounds: dict[tuple[str, str], ErrorBound] = {}
+    for join in joins.values():
+        population.update(join.made.items())
+    for join, wrong in tally.looked:
+        for part in join.made.items():
+            if part not in bounds:
+                bounds[part] = ErrorBound(population[part], audit.delta)
+            bounds[part].see(wrong=wrong)
+    return [
+        _stratum(part, size, bounds.get(part) or ErrorBound(size, audit.delta), tally.detected)
+        for part, size in sorted(population.items())
+    ]
+
+
+def _stratum(part: tuple[str, str], size: int, bound: ErrorBound, detected: float) -> Stratum:
+    share = min(1.0, bound.most / detected / size) if detected else 1.0
+    return Stratum(
+        by=part[0],
+        value=part[1],
+        joins=size,
+        labels=bound.labels,
+        errors=bound.errors,
+        bound=round(share, 6),
+    )

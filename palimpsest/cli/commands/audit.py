@@ -1,0 +1,307 @@
+"""`audit`: how many automatic joins are wrong at most, proven by looking at few (docs/proof.md)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from palimpsest.cli.invocation import Because, Invocation, invocation, moment
+from palimpsest.cli.rendering import shown
+from palimpsest.cli.shell import FAILED
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.event_data import AuditLabel
+
+if TYPE_CHECKING:
+    from palimpsest.auditing.audits import AuditProgress, AuditQuestion, Audits, AuditStatus
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Prove how many automatic joins are wrong at most, by looking at few.",
+    epilog="Example: palimpsest audit open --target .01",
+)
+
+Which = Annotated[
+    str | None,
+    typer.Option("--audit", metavar="ID", help="Not the latest audit but this one."),
+]
+
+
+@contextmanager
+def _audits(call: Invocation) -> Iterator[Audits]:
+    with call.output.progress() as report, call.store() as store:
+        yield store.audits(actor=call.settings.actor, progress=report)
+
+
+@app.command("open", epilog="Example: palimpsest audit open --target .01 --confidence .95")
+def open_audit(
+    context: typer.Context,
+    target: Annotated[
+        float,
+        typer.Option(metavar="SHARE", help="Wrong among the joins, at most; default .01."),
+    ] = 0.01,
+    confidence: Annotated[
+        float, typer.Option(metavar="C", help="How sure the bound is; default .95.")
+    ] = 0.95,
+    owners: Annotated[
+        str | None,
+        typer.Option("--owner", metavar="PATTERN", help="Only joins of these owners, as `team-*`."),
+    ] = None,
+    since: Annotated[
+        datetime | None,
+        typer.Option(parser=moment, metavar="TIME", help="Only joins decided then or later."),
+    ] = None,
+    seed: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Your own dice, thrown after --at was fixed."),
+    ] = None,
+    position: Annotated[
+        int | None,
+        typer.Option("--at", metavar="P", min=1, help="Seal this position, not the log's last."),
+    ] = None,
+    probes: Annotated[
+        int | None,
+        typer.Option(
+            min=0, metavar="N", help="Mix in up to N pairs known to be wrong; default 100."
+        ),
+    ] = None,
+    because: Because = None,
+) -> None:
+    """Seal the automatic joins that stand now, and draw the order in which they are looked at.
+
+    Verbatim repeats are left out: their hash proves them. Nothing is joined or taken out.
+    """
+    from palimpsest.auditing.probes import MOST
+
+    call = invocation(context)
+    with _audits(call) as audits:
+        status = audits.open(
+            target=target,
+            confidence=confidence,
+            owners=owners,
+            since=since,
+            seed=seed,
+            position=position,
+            probes=MOST if probes is None else probes,
+            because=because,
+        )
+    call.output.answer(status, lambda: _drawn(status))
+    call.output.remark("palimpsest audit label")
+
+
+@app.command("next", epilog="Example: palimpsest audit next")
+def next_pair(context: typer.Context, audit: Which = None) -> None:
+    """Show the next pair to look at, and how to say what it is."""
+    call = invocation(context)
+    with _audits(call) as audits:
+        question = audits.next(audit)
+    nothing = shown("every join has a label", "dim")
+    call.output.answer(question, lambda: _pair(question) if question else nothing)
+    if question is not None:
+        call.output.remark(f"palimpsest audit label {question['pair']} right|wrong|unsure")
+
+
+@app.command(
+    epilog="Example: palimpsest audit label 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22 right",
+)
+def label(
+    context: typer.Context,
+    pair: Annotated[
+        str | None,
+        typer.Argument(metavar="PAIR", help="The pair that `next` shows, or an earlier one."),
+    ] = None,
+    said: Annotated[
+        str | None, typer.Argument(metavar="LABEL", help="`right`, `wrong` or `unsure`.")
+    ] = None,
+    audit: Which = None,
+    because: Because = None,
+) -> None:
+    """Say whether a join is right; without a pair, one pair after the other by keys.
+
+    A wrong join is un-merged at once, and counts for the audit all the same; `palimpsest undo` with
+    the id in `unmerged` takes that back. An unsure one counts as wrong and stays.
+    """
+    call = invocation(context)
+    if pair is None:
+        if call.output.as_json:
+            raise UsageError("with --json name PAIR and LABEL: `audit next` shows the pair")
+        with _audits(call) as audits:
+            _label_each(call, audits, audit, because)
+        return
+    if said not in get_args(AuditLabel):
+        raise UsageError("name LABEL after PAIR: right, wrong or unsure")
+    with _audits(call) as audits:
+        done = audits.label(pair, cast("AuditLabel", said), audit=audit, because=because)
+    call.output.answer(
+        done,
+        lambda: Group(*_unmerged(done["unmerged"], done["not_unmerged"]), _line(done["status"])),
+    )
+
+
+@app.command(epilog="Example: palimpsest audit status")
+def status(context: typer.Context, audit: Which = None) -> None:
+    """Show the bound now, the labels still needed, and the bound of each part of the joins."""
+    call = invocation(context)
+    with _audits(call) as audits:
+        answer = audits.status(audit)
+    call.output.answer(answer, lambda: _drawn(answer))
+
+
+@app.command(epilog="Example: palimpsest audit certify")
+def certify(context: typer.Context, audit: Which = None, because: Because = None) -> None:
+    """Record that at most the target is wrong; exit status 3 if the labels do not prove it yet."""
+    call = invocation(context)
+    with _audits(call) as audits:
+        answer = audits.certify(audit, because=because)
+    call.output.answer(answer, lambda: _drawn(answer))
+
+
+@app.command(epilog="Example: palimpsest audit check --max .01 --max-members 50")
+def check(
+    context: typer.Context,
+    most: Annotated[
+        float,
+        typer.Option("--max", metavar="SHARE", help="Wrong by the latest certificate, at most."),
+    ] = 0.01,
+    most_members: Annotated[
+        int | None, typer.Option("--max-members", metavar="N", help="Of one memory, at most.")
+    ] = None,
+) -> None:
+    """Check that the latest certificate still covers the store; exit status 1 if it does not.
+
+    It is void for joins by a policy, guard, embedder, judge or prompt that it does not name.
+    """
+    call = invocation(context)
+    with _audits(call) as audits:
+        answer = audits.check(most=most, most_members=most_members)
+    counted = (
+        f"joins: {answer['covered']:,} certified, {answer['since']:,} later by the same rules,"
+        f" {answer['void']:,} by others; the largest memory has {answer['members']:,} members"
+    )
+    call.output.answer(answer, lambda: shown(counted))
+    for problem in answer["problems"]:
+        call.output.problem(problem)
+    if not answer["holds"]:
+        raise typer.Exit(FAILED)
+
+
+# -- labelling by keys ---------------------------------------------------------------------------
+
+_KEYS: dict[str, AuditLabel] = {"r": "right", "w": "wrong", "u": "unsure"}
+
+
+def _label_each(call: Invocation, audits: Audits, audit: str | None, because: str | None) -> None:
+    """Show pair after pair until `q`, the end of input, or the last pair.
+
+    What was un-merged is told at the end: until then nothing distinguishes probes.
+    """
+    taken_out: list[Text] = []
+    while (question := audits.next(audit)) is not None:
+        call.output.show(_pair(question))
+        key = _key()
+        if key not in _KEYS:
+            break
+        done = audits.label(question["pair"], _KEYS[key], audit=audit, because=because)
+        taken_out += _unmerged(done["unmerged"], done["not_unmerged"])
+        call.output.show(_line(done["status"]))
+    for line in taken_out:
+        call.output.show(line)
+    answer = audits.status(audit)
+    call.output.answer(answer, lambda: _drawn(answer))
+
+
+def _key() -> str:
+    """One of the keys that mean something; `q` also at the end of the input."""
+    while True:
+        if sys.stdin.isatty():
+            pressed = typer.getchar()
+        else:
+            line = sys.stdin.readline()
+            pressed = line.strip()[:1] if line else "q"
+        if pressed in (*_KEYS, "q", "\x03", "\x04"):
+            return pressed
+
+
+def _pair(question: AuditQuestion) -> RenderableType:
+    texts = [
+        shown(f"{name}: {question[name] or '(forgotten since: label it unsure)'}")  # type: ignore[literal-required]
+        for name in ("older", "newer")
+    ]
+    if question["composed"] is not None:
+        texts.append(shown(f"written from both: {question['composed']}"))
+    asked = f"{question['question']}  r right, w wrong ({question['wrong_if']}), u unsure, q stop"
+    return Group(shown(f"pair {question['number']}", "bold"), *texts, shown(asked, "dim"))
+
+
+def _unmerged(reversal: str | None, refused: str | None) -> list[Text]:
+    if refused is not None:
+        return [shown(f"not un-merged: {refused}")]
+    if reversal is None:
+        return []
+    return [shown(f"un-merged; to take that back: palimpsest undo {reversal}")]
+
+
+# -- on the terminal -----------------------------------------------------------------------------
+
+
+def _line(status: AuditProgress) -> Text:
+    """The bound now, and what is left to do, on one line."""
+    if status["certified"]:
+        left = "enough: palimpsest audit certify"
+    elif status["labels_needed_with_probes"] is None:
+        left = "more labels of this audit cannot reach the target"
+    else:
+        left = f"{status['labels_needed_with_probes']:,} more without an error to certify"
+    return shown(f"at most {status['bound']:.2%} wrong; {left}")
+
+
+def _drawn(status: AuditStatus) -> RenderableType:
+    sure = f"{status['confidence']:.0%}"
+    lines = [
+        f"audit {status['audit']}, of {status['joins']:,} automatic joins that stood at position"
+        f" {status['position']:,}; seed {status['seed']}",
+        f"{status['labels']:,} joins have a label, {status['errors']:,} of them are wrong or unsure",
+        _detection(status),
+        f"at most {status['bound']:.2%} of the joins are wrong, at {sure} confidence; the target is"
+        f" {status['target']:.2%}",
+    ]
+    needed = status["labels_needed"]
+    if status["certificates"]:
+        lines.append("certified")
+    elif not status["certified"] and needed is not None:
+        lines.append(
+            f"still needed without a further error: {needed:,} labels of joins; with the probes"
+            f" and what they may show missed, {status['labels_needed_with_probes'] or 0:,}"
+        )
+    lines += [
+        f"found wrong, and joined all the same: {decision}" for decision in status["still_joined"]
+    ]
+    return Group(*map(shown, lines), _strata(status["strata"]))
+
+
+def _detection(status: AuditProgress) -> str:
+    if not status["probes"]:
+        return "no probe was shown: the labels are taken to be right"
+    return (
+        f"{status['probes_found']:,} of {status['probes']:,} probes were found: at least"
+        f" {status['detected']:.1%} of wrong joins are, if they are as easy to see"
+    )
+
+
+def _strata(strata: list[Mapping[str, Any]] | list[dict[str, Any]]) -> RenderableType:
+    """The parts of the joins; each line is a statement of its own."""
+    table = Table(box=SIMPLE_HEAD)
+    for heading in ("part", "", "joins", "labels", "wrong", "at most"):
+        table.add_column(heading, justify="left" if heading in ("part", "") else "right")
+    for part in strata:
+        counts = (f"{part[name]:,}" for name in ("joins", "labels", "errors"))
+        table.add_row(shown(part["by"]), shown(part["value"][:40]), *counts, f"{part['bound']:.2%}")
+    return table

@@ -396,8 +396,8 @@ class Audits:
             "bound": round(tally.bound, 6),
             "certified": tally.certified,
             "certificates": len(audit.certified),
-            "labels_needed": tally.labels_needed(),
-            "labels_needed_with_probes": tally.labels_needed_with_probes(),
+            "labels_needed": tally.joins_needed(),
+            "labels_needed_with_probes": tally.labels_needed(),
         }
 
     def _status(self, audit: Audit, audits: Sequence[Audit]) -> AuditStatus:
@@ -572,7 +572,7 @@ def _shown(audit: str, pair: str, number: int, kind: FaceRule, texts: PairTexts)
 
 def _not_proven(tally: Tally) -> str:
     """Why an audit certifies nothing yet, and how many labels would do."""
-    needed = tally.labels_needed_with_probes()
+    needed = tally.labels_needed()
     now = f"{tally.bound:.2%} may be wrong, over {tally.target:.2%}"
     if needed is None:
         return f"{now}; more labels of this audit cannot prove it: open another one"

@@ -14,8 +14,6 @@ risk-limiting audits.
 
 from __future__ import annotations
 
-from copy import deepcopy
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,7 +32,8 @@ class Hypotheses:
         self.errors = np.zeros(k.shape)
         self.peak = np.zeros(k.shape)
         """The logarithm of the greatest wealth so far; that of 1 before the first label."""
-        self._logs = np.log(WEIGHTS) + np.zeros(k.shape)
+        self.logs = np.log(WEIGHTS) + np.zeros(k.shape)
+        """Those of the wealth of each bet now."""
 
     def see(self, wrong: bool | NDArray[np.bool_]) -> None:
         """Bet on the next label: one for all hypotheses, or one for each.
@@ -44,15 +43,15 @@ class Hypotheses:
         chance = (self.k - self.errors) / self.left
         possible = chance < 1.0
         odds = np.where(possible, chance / np.where(possible, 1.0 - chance, 1.0), np.inf)
-        self._logs += np.where(wrong, np.log1p(-BETS), np.log1p(BETS * odds))
+        self.logs += np.where(wrong, np.log1p(-BETS), np.log1p(BETS * odds))
         self.errors = self.errors + wrong
         self.left -= 1
-        self.peak = np.maximum(self.peak, np.logaddexp.reduce(self._logs, axis=0))
+        self.peak = np.maximum(self.peak, np.logaddexp.reduce(self.logs, axis=0))
 
     def keep(self, count: int) -> None:
         """Drop all but the first `count` hypotheses."""
         self.k, self.errors, self.peak = self.k[:count], self.errors[:count], self.peak[:count]
-        self._logs = self._logs[:, :count]
+        self.logs = self.logs[:, :count]
 
 
 class ErrorBound:
@@ -89,13 +88,21 @@ class ErrorBound:
         self._open.keep(int(np.searchsorted(self._open.peak, -np.log(self._delta))))
 
     def labels_needed(self, most: int) -> int | None:
-        """How many more labels without an error bring the bound to `most`; None if none can."""
+        """How many more labels without an error bring the bound to `most`; None if none can.
+
+        Wealth grows with k, so it is enough to follow the bets against `most` + 1.
+        """
+        if self.most <= most:
+            return 0
         if self.errors > most:
             return None
-        ahead = deepcopy(self)
-        while ahead.most > most:
-            ahead.see(wrong=False)
-        return ahead.labels - self.labels
+        left = np.arange(self._open.left, 0, -1.0)
+        odds = np.full(left.shape, np.inf)
+        wrong = most + 1.0 - self.errors
+        np.divide(wrong, left - wrong, out=odds, where=left > wrong)
+        logs = self._open.logs[:, most + 1, None] + np.cumsum(np.log1p(BETS * odds), axis=1)
+        enough = np.logaddexp.reduce(logs, axis=0) >= -np.log(self._delta)
+        return int(np.argmax(enough)) + 1
 
 
 class DetectionBound:

@@ -127,18 +127,24 @@ class Tally:
         self.probes_due -= 1
         self.probes_left -= 1
 
-    def labels_needed(self) -> int | None:
-        """How many labels of joins without a further error take `errors` to the target alone."""
-        return self.errors.labels_needed(int(self.target * self.joins))
+    def joins_needed(self, detected: float = 1.0) -> int | None:
+        """How many more labels of joins reach the target, if `detected` of wrong ones are found.
 
-    def labels_needed_with_probes(self) -> int | None:
+        Without a further error; None if none can.
+        """
+        return self.errors.labels_needed(int(self.target * self.joins * detected + 1e-9))
+
+    def labels_needed(self) -> int | None:
         """How many labels take the whole bound to the target, if every probe is found."""
-        ahead = replace(self, errors=deepcopy(self.errors), detection=deepcopy(self.detection))
-        while not ahead.certified:
-            if ahead.shows_probe:
+        ahead = replace(self, detection=deepcopy(self.detection))
+        joins, left = 0, self.joins - self.errors.labels
+        needed = ahead.joins_needed(ahead.detected)
+        while needed is None or joins < needed:
+            if ahead.probes_left and (ahead.probes_due > 0 or joins == left):
                 ahead.see_probe(found=True)
-            elif ahead.errors.labels < ahead.joins:
-                ahead.errors.see(wrong=False)
+                needed = ahead.joins_needed(ahead.detected)
+            elif joins < left:
+                joins += 1
             else:
                 return None
             ahead.count()

@@ -49,7 +49,7 @@ def test_a_true_hypothesis_keeps_its_wealth_on_average() -> None:
         hypothesis = Hypotheses(population, np.array([float(errors)]))
         for number in range(labels):
             hypothesis.see(number in places)
-        wealth.append(float(np.exp(hypothesis._logs).sum()))
+        wealth.append(float(np.exp(hypothesis.logs).sum()))
     assert np.mean(wealth) == pytest.approx(1.0)
 
 

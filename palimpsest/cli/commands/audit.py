@@ -232,7 +232,7 @@ def _key() -> str:
 
 def _pair(question: AuditQuestion) -> RenderableType:
     texts = [
-        shown(f"{name}: {question[name] or '(forgotten since: label it unsure)'}")  # type: ignore[literal-required]
+        shown(f"{name}: {question[name] or '(forgotten since: label it unsure)'}")
         for name in ("older", "newer")
     ]
     if question["composed"] is not None:
@@ -264,27 +264,35 @@ def _line(status: AuditProgress) -> Text:
 
 
 def _drawn(status: AuditStatus) -> RenderableType:
-    sure = f"{status['confidence']:.0%}"
-    lines = [
-        f"audit {status['audit']}, of {status['joins']:,} automatic joins that stood at position"
-        f" {status['position']:,}; seed {status['seed']}",
-        f"{status['labels']:,} joins have a label, {status['errors']:,} of them are wrong or unsure",
-        _detection(status),
-        f"at most {status['bound']:.2%} of the joins are wrong, at {sure} confidence; the target is"
-        f" {status['target']:.2%}",
-    ]
-    needed = status["labels_needed"]
+    sealed = (
+        f"audit {status['audit']}: {status['joins']:,} automatic joins at position"
+        f" {status['position']:,}, in the order of the seed {status['seed']}"
+    )
+    labelled = f"{status['labels']:,} joins have a label: {status['errors']:,} wrong or unsure"
+    bound = (
+        f"at most {status['bound']:.2%} of all joins are wrong, at {status['confidence']:.0%}"
+        f" confidence; the target is {status['target']:.2%}"
+    )
+    lines = [sealed, labelled, _detection(status), bound]
     if status["certificates"]:
         lines.append("certified")
-    elif not status["certified"] and needed is not None:
-        lines.append(
-            f"still needed without a further error: {needed:,} labels of joins; with the probes"
-            f" and what they may show missed, {status['labels_needed_with_probes'] or 0:,}"
-        )
+    elif not status["certified"]:
+        lines.append(_needed(status))
     lines += [
         f"found wrong, and joined all the same: {decision}" for decision in status["still_joined"]
     ]
     return Group(*map(shown, lines), _strata(status["strata"]))
+
+
+def _needed(status: AuditProgress) -> str:
+    """How many labels the target needs still, without probes and with them."""
+    joins, everything = status["labels_needed"], status["labels_needed_with_probes"]
+    if joins is None or everything is None:
+        return "more labels of this audit cannot reach the target: open another one"
+    return (
+        f"needed still, without a further error: {joins:,} labels if none misses anything;"
+        f" {everything:,} with the probes that show how much is missed"
+    )
 
 
 def _detection(status: AuditProgress) -> str:

@@ -76,8 +76,9 @@ class AuditProgress(TypedDict):
     """How far an audit is; shares are between 0 and 1.
 
     `bound` is the greatest share of joins that may be wrong, `bound_before_detection` the same as
-    if the labels missed nothing. `labels_needed` are labels of joins without a further error to the
-    target, `labels_needed_with_probes` all labels, if every probe is found; None if none do.
+    if the labels missed nothing. `joins_needed` are the labels of joins without a further error
+    that the target needs still if they miss nothing, `labels_needed` all labels if every probe is
+    found; None if no number does.
     """
 
     audit: str
@@ -95,8 +96,8 @@ class AuditProgress(TypedDict):
     bound: float
     certified: bool
     certificates: int
+    joins_needed: int | None
     labels_needed: int | None
-    labels_needed_with_probes: int | None
 
 
 class AuditStatus(AuditProgress):
@@ -183,9 +184,9 @@ class Audits:
         """Seal a position of the log, then draw a seed, and record both.
 
         A `seed` of yours (dice) needs the `position` that was told before they fell: otherwise
-        nobody can know which came first. `probes` is how many pairs known to be wrong are mixed in
-        at most; with 0 the labels are taken to be right. Raises UsageError for a share out of
-        range, or if no automatic join stands there.
+        nobody can know which came first. One that was used is refused. `probes` is how many pairs
+        known to be wrong are mixed in at most; with 0 the labels are taken to be right. Raises
+        UsageError for a share out of range, or if no automatic join stands there.
         """
         with self._turn:
             _require_shares(target, confidence, probes)
@@ -193,6 +194,10 @@ class Audits:
                 raise UsageError(
                     "a seed of yours needs --at: seal a position of the log first (`palimpsest"
                     " status` says which is the last), then throw the dice"
+                )
+            if seed is not None and any(audit.opened.seed == seed for audit in self._all()):
+                raise UsageError(
+                    "this seed was used before, and its order is known: every audit needs a new one"
                 )
             log = self._writer.reader.log
             head = log.head()
@@ -396,8 +401,8 @@ class Audits:
             "bound": round(tally.bound, 6),
             "certified": tally.certified,
             "certificates": len(audit.certified),
-            "labels_needed": tally.joins_needed(),
-            "labels_needed_with_probes": tally.labels_needed(),
+            "joins_needed": tally.joins_needed(),
+            "labels_needed": tally.labels_needed(),
         }
 
     def _status(self, audit: Audit, audits: Sequence[Audit]) -> AuditStatus:

@@ -256,10 +256,10 @@ def _line(status: AuditProgress) -> Text:
     """The bound now, and what is left to do, on one line."""
     if status["certified"]:
         left = "enough: palimpsest audit certify"
-    elif status["labels_needed_with_probes"] is None:
+    elif status["labels_needed"] is None:
         left = "more labels of this audit cannot reach the target"
     else:
-        left = f"{status['labels_needed_with_probes']:,} more without an error to certify"
+        left = f"{status['labels_needed']:,} more without an error to certify"
     return shown(f"at most {status['bound']:.2%} wrong; {left}")
 
 
@@ -286,7 +286,7 @@ def _drawn(status: AuditStatus) -> RenderableType:
 
 def _needed(status: AuditProgress) -> str:
     """How many labels the target needs still, without probes and with them."""
-    joins, everything = status["labels_needed"], status["labels_needed_with_probes"]
+    joins, everything = status["joins_needed"], status["labels_needed"]
     if joins is None or everything is None:
         return "more labels of this audit cannot reach the target: open another one"
     return (

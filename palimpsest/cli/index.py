@@ -132,7 +132,7 @@ LISTED = {
         "undo", "Bring retracted candidates back, or everything that one `forget` hid."
     ),
     "evaluate": Listed(
-        "proof",
+        "proof.labelled",
         "Count how many joins of a policy are wrong, on labelled pairs or clusters.",
         "evaluate_app",
     ),
@@ -142,12 +142,14 @@ LISTED = {
         "backtest_app",
     ),
     "calibrate": Listed(
-        "proof",
+        "proof.labelled",
         "Choose thresholds from a budget of errors, on labelled pairs, and certify them.",
         "calibrate_app",
     ),
     "audit": Listed(
-        "audit", "Prove how many automatic joins are wrong at most, by looking at few.", group=True
+        "proof.audit",
+        "Prove how many automatic joins are wrong at most, by looking at few.",
+        group=True,
     ),
     "rebuild": Listed(
         "maintenance", "Recreate projections from the log beside the live ones, then swap them in."

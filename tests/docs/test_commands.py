@@ -124,6 +124,7 @@ def filled_in(words: list[str], store: Prepared) -> list[str]:
         "redo": store.reversed,
         "forget": store.apart[0],
         "review": decision,
+        "audit": store.standing,
     }.get(words[0], "")
     named["ID"] = some
     if words[0] in IN_BULK and "--source" in words:
@@ -148,6 +149,18 @@ def write_inputs() -> None:
     Path("mine.toml").write_text(run("policy", "show", "standard").stdout)
 
 
+def prepare_audit(store: Prepared, step: str) -> None:
+    """Have an audit of the one join as far as a step needs it."""
+    steps: dict[str, tuple[str, ...]] = {
+        "open": ("open", "--probes", "0"),
+        "label": ("label", store.standing, "right"),
+        "certify": ("certify",),
+    }
+    needed = {"open": 0, "next": 1, "label": 1, "status": 1, "certify": 2, "check": 3}[step]
+    for words in [*steps.values()][:needed]:
+        asked(store.folder, "audit", *words)
+
+
 @pytest.mark.parametrize("line", LINES)
 def test_it_can_be_typed(line: str, prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Output, "asks", True)
@@ -169,6 +182,8 @@ def test_it_can_be_typed(line: str, prepared: Prepared, monkeypatch: pytest.Monk
     if "--folded" in words:
         run("--store", str(prepared.folder), "policy", "set", "namespaced")
         run("--store", str(prepared.folder), "ingest", "-", stdin=FOLDED.encode())
+    if words[0] == "audit":
+        prepare_audit(prepared, words[1])
     if words[0] == "withdraw":
         run("--store", str(prepared.folder), "separate", *prepared.apart)
     if "--store" not in words and words[:2] != ["log", "import"]:

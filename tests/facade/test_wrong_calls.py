@@ -55,6 +55,7 @@ CALLS: dict[str, dict[str, Any]] = {
     },
     "agent": {"owner_id": "ada", "actor": "helper"},
     "access": {"candidate_id": A, "owner_id": "ada"},
+    "audits": {"actor": "grace", "progress": nothing},
     "ask_judge": {"judge": None, "patience": 0.0},
     "behind": {},
     "check": {"candidate": {"owner_id": "ada", "text": "She moved."}, "source": "s"},

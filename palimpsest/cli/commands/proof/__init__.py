@@ -1,0 +1,1 @@
+"""Proof: on labelled data (`evaluate`, `calibrate`), and of the joins that stand (`audit`)."""

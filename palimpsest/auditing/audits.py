@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, TypedDict
+from typing import Any, TypedDict
 
+from palimpsest.auditing.check import AuditCheck, Coverage, check
 from palimpsest.auditing.joins import (
     AuditedJoin,
     PairTexts,
@@ -23,9 +24,13 @@ from palimpsest.backends.requested import request_id
 from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import (
+    AnyEvent,
     AuditLabel,
+    AuditLabelled,
     AuditLabelledData,
+    AuditOpened,
     AuditOpenedData,
+    Certified,
     CertifiedData,
     FaceRule,
 )
@@ -36,7 +41,6 @@ from palimpsest.contracts.requests import (
     OpenAuditRequest,
     UnmergeRequest,
 )
-from palimpsest.streams.guard import guard_hash
 
 QUESTIONS: dict[FaceRule, str] = {
     "repeat": "The older text stays. Does the newer one say anything that it lacks or denies?",
@@ -118,31 +122,15 @@ class LabelDone(TypedDict):
     status: AuditProgress
 
 
-class AuditCheck(TypedDict):
-    """Whether the store holds what a certificate says; `problems` are sentences.
-
-    `covered` joins are those of the certificate that still stand, `since` came later by rules that
-    it covers, `void` by others.
-    """
-
-    holds: bool
-    problems: list[str]
-    audit: str | None
-    bound: float | None
-    covered: int
-    since: int
-    void: int
-    largest_memory: str | None
-    members: int
-
-
 @dataclass(slots=True)
 class _Opened:
-    """An audit with its sealed joins, read once."""
+    """An audit with its sealed joins, read once, and its tally as `counted` at a position."""
 
     sealed: Sealed
     joins: Mapping[str, AuditedJoin]
     probes: Mapping[str, Probe]
+    tally: Tally | None = None
+    counted: int = 0
 
 
 def _quiet(_what: str, _share: float | None) -> None:
@@ -168,6 +156,8 @@ class Audits:
         self._progress = progress or _quiet
         self._actor = actor
         self._kept: dict[str, _Opened] = {}
+        self._events: list[AnyEvent] = []
+        self._upto = 0
 
     def open(
         self,
@@ -327,13 +317,23 @@ class Audits:
         With `most_members`, also whether a memory has more members than that.
         """
         with self._turn:
-            return self._check(most, most_members)
+            audits = self._all()
+            dated = [(at, audit, data) for audit in audits for at, data in audit.certified]
+            covered = None
+            if dated:
+                _, audit, certificate = max(dated, key=lambda found: found[0])
+                covered = Coverage(audit, certificate, self._opened(audit).joins)
+            return check(self._writer.reader, covered, most, most_members, self._progress)
 
     # -- what the log has --------------------------------------------------------------------------
 
     def _all(self) -> list[Audit]:
-        events = self._writer.reader.log.of_owner("")
-        return audits_of(recorded.event for recorded in events)
+        """Every audit of the log; only what is new is read."""
+        for recorded in self._writer.reader.log.of_owner("", after=self._upto):
+            self._upto = recorded.position
+            if isinstance(recorded.event, AuditOpened | AuditLabelled | Certified):
+                self._events.append(recorded.event)
+        return audits_of(self._events)
 
     def _found(self, wanted: str | None) -> tuple[Audit, list[Audit]]:
         """The audit that is meant, and all."""
@@ -379,8 +379,13 @@ class Audits:
         return probes_of(audit_id, seed, sealed, joins, earlier, most)
 
     def _tally(self, audit: Audit, audits: Sequence[Audit]) -> Tally:
+        """How far it is; counted once for the same labels."""
         opened = self._opened(audit)
-        return tally_of(audit, opened.joins, [*opened.probes], labels_of(audits, audit))
+        if opened.tally is None or opened.counted != self._upto:
+            labels = labels_of(audits, audit)
+            opened.tally = tally_of(audit, opened.joins, [*opened.probes], labels)
+            opened.counted = self._upto
+        return opened.tally
 
     def _so_far(self, audit: Audit, audits: Sequence[Audit]) -> AuditProgress:
         tally, opened = self._tally(audit, audits), audit.opened
@@ -467,89 +472,6 @@ class Audits:
             return None, str(error)
         refused = [refusal["detail"] for refusal in done["refused"]]
         return done.get("cause") if done["reversed"] else None, next(iter(refused), None)
-
-    # -- the check ---------------------------------------------------------------------------------
-
-    def _check(self, most: float, most_members: int | None) -> AuditCheck:
-        answer: AuditCheck = {
-            "holds": False,
-            "problems": [],
-            "audit": None,
-            "bound": None,
-            "covered": 0,
-            "since": 0,
-            "void": 0,
-            "largest_memory": None,
-            "members": 0,
-        }
-        dated = [(at, audit, data) for audit in self._all() for at, data in audit.certified]
-        if dated:
-            _, audit, certificate = max(dated, key=lambda found: found[0])
-            answer["audit"], answer["bound"] = audit.id, certificate.bound
-            if certificate.bound > most:
-                answer["problems"].append(
-                    f"of what is certified {certificate.bound:.2%} may be wrong, over {most:.2%}"
-                )
-            coverage = _Coverage(audit, certificate, self._opened(audit).joins)
-        else:
-            answer["problems"].append(
-                "nothing is certified: `audit open`, `audit label`, then `audit certify`"
-            )
-            coverage = None
-        self._read_now(answer, coverage)
-        if coverage is not None:
-            answer["problems"] += coverage.problems(self._writer.reader.policy_in_force().hash)
-        if most_members is not None and answer["members"] > most_members:
-            answer["problems"].append(
-                f"the memory {answer['largest_memory']} has {answer['members']:,} members,"
-                f" over {most_members:,}"
-            )
-        answer["holds"] = not answer["problems"]
-        return answer
-
-    def _read_now(self, answer: AuditCheck, coverage: _Coverage | None) -> None:
-        """Look at every memory and every join of today, owner by owner."""
-        log = self._writer.reader.log
-        now = Sealed(log, log.head(), Scope())
-        owners = now.owners()
-        for number, owner in enumerate(owners):
-            self._progress("reading the joins", number / len(owners))
-            for memory in now.ledger(owner).memories():
-                if memory.living and len(memory.members) > answer["members"]:
-                    answer["members"], answer["largest_memory"] = len(memory.members), memory.id
-            if coverage is not None and coverage.scope.has(owner):
-                for join in now.joins_of(owner, coverage.scope.since):
-                    answer[coverage.of(join)] += 1
-
-
-class _Coverage:
-    """Which joins a certificate is about; `others` are rules that it does not cover."""
-
-    def __init__(
-        self, audit: Audit, certificate: CertifiedData, joins: Mapping[str, AuditedJoin]
-    ) -> None:
-        self.scope = Scope(audit.opened.owners, audit.opened.since)
-        self._joins = joins
-        self._rules = {(stratum.by, stratum.value) for stratum in certificate.strata}
-        self._others: set[tuple[str, str]] = set()
-
-    def of(self, join: AuditedJoin) -> Literal["covered", "since", "void"]:
-        """Whether it was among the joins, or came later by rules of theirs, or by others."""
-        if join.id in self._joins:
-            return "covered"
-        new = {part for part in join.made.items() if part[0] != "decision"} - self._rules
-        self._others |= new
-        return "void" if new else "since"
-
-    def problems(self, policy: str) -> list[str]:
-        """What the certificate does not cover, with the `policy` and the guard in force."""
-        in_force = {("policy", policy), ("guard", guard_hash())}
-        kinds = {by for by, _ in self._rules}
-        others = self._others | {part for part in in_force - self._rules if part[0] in kinds}
-        return [
-            f"the certificate is void for what is joined by the {by} {value}: open another audit"
-            for by, value in sorted(others)
-        ]
 
 
 def _require_shares(target: float, confidence: float, probes: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -305,11 +306,14 @@ def _detection(status: AuditProgress) -> str:
 
 
 def _strata(strata: list[Mapping[str, Any]] | list[dict[str, Any]]) -> RenderableType:
-    """The parts of the joins; each line is a statement of its own."""
+    """The parts of the joins, where there are several of a kind; each is a statement of its own."""
+    several = Counter(part["by"] for part in strata)
     table = Table(box=SIMPLE_HEAD)
     for heading in ("part", "", "joins", "labels", "wrong", "at most"):
         table.add_column(heading, justify="left" if heading in ("part", "") else "right")
     for part in strata:
+        if several[part["by"]] == 1:
+            continue
         counts = (f"{part[name]:,}" for name in ("joins", "labels", "errors"))
         table.add_row(shown(part["by"]), shown(part["value"][:40]), *counts, f"{part['bound']:.2%}")
-    return table
+    return table if table.row_count else Text("")

@@ -1,0 +1,111 @@
+"""Whether the latest certificate still covers a store, for a build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal, TypedDict
+
+from palimpsest.auditing.joins import AuditedJoin, Progress, Scope, Sealed
+from palimpsest.auditing.state import Audit
+from palimpsest.backends.reader import Reader
+from palimpsest.contracts.events import CertifiedData
+from palimpsest.streams.guard import guard_hash
+
+
+class AuditCheck(TypedDict):
+    """Whether the store holds what a certificate says; `problems` are sentences.
+
+    `covered` joins are those of the certificate that still stand, `since` came later by rules that
+    it covers, `void` by others.
+    """
+
+    holds: bool
+    problems: list[str]
+    audit: str | None
+    bound: float | None
+    covered: int
+    since: int
+    void: int
+    largest_memory: str | None
+    members: int
+
+
+class Coverage:
+    """Which joins a certificate is about; `others` are rules that it does not cover."""
+
+    def __init__(
+        self, audit: Audit, certificate: CertifiedData, joins: Mapping[str, AuditedJoin]
+    ) -> None:
+        self.audit, self.certificate = audit.id, certificate
+        self.scope = Scope(audit.opened.owners, audit.opened.since)
+        self._joins = joins
+        self._rules = {(stratum.by, stratum.value) for stratum in certificate.strata}
+        self._others: set[tuple[str, str]] = set()
+
+    def of(self, join: AuditedJoin) -> Literal["covered", "since", "void"]:
+        """Whether it was among the joins, or came later by rules of theirs, or by others."""
+        if join.id in self._joins:
+            return "covered"
+        new = {part for part in join.made.items() if part[0] != "decision"} - self._rules
+        self._others |= new
+        return "void" if new else "since"
+
+    def problems(self, policy: str) -> list[str]:
+        """What the certificate does not cover, with the `policy` and the guard in force."""
+        in_force = {("policy", policy), ("guard", guard_hash())}
+        kinds = {by for by, _ in self._rules}
+        others = self._others | {part for part in in_force - self._rules if part[0] in kinds}
+        return [
+            f"the certificate is void for what is joined by the {by} {value}: open another audit"
+            for by, value in sorted(others)
+        ]
+
+
+def check(
+    reader: Reader,
+    coverage: Coverage | None,
+    most: float,
+    most_members: int | None,
+    progress: Progress,
+) -> AuditCheck:
+    """Look at every memory and every join of today, owner by owner."""
+    answer = AuditCheck(
+        holds=False,
+        problems=[],
+        audit=coverage.audit if coverage else None,
+        bound=coverage.certificate.bound if coverage else None,
+        covered=0,
+        since=0,
+        void=0,
+        largest_memory=None,
+        members=0,
+    )
+    now = Sealed(reader.log, reader.log.head(), Scope())
+    owners = now.owners()
+    for number, owner in enumerate(owners):
+        progress("reading the joins", number / len(owners))
+        for memory in now.ledger(owner).memories():
+            if memory.living and len(memory.members) > answer["members"]:
+                answer["members"], answer["largest_memory"] = len(memory.members), memory.id
+        if coverage is not None and coverage.scope.has(owner):
+            for join in now.joins_of(owner, coverage.scope.since):
+                answer[coverage.of(join)] += 1
+    answer["problems"] = [*_problems(answer, coverage, most, most_members)]
+    if coverage is not None:
+        answer["problems"] += coverage.problems(reader.policy_in_force().hash)
+    answer["holds"] = not answer["problems"]
+    return answer
+
+
+def _problems(
+    answer: AuditCheck, coverage: Coverage | None, most: float, most_members: int | None
+) -> Iterator[str]:
+    if coverage is None:
+        yield "nothing is certified: `audit open`, `audit label`, then `audit certify`"
+    elif coverage.certificate.bound > most:
+        yield f"of what is certified {coverage.certificate.bound:.2%} may be wrong, over {most:.2%}"
+    if most_members is not None and answer["members"] > most_members:
+        yield (
+            f"the memory {answer['largest_memory']} has {answer['members']:,} members, over"
+            f" {most_members:,}"
+        )

@@ -30,10 +30,14 @@ class Hypotheses:
         self.k = k
         self.left = population
         self.errors = np.zeros(k.shape)
-        self.peak = np.zeros(k.shape)
-        """The logarithm of the greatest wealth so far; that of 1 before the first label."""
         self.logs = np.log(WEIGHTS) + np.zeros(k.shape)
-        """Those of the wealth of each bet now."""
+        """The logarithms of the wealth of each bet."""
+
+    @property
+    def log_wealth(self) -> NDArray[np.float64]:
+        """The logarithm of the wealth of all bets against each hypothesis."""
+        wealth: NDArray[np.float64] = np.logaddexp.reduce(self.logs, axis=0)
+        return wealth
 
     def see(self, wrong: bool | NDArray[np.bool_]) -> None:
         """Bet on the next label: one for all hypotheses, or one for each.
@@ -46,11 +50,10 @@ class Hypotheses:
         self.logs += np.where(wrong, np.log1p(-BETS), np.log1p(BETS * odds))
         self.errors = self.errors + wrong
         self.left -= 1
-        self.peak = np.maximum(self.peak, np.logaddexp.reduce(self.logs, axis=0))
 
     def keep(self, count: int) -> None:
         """Drop all but the first `count` hypotheses."""
-        self.k, self.errors, self.peak = self.k[:count], self.errors[:count], self.peak[:count]
+        self.k, self.errors = self.k[:count], self.errors[:count]
         self.logs = self.logs[:, :count]
 
 
@@ -78,14 +81,14 @@ class ErrorBound:
     def see(self, *, wrong: bool) -> None:
         """Count the label of the next join in the order. Raises ValueError after the last.
 
-        Wealth grows with k, so the rejected hypotheses are the largest: they are dropped.
+        Wealth grows with k, so the rejected hypotheses are the largest: they are dropped for good.
         """
         if self.labels == self.population:
             raise ValueError("every join has its label")
         self._open.see(wrong)
         self.labels += 1
         self.errors += wrong
-        self._open.keep(int(np.searchsorted(self._open.peak, -np.log(self._delta))))
+        self._open.keep(int(np.searchsorted(self._open.log_wealth, -np.log(self._delta))))
 
     def labels_needed(self, most: int) -> int | None:
         """How many more labels without an error bring the bound to `most`; None if none can.

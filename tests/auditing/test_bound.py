@@ -113,9 +113,11 @@ def ever_rejected(population: int, errors: int, delta: float, seed: int) -> floa
     wrong[:, :errors] = True
     wrong = random.permuted(wrong, axis=1).T
     truth = Hypotheses(population, np.full(RUNS, float(errors)))
+    rejected = np.zeros(RUNS, dtype=bool)
     for label in wrong:
         truth.see(label)
-    return float((truth.peak >= -np.log(delta)).mean())
+        rejected |= truth.log_wealth >= -np.log(delta)
+    return float(rejected.mean())
 
 
 PLACES = {20: (1, 2, 3, 5, 10, 19), 150: (1, 4, 10, 40, 120), 600: (1, 6, 40)}

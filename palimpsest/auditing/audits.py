@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any, TypedDict, get_args
 
 from palimpsest.auditing.check import AuditCheck, Coverage, check
 from palimpsest.auditing.joins import (
@@ -180,6 +180,8 @@ class Audits:
         """
         with self._turn:
             _require_shares(target, confidence, probes)
+            if since is not None and since.tzinfo is None:
+                raise UsageError("since: give the time a zone, as datetime(2026, 1, 1, tzinfo=UTC)")
             if seed is not None and position is None:
                 raise UsageError(
                     "a seed of yours needs --at: seal a position of the log first (`palimpsest"
@@ -243,6 +245,8 @@ class Audits:
         `unmerged` joins what was un-merged again. The same label again counts once. Raises
         RefusedError (`not_waiting`) for a pair that was not shown yet.
         """
+        if label not in get_args(AuditLabel):
+            raise UsageError("a label is right, wrong or unsure")
         with self._turn:
             found, audits = self._found(audit)
             tally, opened = self._tally(found, audits), self._opened(found)

@@ -112,7 +112,8 @@ class DetectionBound:
     """The lowest share of wrong joins that an auditor may have found, valid after every probe.
 
     A probe is a pair that is known to be wrong. Each is found or missed with the same chance,
-    independently; the chance that `least` is ever above the true share is `delta` at most.
+    independently; the chance that `least` is ever above the true share is `delta` at most. It
+    may fall again, so that an auditor who tires is noticed.
     """
 
     STEPS = 1000
@@ -127,17 +128,16 @@ class DetectionBound:
         self._delta = delta
         self._odds = np.arange(self.STEPS) / np.arange(self.STEPS, 0, -1.0)
         self._logs = np.log(WEIGHTS) + np.zeros(self.STEPS)
-        self._peak = np.zeros(self.STEPS)
 
     @property
     def least(self) -> float:
         """The bound; 0 while nothing is known."""
-        missed = int(np.searchsorted(self._peak, -np.log(self._delta)))
+        wealth = np.logaddexp.reduce(self._logs, axis=0)
+        missed = int(np.searchsorted(wealth, -np.log(self._delta)))
         return 1.0 - missed / self.STEPS
 
     def see(self, *, found: bool) -> None:
         """Count a probe."""
         self._logs += np.log1p(BETS * self._odds) if found else np.log1p(-BETS)
-        self._peak = np.maximum(self._peak, np.logaddexp.reduce(self._logs, axis=0))
         self.probes += 1
         self.found += found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,10 @@ def test_dice_need_a_position_that_was_fixed_before(audited: Audited) -> None:
         audited.audits.open(position=10_000)
 
 
-@pytest.mark.parametrize("wrong", [{"target": 1.0}, {"confidence": 0.2}, {"probes": -1}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"target": 1.0}, {"confidence": 0.2}, {"probes": -1}, {"since": datetime(2026, 1, 1)}],  # noqa: DTZ001 - without a zone, as people write it
+)
 def test_shares_out_of_range_are_wrong_usage(audited: Audited, wrong: dict[str, Any]) -> None:
     audited.hold(1)
     with pytest.raises(UsageError):
@@ -203,6 +207,8 @@ def test_only_the_pair_that_is_shown_takes_a_label(audited: Audited) -> None:
     [other, *_] = joins_now(audited) - {question["pair"]}
     with pytest.raises(RefusedError, match="not the pair"):
         audited.audits.label(other, "right")
+    with pytest.raises(UsageError, match="right, wrong or unsure"):
+        audited.audits.label(question["pair"], "same")  # type: ignore[arg-type]
     assert audited.audits.label(question["pair"][:8], "right")["pair"] == question["pair"]
 
 

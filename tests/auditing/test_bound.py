@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from palimpsest.auditing.bound import DetectionBound, ErrorBound, Hypotheses
+from palimpsest.auditing.bound import BETS, WEIGHTS, DetectionBound, ErrorBound, Hypotheses
 
 DELTA = 0.05
 
@@ -156,6 +156,23 @@ def test_detection_is_unknown_at_first_and_grows_with_every_probe_found() -> Non
     assert least == sorted(least)
     assert 0.86 < least[3] < 0.9
     assert detection_after([True, False] * 30).least < 0.5
+    assert detection_after([True] * 40 + [False] * 40).least < 0.5
+
+
+@pytest.mark.parametrize("found", [[True] * 12, [True, False, True, True], [False] * 3])
+def test_detection_is_what_the_bets_against_each_share_say(found: list[bool]) -> None:
+    """Computed again, one share after the other."""
+
+    def wealth(missed: float) -> float:
+        bets = zip(BETS[:, 0], WEIGHTS[:, 0], strict=True)
+        each = (
+            weight * math.prod(1 + c * missed / (1 - missed) if hit else 1 - c for hit in found)
+            for c, weight in bets
+        )
+        return float(sum(each))
+
+    kept = [step for step in range(1000) if wealth(step / 1000) < 1 / 0.05]
+    assert detection_after(found, 0.05).least == pytest.approx(1 - (kept[-1] + 1) / 1000)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.8, 0.95])
@@ -166,5 +183,7 @@ def test_detection_is_not_overrated(share: float) -> None:
         bound = DetectionBound(delta)
         for found in random.random(30) < share:
             bound.see(found=bool(found))
-        ever += bound.least > share
+            if bound.least > share:
+                ever += 1
+                break
     assert ever / runs <= delta

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -19,10 +19,10 @@ from palimpsest.cli.invocation import Because, Invocation, invocation, moment
 from palimpsest.cli.rendering import shown
 from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.errors import UsageError
-from palimpsest.contracts.event_data import AuditLabel
 
 if TYPE_CHECKING:
     from palimpsest.auditing.audits import AuditProgress, AuditQuestion, Audits, AuditStatus
+    from palimpsest.contracts.event_data import AuditLabel
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -137,7 +137,7 @@ def label(
         with _audits(call) as audits:
             _label_each(call, audits, audit, because)
         return
-    if said not in get_args(AuditLabel):
+    if said is None:
         raise UsageError("name LABEL after PAIR: right, wrong or unsure")
     with _audits(call) as audits:
         done = audits.label(pair, cast("AuditLabel", said), audit=audit, because=because)

@@ -124,13 +124,13 @@ class LabelDone(TypedDict):
 
 @dataclass(slots=True)
 class _Opened:
-    """An audit with its sealed joins, read once, and its tally as `counted` at a position."""
+    """An audit with its sealed joins, read once, and its tally of the first `events` of audits."""
 
     sealed: Sealed
     joins: Mapping[str, AuditedJoin]
     probes: Mapping[str, Probe]
     tally: Tally | None = None
-    counted: int = 0
+    events: int = 0
 
 
 def _quiet(_what: str, _share: float | None) -> None:
@@ -383,13 +383,23 @@ class Audits:
         return probes_of(audit_id, seed, sealed, joins, earlier, most)
 
     def _tally(self, audit: Audit, audits: Sequence[Audit]) -> Tally:
-        """How far it is; counted once for the same labels."""
-        opened = self._opened(audit)
-        if opened.tally is None or opened.counted != self._upto:
-            labels = labels_of(audits, audit)
-            opened.tally = tally_of(audit, opened.joins, [*opened.probes], labels)
-            opened.counted = self._upto
-        return opened.tally
+        """How far it is: a label of the pair that was `next` is added to what was known."""
+        opened, new = self._opened(audit), self._events[self._opened(audit).events :]
+        labels, probes, tally = labels_of(audits, audit), [*opened.probes], opened.tally
+        match new:
+            case [] if tally is not None:
+                return tally
+            case [AuditLabelled(data=said)] if tally is not None and (
+                (said.audit, said.pair) == (audit.id, tally.next)
+            ):
+                tally.count()
+                if said.pair in opened.probes:
+                    tally.see_probe(found=said.label != "right")
+                tally.advance(audit, opened.joins, probes, labels)
+            case _:
+                tally = tally_of(audit, opened.joins, probes, labels)
+        opened.tally, opened.events = tally, len(self._events)
+        return tally
 
     def _so_far(self, audit: Audit, audits: Sequence[Audit]) -> AuditProgress:
         tally, opened = self._tally(audit, audits), audit.opened

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import islice
 
 from palimpsest.auditing.bound import DetectionBound, ErrorBound
 from palimpsest.auditing.joins import AuditedJoin
@@ -75,13 +76,13 @@ def is_probe_slot(seed: str, number: int) -> bool:
 class Tally:
     """How far an audit is.
 
-    `joins` is the number of all and `given` that of the labels that were given in this audit;
+    `order` has all joins, and `given` is the number of labels that were given in this audit;
     `probes_due` are those that its slots have called for, less those that were shown. `looked` are
     the joins that count so far, in order, with whether each is wrong, and `next` is the pair to
     look at: None if there is none left.
     """
 
-    joins: int
+    order: Sequence[str]
     target: float
     seed: str
     given: int
@@ -91,6 +92,11 @@ class Tally:
     probes_left: int
     next: str | None = None
     looked: list[tuple[AuditedJoin, bool]] = field(default_factory=list)
+
+    @property
+    def joins(self) -> int:
+        """The number of all joins."""
+        return len(self.order)
 
     @property
     def detected(self) -> float:
@@ -126,6 +132,26 @@ class Tally:
         self.detection.see(found=found)
         self.probes_due -= 1
         self.probes_left -= 1
+
+    def advance(
+        self,
+        audit: Audit,
+        joins: Mapping[str, AuditedJoin],
+        probes: Sequence[str],
+        labels: Mapping[str, AuditLabelledData],
+    ) -> None:
+        """Count the labels that joins have from where it is in the order, and find what is next."""
+        self.next = None
+        for pair in islice(self.order, self.errors.labels, None):
+            join, said = joins[pair], labels.get(pair)
+            if said is None or said.shown != join.shown:
+                self.next = pair
+                break
+            wrong = said.label != "right"
+            self.errors.see(wrong=wrong)
+            self.looked.append((join, wrong))
+        if self.shows_probe:
+            self.next = next(probe for probe in probes if probe not in audit.labels)
 
     def joins_needed(self, detected: float = 1.0) -> int | None:
         """How many more labels of joins reach the target, if `detected` of wrong ones are found.
@@ -163,30 +189,20 @@ def tally_of(
     are those that were seen.
     """
     opened = audit.opened
-    detection = DetectionBound(opened.detection) if opened.detection else None
     tally = Tally(
-        len(joins),
+        sealed_order(opened.seed, joins),
         opened.target,
         opened.seed,
         len(audit.labels),
         ErrorBound(len(joins), audit.delta),
-        detection,
+        DetectionBound(opened.detection) if opened.detection else None,
         sum(is_probe_slot(opened.seed, slot) for slot in range(len(audit.labels) + 1)),
         len(probes),
     )
     for probe in probes:
         if probe in audit.labels:
             tally.see_probe(found=audit.labels[probe].label != "right")
-    for pair in sealed_order(opened.seed, joins):
-        join, said = joins[pair], labels.get(pair)
-        if said is None or said.shown != join.shown:
-            tally.next = pair
-            break
-        wrong = said.label != "right"
-        tally.errors.see(wrong=wrong)
-        tally.looked.append((join, wrong))
-    if tally.shows_probe:
-        tally.next = next(probe for probe in probes if probe not in audit.labels)
+    tally.advance(audit, joins, probes, labels)
     return tally
 
 

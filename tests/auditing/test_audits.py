@@ -289,3 +289,20 @@ def test_an_audit_changes_no_memory(audited: Audited) -> None:
     audited.audits.certify()
     after = audited.memories.reader.ledger("ada")
     assert {m.id: (m.seen, m.face.text) for m in after.memories()} == versions
+
+
+def test_what_is_added_label_by_label_is_what_is_counted_anew(audited: Audited) -> None:
+    """Probes, errors, labels of an earlier audit, and a label that is corrected."""
+    audited.hold(30, wrong=4)
+    audited.audits.open(target=0.05)
+    for _ in range(8):
+        audited.label_next()
+    audited.audits.open(target=0.05)
+    while (question := audited.audits.next()) is not None:
+        audited.audits.label(question["pair"], audited.judge(question))
+        anew = Audits(audited.memories.writer)
+        assert audited.audits.status() == anew.status()
+        assert audited.audits.next() == anew.next()
+        if audited.audits.status()["labels"] == 15:
+            audited.audits.label(question["pair"], "unsure")
+            assert audited.audits.status() == Audits(audited.memories.writer).status()

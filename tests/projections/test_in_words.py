@@ -81,6 +81,9 @@ SAID = {
     "compacted": "",
     "ran": "",
     "policy_set": "",
+    "audit_opened": "",
+    "audit_labelled": "",
+    "certified": "",
 }
 
 

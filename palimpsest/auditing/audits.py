@@ -238,6 +238,7 @@ class Audits:
         *,
         audit: str | None = None,
         because: str | None = None,
+        actor: str | None = None,
     ) -> LabelDone:
         """Say of the pair that `next` showed whether its join is right; wrong ones are un-merged.
 
@@ -261,13 +262,15 @@ class Audits:
                     LabelAuditRequest(
                         request_id=request_id(),
                         labelled=labelled,
-                        actor=self._actor,
+                        actor=actor or self._actor,
                         because=because,
                     )
                 )
             unmerged, refused = None, None
             if label == "wrong" and pair in opened.joins:
-                unmerged, refused = self._unmerge(opened.joins[pair], found.id, because)
+                unmerged, refused = self._unmerge(
+                    opened.joins[pair], found.id, because, actor or self._actor
+                )
             return {
                 "audit": found.id,
                 "pair": pair,
@@ -276,6 +279,17 @@ class Audits:
                 "not_unmerged": refused,
                 "status": self._so_far(*self._found(found.id)),
             }
+
+    def progress(self, audit: str | None = None) -> AuditProgress:
+        """As `status`, without the parts, which take longer to count."""
+        with self._turn:
+            return self._so_far(*self._found(audit))
+
+    def curve(self, audit: str | None = None) -> list[float]:
+        """The share that may be wrong, before detection: at first, and after each join's label."""
+        with self._turn:
+            tally = self._tally(*self._found(audit))
+            return [1.0, *(most / tally.joins for most in tally.curve)]
 
     def status(self, audit: str | None = None) -> AuditStatus:
         """How far an audit is: the bound now, and how many labels are needed still."""
@@ -469,7 +483,7 @@ class Audits:
         return found[0]
 
     def _unmerge(
-        self, join: AuditedJoin, audit_id: str, because: str | None
+        self, join: AuditedJoin, audit_id: str, because: str | None, actor: str | None
     ) -> tuple[str | None, str | None]:
         """Take a wrong join out, unless it is out; the name of the reversal, or why it stands."""
         if not self._writer.reader.ledger(join.owner_id).edges[join.id].standing:
@@ -477,7 +491,7 @@ class Audits:
         request = UnmergeRequest(
             request_id=request_id(),
             decision_id=join.id,
-            actor=self._actor,
+            actor=actor,
             because=because or f"found wrong by the audit {audit_id}",
         )
         try:

@@ -78,8 +78,8 @@ class Tally:
 
     `order` has all joins, and `given` is the number of labels that were given in this audit;
     `probes_due` are those that its slots have called for, less those that were shown. `looked` are
-    the joins that count so far, in order, with whether each is wrong, and `next` is the pair to
-    look at: None if there is none left.
+    the joins that count so far, in order, with whether each is wrong, `curve` is the bound of the
+    errors after each, and `next` is the pair to look at: None if there is none left.
     """
 
     order: Sequence[str]
@@ -92,6 +92,7 @@ class Tally:
     probes_left: int
     next: str | None = None
     looked: list[tuple[AuditedJoin, bool]] = field(default_factory=list)
+    curve: list[int] = field(default_factory=list)
 
     @property
     def joins(self) -> int:
@@ -150,6 +151,7 @@ class Tally:
             wrong = said.label != "right"
             self.errors.see(wrong=wrong)
             self.looked.append((join, wrong))
+            self.curve.append(self.errors.most)
         if self.shows_probe:
             self.next = next(probe for probe in probes if probe not in audit.labels)
 

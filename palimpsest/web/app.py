@@ -18,6 +18,7 @@ from palimpsest.web.pages import days as days_page
 from palimpsest.web.pages import memory as memory_page
 from palimpsest.web.pages import owner as owner_page
 from palimpsest.web.pages import policy as policy_page
+from palimpsest.web.pages import sealed as sealed_page
 from palimpsest.web.rendering import STATIC
 from palimpsest.web.sessions import Sessions
 
@@ -38,7 +39,7 @@ def routes(
     door = Door(store, sessions, authenticator)
     entering.add(door, board.begin, board.leave)
     pairs.add(door, board)
-    for module in (memory_page, owner_page, days_page, policy_page):
+    for module in (memory_page, owner_page, days_page, policy_page, sealed_page):
         module.add(door)
     door.get("/{rest:path}", _nowhere)  # the last one
     return [_static(), *door.routes]

@@ -1,0 +1,95 @@
+"""The audit that was opened: a pair at a time, and the bound after each label as a curve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast, get_args
+
+from starlette.responses import Response
+
+from palimpsest.api.store import Palimpsest
+from palimpsest.auditing.audits import Audits
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import AuditLabel
+from palimpsest.server.callers import Caller
+from palimpsest.server.gate import PAGES
+from palimpsest.server.problems import ProblemError
+from palimpsest.web.door import Door, Visit
+from palimpsest.web.pages.days import seen_by
+
+PATH = f"{PAGES}/sealed"
+WIDTH, HEIGHT = 600.0, 120.0
+LONGEST_REASON = 2_000
+
+
+class SealedPage:
+    """The page of one server. It keeps the joins that the audit sealed, once they were read."""
+
+    def __init__(self) -> None:
+        self._audits: Audits | None = None
+
+    async def show(self, visit: Visit) -> Response:
+        """The next pair, without its verdict or a score."""
+        values = await visit.store.call(self._view, visit.caller)
+        return visit.page("sealed.html", notice="", **values)
+
+    async def label(self, visit: Visit) -> Response:
+        """`r`, `w` and `u`: an event at once, and the next pair."""
+        word, pair = visit.form.get("say", ""), visit.form.get("decision", "")
+        if word not in get_args(AuditLabel):
+            raise ProblemError(422, "invalid", f"`say` is one of {', '.join(get_args(AuditLabel))}")
+        because = visit.form.get("because", "").strip()[:LONGEST_REASON] or None
+        said = cast("AuditLabel", word)
+        notice = await visit.store.call(self._label, visit.caller, pair, said, because)
+        if not visit.is_partial:
+            return visit.to(PATH)
+        values = await visit.store.call(self._view, visit.caller)
+        return visit.page("sealed_board.html", notice=notice, **values)
+
+    def _of(self, store: Palimpsest, caller: Caller) -> Audits:
+        """The audits, for who may see every owner: which owner comes next, chance decides."""
+        if seen_by(store, caller) is not None:
+            raise ProblemError(403, "forbidden", "an audit is of all owners, and you see some")
+        if self._audits is None:
+            self._audits = store.audits()
+        return self._audits
+
+    def _label(
+        self, store: Palimpsest, caller: Caller, pair: str, said: AuditLabel, because: str | None
+    ) -> str:
+        try:
+            audits = self._of(store, caller)
+            audits.label(pair, said, because=because, actor=caller.name)
+        except RefusedError as refused:
+            return f"Not recorded: {refused.detail}."
+        return f"Recorded: {said}."
+
+    def _view(self, store: Palimpsest, caller: Caller) -> dict[str, Any]:
+        audits = self._of(store, caller)
+        try:
+            question, curve, progress = audits.next(), audits.curve(), audits.progress()
+        except RefusedError as refused:
+            return {"why": refused.detail, "question": None, "progress": None, "points": ""}
+        return {
+            "why": "",
+            "question": question,
+            "progress": progress,
+            "points": points_of(curve),
+            "aim": HEIGHT * (1.0 - progress["target"]),
+        }
+
+
+def points_of(curve: Sequence[float]) -> str:
+    """A falling curve as the points of an SVG line, in a box of `WIDTH` by `HEIGHT`."""
+    steps = max(len(curve) - 1, 1)
+    return " ".join(
+        f"{WIDTH * number / steps:.1f},{HEIGHT * (1.0 - share):.1f}"
+        for number, share in enumerate(curve)
+    )
+
+
+def add(door: Door) -> None:
+    """The page of the audit."""
+    page = SealedPage()
+    door.get("/sealed", page.show)
+    door.post("/sealed", page.label)

@@ -131,6 +131,7 @@ class _Opened:
     probes: Mapping[str, Probe]
     tally: Tally | None = None
     events: int = 0
+    so_far: AuditProgress | None = None
 
 
 def _quiet(_what: str, _share: float | None) -> None:
@@ -412,31 +413,14 @@ class Audits:
                 tally.advance(audit, opened.joins, probes, labels)
             case _:
                 tally = tally_of(audit, opened.joins, probes, labels)
-        opened.tally, opened.events = tally, len(self._events)
+        opened.tally, opened.events, opened.so_far = tally, len(self._events), None
         return tally
 
     def _so_far(self, audit: Audit, audits: Sequence[Audit]) -> AuditProgress:
-        tally, opened = self._tally(audit, audits), audit.opened
-        detection = tally.detection
-        return {
-            "audit": audit.id,
-            "position": opened.position,
-            "joins": opened.joins,
-            "target": opened.target,
-            "confidence": opened.confidence,
-            "seed": opened.seed,
-            "labels": tally.errors.labels,
-            "errors": tally.errors.errors,
-            "probes": detection.probes if detection else 0,
-            "probes_found": detection.found if detection else 0,
-            "detected": round(tally.detected, 3),
-            "bound_before_detection": round(tally.errors.most / tally.joins, 6),
-            "bound": round(tally.bound, 6),
-            "certified": tally.certified,
-            "certificates": len(audit.certified),
-            "joins_needed": tally.joins_needed(),
-            "labels_needed": tally.labels_needed(),
-        }
+        tally, kept = self._tally(audit, audits), self._opened(audit)
+        if kept.so_far is None:
+            kept.so_far = _progress(audit, tally)
+        return kept.so_far
 
     def _status(self, audit: Audit, audits: Sequence[Audit]) -> AuditStatus:
         tally, joins = self._tally(audit, audits), self._opened(audit).joins
@@ -500,6 +484,29 @@ class Audits:
             return None, str(error)
         refused = [refusal["detail"] for refusal in done["refused"]]
         return done.get("cause") if done["reversed"] else None, next(iter(refused), None)
+
+
+def _progress(audit: Audit, tally: Tally) -> AuditProgress:
+    opened, detection = audit.opened, tally.detection
+    return {
+        "audit": audit.id,
+        "position": opened.position,
+        "joins": opened.joins,
+        "target": opened.target,
+        "confidence": opened.confidence,
+        "seed": opened.seed,
+        "labels": tally.errors.labels,
+        "errors": tally.errors.errors,
+        "probes": detection.probes if detection else 0,
+        "probes_found": detection.found if detection else 0,
+        "detected": round(tally.detected, 3),
+        "bound_before_detection": round(tally.errors.most / tally.joins, 6),
+        "bound": round(tally.bound, 6),
+        "certified": tally.certified,
+        "certificates": len(audit.certified),
+        "joins_needed": tally.joins_needed(),
+        "labels_needed": tally.labels_needed(),
+    }
 
 
 def _require_shares(target: float, confidence: float, probes: int) -> None:

@@ -132,7 +132,12 @@ class DetectionBound:
     @property
     def least(self) -> float:
         """The bound; 0 while nothing is known."""
-        wealth = np.logaddexp.reduce(self._logs, axis=0)
+        return self.least_after(0)
+
+    def least_after(self, found: int) -> float:
+        """The bound after so many more probes, all of them found."""
+        logs = self._logs + found * np.log1p(BETS * self._odds)
+        wealth = np.logaddexp.reduce(logs, axis=0)
         missed = int(np.searchsorted(wealth, -np.log(self._delta)))
         return 1.0 - missed / self.STEPS
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from itertools import islice
 
 from palimpsest.auditing.bound import DetectionBound, ErrorBound
@@ -66,6 +68,7 @@ def labels_of(audits: Sequence[Audit], audit: Audit) -> dict[str, AuditLabelledD
     return found
 
 
+@lru_cache(maxsize=100_000)
 def is_probe_slot(seed: str, number: int) -> bool:
     """Whether the pair that is shown as this one, counted from 0, makes one more probe due."""
     drawn = int.from_bytes(rank_of(seed, f"slot {number}")[:4], "big")
@@ -163,20 +166,40 @@ class Tally:
         return self.errors.labels_needed(int(self.target * self.joins * detected + 1e-9))
 
     def labels_needed(self) -> int | None:
-        """How many labels take the whole bound to the target, if every probe is found."""
-        ahead = replace(self, detection=deepcopy(self.detection))
+        """How many labels take the whole bound to the target, if every probe is found.
+
+        The more probes are found, the fewer labels of joins are needed, and the more of those have
+        been shown: so the first number of probes at which they are enough is found by halving.
+        """
+        if self.certified:
+            return 0
+        shown = self._shown_before_probes()
+
+        def needed(probes: int) -> float:
+            detected = self.detection.least_after(probes) if self.detection else 1.0
+            found = self.joins_needed(detected)
+            return math.inf if found is None else found
+
+        enough = range(len(shown))
+        probes = bisect_left(enough, True, key=lambda probes: needed(probes) <= shown[probes])
+        if probes == len(shown):
+            return None
+        before = shown[probes - 1] if probes else 0
+        return max(int(needed(probes)), before) + probes
+
+    def _shown_before_probes(self) -> list[int]:
+        """How many more joins are shown before each probe that is left, and in the end."""
         joins, left = 0, self.joins - self.errors.labels
-        needed = ahead.joins_needed(ahead.detected)
-        while needed is None or joins < needed:
-            if ahead.probes_left and (ahead.probes_due > 0 or joins == left):
-                ahead.see_probe(found=True)
-                needed = ahead.joins_needed(ahead.detected)
-            elif joins < left:
-                joins += 1
+        given, due, shown = self.given, self.probes_due, list[int]()
+        while len(shown) < self.probes_left:
+            if due > 0 or joins == left:
+                shown.append(joins)
+                due -= 1
             else:
-                return None
-            ahead.count()
-        return ahead.given - self.given
+                joins += 1
+            given += 1
+            due += is_probe_slot(self.seed, given)
+        return [*shown, left]
 
 
 def tally_of(

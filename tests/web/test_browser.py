@@ -491,6 +491,24 @@ def fits(page: Page) -> None:
     assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
 
 
+@pytest.mark.parametrize("look", LOOKS)
+def test_the_audit_of_the_joins_can_be_used_by_everybody(site: Site, look: str) -> None:
+    for number in range(6):
+        text = own_words(number, 11)
+        site.store.submit([{"owner_id": "ada", "text": said} for said in (text, f"{text}.")])
+    page = site.entered(bypass_csp=True, **LOOKS[look])
+    page.goto(f"{site.endpoint.url}/review/sealed")
+    fits(page)
+    site.store.audits().open(target=0.4, probes=0)
+    page.reload()
+    fits(page)
+    for key, word in (("r", "right"), ("w", "wrong"), ("u", "unsure")):
+        page.keyboard.press(key)
+        expect(page.locator("#notice")).to_have_text(f"Recorded: {word}.")
+        fits(page)
+    assert (site.store.audits().status()["labels"], site.wrong) == (3, [])
+
+
 def test_the_board_works_without_scripts(site: Site) -> None:
     submit_pairs(site.store, 2)
     page = site.entered(java_script_enabled=False)

@@ -261,7 +261,8 @@ def _line(status: AuditProgress) -> Text:
         left = "more labels of this audit cannot reach the target"
     else:
         left = f"{status['labels_needed']:,} more without an error to certify"
-    return shown(f"at most {status['bound']:.2%} wrong; {left}")
+    before = f"{status['bound_before_detection']:.2%} if the labels miss nothing"
+    return shown(f"at most {status['bound']:.2%} wrong ({before}); {left}")
 
 
 def _drawn(status: AuditStatus) -> RenderableType:

@@ -1258,7 +1258,7 @@ class Palimpsest:
         owner: str | None = None,
         since: Time | None = None,
         compares_anew: bool = False,
-        processes: Annotated[int, Field(ge=1)] = 1,
+        processes: Annotated[int, Field(ge=1, le=64)] = 1,
         progress: Progress = _ignore,
     ) -> Backtest:
         """What would be different if another policy had decided on this history (docs/proof.md).

@@ -137,9 +137,8 @@ LISTED = {
         "evaluate_app",
     ),
     "backtest": Listed(
-        "proof",
+        "proof.backtest",
         "Decide the store's history again under another policy, and show what would be different.",
-        "backtest_app",
     ),
     "calibrate": Listed(
         "proof.labelled",

@@ -1,8 +1,7 @@
-"""The proof of a policy: `evaluate`, `calibrate`, `backtest` (docs/proof.md)."""
+"""The proof of a policy on labelled data: `evaluate`, `calibrate` (docs/proof.md)."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -19,7 +18,6 @@ from palimpsest.cli.invocation import (
     Invocation,
     complete_presets,
     invocation,
-    moment,
     named_values,
 )
 from palimpsest.cli.shell import REFUSED
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
 
 evaluate_app = typer.Typer()
 calibrate_app = typer.Typer()
-backtest_app = typer.Typer()
 
 Pairs = Annotated[
     list[Path] | None,
@@ -93,7 +90,7 @@ def evaluate(
     call = invocation(context)
     if bool(pairs) == bool(clusters):
         raise UsageError("name --pairs or --clusters, one of the two")
-    _require_templates(page)
+    require_templates(page)
     rules, names = _policy(call, policy), named_values("--map", renames)
     from palimpsest.evaluation.labelled import digest_of, read_clusters, read_pairs
     from palimpsest.evaluation.tables import evaluation_sentences, evaluation_tables
@@ -116,7 +113,7 @@ def evaluate(
 
         page.write_text(evaluation_page(answer, seen, rules), encoding="utf-8")
     call.output.answer(
-        answer, lambda: _drawn(evaluation_tables(answer), evaluation_sentences(answer))
+        answer, lambda: drawn(evaluation_tables(answer), evaluation_sentences(answer))
     )
 
 
@@ -174,7 +171,7 @@ def calibrate(
     call = invocation(context)
     if bool(pairs) == from_log:
         raise UsageError("name --pairs or --from-log, one of the two")
-    _require_templates(page)
+    require_templates(page)
     rows: list[LabelledPair]
     with call.output.progress() as report:
         if pairs:
@@ -201,75 +198,14 @@ def calibrate(
         to.write_text(write_policy(made), encoding="utf-8")
         answer["file"] = str(to)
     call.output.answer(
-        answer, lambda: _drawn([calibration_table(answer)], calibration_sentences(answer))
+        answer, lambda: drawn([calibration_table(answer)], calibration_sentences(answer))
     )
     if made is None:
         call.output.problem(f"refused: {refusal(answer)}")
         raise typer.Exit(REFUSED)
 
 
-@backtest_app.command(epilog="Example: palimpsest backtest layered --html layered.html")
-def backtest(
-    context: typer.Context,
-    policy: Annotated[
-        str,
-        typer.Argument(
-            metavar="POLICY",
-            help="A preset, or a .toml file.",
-            autocompletion=complete_presets,
-        ),
-    ],
-    owner: Annotated[
-        str | None,
-        typer.Option(metavar="PATTERN", help="Only owners that match this regular expression."),
-    ] = None,
-    since: Annotated[
-        datetime | None,
-        typer.Option(
-            parser=moment, metavar="TIME", help="Only what was decided at this time or later."
-        ),
-    ] = None,
-    guard: Annotated[
-        str,
-        typer.Option(
-            metavar="recorded|new", help="What the guard saw then, or what today's guard sees."
-        ),
-    ] = "recorded",
-    processes: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="That share the owners; default: one a core."),
-    ] = None,
-    page: Page = None,
-) -> None:
-    """Decide the store's history again under another policy, and show what would be different.
-
-    From what the log has: no model is called and nothing is written. Questions that only the other
-    policy asks are counted, never guessed.
-    """
-    if guard not in ("recorded", "new"):
-        raise typer.BadParameter("--guard must be recorded or new")
-    call = invocation(context)
-    _require_templates(page)
-    from palimpsest.evaluation.tables import backtest_sentences, backtest_tables
-
-    rules = call.settings.dedup.load(policy)
-    with call.output.progress() as report, call.store() as store:
-        answer = store.backtest(
-            rules,
-            owner=owner,
-            since=since,
-            compares_anew=guard == "new",
-            processes=processes or os.cpu_count() or 1,
-            progress=report,
-        )
-    if page is not None:
-        from palimpsest.cli.proof_page import backtest_page
-
-        page.write_text(backtest_page(answer), encoding="utf-8")
-    call.output.answer(answer, lambda: _drawn(backtest_tables(answer), backtest_sentences(answer)))
-
-
-def _require_templates(page: Path | None) -> None:
+def require_templates(page: Path | None) -> None:
     """UsageError if a page is wanted and what makes it is not installed."""
     if page is not None and find_spec("jinja2") is None:
         raise UsageError("--html needs: pip install 'palimpsest-memory[serve]'")
@@ -294,7 +230,8 @@ MOST_ROWS = 20
 """Of a table on the terminal; `--json` and `--html` give all."""
 
 
-def _drawn(tables: Iterable[ReportTable], sentences: Iterable[str]) -> RenderableType:
+def drawn(tables: Iterable[ReportTable], sentences: Iterable[str]) -> RenderableType:
+    """Tables, and what they mean in words."""
     return Group(*map(_table, tables), *map(rendering.shown, sentences))
 
 

@@ -201,6 +201,15 @@ class Recomposed(TypedDict):
     memories: list[MemoryPicture]
 
 
+class ExpirySet(TypedDict):
+    """When a candidate expires now, None for never; `undo` of the `event_id` takes it back."""
+
+    event_id: str
+    candidate_id: str
+    expires_at: str | None
+    memories: list[MemoryPicture]
+
+
 class Accessed(TypedDict):
     """The candidate whose memory was used."""
 

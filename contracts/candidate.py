@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     Field,
     GetPydanticSchema,
     JsonValue,
@@ -73,6 +75,28 @@ Json = GetPydanticSchema(lambda _, handler: handler.generate_schema(JsonValue))
 Metadata = Annotated[dict[str, JsonValue], AfterValidator(_shallow)]
 Kind = Literal["fact", "perception"]
 
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_DURATION = re.compile(r"^(\d+(?:\.\d+)?)([smhdw])$")
+LONGEST_SECONDS = timedelta(days=36_525).total_seconds()
+
+
+def seconds_of(value: object) -> object:
+    """The seconds of a duration such as `90m`, `12h`, `7d` or `2w`; a number is seconds already."""
+    if not isinstance(value, str):
+        return value
+    found = _DURATION.fullmatch(value.strip())
+    if found is None:
+        raise ValueError("must be a number with a unit, such as 90m, 12h, 7d or 2w, or seconds")
+    return timedelta(**{_UNITS[found[2]]: float(found[1])}).total_seconds()
+
+
+_Seconds = Annotated[float, Field(strict=True, gt=0.0, le=LONGEST_SECONDS)]
+_WithUnit = Annotated[str, Field(pattern=_DURATION.pattern)]
+Duration = Annotated[
+    _Seconds, BeforeValidator(seconds_of, json_schema_input_type=_Seconds | _WithUnit)
+]
+"""Seconds, at most a hundred years; a text has its unit."""
+
 
 class CandidateFields(Light):
     """A candidate without its text, as the log records it: what stays readable when that is sealed.
@@ -93,6 +117,8 @@ class CandidateFields(Light):
     intensity: float | None = None
     topics: tuple[str, ...] = ()
     metadata: dict[str, Annotated[Any, Json]] = {}
+    expires_at: WireTime | None = None
+    ttl: float | None = None
 
 
 _MOMENT: TypeAdapter[datetime] = TypeAdapter(Timestamp)
@@ -105,10 +131,8 @@ def _moment(value: Any) -> datetime:
         raise ValueError("session_began_at is not an ISO 8601 time") from None
 
 
-EXPIRY = frozenset({"ttl", "expires_at", "expiration_date"})
-"""Fields that ask for a memory to expire; none does, so they are refused and not kept."""
 _FIELDS = frozenset(CandidateFields.__struct_fields__) | {"text"}
-UNDERSTOOD = _FIELDS | {"created_at", "session_began_at"}
+UNDERSTOOD = _FIELDS | {"created_at", "expiration_date", "session_began_at"}
 """The fields of a row that mean something; others are kept in `metadata`."""
 
 
@@ -116,8 +140,9 @@ class Candidate(Model):
     """One text that a producer offers as a memory; immutable.
 
     `created_at` is accepted for `occurred_at`; `session_began_at`, the time of the session's first
-    message, names a session without an id. Fields that are not known are kept in `metadata`, except
-    those that name an expiry (`EXPIRY`), which are refused.
+    message, names a session without an id. It expires at `expires_at`, for which `expiration_date`
+    is accepted, or after `ttl`, counted from when it is recorded. Fields that are not known are
+    kept in `metadata`.
     """
 
     owner_id: Name
@@ -133,6 +158,8 @@ class Candidate(Model):
     intensity: Share | None = None
     topics: tuple[Name, ...] = ()
     metadata: Metadata = {}
+    expires_at: Timestamp | None = None
+    ttl: Duration | None = None
     text: Text
 
     @model_validator(mode="before")
@@ -144,6 +171,9 @@ class Candidate(Model):
         created = row.pop("created_at", None)
         if created is not None and row.get("occurred_at") is None:
             row["occurred_at"] = created
+        ends = row.pop("expiration_date", None)
+        if ends is not None and row.get("expires_at") is None:
+            row["expires_at"] = ends
         began = row.pop("session_began_at", None)
         if began is not None and row.get("session_id") is None:
             row["session_id"] = session_of(_moment(began))
@@ -152,13 +182,16 @@ class Candidate(Model):
                 if row.get(name, name) is None:
                     del row[name]
         unknown = {name: row.pop(name) for name in row.keys() - _FIELDS}
-        for name in sorted(unknown.keys() & EXPIRY):
-            if unknown[name] is not None:
-                raise ValueError(f"{name}: memories do not expire; leave the field out")
         if isinstance(row.get("metadata", {}), dict):
             # Also where there is none: pydantic's copy of a default takes 5 us.
             row["metadata"] = unknown | row.get("metadata", {})
         return row
+
+    @model_validator(mode="after")
+    def _expires_once(self) -> Candidate:
+        if self.expires_at is not None and self.ttl is not None:
+            raise ValueError("give one of expires_at and ttl")
+        return self
 
     def fields(self) -> CandidateFields:
         """Everything but the text; nothing is validated twice."""

@@ -230,6 +230,15 @@ class Retract(OwnerCommand):
     cause: str | None = None
 
 
+class SetExpiry(OwnerCommand):
+    """Have a candidate expire at another time, or never (None), which only a person may say."""
+
+    command: Literal["set_expiry"] = "set_expiry"
+    candidate_id: str
+    expires_at: Timestamp | None = None
+    rank: Speaker = "person"
+
+
 class Restore(OwnerCommand):
     """Take a retraction back."""
 
@@ -317,6 +326,7 @@ Operation = Annotated[
     | Forget
     | Retract
     | Restore
+    | SetExpiry
     | Settle
     | Compose
     | Access

@@ -152,6 +152,7 @@ class DecidedData(Light):
     it is absent, as in older events, that is the time of recording. `rank`, `actor`, `because` and
     `cause`, the request, are those of an update: somebody said what it joins. `withheld` is the
     forgetting (a request) because of which the candidate waits for a person, and does not live.
+    `expires_at` is from when on it is hidden: as the candidate says, or the policy of its category.
     """
 
     decision: FirstDecision
@@ -166,6 +167,7 @@ class DecidedData(Light):
     because: str | None = None
     cause: str | None = None
     withheld: str | None = None
+    expires_at: WireTime | None = None
 
 
 class SettledData(Light):
@@ -310,6 +312,20 @@ class OnCandidateData(Light):
     again: Again | None = None
     earlier: Literal["refuse"] | None = None
     speaker: Literal["agent"] | None = None
+
+
+class ExpirySetData(Light):
+    """Whose expiry somebody set: hidden from `expires_at` on, or never if absent (a pin).
+
+    `was` is the expiry until then, absent if there was none.
+    """
+
+    candidate_id: str
+    expires_at: WireTime | None = None
+    was: WireTime | None = None
+    rank: Rank = "person"
+    actor: str | None = None
+    because: str | None = None
 
 
 class Use(Light):

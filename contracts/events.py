@@ -23,6 +23,7 @@ from palimpsest.contracts.event_data import (
     Decision,
     EmbeddedData,
     ErasedData,
+    ExpirySetData,
     FaceRule,
     Figures,
     FirstDecision,
@@ -83,6 +84,8 @@ __all__ = [
     "Erased",
     "ErasedData",
     "Event",
+    "ExpirySet",
+    "ExpirySetData",
     "FaceRule",
     "Figures",
     "FirstDecision",
@@ -228,6 +231,12 @@ class Restored(Event, tag="palimpsest.restored.v1"):
     data: OnCandidateData
 
 
+class ExpirySet(Event, tag="palimpsest.expiry_set.v1"):
+    """`subject` is the candidate that expires at another time, or is pinned and never does."""
+
+    data: ExpirySetData
+
+
 class Accessed(Event, tag="palimpsest.accessed.v1"):
     """`subject` is the candidate whose memory was used, or the first of several."""
 
@@ -325,6 +334,7 @@ AnyEvent = (
     | AuditLabelled
     | Certified
     | Erased
+    | ExpirySet
 )
 
 EVENT: TypeAdapter[AnyEvent] = TypeAdapter(

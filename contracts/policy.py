@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from palimpsest.contracts.candidate import Kind
+from palimpsest.contracts.candidate import Duration, Kind
 from palimpsest.contracts.errors import NewerError
 from palimpsest.contracts.event_data import PolicySetData
 from palimpsest.contracts.model import Model
@@ -323,6 +323,7 @@ class Policy(_Strict):
     `search_fails`: whether a scope that cannot be searched stops the stream or has its newcomers
     stored uncompared (fail open). `embedder_fails`: the same where the model is down; vectors
     follow when it is back. `certificate`: where the thresholds come from, which is no rule.
+    `expiry`: after how long a candidate of a category expires that does not say so itself.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=64)]
@@ -343,6 +344,7 @@ class Policy(_Strict):
     embedder_fails: Annotated[Literal["stop", "store"], ADDED] = "stop"
     exact: Annotated[Exact | None, ADDED] = None
     certificate: Annotated[Certificate | None, ADDED] = None
+    expiry: Annotated[dict[str, Duration], ADDED] = {}
 
     @property
     def active(self) -> tuple[Check, ...]:

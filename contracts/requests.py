@@ -19,6 +19,7 @@ from palimpsest.contracts.answers import (
     Audited,
     Checked,
     Concluded,
+    ExpirySet,
     Forgotten,
     LateVectors,
     Merged,
@@ -376,6 +377,17 @@ class RestoreRequest(Request[Restorations]):
         return self
 
 
+class SetExpiryRequest(Request[ExpirySet]):
+    """Have a candidate expire at another time; without one it never does (`palimpsest pin ID`)."""
+
+    request: Literal["set_expiry"] = "set_expiry"
+    candidate_id: CandidateId
+    expires_at: Timestamp | None = Field(
+        None, description="From when on it is hidden; without it, it never expires."
+    )
+    rank: Speaker = "person"
+
+
 class SettleRequest(Request[Concluded]):
     """The judge's verdicts on a pending candidate; `composed` is the text where one was asked.
 
@@ -521,6 +533,7 @@ AnyRequest = Annotated[
     | ForgetRequest
     | RetractRequest
     | RestoreRequest
+    | SetExpiryRequest
     | SettleRequest
     | ComposeRequest
     | RunRequest
@@ -543,6 +556,7 @@ OneCommand = (
     | SeparateRequest
     | WithdrawRequest
     | ConfirmRequest
+    | SetExpiryRequest
     | SettleRequest
     | ComposeRequest
     | AccessRequest
@@ -560,7 +574,7 @@ def target_of(request: OneCommand) -> str:
             return "pair"
         case ConfirmRequest() | ComposeRequest():
             return request.decision_id
-        case SettleRequest() | AccessRequest():
+        case SetExpiryRequest() | SettleRequest() | AccessRequest():
             return request.candidate_id
         case SessionRequest():
             return request.session_id

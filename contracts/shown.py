@@ -8,8 +8,9 @@ from typing import Any, Literal, NotRequired, TypedDict
 Relation = Literal["same", "former"]
 """Whether a wording says what the face says, or what the face has displaced."""
 
-State = Literal["living", "pending", "retracted"]
-"""`pending` while every living member waits for the judge; `retracted`: no member is living."""
+State = Literal["living", "pending", "retracted", "expired"]
+"""`pending` while every living member waits for the judge; `retracted`: no member is living;
+`expired`: all that are living have expired."""
 
 
 class Wording(TypedDict):
@@ -34,7 +35,7 @@ class Shown(TypedDict):
     `intensity` is the highest of its living members, `metadata` that of the one that happened last.
     `version` identifies its current state: writes with `expect` are refused if it has another.
     `confidence` and `importance`, decayed, are there where the policy decays one of them, or where
-    memories of little confidence are left out.
+    memories of little confidence are left out. `expires_at` is there if it expires, or has.
     """
 
     memory_id: str
@@ -50,6 +51,7 @@ class Shown(TypedDict):
     version: str
     confidence: NotRequired[float | None]
     importance: NotRequired[float | None]
+    expires_at: NotRequired[str]
 
 
 class Recalled(Shown):
@@ -161,6 +163,7 @@ class ShownMember(TypedDict):
     covered: float | None
     reasoning: str | None
     supports: list[Support]
+    expires_at: str | None
 
 
 class ShownMemory(TypedDict):
@@ -180,6 +183,7 @@ class ShownMemory(TypedDict):
     importance: float | None
     accesses: int
     last_accessed: str | None
+    expires_at: str | None
     members: list[ShownMember]
     timeline: list[Happened]
 

@@ -49,6 +49,7 @@ from palimpsest.contracts.answers import (
     Apart,
     Checked,
     Concluded,
+    ExpirySet,
     Forgotten,
     Merged,
     PolicyInForce,
@@ -86,6 +87,7 @@ from palimpsest.contracts.requests import (
     Selection,
     SeparateRequest,
     SessionRequest,
+    SetExpiryRequest,
     SettleRequest,
     UnmergeRequest,
     UpdateRequest,
@@ -128,7 +130,7 @@ from palimpsest.queries.duplicates import DedupResult, DuplicateCheck, dedup_res
 from palimpsest.queries.find import By, Plan, find, meant
 from palimpsest.queries.ids import bare, forgetting_of, require_owned
 from palimpsest.queries.likeness import Alike, across_namespaces
-from palimpsest.queries.memories import find_memory, history_of, page_of
+from palimpsest.queries.memories import find_memory, history_of, page_of, speaker_of
 from palimpsest.queries.recall import recall
 from palimpsest.queries.triangles import Triangle, triangles
 from palimpsest.queries.undoing import Way, request_for
@@ -194,7 +196,8 @@ class Narrowed(TypedDict, total=False):
     """Conditions that one living member of a memory must meet, all of them.
 
     Every key of `metadata` must have the given value. The member happened at `since` or later,
-    and before `until`; times without a zone are UTC.
+    and before `until`; times without a zone are UTC. Memories that have expired are left out
+    unless `show_expired`.
     """
 
     namespace: Name | None
@@ -202,6 +205,7 @@ class Narrowed(TypedDict, total=False):
     metadata: Mapping[str, JsonValue] | None
     since: Time | None
     until: Time | None
+    show_expired: bool
 
 
 def _filter(narrowed: Narrowed) -> Filter:
@@ -212,6 +216,7 @@ def _filter(narrowed: Narrowed) -> Filter:
         metadata=narrowed.get("metadata") or {},
         since=_time(since),
         until=_time(until),
+        show_expired=narrowed.get("show_expired", False),
     )
 
 
@@ -953,6 +958,51 @@ class Palimpsest:
         )
         return self._writer.ask(request)
 
+    def pin(
+        self,
+        memory_id: Id,
+        *,
+        owner_id: Name | None = None,
+        **attribution: Unpack[Attribution],
+    ) -> ExpirySet:
+        """Have a memory never expire, by any of its ids; `undo` of the pin takes it back.
+
+        It is the candidate that speaks for the memory which is pinned. Raises RefusedError if the
+        memory does not expire (`unchanged`), or if it has expired, and its text was said again
+        since (`same_text`).
+        """
+        require_owned(self._reader, owner_id, memory_id)
+        return self._set_expiry(speaker_of(self._reader, memory_id), None, "person", attribution)
+
+    def renew(
+        self,
+        candidate_id: Id,
+        expires_at: Time,
+        *,
+        owner_id: Name | None = None,
+        **attribution: Unpack[Attribution],
+    ) -> ExpirySet:
+        """Have a candidate that expires do so at another time, for an agent that still uses it.
+
+        Raises RefusedError if it never expires (`outranked`), or if it has expired, and its text
+        was said again since (`same_text`).
+        """
+        require_owned(self._reader, owner_id, candidate_id)
+        return self._set_expiry(candidate_id, moment(expires_at), "agent", attribution)
+
+    def _set_expiry(
+        self, candidate_id: str, expires_at: datetime | None, rank: Speaker, said: Attribution
+    ) -> ExpirySet:
+        return self._writer.ask(
+            SetExpiryRequest(
+                request_id=fresh(),
+                candidate_id=candidate_id,
+                expires_at=expires_at,
+                rank=rank,
+                **said,
+            )
+        )
+
     # -- the review queue --------------------------------------------------------------------------
 
     def next_review(
@@ -1186,13 +1236,23 @@ class Palimpsest:
         by: Sequence[By] = ("words", "meaning"),
         k: Annotated[int, Field(ge=1, le=PYTHON.found)] = 5,
         namespace: Name | None = None,
+        show_expired: bool = False,
     ) -> Plan:
         """Find memories: all that mention the query, then the `k` nearest by meaning.
 
         Words match whole and in canonical form: `ABC-123` matches `abc123`, not `ABC1234`. Each hit
         has the reason why it was found; the plan's token identifies the memories in this state.
+        Memories that have expired are left out unless `show_expired`.
         """
-        return find(self._reader, owner_id, query, by=by, k=k, namespace=namespace)
+        return find(
+            self._reader,
+            owner_id,
+            query,
+            by=by,
+            k=k,
+            namespace=namespace,
+            show_expired=show_expired,
+        )
 
     def list(
         self,
@@ -1216,8 +1276,9 @@ class Palimpsest:
     def get(self, memory_id: Id, *, owner_id: Name | None = None) -> Found:
         """The current memory by any id that a memory or a candidate ever had.
 
-        `moved`: the memory has another id now; `state`: `living`, `pending` or `retracted`. It has
-        all wordings, `former` ones included. Raises RefusedError for an unknown id.
+        `moved`: the memory has another id now; `state`: `living`, `pending`, `expired` or
+        `retracted`. It has all wordings, `former` ones included. Raises RefusedError for an
+        unknown id.
         """
         require_owned(self._reader, owner_id, memory_id)
         return find_memory(self._reader, memory_id)

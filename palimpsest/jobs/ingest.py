@@ -15,7 +15,7 @@ from uuid import uuid4
 import orjson
 
 from palimpsest.backends.writer import StoreWriter
-from palimpsest.contracts.candidate import EXPIRY, UNDERSTOOD
+from palimpsest.contracts.candidate import UNDERSTOOD
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError, WrongFileError
 from palimpsest.jobs.wrong_files import advice
 from palimpsest.streams.intake import (
@@ -137,9 +137,9 @@ def _unknown_fields(row: object, renames: Mapping[str, str] = NO_RENAMES) -> set
     """The names of a candidate's unknown fields, which are kept as metadata."""
     match row:
         case {"specversion": _, "type": "palimpsest.candidate.v1", "data": Mapping() as fields}:
-            unknown = fields.keys() - UNDERSTOOD - EXPIRY
+            unknown = fields.keys() - UNDERSTOOD
         case Mapping() if "specversion" not in row:
-            unknown = row.keys() - UNDERSTOOD - EXPIRY - renames.keys()
+            unknown = row.keys() - UNDERSTOOD - renames.keys()
         case _:
             unknown = set()
     return {str(name)[:MOST_OF_A_NAME] for name in unknown}

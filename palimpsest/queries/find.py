@@ -63,18 +63,21 @@ def find(
     by: Sequence[By],
     k: int,
     namespace: str | None,
+    show_expired: bool = False,
 ) -> Plan:
     """All memories that mention the query, then the `k` nearest by meaning."""
     ledger = reader.ledger(owner_id)
+    wanted = Filter(namespace, show_expired=show_expired, at=reader.clock())
     position = reader.log.head()
     hits: list[Hit] = []
     if "words" in by:
         index = reader.mention_indexes.of(ledger)
-        hits = [_mentioning(owner_id, mention) for mention in index.find(query, namespace)]
+        mentions = index.find(query, namespace)
+        hits = [_mentioning(owner_id, one) for one in mentions if not wanted.hides(one.memory)]
     if "meaning" in by:
         known = {hit["memory_id"] for hit in hits}
-        wanted = RecallOptions(k, Filter(namespace), former=True, without=frozenset(known))
-        near = recall(reader, owner_id, query, wanted, fold=False)
+        options = RecallOptions(k, wanted, former=True, without=frozenset(known))
+        near = recall(reader, owner_id, query, options, fold=False)
         hits += [_near(ledger, memory) for memory in near]
     return Plan(
         owner_id=owner_id,

@@ -39,7 +39,12 @@ def across_namespaces(reader: Reader, owner_id: str, at_least: float, limit: int
     similar window, in either direction. Memories that are not embedded completely are left out.
     """
     ledger = reader.ledger(owner_id)
-    living = [memory for memory in ledger.memories() if memory.living and _embedded(memory)]
+    at = reader.clock()
+    living = [
+        memory
+        for memory in ledger.memories()
+        if memory.living and not memory.has_expired(at) and _embedded(memory)
+    ]
     found = merge(_short(living, at_least), _long(living, at_least), key=lambda pair: -pair[0])
     across = (pair for pair in found if pair[1].namespace != pair[2].namespace)
     return [_shown(owner_id, *pair) for pair in islice(across, limit)]

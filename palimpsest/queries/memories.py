@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from palimpsest.backends.reader import Reader
@@ -32,7 +33,7 @@ def page_of(
     A memory keeps its place as long as it keeps its id, so one that exists throughout is on exactly
     one page. `after` is the `next` of the previous page; raises UsageError if it is malformed.
     """
-    ledger = reader.ledger(owner_id)
+    ledger, wanted = reader.ledger(owner_id), replace(wanted, at=reader.clock())
     if after is not None and after not in ledger.entries:
         raise UsageError("`after` must be the `next` of a page of this owner's memories")
     found = [
@@ -63,10 +64,15 @@ def find_memory(reader: Reader, some_id: str) -> Found:
         **shown_memory(memory, _decay(reader), former=True),
         "id": some_id,
         "moved": memory.id != some_id,
-        "state": state_of(memory),
+        "state": state_of(memory, reader.clock()),
         "owner_id": owner_id,
         "needs_composition": memory.face.needs_composition,
     }
+
+
+def speaker_of(reader: Reader, some_id: str) -> str:
+    """The id of the candidate that speaks for the memory of an id."""
+    return _entry(reader.ledger(owner_of(reader, some_id)), some_id).memory.face.speaker.id
 
 
 def _entry(ledger: Ledger, some_id: str) -> Entry:
@@ -186,7 +192,7 @@ def history_of(reader: Reader, some_id: str) -> History:
         memory_id=memory.id,
         urn=str(Urn(owner_id, memory.namespace, memory.id)),
         moved=memory.id != some_id,
-        state=state_of(memory),
+        state=state_of(memory, reader.clock()),
         owner_id=owner_id,
         namespace=memory.namespace,
         face=memory.face.text,

@@ -59,6 +59,7 @@ def recall(
         wanted,
         weighing=Weighing(policy, at, least, unrecorded) if weighs else None,
         folding=Folding(policy) if fold else None,
+        filter=replace(wanted.filter, at=at),
     )
     vector = _vector_of(reader, question)
     if as_of is not None:

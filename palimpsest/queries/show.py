@@ -209,6 +209,7 @@ def show(reader: Reader, member_id: str, as_of: AsOf | None = None) -> ShownMemo
         "importance": worth(memory, "importance", policy, at),
         "accesses": total.accesses,
         "last_accessed": total.last_accessed.isoformat() if total.last_accessed else None,
+        "expires_at": memory.expires_at.isoformat() if memory.expires_at else None,
         "members": [shown_member(reader, member) for member in memory.members],
         "timeline": timeline.of({member.id for member in memory.members}),
     }
@@ -268,6 +269,7 @@ def shown_member(reader: Reader, entry: Entry) -> ShownMember:
             for e in entry.edges
             if e.standing and e.newer is entry and e is not edge
         ],
+        "expires_at": entry.expires_at.isoformat() if entry.expires_at else None,
     }
 
 
@@ -323,6 +325,7 @@ def show_candidate(reader: Reader, candidate_id: str, as_of: AsOf | None = None)
         "decided_at": entry.decided_at.isoformat(),
         "living": entry.living,
         "pending": entry.pending,
+        "expires_at": entry.expires_at.isoformat() if entry.expires_at else None,
         "evidence": _evidence_with_texts(reader, ledger, entry),
         "joins": [
             {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Literal, NoReturn
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from palimpsest.contracts.events import (
     AuditLabelled,
     Confirmed,
     Decided,
+    ExpirySet,
     Joined,
     PolicySet,
     Ran,
@@ -35,6 +37,7 @@ from palimpsest.contracts.requests import (
     RetractRequest,
     Selection,
     SeparateRequest,
+    SetExpiryRequest,
     UndoRequest,
     UnmergeRequest,
     WithdrawRequest,
@@ -154,7 +157,7 @@ def _not_undone(what: str) -> NoReturn:
 
 def _require_agents(reader: Reader, request: Request[Any], actor: str | None) -> None:
     """RefusedError (`outranked`) unless an agent may make this request."""
-    if isinstance(request, UndoRequest | UnmergeRequest | ReinstateRequest):
+    if isinstance(request, UndoRequest | UnmergeRequest | ReinstateRequest | SetExpiryRequest):
         return  # they carry the agent's rank: the core compares it
     if isinstance(request, RestoreRequest) and request.forgotten is not None:
         forgetting = reader.log.of_request(request.forgotten)[0].event
@@ -206,6 +209,8 @@ class _Naming:
                 return self._bringing_back(self.ledger.entries[event.subject])
             case Restored():
                 return self._hiding(event.subject)
+            case ExpirySet(data=data):
+                return self._setting_expiry(data.candidate_id, data.expires_at, data.was)
             case _:
                 raise RefusedError(
                     "not_undoable", INSTEAD.get(type(event), f"no request undoes {event.type}")
@@ -249,6 +254,8 @@ class _Naming:
                 return self._retracting_again(event)
             case Restored():
                 return self._bringing_back(self.ledger.entries[event.subject])
+            case ExpirySet(data=data):
+                return self._setting_expiry(data.candidate_id, data.was, data.expires_at)
             case _:
                 raise RefusedError("not_undoable", f"no request does {event.type} again")
 
@@ -313,6 +320,15 @@ class _Naming:
 
     def _hiding(self, candidate_id: str) -> RetractRequest:
         return RetractRequest(selection=self._only(candidate_id), **self.said)
+
+    def _setting_expiry(
+        self, candidate_id: str, since: datetime | None, then: datetime | None
+    ) -> SetExpiryRequest:
+        if self.ledger.entries[candidate_id].expires_at != since:
+            raise RefusedError("not_undoable", "its expiry was set again since")
+        return SetExpiryRequest(
+            candidate_id=candidate_id, expires_at=then, rank=self._by, **self.said
+        )
 
     def _only(self, candidate_id: str) -> Selection:
         return Selection(owner_id=self.ledger.owner_id, candidate_id=candidate_id)

@@ -135,6 +135,7 @@ class Changes:
             created_at=first.decided_at,
             updated_at=memory.updated,
             occurred_at=total.occurred_at,
+            expires_at=memory.expires_at,
             intensity=total.intensity,
             metadata=as_json(total.metadata),
             confidence=total.confidence,
@@ -179,6 +180,7 @@ def _candidate(position: int, entry: Entry) -> CandidateState:
         pending=entry.pending,
         waits_for=entry.open,
         held=entry.held,
+        expires_at=entry.expires_at,
     )
 
 

@@ -55,6 +55,7 @@ class CandidateState(Row, frozen=True):
     pending: bool
     waits_for: tuple[str, ...]
     held: str | None
+    expires_at: datetime | None
 
 
 class DistinctState(Row, frozen=True):
@@ -89,6 +90,7 @@ class MemoryState(Row, frozen=True):
     created_at: datetime
     updated_at: datetime
     occurred_at: datetime | None
+    expires_at: datetime | None
     intensity: float | None
     metadata: str | None
     confidence: float | None

@@ -26,7 +26,7 @@ from palimpsest.projections.duckdb.statements import statement_rows, text_row, w
 from palimpsest.streams.core.compared import Spoke
 from palimpsest.streams.core.text import search_hash
 
-LAYOUT = 11
+LAYOUT = 12
 """Raised when a column or its meaning changes: older segments are recreated from the log."""
 
 
@@ -158,6 +158,7 @@ CANDIDATES = Table(
         _column("pending", YES_NO),
         _column("waits_for", TEXTS),
         _column("held", TEXT),
+        _column("expires_at", MOMENT),
         _column("position", WHOLE),
     ),
 )
@@ -192,6 +193,7 @@ MEMORIES = Table(
         _column("confidence", REAL),
         _column("importance", REAL),
         _column("contradicts", TEXTS),
+        _column("expires_at", MOMENT),
         _column("living", YES_NO, "status", lambda status: status is not None),
         _column("position", WHOLE),
     ),

@@ -13,10 +13,10 @@ from palimpsest.streams.core.moment import moment
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A memory passes if one living member meets all conditions.
+    """A memory passes if it has not expired, and one living member meets all conditions.
 
     `metadata` maps keys to required values; the member happened at `since` or later, and before
-    `until`, both with a time zone.
+    `until`, both with a time zone. With `show_expired`, what has expired `at` that moment passes.
     """
 
     namespace: str | None = None
@@ -24,6 +24,8 @@ class Filter:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     since: datetime | None = None
     until: datetime | None = None
+    show_expired: bool = False
+    at: datetime | None = None
 
     @property
     def looks_at_members(self) -> bool:
@@ -34,9 +36,15 @@ class Filter:
         """Whether a memory passes; only living ones can."""
         if self.namespace not in (None, memory.namespace):
             return False
+        if self.hides(memory):
+            return False
         if not self.looks_at_members:
             return memory.living
         return any(entry.living and self._has(entry) for entry in memory.members)
+
+    def hides(self, memory: Memory) -> bool:
+        """Whether a memory is left out because it has expired."""
+        return not self.show_expired and self.at is not None and memory.has_expired(self.at)
 
     def _has(self, entry: Entry) -> bool:
         return (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,8 +66,12 @@ def recall(
     replaced for longer than a second, StoreError if it is damaged or its vectors have another
     dimension.
     """
-    if not wanted.former and query(folder, _MAY_BE_FORMER, {"owner": owner_id}):
+    owner = {"owner": owner_id}
+    moment = owner | {"at": _naive(None if wanted.filter.show_expired else wanted.filter.at)}
+    may_be_former, expired = queries(folder, (_MAY_BE_FORMER, owner), (_EXPIRED, moment))
+    if (may_be_former and not wanted.former) or len(expired) > MOST_NAMED:
         return None
+    without = [*without, *(row["memory_id"] for row in expired)]
     where = f"owner_id = {_literal(owner_id)}"
     if wanted.filter.namespace is not None:
         where += f" AND namespace = {_literal(wanted.filter.namespace)}"
@@ -94,6 +99,9 @@ HAVING bool_or(NOT standing) AND bool_or(standing AND rank IN ('agent', 'person'
 
 What the update displaced is not in the tables: the ledger knows whether there is such a memory.
 """
+_EXPIRED = f"""
+SELECT memory_id FROM memories WHERE owner_id = $owner AND expires_at <= $at LIMIT {MOST_NAMED + 1}
+"""  # noqa: S608
 _MEMBERS = """
 SELECT memory_id, metadata FROM candidates
 WHERE owner_id = $owner AND living
@@ -105,16 +113,21 @@ WHERE owner_id = $owner AND living
 
 def _passing(folder: Path, owner_id: str, wanted: Filter) -> list[str]:
     """The ids of the memories that pass a filter."""
-    times = {"since": wanted.since, "until": wanted.until}
     asked = {
         "owner": owner_id,
         "namespace": wanted.namespace,
         "category": wanted.category,
-        **{name: at.replace(tzinfo=None) if at else None for name, at in times.items()},
+        "since": _naive(wanted.since),
+        "until": _naive(wanted.until),
     }
     rows = query(folder, _MEMBERS, asked)
     found = (r["memory_id"] for r in rows if wanted.says(orjson.loads(r["metadata"] or "{}")))
     return list(dict.fromkeys(found))
+
+
+def _naive(at: datetime | None) -> datetime | None:
+    """A time as the tables have it: UTC without a zone."""
+    return None if at is None else at.astimezone(UTC).replace(tzinfo=None)
 
 
 def _tables(folder: Path) -> Tables | None:
@@ -296,6 +309,12 @@ FROM waiting JOIN candidates c USING (candidate_id) WHERE waiting.memory_id <> c
 """
 
 
+_EXPIRING = """
+SELECT memory_id, expires_at FROM memories
+WHERE list_contains($memories, memory_id) AND expires_at IS NOT NULL
+"""
+
+
 class _StoredMemories:
     """Some memories, from DuckDB's tables."""
 
@@ -304,7 +323,10 @@ class _StoredMemories:
         self.owner_id: str = faces[0]["owner_id"]
         ids = {"memories": [face["memory_id"] for face in faces]}
         owner = {"owner": self.owner_id}
-        rows, waiting = queries(folder, (_CANDIDATES, ids), (_WAITING, owner))
+        rows, waiting, expiring = queries(
+            folder, (_CANDIDATES, ids), (_WAITING, owner), (_EXPIRING, ids)
+        )
+        self.expires_at = {row["memory_id"]: iso_time(row["expires_at"]) for row in expiring}
         single = len(rows) == len(faces)
         joins, texts = ([], []) if single else queries(folder, (_JOINS, ids), (_TEXTS, ids))
         self.candidates = {row["candidate_id"]: row for row in rows}
@@ -405,7 +427,7 @@ def _with_members(
 def _hit(
     about: _StoredMemories, row: dict[str, Any], score: float, wordings: list[Wording]
 ) -> Recalled:
-    return Recalled(
+    hit = Recalled(
         memory_id=row["memory_id"],
         urn=str(Urn(about.owner_id, row["namespace"], row["memory_id"])),
         face=row["face"],
@@ -421,6 +443,9 @@ def _hit(
         folded=[],
         unsettled=about.unsettled(row["memory_id"]),
     )
+    if row["memory_id"] in about.expires_at:
+        hit["expires_at"] = about.expires_at[row["memory_id"]]
+    return hit
 
 
 def _literals(texts: Iterable[str]) -> str:

@@ -62,11 +62,15 @@ def shown_memory(
     if weighing is not None:
         shown["confidence"] = weighing.worth(memory, "confidence")
         shown["importance"] = weighing.worth(memory, "importance")
+    if (expires_at := memory.expires_at) is not None:
+        shown["expires_at"] = iso_time(expires_at)
     return shown
 
 
-def state_of(memory: Memory) -> State:
-    """`retracted`, `pending` if all living members wait for the judge, or `living`."""
+def state_of(memory: Memory, at: datetime) -> State:
+    """`retracted`, `expired` by then, `pending` if all living members wait for it, or `living`."""
+    if memory.living and memory.has_expired(at):
+        return "expired"
     return Total.of(memory).status if memory.living else "retracted"
 
 

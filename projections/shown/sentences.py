@@ -16,6 +16,7 @@ from palimpsest.contracts.events import (
     Decided,
     Embedded,
     Erased,
+    ExpirySet,
     FaceRule,
     Invalid,
     Join,
@@ -83,6 +84,10 @@ def did(event: AnyEvent, back: TakenBack | None = None) -> str:
             return "hidden from recall and search; its joins stay"
         case Restored():
             return "restored to recall and search"
+        case ExpirySet(data=expiry):
+            if expiry.expires_at is None:
+                return "pinned: it does not expire"
+            return f"expires at {expiry.expires_at.isoformat()}"
         case Accessed():
             return "the memory was used"
         case Embedded():

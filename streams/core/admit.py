@@ -34,7 +34,7 @@ from palimpsest.streams.core.exact import (
     verbatim_target,
 )
 from palimpsest.streams.core.ledger import Entry, Ledger
-from palimpsest.streams.core.moment import happened
+from palimpsest.streams.core.moment import expiry_of, happened
 from palimpsest.streams.core.neighbour_lookup import NeighbourLookup, similarity
 from palimpsest.streams.core.text import identity_of
 
@@ -50,6 +50,16 @@ def admit_candidate(
     A text that was forgotten is refused or waits, as the forgetting says; who was refused stays so.
     Where it waits, so does what the policy would take for a rewording of it.
     """
+    expires_at = expiry_of(command.candidate, policy, now)
+    return [
+        structs.replace(event, data=structs.replace(event.data, expires_at=expires_at))
+        if expires_at is not None and isinstance(event, Decided)
+        else event
+        for event in _admitted(command, ledger, policy, now)
+    ]
+
+
+def _admitted(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> list[AnyEvent]:
     known = ledger.entries.get(command.candidate_id)
     if known is not None:
         return _known_again(command, known, ledger, now)

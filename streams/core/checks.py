@@ -117,18 +117,18 @@ def _by_session(
 
 
 def in_session(distinct: Distinct, session: str | None) -> bool:
-    """Whether a living candidate of a session has this text; None is no session."""
-    spoken = (entry.fields.session_id for entry in distinct.members if entry.living)
+    """Whether a current candidate of a session has this text; None is no session."""
+    spoken = (e.fields.session_id for e in distinct.members if e.living and not e.expired)
     return session is not None and session in spoken
 
 
 def session_texts(ledger: Ledger, admit: Admit, last: int) -> list[Entry]:
-    """Who is living of the session's last candidates in the newcomer's scope, oldest first."""
+    """Who is current of the session's last candidates in the newcomer's scope, oldest first."""
     session = admit.candidate.session_id
     scope = ledger.scopes.get(admit.candidate.namespace)
     if session is None or scope is None:
         return []
-    return [entry for entry in scope.sessions.get(session, [])[-last:] if entry.living]
+    return [e for e in scope.sessions.get(session, [])[-last:] if e.living and not e.expired]
 
 
 def _by_cosine(

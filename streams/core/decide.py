@@ -23,6 +23,7 @@ from palimpsest.contracts.commands import (
     Restore,
     Retract,
     Separate,
+    SetExpiry,
     Settle,
     Undo,
     Unmerge,
@@ -41,6 +42,7 @@ from palimpsest.streams.core.admit import admit_candidate
 from palimpsest.streams.core.combine import combine
 from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.expiry import advance, set_expiry
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.redecide import redecide
 from palimpsest.streams.core.refusal import Refusal
@@ -53,7 +55,8 @@ def decide(
 ) -> list[AnyEvent]:
     """The events that a command causes; none where it was carried out before.
 
-    `now` is the runtime's clock; within an owner the recorded time never goes back.
+    `now` is the runtime's clock; within an owner the recorded time never goes back. Who expires by
+    then has done so in the ledger (`advance`).
     """
     now = ledger.at(now)
     if isinstance(command, Admit):
@@ -90,6 +93,8 @@ def decide(
             result = updating.undo(command, ledger, now)
         case Restore():
             result = record.restore(command, ledger, now)
+        case SetExpiry():
+            result = set_expiry(command, ledger, now)
         case Compose():
             result = record.compose(command, ledger, policy, now)
         case Access():
@@ -150,6 +155,7 @@ def execute(command: Admit | Operation, ledger: Ledger, policy: Policy, now: dat
 
     A newcomer frees nothing. Of a request of many commands, what is free is settled by the last.
     """
+    advance(ledger, ledger.at(now))
     done = [(event, evolve(ledger, event)) for event in decide(command, ledger, policy, now)]
     if isinstance(command, Admit):
         return done + _unasked(command, ledger, policy, now) if done else done

@@ -22,6 +22,7 @@ from palimpsest.contracts.events import (
     Decided,
     Embedded,
     Erased,
+    ExpirySet,
     FirstDecision,
     Invalid,
     Join,
@@ -52,6 +53,7 @@ from palimpsest.streams.core.candidates import (
 )
 from palimpsest.streams.core.compared import compared
 from palimpsest.streams.core.edges import AnyJoin, edge_of
+from palimpsest.streams.core.expiry import advance, begin_expiry, fold_expiry_set
 from palimpsest.streams.core.graph import begin, cut, unite
 from palimpsest.streams.core.indexes import (
     add_text,
@@ -98,6 +100,7 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
     ledger.events.add(event.id)
     ledger.seen += 1
     ledger.last_time = ledger.at(event.time)
+    advance(ledger, ledger.last_time)
     touched.compared = compared(ledger, event)
     match event:
         case Decided():
@@ -118,10 +121,8 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
             keep_review(ledger, event.data.decision_id, "confirmed", touched)
         case Composed():
             _composed(ledger, event, touched)
-        case Retracted():
-            fold_retracted(ledger, event, touched)
-        case Restored():
-            fold_restored(ledger, event, touched)
+        case Retracted() | Restored() | ExpirySet():
+            _on_candidate(ledger, event, touched)
         case Accessed():
             fold_accessed(ledger, event, touched)
         case Embedded():
@@ -153,6 +154,18 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
     return touched
 
 
+def _on_candidate(
+    ledger: Ledger, event: Retracted | Restored | ExpirySet, touched: Touched
+) -> None:
+    match event:
+        case Retracted():
+            fold_retracted(ledger, event, touched)
+        case Restored():
+            fold_restored(ledger, event, touched)
+        case ExpirySet():
+            fold_expiry_set(ledger, event, touched)
+
+
 def _noted(ledger: Ledger, event: Compacted | Ran) -> None:
     match event:
         case Compacted():
@@ -175,7 +188,10 @@ def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:
         distinct=distinct,
         fingerprint=data.content.fingerprint,
         moment=data.moment,
+        expires_at=data.expires_at,
     )
+    if data.expires_at is not None:
+        begin_expiry(ledger, entry)
     if data.withheld is not None:
         entry.living = False
         entry.forgotten = Forgetting(data.withheld, "ask", False, event.time, 0)

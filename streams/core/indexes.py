@@ -20,7 +20,7 @@ def index_entry(ledger: Ledger, entry: Entry, distinct: Distinct, event: Decided
         distinct.vector = event.data.content.vector or distinct.vector
         distinct.row = len(scope.rows)
         scope.rows.append(distinct)
-    elif distinct.representative is None and distinct.row is not None:
+    elif distinct.current is None and distinct.row is not None:
         scope.changed.append(distinct.row)
     distinct.members.append(entry)
     entry.text_number = ledger.texts
@@ -29,13 +29,13 @@ def index_entry(ledger: Ledger, entry: Entry, distinct: Distinct, event: Decided
 
 
 def distinct_text(ledger: Ledger, namespace: str, content: Content) -> Distinct:
-    """The scope's distinct text of a content; a new one if it has none.
+    """The scope's distinct text of a content; a new one if it has none, or that one is over.
 
     An older repeat recorded no vector: it has that of the text that it was taken for.
     """
     scope, hashed = ledger.scope(namespace), identity_of(content)
     found = scope.by_hash.get(hashed)
-    if found is None:
+    if found is None or found.over:
         found = scope.by_hash[hashed] = new_text(namespace, content)
         same = scope.by_search.setdefault(found.search_hash, [])
         if content.verbatim is None and content.vector is None:
@@ -111,8 +111,8 @@ def keep_forgotten(ledger: Ledger, entry: Entry) -> None:
     scope, memory = ledger.scope(entry.fields.namespace), entry.memory
     gone = [(entry.distinct, entry.text)]
     for edge in memory.edges() if memory.texted else ():
-        for composition in edge.texts.values():
-            distinct = scope.by_hash[identity_of(composition.content)]
+        for text_id, composition in edge.texts.items():
+            distinct = (edge.composed or {})[text_id]
             if distinct.alias is entry:
                 gone.append((distinct, composition.content.text))
     scope.forgotten += gone

@@ -54,16 +54,30 @@ class Distinct(Struct, eq=False):
 
     @property
     def target(self) -> Entry | None:
-        """Whom an exact repeat joins: the earliest living, else the earliest, else the alias.
+        """Whom an exact repeat joins: the earliest current, else the earliest, else the alias.
 
-        Never one that was forgotten, nor one whose memory was: nobody new has it live again.
+        Never one that was forgotten, nor one whose memory was: nobody new has it live again. Nor
+        one that has expired: what it said may be said anew.
         """
         if (living := self.lives_outside(())) is not None:
             return living
         for member in self.members or self._newest_source:
-            if member.forgotten is None and not member.memory.forgotten:
+            if member.forgotten is None and not (member.expired or member.memory.forgotten):
                 return member
         return None
+
+    @property
+    def over(self) -> bool:
+        """Whether all who had this text have expired: who says it again begins another `Distinct`.
+
+        Unless one of them was forgotten: that stands in the way of whoever says it again.
+        """
+        said = self.members or self._newest_source
+        return (
+            bool(said)
+            and all(entry.expired and entry.forgotten is None for entry in said)
+            and self.lives_outside(()) is None
+        )
 
     @property
     def forgotten(self) -> Entry | None:
@@ -92,24 +106,32 @@ class Distinct(Struct, eq=False):
 
     @property
     def representative(self) -> Entry | None:
-        """The earliest living candidate with this text: whom a search returns."""
+        """The earliest living candidate with this text, expired or not: who stands for it."""
         for entry in self.members:  # a third of a generator's time; asked for with every event
             if entry.living:
                 return entry
         return None
 
-    def lives_outside(self, homes: Collection[Memory]) -> Entry | None:
-        """Who has this text live in none of these memories: a candidate, or a composed text."""
+    @property
+    def current(self) -> Entry | None:
+        """The earliest current candidate with this text: whom a newcomer is compared with."""
         for entry in self.members:
-            if entry.living and entry.memory not in homes:
+            if entry.living and not entry.expired:
+                return entry
+        return None
+
+    def lives_outside(self, homes: Collection[Memory]) -> Entry | None:
+        """Who has this text current in none of these memories: a candidate, or a composed text."""
+        for entry in self.members:
+            if entry.living and not entry.expired and entry.memory not in homes:
                 return entry
         return self.spoken_outside(homes)
 
     def spoken_outside(self, homes: Collection[Memory]) -> Entry | None:
-        """Of another living memory whose face is this text, composed: the alias, or the speaker."""
+        """Of another current memory whose composed face is this text: the alias, or the speaker."""
         for join in self.composed_for:
             memory = join.newer.memory
-            if not join.standing or memory in homes or not memory.living:
+            if not join.standing or memory in homes or not memory.current:
                 continue
             if memory.face.composed is self:
                 first = self.alias
@@ -193,6 +215,8 @@ class Entry(Struct, eq=False):
     `forgotten` is by which request it was, if it was; so are newcomers that wait because of it.
     `apart` are the memories taken apart that it was a part of, `updates` are those that displaced
     it. `text_number` is how many texts the owner had said when it came, its own among them.
+    `expires_at` is from when on it is hidden; `expired`: that was before the ledger's `last_time`.
+    One is *current* while it is living and has not expired.
 
     A struct of msgspec, as texts and what an event touched are: one is created for each event, in a
     quarter of the time that a dataclass takes.
@@ -224,6 +248,8 @@ class Entry(Struct, eq=False):
     accesses: int = 0
     last_accessed: datetime | None = None
     text_number: int = 0
+    expires_at: datetime | None = None
+    expired: bool = False
 
     @property
     def text_lives(self) -> bool:
@@ -389,6 +415,27 @@ class Memory:
         return self.members[0].living or any(entry.living for entry in self.members)
 
     @property
+    def current(self) -> bool:
+        """Whether any member is living and had not expired at the ledger's `last_time`."""
+        return any(entry.living and not entry.expired for entry in self.members)
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """From when on it is hidden: when its last living member expires; None: never."""
+        last: datetime | None = None
+        for entry in self.members:
+            if entry.living:
+                if entry.expires_at is None:
+                    return None
+                last = entry.expires_at if last is None else max(last, entry.expires_at)
+        return last
+
+    def has_expired(self, at: datetime) -> bool:
+        """Whether it is hidden at a moment, because all of its living members have expired."""
+        expires_at = self.expires_at
+        return expires_at is not None and expires_at <= at
+
+    @property
     def forgotten(self) -> bool:
         """Whether nobody in it is living, and somebody was forgotten."""
         return not self.living and any(entry.forgotten is not None for entry in self.members)
@@ -516,7 +563,8 @@ class Ledger:
     `turned_away` are candidates that were refused because their text was forgotten.
     `retractions` are those that stand and are no forgetting, by candidate.
     `unembedded` are the texts that have no vector, because the model was down, by the first
-    candidate of each.
+    candidate of each. `expiring` is a heap of who will expire, by when and by the event that set it
+    (`streams.core.expiry`).
     """
 
     owner_id: str
@@ -545,6 +593,7 @@ class Ledger:
     unembedded: dict[str, Distinct] = field(default_factory=dict)
     turned_away: set[str] = field(default_factory=set)
     retractions: dict[str, Retraction] = field(default_factory=dict)
+    expiring: list[tuple[datetime, int, Entry]] = field(default_factory=list)
     last_time: datetime | None = None
     uses_recorded: datetime | None = None
 
@@ -585,6 +634,7 @@ class Ledger:
         """
         self.watchers.clear()
         self.held.clear()
+        self.expiring.clear()
         self.composed_by.clear()
         self.recomposed.clear()
         for entry in self.entries.values():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from palimpsest.contracts.candidate import Candidate
+from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.ledger import Entry, Memory
 
 
@@ -29,3 +31,16 @@ def face_moment(memory: Memory) -> datetime:
         return moment(face.speaker)
     sources = frozenset(face.composition.sources)
     return max(moment(entry) for entry in memory.members if entry.id in sources)
+
+
+def expiry_of(candidate: Candidate, policy: Policy, now: datetime) -> datetime | None:
+    """When a newcomer expires: as it says, else as the policy says of its category; None: never.
+
+    A duration is counted from `now`, the moment of its event.
+    """
+    if candidate.expires_at is not None:
+        return candidate.expires_at
+    seconds = candidate.ttl
+    if seconds is None and policy.expiry and candidate.category is not None:
+        seconds = policy.expiry.get(candidate.category)
+    return None if seconds is None else now + timedelta(seconds=seconds)

@@ -19,7 +19,7 @@ from palimpsest.streams.guard import Comparison, Reading, compare, guard_hash, k
 class NeighbourLookup:
     """Looks up what is known of each neighbour while one candidate is decided on.
 
-    Neighbours that are not living, or that only a person may join, are left out of the choice but
+    Neighbours that are not current, or that only a person may join, are left out of the choice but
     stay in the evidence. Ties go to the earlier candidate, whatever order a search returned.
     """
 
@@ -37,9 +37,14 @@ class NeighbourLookup:
             n
             for n in self._known.values()
             if self.free
-            and self.entry(n).living
+            and self._is_current(self.entry(n))
             and not is_protected(self.entry(n).distinct, protected)
         ]
+
+    def _is_current(self, entry: Entry) -> bool:
+        """Whether a newcomer may join it: under `search: memories`, whether its memory is."""
+        expired = entry.expired and not (self._faces and entry.memory.current)
+        return entry.living and not expired
 
     @cached_property
     def _reading(self) -> Reading:
@@ -138,7 +143,7 @@ class NeighbourLookup:
         if rule is None:
             return None
         known = (n for n in self._known.values() if n.frame != "only")
-        scored = [(n, similarity(n)) for n in known if self.entry(n).living]
+        scored = [(n, similarity(n)) for n in known if self._is_current(self.entry(n))]
         near = [(n, score) for n, score in scored if score >= rule.at_least]
         near.sort(key=lambda scored: (-scored[1], self.entry(scored[0]).place))
         return tuple(n.candidate_id for n, _ in near[: rule.most]) or None

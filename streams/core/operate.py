@@ -290,9 +290,10 @@ def face_elsewhere(
     ordered, inside = sorted(members, key=lambda entry: entry.place), set(members)
     face, _ = fold_face(ordered, [join for join in joins if join.newer in inside])
     same = ledger.distinct(ordered[0].fields.namespace, face.hash)
-    if same is None or not face.speaker.living:
+    if same is None or not face.speaker.living or all(entry.expired for entry in members):
         return None
-    twin = next((member for member in same.members if member.living and member not in inside), None)
+    others = (member for member in same.members if member.living and not member.expired)
+    twin = next((member for member in others if member not in inside), None)
     return twin or same.spoken_outside({member.memory for member in inside})
 
 

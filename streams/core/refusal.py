@@ -32,6 +32,7 @@ Reason = Literal[
     "lives_elsewhere",
     "no_update",
     "forgotten",
+    "expired",
     "retracted_already",
     "not_retracted",
     "not_a_face",

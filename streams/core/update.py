@@ -34,7 +34,7 @@ from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.exact import forgotten_text, forgotten_words
 from palimpsest.streams.core.graph import anchor, joins_of_update, smaller_side, update_of
 from palimpsest.streams.core.ledger import Distinct, Edge, Entry, Ledger, Memory
-from palimpsest.streams.core.moment import happened
+from palimpsest.streams.core.moment import expiry_of, happened
 from palimpsest.streams.core.neighbour_lookup import similarity
 from palimpsest.streams.core.operate import (
     TWO_HOMES,
@@ -90,6 +90,8 @@ def _refusal(command: Update, memory: Memory, said: str) -> Refusal | None:
     face = memory.face
     if not memory.living:
         return Refusal("not_living", f"memory {memory.id} is retracted: restore it first")
+    if not memory.current:
+        return Refusal("expired", f"memory {memory.id} has expired: pin it first")
     if face.hash == identity_of(command.content):
         return Refusal("unchanged", f"memory {memory.id} says so already")
     expected = (None, face.speaker.id, face.voice, version_of(memory))
@@ -135,7 +137,7 @@ def _displaced_by_higher(memory: Memory, said: str, rank: Rank) -> Rank | None:
 
 def _home(distinct: Distinct | None) -> Entry | None:
     """The candidate that already says the text: a living one, or the source of a composed text."""
-    if distinct is None:
+    if distinct is None or distinct.over:
         return None
     alias = None if distinct.members else distinct.alias
     if alias is not None and alias.forgotten is not None:
@@ -161,7 +163,7 @@ def _admitted(
 ) -> Decided:
     """The text as a newcomer that joins the memory, and takes the face."""
     distinct = ledger.distinct(memory.namespace, identity_of(command.content))
-    known = distinct is not None and bool(distinct.members)
+    known = distinct is not None and bool(distinct.members) and not distinct.over
     content = structs.replace(command.content, vector=None) if known else command.content
     data = DecidedData(
         decision="superseded",
@@ -174,6 +176,7 @@ def _admitted(
         actor=command.actor,
         because=command.because,
         cause=command.cause,
+        expires_at=expiry_of(command.candidate, policy, now),
     )
     return Decided(
         id=decision_id_of(command.candidate_id),

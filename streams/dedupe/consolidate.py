@@ -115,7 +115,7 @@ def figures(planned: RunPlan, superseded: int) -> Figures:
 def _eligible(memory: Memory, policy: Policy, rule: Consolidate, session_id: str) -> bool:
     """Whether a memory may be joined at the end of a session, by its face."""
     face = memory.face.speaker.fields
-    if not memory.living or face.session_id != session_id:
+    if not memory.current or face.session_id != session_id:
         return False
     if face.category in (*rule.protected_categories, *policy.protected_categories):
         return False

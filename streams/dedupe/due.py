@@ -20,8 +20,8 @@ class Skipped:
 
 
 def living(ledger: Ledger) -> int:
-    """The number of living memories of the owner, in all namespaces."""
-    return sum(memory.living for memory in ledger.memories())
+    """The number of current memories of the owner, in all namespaces."""
+    return sum(memory.current for memory in ledger.memories())
 
 
 def not_due(ledger: Ledger, rule: Dedupe, step: BatchStep, due: datetime) -> Skipped | None:

@@ -49,11 +49,11 @@ def near_pairs(ledger: Ledger, policy: Policy, rule: TokenDedupe, run: Run) -> l
 def comparable(
     ledger: Ledger, policy: Policy, namespace: str, fewest: int, run: Run
 ) -> list[Memory]:
-    """The living memories of a scope with a vector, except those that only a person may join.
+    """The current memories of a scope with a vector, except those that only a person may join.
 
-    The run counts all living memories, including short ones, which are not compared.
+    The run counts all current memories, including short ones, which are not compared.
     """
-    there = [m for m in ledger.memories() if m.namespace == namespace and m.living]
+    there = [m for m in ledger.memories() if m.namespace == namespace and m.current]
     run.memories += len(there)
     run.all_pairs += len(there) * (len(there) - 1) // 2
     return [

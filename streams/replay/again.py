@@ -12,12 +12,14 @@ from palimpsest.contracts.commands import (
     Reinstate,
     Restore,
     Separate,
+    SetExpiry,
     Undo,
     Unmerge,
     Withdraw,
 )
 from palimpsest.contracts.events import (
     Composed,
+    ExpirySet,
     Joined,
     Redecided,
     Reinstated,
@@ -58,7 +60,7 @@ def redecided_again(event: Redecided) -> Redecide:
 
 
 def stated_again(
-    event: Reversed | Reinstated | Separated | Composed | Restored,
+    event: Reversed | Reinstated | Separated | Composed | Restored | ExpirySet,
     ledger: Ledger,
     called: Mapping[str, str],
 ) -> Operation | None:
@@ -95,6 +97,15 @@ def stated_again(
             )
         case Restored(data=data):
             return Restore(command_id=own, owner_id=owner, candidate_id=data.candidate_id)
+        case ExpirySet(data=expiry):
+            return SetExpiry(
+                command_id=own,
+                owner_id=owner,
+                candidate_id=expiry.candidate_id,
+                expires_at=expiry.expires_at,
+                actor=expiry.actor,
+                because=expiry.because,
+            )
 
 
 def _reversed_again(

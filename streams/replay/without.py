@@ -30,6 +30,7 @@ from palimpsest.contracts.events import (
     Confirmed,
     Content,
     Decided,
+    ExpirySet,
     Joined,
     Ran,
     Redecided,
@@ -51,6 +52,7 @@ from palimpsest.streams.core.combine import hindrance_of
 from palimpsest.streams.core.decide import decide, execute
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.exact import folded_target, verbatim_target
+from palimpsest.streams.core.expiry import advance
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.redecide import arrival_join, redecide
 from palimpsest.streams.core.refusal import Refusal
@@ -125,6 +127,7 @@ class Without:
             self.made[event.subject] = event
 
     def _replay_other(self, event: AnyEvent, *, more_follow: bool) -> None:
+        advance(self.other, self.other.at(event.time))
         self._replay_changed(event, more_follow=more_follow)
         if not (isinstance(event, Decided) or more_follow):
             self._settle_due(event)
@@ -148,7 +151,7 @@ class Without:
                     self._apply_verdicts(_spoken_by(event, self._there(event)))
             case Joined() | Redecided():
                 self._join(event)
-            case Reversed() | Reinstated() | Separated() | Composed() | Restored():
+            case Reversed() | Reinstated() | Separated() | Composed() | Restored() | ExpirySet():
                 self._restate(event, more_follow=more_follow)
             case Confirmed() if event.data.decision_id not in self.other.decisions:
                 self.overtaken.append(event.id)
@@ -463,7 +466,7 @@ class Without:
 
     def _restate(
         self,
-        event: Reversed | Reinstated | Separated | Composed | Restored,
+        event: Reversed | Reinstated | Separated | Composed | Restored | ExpirySet,
         *,
         more_follow: bool,
     ) -> None:

@@ -19,11 +19,11 @@ class FrameIndex:
         self._seen = 0
 
     def of(self, newcomer: Reading) -> list[Distinct]:
-        """The living texts of a newcomer's frame, those said last first; none of a series."""
+        """The current texts of a newcomer's frame, those said last first; none of a series."""
         self._follow()
         found: list[Distinct] = []
         for distinct in reversed(self._by_opening.get(opening(newcomer) or (), [])):
-            if distinct.representative is not None and frame(_reading(distinct), newcomer):
+            if distinct.current is not None and frame(_reading(distinct), newcomer):
                 found.append(distinct)
                 if len(found) == MOST_VALUES:
                     return []

@@ -376,9 +376,9 @@ class ScopeIndex:
             return near
         mates = self._frames.of(reading_of(admit.content.text, admit.content.vector))
         firsts = {
-            distinct.representative.id: distinct.row
+            distinct.current.id: distinct.row
             for distinct in mates[: self._most_framed]
-            if distinct.representative is not None and distinct.row is not None
+            if distinct.current is not None and distinct.row is not None
         }
         also = tuple(
             structs.replace(one, frame="also") if one.candidate_id in firsts else one
@@ -478,14 +478,14 @@ class ScopeIndex:
 
     def _put(self, row: int, distinct: Distinct) -> None:
         text = distinct.members[0].text
-        self._set(row, distinct.representative, text, distinct.vector)
+        self._set(row, distinct.current, text, distinct.vector)
 
     def _follow_faces(self) -> None:
         journal = self._scope.faces
         for entry in dict.fromkeys(journal[self._seen :]):
             memory = entry.memory
             row = self._row_of.setdefault(entry, len(self._rows.entries))
-            stands = memory.members[0] is entry and memory.living
+            stands = memory.members[0] is entry and memory.current
             speaker = memory.face.speaker if stands else None
             self._set(row, speaker, memory.face.text, memory.face.vector)
         self._seen = len(journal)

@@ -122,7 +122,7 @@ def similar_facts(evidence: Evidence, entries: Mapping[str, Entry]) -> list[Simi
 def earlier_of_frame(evidence: Evidence, ledger: Ledger, memory: Memory) -> list[FrameFact] | None:
     """The memories of a newcomer's frame among those that it was compared with; None if none."""
     near = {ledger.entries[n.candidate_id].memory: None for n in evidence.neighbours}
-    found = [one for one in near if one.living and of_one_frame(ledger, one, memory)]
+    found = [one for one in near if one.current and of_one_frame(ledger, one, memory)]
     found.sort(key=by_face_moment, reverse=True)
     return [FrameFact(id=one.id, assertion=one.face.text) for one in found[:MOST_OF_FRAME]] or None
 

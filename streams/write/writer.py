@@ -50,6 +50,7 @@ from palimpsest.contracts.requests import CheckRequest, PolicyRequest
 from palimpsest.streams.core.decide import decide, execute, refused
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.exact import verbatim_target
+from palimpsest.streams.core.expiry import advance
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger
 from palimpsest.streams.core.record import policy_event
 from palimpsest.streams.core.text import content_of, identity_of
@@ -279,8 +280,9 @@ class Writer:
             return _known(known)
         if known is not None and self._is_rejected(invalid_id(digest(item.row.raw))):
             return self._outcome(item, ledger, ())
-        admit = self._admission(item, prepared, owner, vectors)
-        events = self.apply(admit)
+        now = self.clock()
+        admit = self._admission(item, prepared, owner, vectors, now)
+        events = self.apply(admit, now)
         if known is None and (not events or isinstance(events[0], Refused)):
             return forgotten_again(prepared.candidate_id)
         self._follow(owner, admit)
@@ -325,10 +327,19 @@ class Writer:
         return sum(bool(self.apply(command)) for command in late)
 
     def _admission(
-        self, item: Input, prepared: Prepared, owner: Loaded, vectors: dict[str, Vector]
+        self,
+        item: Input,
+        prepared: Prepared,
+        owner: Loaded,
+        vectors: dict[str, Vector],
+        now: datetime,
     ) -> Admit:
-        """The command that admits a candidate, with its vector and its neighbours if it is new."""
+        """The command that admits a candidate, with its vector and its neighbours if it is new.
+
+        They are those that have not expired at `now`, when it is decided.
+        """
         candidate, ledger = prepared.candidate, owner.ledger
+        advance(ledger, ledger.at(now))
         begun = perf_counter()
         known = prepared.candidate_id in ledger.entries
         target = verbatim_target(ledger, candidate.namespace, prepared.content)
@@ -377,7 +388,7 @@ class Writer:
         owner = self.owners.get(update.owner_id)
         scope = owner.ledger.scope(update.candidate.namespace)
         distinct = scope.by_hash.get(identity_of(update.content))
-        known = distinct is not None and distinct.representative is not None
+        known = distinct is not None and distinct.current is not None
         if update.rank != "agent" or known or not scope.forgotten:
             return update
         admit = Admit(update.candidate_id, update.candidate, update.content, digest="")
@@ -455,8 +466,9 @@ class Writer:
         if known is not None:
             same = _is_known(item, prepared, known)
             return _known(known) if same else rejected(item, CONFLICT)
-        admit = self._admission(item, prepared, owner, {})
-        decided = decide(admit, ledger, self.policy, self.clock())
+        now = self.clock()
+        admit = self._admission(item, prepared, owner, {}, now)
+        decided = decide(admit, ledger, self.policy, now)
         if not decided:
             return forgotten_again(admit.candidate_id)
         [event] = decided
@@ -467,15 +479,18 @@ class Writer:
             return [event]
         # Without a judge, a question is settled at once, which needs a ledger for the fold.
         trial = fold_owner(self.log, ledger.owner_id)
-        done = execute(admit, trial, self.policy, self.clock())
+        done = execute(admit, trial, self.policy, now)
         trial.dissolve()
         return [event for event, _ in done]
 
     # -- commands ------------------------------------------------------------------------------
 
     def ledger(self, owner_id: str) -> Ledger:
-        """The owner's ledger, including uncommitted changes."""
-        return self.owners.get(owner_id).ledger
+        """The owner's ledger, including uncommitted changes, as of now."""
+        ledger = self.owners.get(owner_id).ledger
+        if ledger.expiring:
+            advance(ledger, ledger.at(self.clock()))
+        return ledger
 
     def recorded(self, owner_id: str) -> list[AnyEvent]:
         """The owner's committed events."""
@@ -485,13 +500,14 @@ class Writer:
         """Decide on a request's command and fold its events, like `Executor.run`."""
         return carried_out(self.log, command, self.apply(command))
 
-    def apply(self, command: Admit | Operation) -> list[AnyEvent]:
+    def apply(self, command: Admit | Operation, now: datetime | None = None) -> list[AnyEvent]:
         """Decide on a command and fold its events; `commit` makes them durable.
 
-        They include the joins that the end of a session causes.
+        They include the joins that the end of a session causes. `now` is the moment as of which the
+        command was made; else it is read from the clock.
         """
         owner_id = command.candidate.owner_id if isinstance(command, Admit) else command.owner_id
-        ledger, now = self.owners.get(owner_id).ledger, self.clock()
+        ledger, now = self.owners.get(owner_id).ledger, now or self.clock()
         self.pending.owners.add(owner_id)
         done = execute(command, ledger, self.policy, now)
         done += recompose(command, ledger, self.policy, now, self.content)

@@ -30,6 +30,7 @@ from palimpsest.contracts.commands import (
     Restore,
     Retract,
     Separate,
+    SetExpiry,
     Settle,
     Undo,
     Unmerge,
@@ -368,6 +369,27 @@ def judge(
                 for other, answer in answers.items()
             ),
             composition=composition(history, text, sources) if sources else None,
+            rank=rank,
+        )
+
+    return step
+
+
+def pin(name: str, after: float = 0, rank: Speaker = "person") -> Step:
+    """A candidate never expires, by a person; `after` seconds are waited first."""
+    return set_expiry(name, None, after, rank)
+
+
+def set_expiry(name: str, ttl: float | None, after: float = 0, rank: Speaker = "person") -> Step:
+    """A candidate expires `ttl` seconds from then, or never; `after` seconds are waited first."""
+
+    def step(history: History) -> SetExpiry:
+        history.now += after * SECOND
+        return SetExpiry(
+            command_id=history.fresh(),
+            owner_id=history.owner_id,
+            candidate_id=history.id(name),
+            expires_at=None if ttl is None else history.now + ttl * SECOND,
             rank=rank,
         )
 

@@ -57,6 +57,7 @@ from tests.core.spec import (
     retract,
     say,
     separate,
+    set_expiry,
     unmerge,
     vector,
 )
@@ -83,6 +84,7 @@ def everything() -> History:
         merge("z", "x", face="z"),
         retract("z"),
         restore("z"),
+        set_expiry("z", 60),
         access("a"),
         end_session("s"),
         ran("dedupe"),

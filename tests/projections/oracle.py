@@ -98,6 +98,7 @@ class Candidate:
     position: int
     said: str
     living: bool = True
+    expires_at: datetime | None = None
     pending: bool = False
     waits_for: list[str] = field(default_factory=list)
     held: str | None = None
@@ -346,7 +347,7 @@ class Oracle:
                 words = owner.says(data["candidate"].get("namespace", "default"), data["content"])
                 one = Candidate(
                     event.subject, event.position, event.at, event.id, data, event.position, words,
-                    living=data.get("withheld") is None,
+                    living=data.get("withheld") is None, expires_at=moment(data.get("expires_at")),
                 )  # fmt: skip
                 self._keep_vector(owner, one)
                 owner.candidates[one.id] = self.candidates[one.id] = one
@@ -379,6 +380,10 @@ class Oracle:
                 join = owner.joins[data["decision_id"]]
                 self._compose(event, owner, join)
                 return [join.newer.id]
+            case "expiry_set":
+                one = owner.candidates[data["candidate_id"]]
+                one.expires_at, one.position = moment(data.get("expires_at")), event.position
+                return [one.id]
             case "retracted" | "restored":
                 one = owner.candidates[data["candidate_id"]]
                 one.living, one.position = event.name == "restored", event.position

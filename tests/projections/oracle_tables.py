@@ -23,7 +23,7 @@ from tests.projections.oracle import (
     sha256,
 )
 
-NOT_IN_LANCEDB = frozenset({"contradicts", "confidence", "importance"})
+NOT_IN_LANCEDB = frozenset({"contradicts", "confidence", "importance", "expires_at"})
 """Columns of memories that DuckDB alone has."""
 
 
@@ -92,6 +92,7 @@ def _candidates(said: Oracle) -> list[Row]:
             "pending": candidate.pending,
             "waits_for": candidate.waits_for,
             "held": candidate.held,
+            "expires_at": candidate.expires_at,
             "position": candidate.position,
         }
         for owner in said.owners.values()
@@ -129,6 +130,9 @@ def _memories(said: Oracle) -> Iterable[Row]:
                 "created_at": members[0].at,
                 "updated_at": updated,
                 "occurred_at": _latest(times),
+                "expires_at": None
+                if any(one.expires_at is None for one in living)
+                else _latest(one.expires_at for one in living),
                 "intensity": _most(one.fields.get("intensity") for one in living),
                 "confidence": _most(one.fields.get("confidence") for one in living),
                 "importance": _most(one.fields.get("importance") for one in living),

@@ -290,7 +290,7 @@ def _candidates(a: str, x: str, b: str, c: str, ids: dict[str, str]) -> list[Row
         "owner_id": "ada", "namespace": "default", "source": "test", "session_id": None,
         "category": None, "kind": "fact", "confidence": None, "importance": None,
         "intensity": None, "topics": [], "metadata": None, "occurred_at": None, "living": True,
-        "pending": False, "waits_for": [], "held": None,
+        "pending": False, "waits_for": [], "held": None, "expires_at": None,
     }  # fmt: skip
 
     def row(one: str, number: int, text: str, name: str, position: int) -> Row:
@@ -325,7 +325,7 @@ def _memories(a: str, b: str, c: str) -> list[Row]:
     plain: Row = {
         "owner_id": "ada", "namespace": "default", "status": "living", "needs_composition": False,
         "updated_at": at(18), "position": 13, "accesses": 1, "contradicts": [],
-        "confidence": None, "importance": None,
+        "confidence": None, "importance": None, "expires_at": None,
     }  # fmt: skip
     return [
         plain

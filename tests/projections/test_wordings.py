@@ -104,10 +104,10 @@ def test_a_wording_came_by_the_standing_join_that_brought_it() -> None:
 
 def test_a_memory_is_pending_while_all_of_it_waits_and_retracted_where_none_lives() -> None:
     history = given(TEA, say("b", "Chai", {"a": ASK}), say("c", "Mate"), retract("c"))
-    states = {name: state_of(history.memory(name)) for name in "abc"}
+    states = {name: state_of(history.memory(name), history.now) for name in "abc"}
     assert states == {"a": "living", "b": "pending", "c": "retracted"}
     history.do(merge("b", "a"))
-    assert state_of(history.memory("b")) == "living"
+    assert state_of(history.memory("b"), history.now) == "living"
 
 
 def test_of_a_retracted_memory_every_text_is_shown_once() -> None:

@@ -10,6 +10,7 @@ from palimpsest.contracts.answers import (
     Agreed,
     Apart,
     Concluded,
+    ExpirySet,
     Merged,
     Recomposed,
     Session,
@@ -24,6 +25,7 @@ from palimpsest.contracts.commands import (
     Merge,
     OwnerCommand,
     Separate,
+    SetExpiry,
     Settle,
     Withdraw,
 )
@@ -38,6 +40,7 @@ from palimpsest.contracts.requests import (
     OneCommand,
     SeparateRequest,
     SessionRequest,
+    SetExpiryRequest,
     SettleRequest,
     WithdrawRequest,
     command_head,
@@ -102,6 +105,19 @@ def confirm(executor: Executor, request: ConfirmRequest) -> Agreed:
     edge = executor.ledger(owner_id).edges.get(request.decision_id)
     found = memories([edge.newer, edge.older]) if edge else []
     return {"decision_id": request.decision_id, "memories": found}
+
+
+def set_expiry(executor: Executor, request: SetExpiryRequest) -> ExpirySet:
+    """Have a candidate expire at another time, or never."""
+    owner_id = owner_of_candidate(executor, request.candidate_id)
+    [event] = executor.run(_command(SetExpiry, request, owner_id))
+    entry = executor.ledger(owner_id).entries[request.candidate_id]
+    return {
+        "event_id": event.id,
+        "candidate_id": entry.id,
+        "expires_at": None if entry.expires_at is None else entry.expires_at.isoformat(),
+        "memories": memories([entry]),
+    }
 
 
 def combine(executor: Executor, request: CombineRequest) -> Concluded:

@@ -107,12 +107,13 @@ def _command(executor: Executor, ledger: Ledger, request: UpdateRequest, entry: 
 def _content(executor: Executor, ledger: Ledger, request: UpdateRequest, entry: Entry) -> Content:
     """The text with its vector, unless it is known here."""
     distinct = ledger.distinct(entry.fields.namespace, verbatim_hash(request.text))
-    if distinct is None or not distinct.members:
+    if distinct is None or distinct.over or not distinct.members:
         return executor.new_text(request.text)
     return content_of(request.text)
 
 
 def _candidate(request: UpdateRequest, entry: Entry) -> Candidate:
+    """The text as a candidate: what is not said of it is as of the text that spoke until now."""
     was = entry.memory.face.speaker.fields
     return Candidate(
         owner_id=was.owner_id,
@@ -129,6 +130,7 @@ def _candidate(request: UpdateRequest, entry: Entry) -> Candidate:
         intensity=was.intensity,
         topics=was.topics,
         metadata=was.metadata if request.metadata is None else request.metadata,
+        expires_at=entry.memory.expires_at,
     )
 
 

@@ -1,0 +1,103 @@
+"""Expiry: what is hidden from a moment on, and from newcomers that come later (docs/expiry.md).
+
+Nobody retracts what expires, and no event says that it did: it follows from the moment of a query,
+or of the event that is decided or folded. A ledger keeps who had expired at its `last_time`, so
+that a decision rests on the moment that its event records, and never on a clock.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from heapq import heappop, heappush
+
+from palimpsest.contracts.commands import SetExpiry
+from palimpsest.contracts.events import ExpirySet, ExpirySetData
+from palimpsest.streams.core.envelope import head
+from palimpsest.streams.core.indexes import index_row
+from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.operate import Result
+from palimpsest.streams.core.refusal import Refusal, unknown_candidate
+from palimpsest.streams.core.touched import Touched
+
+
+def advance(ledger: Ledger, moment: datetime) -> None:
+    """Have all expire whose time has come; searches read their rows and faces again.
+
+    The ledger's time does not go back behind a moment at which somebody expired.
+    """
+    expiring = ledger.expiring
+    while expiring and expiring[0][0] <= moment:
+        at, _, entry = heappop(expiring)
+        if entry.expires_at == at and not entry.expired:
+            entry.expired = True
+            ledger.last_time = ledger.at(moment)
+            _search_again(ledger, entry)
+
+
+def begin_expiry(ledger: Ledger, entry: Entry) -> None:
+    """Note when a candidate expires, by the ledger's time; it may have expired already."""
+    at = entry.expires_at
+    entry.expired = at is not None and ledger.last_time is not None and at <= ledger.last_time
+    if at is not None and not entry.expired:
+        heappush(ledger.expiring, (at, ledger.seen, entry))
+
+
+def set_expiry(command: SetExpiry, ledger: Ledger, now: datetime) -> Result:
+    """`expiry_set`: a candidate expires at another time, or never.
+
+    One that has expired comes back only if nobody has said its text since: two current memories
+    never share one.
+    """
+    entry = ledger.entries.get(command.candidate_id)
+    if entry is None:
+        return unknown_candidate(command.candidate_id)
+    if entry.expires_at == command.expires_at:
+        when = "never" if entry.expires_at is None else f"at {entry.expires_at.isoformat()}"
+        return Refusal("unchanged", f"candidate {entry.id} expires {when} already")
+    if command.rank == "agent" and None in (entry.expires_at, command.expires_at):
+        return Refusal("outranked", "that a memory never expires is a person's word")
+    if entry.expired and (command.expires_at is None or command.expires_at > now):
+        twin = _said_since(ledger, entry)
+        if twin is not None:
+            return Refusal(
+                "same_text", f"its text was said again since, as candidate {twin.id}: pin that"
+            )
+    data = ExpirySetData(
+        candidate_id=entry.id,
+        expires_at=command.expires_at,
+        was=entry.expires_at,
+        rank=command.rank,
+        actor=command.actor,
+        because=command.because,
+    )
+    return [ExpirySet(**head(command, entry.id, now), data=data)]
+
+
+def fold_expiry_set(ledger: Ledger, event: ExpirySet, touched: Touched) -> None:
+    """Take another expiry; a text that is current again is the one that a repeat of it joins."""
+    entry = ledger.entries[event.data.candidate_id]
+    entry.expires_at = event.data.expires_at
+    begin_expiry(ledger, entry)
+    if not entry.expired:
+        ledger.scope(entry.fields.namespace).by_hash[entry.distinct.hash] = entry.distinct
+    _search_again(ledger, entry)
+    touched.entries[entry.id] = entry
+    touched.memory(entry.memory)
+
+
+def _said_since(ledger: Ledger, entry: Entry) -> Entry | None:
+    """Who says what an expired candidate, or the composed text of its memory, would say again."""
+    memory = entry.memory
+    same = ledger.distinct(memory.namespace, entry.distinct.hash)
+    if same is not None and same is not entry.distinct and not same.over:
+        return same.lives_outside(()) or same.members[0]
+    twin = entry.distinct.lives_outside({memory})
+    if twin is None and memory.texted:
+        spoken = ledger.distinct(memory.namespace, memory.face.hash)
+        twin = None if spoken is None else spoken.lives_outside({memory})
+    return twin
+
+
+def _search_again(ledger: Ledger, entry: Entry) -> None:
+    index_row(ledger, entry)
+    ledger.scope(entry.fields.namespace).faces.append(entry.memory.members[0])

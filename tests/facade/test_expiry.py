@@ -1,0 +1,178 @@
+"""What expires is hidden by reading, from a moment on, and shown before it (docs/expiry.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palimpsest import InvalidInputError, Palimpsest, RefusedError
+from palimpsest.backends import reader as store_reader
+
+BUS, TEA = "the bus is late again", "she drinks green tea"
+DAY = timedelta(days=1)
+
+
+class Clock:
+    """A clock that is put forward by hand."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(milliseconds=1)
+        return self.now
+
+
+@pytest.fixture(name="clock")
+def _clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(name="store")
+def _store(tmp_path: Path, clock: Clock) -> Iterator[Palimpsest]:
+    with Palimpsest.open(tmp_path / "store", by="person") as made:
+        made.reader.clock = clock
+        yield made
+
+
+def say(store: Palimpsest, text: str, **fields: Any) -> Any:
+    [outcome] = store.submit([{"owner_id": "ada", "text": text, **fields}])
+    return outcome
+
+
+def seen(store: Palimpsest, **options: Any) -> list[list[str]]:
+    """The faces by every read that lists memories."""
+    listed = store.list("ada", **options)
+    assert listed["total"] == len(listed["memories"])
+    recalled = store.recall("ada", BUS, k=9, fold=False, **options)
+    found = store.find("ada", "bus", k=9, **options)["hits"]
+    return [sorted(one["face"] for one in some) for some in (listed["memories"], recalled, found)]
+
+
+def test_it_is_hidden_from_every_read_from_that_moment_on(store: Palimpsest, clock: Clock) -> None:
+    outcome = say(store, BUS, ttl="1d")
+    say(store, TEA)
+    before = store.position
+    assert seen(store) == 3 * [[TEA, BUS]]
+    clock.now += DAY
+    assert seen(store) == 3 * [[TEA]]
+    assert seen(store, show_expired=True) == 3 * [[TEA, BUS]]
+    assert store.position == before  # nobody deleted it
+    then = store.recall("ada", BUS, k=9, as_of=before)
+    assert [one["face"] for one in then] == [BUS, TEA]
+    shown = store.get(outcome.memory_id)
+    assert (shown["state"], shown["expires_at"]) == ("expired", "2026-01-02T00:00:00.002000+00:00")
+    assert store.history(outcome.memory_id)["state"] == "expired"
+
+
+def test_as_of_a_time_between_it_and_now_it_is_hidden(store: Palimpsest, clock: Clock) -> None:
+    say(store, BUS, ttl="1d")
+    clock.now += 3 * DAY
+    for days, faces in ((0.5, [BUS]), (1.5, [])):
+        then = clock.now - (3 - days) * DAY
+        assert [one["face"] for one in store.recall("ada", BUS, as_of=then)] == faces
+
+
+def test_a_large_owner_is_recalled_from_lance_as_from_the_ledger(
+    store: Palimpsest, clock: Clock
+) -> None:
+    for number in range(12):
+        say(store, f"{BUS} {number}", ttl=f"{number + 1}h")
+    clock.now += timedelta(hours=6.5)
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        Palimpsest.open(store.folder, create=False, by="person") as reader,
+    ):
+        reader.reader.clock = clock
+        patch.setattr(store_reader, "FOLDED_EVENTS", 0)
+        reader.wait_for(store.position)
+        for options in ({"k": 5}, {"k": 20}, {"k": 20, "show_expired": True}):
+            asked: Any = options
+            here = store.recall("ada", BUS, fold=False, **asked)
+            assert here == reader.recall("ada", BUS, fold=False, **asked)
+            assert len(here) == min(asked["k"], 12 if "show_expired" in asked else 6)
+
+
+def test_the_nearest_are_the_nearest_of_those_that_have_not_expired(
+    store: Palimpsest, clock: Clock
+) -> None:
+    for number in range(8):
+        say(store, f"{BUS} {number}", ttl="1h")
+    clock.now += DAY
+    outcome = say(store, f"{BUS} today")
+    assert outcome.decision == "stored"
+    [said] = store.sql("SELECT neighbours FROM decisions ORDER BY position DESC LIMIT 1")
+    assert not said["neighbours"]
+    later = say(store, f"{BUS} today ok")
+    [said] = store.sql("SELECT neighbours FROM decisions ORDER BY position DESC LIMIT 1")
+    assert [one["candidate_id"] for one in said["neighbours"]] == [outcome.candidate_id]
+    assert later.decision != "stored"
+
+
+def test_a_repeat_of_what_has_expired_begins_anew(store: Palimpsest, clock: Clock) -> None:
+    old = say(store, BUS, ttl="1d")
+    clock.now += DAY
+    new = say(store, BUS)
+    assert (new.decision, new.memory_id) == ("stored", new.candidate_id)
+    assert seen(store) == 3 * [[BUS]]
+    assert seen(store, show_expired=True) == 3 * [[BUS, BUS]]
+    assert say(store, BUS).memory_id == new.memory_id
+    with pytest.raises(RefusedError, match="said again since"):
+        store.pin(old.memory_id)
+
+
+def test_a_pin_is_a_persons_word_and_undo_takes_it_back(store: Palimpsest, clock: Clock) -> None:
+    old = say(store, BUS, ttl="1d")
+    clock.now += 2 * DAY
+    pinned = store.pin(old.memory_id, because="she asked for it")
+    assert pinned["expires_at"] is None
+    assert seen(store) == 3 * [[BUS]]
+    assert "pinned" in store.history(old.memory_id)["events"][-1]["did"]
+    store.undo(pinned["event_id"])
+    assert seen(store) == 3 * [[]]
+    with pytest.raises(RefusedError, match="set again since"):
+        store.undo(pinned["event_id"])
+    store.redo(pinned["event_id"])
+    assert seen(store) == 3 * [[BUS]]
+
+
+def test_an_update_keeps_when_a_memory_expires(store: Palimpsest, clock: Clock) -> None:
+    old = say(store, BUS, ttl="1d")
+    clock.now += DAY / 2
+    store.update(old.memory_id, "the bus is on time")
+    clock.now += DAY
+    assert seen(store) == 3 * [[]]
+    with pytest.raises(RefusedError, match="has expired: pin it first"):
+        store.update(old.memory_id, "the bus was cancelled")
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"ttl": "soon"}, "ttl: must be a number with a unit"),
+        ({"ttl": -1}, "ttl: Input should be greater than 0"),
+        ({"ttl": True}, "ttl: "),
+        ({"expires_at": 1700000000}, "expires_at: a time must be an ISO 8601 string"),
+        ({"ttl": "1d", "expires_at": "2027-01-01"}, "give one of expires_at and ttl"),
+    ],
+)
+def test_what_is_no_expiry_is_refused(store: Palimpsest, fields: dict[str, Any], why: str) -> None:
+    with pytest.raises(InvalidInputError, match=why):
+        say(store, BUS, **fields)
+
+
+def test_the_store_verifies_and_rebuilds(store: Palimpsest, clock: Clock) -> None:
+    say(store, BUS, ttl="1d")
+    say(store, f"{BUS} {BUS}", ttl="2d")
+    clock.now += DAY
+    say(store, BUS)
+    store.pin(say(store, TEA, expiration_date="2026-03-01").memory_id)
+    assert store.verify()["differences"] == 0
+    before = store.sql("SELECT * FROM memories ORDER BY memory_id")
+    store.rebuild()
+    assert store.sql("SELECT * FROM memories ORDER BY memory_id") == before
+    assert store.verify()["differences"] == 0

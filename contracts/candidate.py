@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -76,6 +76,7 @@ Metadata = Annotated[dict[str, JsonValue], AfterValidator(_shallow)]
 Kind = Literal["fact", "perception"]
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)([smhdw])$")
 LONGEST_SECONDS = timedelta(days=36_525).total_seconds()
 
@@ -124,6 +125,16 @@ class CandidateFields(Light):
 _MOMENT: TypeAdapter[datetime] = TypeAdapter(Timestamp)
 
 
+def end_of(date: object) -> object:
+    """When a date without a time has passed, in UTC; anything else as it is."""
+    if not isinstance(date, str) or not _DATE.fullmatch(date):
+        return date
+    try:
+        return datetime.fromisoformat(date).replace(tzinfo=UTC) + timedelta(days=1)
+    except (ValueError, OverflowError):
+        return date
+
+
 def _moment(value: Any) -> datetime:
     try:
         return _MOMENT.validate_python(value)
@@ -134,6 +145,8 @@ def _moment(value: Any) -> datetime:
 _FIELDS = frozenset(CandidateFields.__struct_fields__) | {"text"}
 UNDERSTOOD = _FIELDS | {"created_at", "expiration_date", "session_began_at"}
 """The fields of a row that mean something; others are kept in `metadata`."""
+EXPIRY = frozenset({"expires_at", "expiration_date", "ttl"})
+"""The fields that say when a candidate expires, of which a row has one at most."""
 
 
 class Candidate(Model):
@@ -141,8 +154,8 @@ class Candidate(Model):
 
     `created_at` is accepted for `occurred_at`; `session_began_at`, the time of the session's first
     message, names a session without an id. It expires at `expires_at`, for which `expiration_date`
-    is accepted, or after `ttl`, counted from when it is recorded. Fields that are not known are
-    kept in `metadata`.
+    is accepted, a last day in UTC, or after `ttl`, counted from when it is recorded. Fields that
+    are not known are kept in `metadata`.
     """
 
     owner_id: Name
@@ -173,7 +186,7 @@ class Candidate(Model):
             row["occurred_at"] = created
         ends = row.pop("expiration_date", None)
         if ends is not None and row.get("expires_at") is None:
-            row["expires_at"] = ends
+            row["expires_at"] = end_of(ends)
         began = row.pop("session_began_at", None)
         if began is not None and row.get("session_id") is None:
             row["session_id"] = session_of(_moment(began))

@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, TypeVar, cast
 from urllib.parse import unquote
 from uuid import UUID, uuid5
@@ -28,6 +30,7 @@ from langgraph.store.base import (
     Result,
     SearchItem,
     SearchOp,
+    TTLConfig,
 )
 from pydantic import TypeAdapter, ValidationError
 
@@ -47,6 +50,9 @@ SOURCE = "langgraph"
 TEXT_FIELDS = ("text", "content", "memory")
 PUTS = UUID("7c0e4b62-94c1-5b7f-8a3d-2f1f6f0f9a27")
 """The namespace of the ids of puts: a put that is repeated after a crash has the same id."""
+
+LEAST_RENEWED = 0.01
+"""The share of its time by which reading an item renews it at least: each renewal is an event."""
 
 Namespace = tuple[str, ...]
 Value = Mapping[str, Any]
@@ -78,8 +84,11 @@ class PalimpsestStore(BaseStore):
 
     `owner_of` maps a namespace, or the prefix of a search, to the owner of its memories; if it
     returns None, or finds no such part of the namespace, the call raises UsageError. `text_of` maps
-    a value to its text.
+    a value to its text. `ttl` has LangGraph's defaults for items that expire: `default_ttl` in
+    minutes, and `refresh_on_read`. What has expired is never found, and never deleted.
     """
+
+    supports_ttl = True
 
     def __init__(
         self,
@@ -87,7 +96,9 @@ class PalimpsestStore(BaseStore):
         *,
         owner_of: Callable[[Namespace], str | None],
         text_of: Callable[[Value], str] = text_of_value,
+        ttl: TTLConfig | None = None,
     ) -> None:
+        self.ttl_config = ttl
         self._memories = memories
         self._owner_of = owner_of
         self._text_of = text_of
@@ -116,9 +127,14 @@ class PalimpsestStore(BaseStore):
         match op:
             case GetOp():
                 kept = self._items(op.namespace).current.get((op.namespace, op.key))
+                if kept is not None and op.refresh_ttl:
+                    self._refresh(kept)
                 return None if kept is None else kept.item()
             case SearchOp():
-                return cast("Result", self._search(op))
+                found = self._search(op)
+                for kept, _ in found if op.refresh_ttl else ():
+                    self._refresh(kept)
+                return cast("Result", [kept.searched(score) for kept, score in found])
             case ListNamespacesOp():
                 return self._namespaces(op)
             case PutOp():
@@ -126,13 +142,24 @@ class PalimpsestStore(BaseStore):
             case _:
                 raise UsageError(f"LangGraph's {type(op).__name__} is not supported")
 
-    def _search(self, op: SearchOp) -> list[SearchItem]:
+    def _refresh(self, kept: Kept) -> None:
+        """Have an item live on for its whole time; not for less than a hundredth of it more."""
+        ttl, ends = kept.entry.fields.ttl, kept.entry.expires_at
+        if ttl is None or ends is None:
+            return
+        now = self._memories.reader.clock()
+        if now + timedelta(seconds=ttl) - ends < timedelta(seconds=ttl * LEAST_RENEWED):
+            return
+        with suppress(RefusedError):  # another process was first, or a person pinned it
+            self._memories.renew(kept.entry.id, now + timedelta(seconds=ttl), actor=SOURCE)
+
+    def _search(self, op: SearchOp) -> list[tuple[Kept, float | None]]:
         """One item per memory: of those that pass, the one with the face, else the latest."""
         items = self._items(op.namespace_prefix)
         passing = items.by_memory(op.namespace_prefix, op.filter or {})
         if not op.query:
             found = sorted(passing.values(), key=items.place)
-            return [kept.searched() for kept in found[op.offset : op.offset + op.limit]]
+            return [(kept, None) for kept in found[op.offset : op.offset + op.limit]]
         namespaces = {kept.entry.fields.namespace for kept in passing.values()}
         near = nearest_of(
             self._memories,
@@ -142,7 +169,7 @@ class PalimpsestStore(BaseStore):
             op.offset + op.limit,
             namespaces.pop() if len(namespaces) == 1 else None,
         )
-        return [passing[hit["memory_id"]].searched(hit["score"]) for hit in near[op.offset :]]
+        return [(passing[hit["memory_id"]], hit["score"]) for hit in near[op.offset :]]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions = op.match_conditions or ()
@@ -162,7 +189,7 @@ class PalimpsestStore(BaseStore):
     def _items(self, namespace: Namespace) -> _Items:
         owner_id = self._owner(namespace)
         ledger = self._memories.reader.ledger(owner_id)
-        return _Items(ledger)
+        return _Items(ledger, self._memories.reader.clock())
 
     def _owner(self, namespace: Namespace) -> str:
         try:
@@ -183,7 +210,7 @@ class PalimpsestStore(BaseStore):
         kept = items.current.get((op.namespace, op.key))
         if op.value is None:
             self._delete(items.living(op), items.owner_id)
-        elif kept is None or not same_json(kept.value, op.value):
+        elif kept is None or op.ttl or kept.expires or not same_json(kept.value, op.value):
             self._put(op, _check_value(_VALUES, {**op.value}, "a value"), items, kept)
 
     def _put(self, op: PutOp, value: dict[str, Any], items: _Items, kept: Kept | None) -> None:
@@ -197,12 +224,14 @@ class PalimpsestStore(BaseStore):
             marked["first"] = kept.first
         metadata = {SOURCE: marked}
         text = _check_value(_TEXTS, self._text_of(value), "the text of a value")
-        alone = kept if kept is not None and items.alone(kept) else None
+        lasts = op.ttl is None and kept is not None and not kept.expires
+        alone = kept if kept is not None and lasts and items.alone(kept) else None
         if alone and self._update(alone, text, put_id, metadata, items.owner_id):
             return
         row = {"owner_id": items.owner_id, "namespace": written(op.namespace), "id": put_id}
+        ttl = None if op.ttl is None else op.ttl * 60.0
         [outcome] = self._memories.submit(
-            {**row, "text": text, "metadata": metadata}, source=SOURCE
+            {**row, "text": text, "metadata": metadata, "ttl": ttl}, source=SOURCE
         )
         if outcome.result == "invalid":
             raise UsageError(f"the item cannot be kept: {outcome.detail}")
@@ -279,6 +308,11 @@ class Kept:
     oldest: Entry
 
     @property
+    def expires(self) -> bool:
+        """Whether it expires at all."""
+        return self.entry.expires_at is not None
+
+    @property
     def key(self) -> str:
         """Its key in the namespace."""
         return cast("str", _marked(self.entry)["key"])
@@ -317,9 +351,9 @@ class Kept:
 
 
 class _Items:
-    """An owner's items, from the current ledger."""
+    """An owner's items, from the current ledger; those that have expired `at` then are none."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, at: datetime) -> None:
         self.owner_id = ledger.owner_id
         self._by_key: dict[tuple[Namespace, str], list[Entry]] = {}
         self._namespaces: dict[Namespace, int] = {}
@@ -333,6 +367,7 @@ class _Items:
             place: Kept(latest, ledger.entries.get(_marked(latest).get("first", ""), latest))
             for place, entries in self._by_key.items()
             if (latest := _latest(entries)) is not None
+            and (latest.expires_at is None or latest.expires_at > at)
         }
 
     def of_key(self, op: PutOp) -> list[Entry]:

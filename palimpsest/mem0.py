@@ -15,6 +15,7 @@ from palimpsest.integrations.mem0.items import (
     SOURCE,
     candidates_of,
     changes_of,
+    expired_too,
     item_of,
     merged,
     more_about,
@@ -63,8 +64,8 @@ class Memory:
     def get_all(self, *, filters: Any = None, top_k: int = 20, **more: Any) -> Row:
         """The memories that pass the filters, the latest first, by owner."""
         refuse_entities(more, top_k)
-        meant = owners_meant(self.memories, filters)
-        rows = [row for wanted in meant for row in rows_of(self.memories, wanted)]
+        meant, also = owners_meant(self.memories, filters), expired_too(more)
+        rows = [row for wanted in meant for row in rows_of(self.memories, wanted, **also)]
         return {"results": rows[:top_k]}
 
     def search(
@@ -78,8 +79,8 @@ class Memory:
     ) -> Row:
         """The memories nearest to a query among those that pass the filters, best first."""
         refuse_entities(more, top_k)
-        meant = owners_meant(self.memories, filters)
-        near = (nearest(self.memories, wanted, query, top_k) for wanted in meant)
+        meant, also = owners_meant(self.memories, filters), expired_too(more)
+        near = (nearest(self.memories, wanted, query, top_k, **also) for wanted in meant)
         found = [[row for row in rows if row["score"] >= threshold] for rows in near]
         return {"results": merged(found)[:top_k]}
 
@@ -132,7 +133,7 @@ class Memory:
         self.close()
 
     def _forget(self, wanted: Filters) -> None:
-        if ids := [row["id"] for row in rows_of(self.memories, wanted)]:
+        if ids := [row["id"] for row in rows_of(self.memories, wanted, show_expired=True)]:
             self.memories.forget(ids)
 
     def _found(self, memory_id: str | None) -> Found | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from palimpsest.contracts.answers import (
     Checked,
+    ExpirySet,
     Forgotten,
     PutBack,
     Restorations,
@@ -112,6 +114,11 @@ class Agent:
     def redo(self, some_id: str, **more: Any) -> TakenBack:
         """Do again what was undone, unless a person said otherwise."""
         return self._seen(self._store.redo(some_id, **(more | self._speaker)))
+
+    def renew(self, candidate_id: str, expires_at: datetime | str, **more: Any) -> ExpirySet:
+        """Have a candidate that expires do so at another time."""
+        asked = more | {"owner_id": self.owner_id, "actor": self._actor}
+        return self._seen(self._store.renew(candidate_id, expires_at, **asked))
 
     def forget(self, what: Mapping[str, Any] | str | Sequence[str], **more: Any) -> Forgotten:
         """Forget memories, by a plan of `find` or by ids."""

@@ -64,7 +64,7 @@ from palimpsest.contracts.answers import (
     Unmerged,
     Updated,
 )
-from palimpsest.contracts.candidate import DEFAULT_NAMESPACE, Metadata, Name, Text
+from palimpsest.contracts.candidate import DEFAULT_NAMESPACE, Duration, Metadata, Name, Text
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError
 from palimpsest.contracts.events import Again, Decision, Speaker
 from palimpsest.contracts.limits import PYTHON
@@ -111,6 +111,7 @@ from palimpsest.jobs.export_source import MOST_CHANGES, Texts, export
 from palimpsest.jobs.extract import memories_of, spoken
 from palimpsest.jobs.import_source import bring_in, foresee_import, look_at, spool_rows
 from palimpsest.jobs.ingest import (
+    Defaults,
     IngestProgress,
     KeepGoing,
     Summary,
@@ -544,14 +545,16 @@ class Palimpsest:
         form: Form | None = None,
         keep_going: KeepGoing = False,
         owner: Name | None = None,
+        expires_in: Duration | None = None,
         progress: Callable[[IngestProgress], None] | None = None,
     ) -> Summary:
         """Decide on every row of a file or several (JSONL or a JSON array, CSV, Parquet, or `-`).
 
-        Rows without an owner belong to `owner`. `mapping` renames fields (theirs to ours); `form`
-        is the files' format if their names do not show it. An interrupt stops it and keeps what was
-        done. If the first hundred rows of a file are all wrong, it raises WrongFileError before
-        anything is written, unless `keep_going`.
+        Rows without an owner belong to `owner`, and those that do not say when they expire do so
+        after `expires_in`, such as `7d`, or seconds. `mapping` renames fields (theirs to ours);
+        `form` is the files' format if their names do not show it. An interrupt stops it and keeps
+        what was done. If the first hundred rows of a file are all wrong, it raises WrongFileError
+        before anything is written, unless `keep_going`.
         """
         writer = self._writer
         paths = [files] if isinstance(files, str | Path) else files
@@ -561,7 +564,7 @@ class Palimpsest:
             mapping=mapping,
             form=form,
             keep_going=keep_going,
-            owner=owner,
+            defaults=Defaults(owner, expires_in),
         )
         return decide_on(writer, checked, progress)
 
@@ -962,17 +965,19 @@ class Palimpsest:
         self,
         memory_id: Id,
         *,
+        until: Time | None = None,
         owner_id: Name | None = None,
         **attribution: Unpack[Attribution],
     ) -> ExpirySet:
-        """Have a memory never expire, by any of its ids; `undo` of the pin takes it back.
+        """Have a memory never expire, or at `until`; `undo` of the `event_id` takes it back.
 
-        It is the candidate that speaks for the memory which is pinned. Raises RefusedError if the
-        memory does not expire (`unchanged`), or if it has expired, and its text was said again
-        since (`same_text`).
+        Any of its ids works: what is pinned is the candidate that speaks for it. Raises
+        RefusedError if the memory does not expire (`unchanged`), or if it has expired, and its text
+        was said again since (`same_text`).
         """
         require_owned(self._reader, owner_id, memory_id)
-        return self._set_expiry(speaker_of(self._reader, memory_id), None, "person", attribution)
+        speaker = speaker_of(self._reader, memory_id)
+        return self._set_expiry(speaker, _time(until), "person", attribution)
 
     def renew(
         self,

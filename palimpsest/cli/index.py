@@ -113,6 +113,10 @@ LISTED = {
     ),
     "withdraw": Listed("statements", "Take back a merge or a separation of two candidates."),
     "confirm": Listed("statements", "Agree with a decision."),
+    "pin": Listed(
+        "statements",
+        "Keep a memory that expires, or has expired; `undo` with the answer's id takes it back.",
+    ),
     "unmerge": Listed(
         "undo", "Take a join out and show the resulting memories. Name exactly one thing."
     ),

@@ -152,6 +152,9 @@ HappenedUntil = Annotated[
 
 
 Former = Annotated[bool, typer.Option("--former", help="Include displaced wordings.")]
+ShowExpired = Annotated[
+    bool, typer.Option("--show-expired", help="Include memories that have expired.")
+]
 
 
 def metadata_of(given: list[str] | None) -> dict[str, Any]:

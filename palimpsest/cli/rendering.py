@@ -253,6 +253,7 @@ def recalled(found: Sequence[Recalled]) -> RenderableType:
             for field in ("confidence", "importance")
             if memory.get(field) is not None
         ]
+        about += [f"expires {ends[:19]}"] if (ends := memory.get("expires_at")) else []
         lines.append(shown(f"       {'  '.join(about)}", "dim"))
         former = (member["text"] for member in memory["members"] if member["relation"] == "former")
         lines += [shown(f"       former: {text}", "dim") for text in former]
@@ -486,6 +487,7 @@ def _about(memory: Mapping[str, Any]) -> str:
     marks = [
         *([] if living else ["retracted"]),
         *(["pending"] if memory.get("state") == "pending" else []),
+        *([f"expires {ends[:19]}"] if (ends := memory.get("expires_at")) else []),
         *([f"moved from {memory['id']}"] if memory.get("moved") else []),
         *(["needs composition"] if memory.get("needs_composition") else []),
     ]
@@ -658,7 +660,7 @@ def _join(join: Mapping[str, Any]) -> RenderableType:
 
 def changed(verb: str, answer: Mapping[str, Any]) -> RenderableType:
     """The outcome of a statement: the decisions affected and the resulting memories."""
-    ids = answer.get("reversed") or [answer.get("decision_id")]
+    ids = answer.get("reversed") or [answer.get("decision_id") or answer.get("event_id")]
     head = [shown(f"{verb}: {decision_id}") for decision_id in ids if decision_id] or [shown(verb)]
     trees = (_memory(memory) for memory in answer.get("memories", []))
     consequences = [_consequence(consequence) for consequence in answer.get("consequences", [])]

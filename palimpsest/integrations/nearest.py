@@ -19,13 +19,22 @@ def nearest_of(
     wanted: Collection[str],
     k: int,
     namespace: str | None = None,
+    *,
+    show_expired: bool = False,
 ) -> list[Recalled]:
     """The first `k` that `recall` finds among the memories with these ids; not folded."""
     if not wanted or k < 1:
         return []
     asked = k
     while True:
-        found = memories.recall(owner_id, query, k=asked, namespace=namespace, fold=False)
+        found = memories.recall(
+            owner_id,
+            query,
+            k=asked,
+            namespace=namespace,
+            fold=False,
+            show_expired=show_expired,
+        )
         kept = [memory for memory in found if memory["memory_id"] in wanted]
         if len(kept) >= min(k, len(wanted)) or len(found) < asked or asked == PYTHON.found:
             return kept[:k]

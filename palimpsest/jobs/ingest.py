@@ -6,7 +6,7 @@ import json
 import time
 import warnings
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -15,7 +15,7 @@ from uuid import uuid4
 import orjson
 
 from palimpsest.backends.writer import StoreWriter
-from palimpsest.contracts.candidate import UNDERSTOOD
+from palimpsest.contracts.candidate import EXPIRY, UNDERSTOOD
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError, WrongFileError
 from palimpsest.jobs.wrong_files import advice
 from palimpsest.streams.intake import (
@@ -201,6 +201,24 @@ def _shown(values: object) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
+class Defaults:
+    """The owner, and the time to live such as `7d`, of bare rows that do not say their own."""
+
+    owner: str | None = None
+    ttl: str | float | None = None
+
+    def missing(self, known: Collection[str]) -> dict[str, str | float]:
+        """The fields that a row lacks which has these."""
+        given = {"owner_id": self.owner, "ttl": None if EXPIRY.intersection(known) else self.ttl}
+        return {
+            name: value for name, value in given.items() if value is not None and name not in known
+        }
+
+
+NO_DEFAULTS = Defaults()
+
+
+@dataclass(frozen=True, slots=True)
 class CheckedFiles:
     """Files whose first rows were checked; `remarks` name those that are probably wrong."""
 
@@ -208,7 +226,7 @@ class CheckedFiles:
     source: str | None
     renames: dict[str, str]
     remarks: list[str]
-    owner: str | None = None
+    defaults: Defaults = NO_DEFAULTS
 
 
 def check_files(
@@ -218,24 +236,23 @@ def check_files(
     mapping: Mapping[str, str] | None,
     form: Form | None,
     keep_going: KeepGoing,
-    owner: str | None = None,
+    defaults: Defaults = NO_DEFAULTS,
 ) -> CheckedFiles:
     """Check the first rows of files; writes nothing, and needs no store.
 
-    Rows without an owner belong to `owner`.
     Raises WrongFileError for a file whose first rows are all wrong, unless `keep_going` allows it.
     """
     if source is not None and not source.strip():
         raise UsageError("the source's name is blank")
     renames = dict(mapping or {})
     reader = RowReader(files, reading=uuid4().hex, form=form, renames=renames)
-    remarks = _remarks(reader, renames, owner, keep_going)
-    return CheckedFiles(reader, source, renames, remarks, owner)
+    remarks = _remarks(reader, renames, defaults, keep_going)
+    return CheckedFiles(reader, source, renames, remarks, defaults)
 
 
-def _owned(row: RawRow, owner: str | None, renames: Mapping[str, str]) -> RawRow:
-    """A bare row with an owner, if it has none; the log must not depend on an option."""
-    if owner is None:
+def _completed(row: RawRow, defaults: Defaults, renames: Mapping[str, str]) -> RawRow:
+    """A bare row with what it does not say itself; the log must not depend on an option."""
+    if defaults == NO_DEFAULTS:
         return row
     try:
         fields = orjson.loads(row.raw)
@@ -243,11 +260,12 @@ def _owned(row: RawRow, owner: str | None, renames: Mapping[str, str]) -> RawRow
         return row
     if not isinstance(fields, dict) or "specversion" in fields:
         return row
-    owners = [name for name in fields if renames.get(name, name) == "owner_id"]
-    if any(fields[name] is not None for name in owners):
+    known = {renames.get(name, name) for name, value in fields.items() if value is not None}
+    missing = defaults.missing(known)
+    if not missing:
         return row
-    rest = {name: value for name, value in fields.items() if name not in owners}
-    return replace(row, raw=orjson.dumps({**rest, "owner_id": owner}))
+    rest = {n: value for n, value in fields.items() if renames.get(n, n) not in missing}
+    return replace(row, raw=orjson.dumps({**rest, **missing}))
 
 
 def decide_on(
@@ -260,7 +278,7 @@ def decide_on(
 
     def read() -> Iterator[Input]:
         for number, row in enumerate(reader, 1):
-            named = _owned(row, files.owner, renames)
+            named = _completed(row, files.defaults, renames)
             named = named if source is None else replace(named, source=source)
             ends.append((number, reader.done))
             meaning = understand(named, renames)
@@ -285,12 +303,13 @@ def decide_on(
 
 
 def _remarks(
-    reader: RowReader, renames: Mapping[str, str], owner: str | None, keep_going: KeepGoing
+    reader: RowReader, renames: Mapping[str, str], defaults: Defaults, keep_going: KeepGoing
 ) -> list[str]:
     """Check the first rows of each input; returns remarks on inputs that are wrong as a whole."""
 
     def is_right(row: RawRow) -> bool:
-        return not isinstance(understand(_owned(row, owner, renames), renames), InvalidInputError)
+        completed = _completed(row, defaults, renames)
+        return not isinstance(understand(completed, renames), InvalidInputError)
 
     remarks = []
     for path, first in reader.beginnings(FIRST_ROWS, is_right):

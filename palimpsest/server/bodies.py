@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired, Self, TypedDi
 
 from pydantic import Field, model_validator
 
-from palimpsest.contracts.candidate import Kind, Metadata, Name, Share, Text
+from palimpsest.contracts.candidate import Duration, Kind, Metadata, Name, Share, Text
 from palimpsest.contracts.events import Decision
 from palimpsest.contracts.limits import NETWORK
 from palimpsest.contracts.model import Strict, Timestamp
@@ -38,6 +38,7 @@ SINCE = "Only what happened from this time on."
 UNTIL = "Only what happened before this time."
 AS_OF = "A position of the log, or a time: answers as of then."
 FORMER = "Also show wordings that an update has replaced and that no longer hold."
+EXPIRED = "Also show memories that have expired."
 BECAUSE = "The reason, in the user's words."
 DRY_RUN = "Only show the result; nothing is written."
 
@@ -49,28 +50,30 @@ class NewMemory(Strict):
         description="One fact, in a sentence that can be understood without the conversation."
     )
     namespace: Name | None = Field(
-        None, description="A compartment of the owner's memories; joins never cross compartments."
+        None, description="A compartment of the memories; joins never cross one."
     )
-    id: Name | None = Field(
-        None, description="Your own id of this memory: adding it again changes nothing."
-    )
-    session_id: Name | None = Field(None, description="The conversation in which it was said.")
+    id: Name | None = Field(None, description="Your own id: adding it again changes nothing.")
+    session_id: Name | None = Field(None, description="The conversation it is from.")
     occurred_at: Timestamp | None = Field(
-        None, description="When it happened or was said, if not now, with a zone."
+        None, description="When it happened, if not now, with a zone."
     )
     category: Name | None = Field(None, description="One word for its kind; searches filter by it.")
     kind: Kind | None = Field(
         None, description="`fact`, which is the default, or `perception`: how somebody felt."
     )
-    confidence: Share | None = Field(None, description="How certain it is.")
+    confidence: Share | None = Field(None, description="How sure it is.")
     importance: Share | None = Field(None, description="How much it matters.")
     intensity: Share | None = Field(None, description="How strongly it was felt.")
     topics: Annotated[tuple[Name, ...], Field(max_length=100)] | None = Field(
-        None, description="What it is about, one word each."
+        None, description="Its subjects, one word each."
     )
     metadata: Metadata | None = Field(
-        None, description="Further fields of your own; searches filter by their values."
+        None, description="Your own fields; searches filter by their values."
     )
+    ttl: Duration | None = Field(
+        None, description="For how long it holds: 90m, 12h, 7d, 2w, or seconds."
+    )
+    expires_at: Timestamp | None = Field(None, description="Until when it holds, with a zone.")
 
     def fields(self) -> dict[str, Any]:
         """The fields, as a candidate has them."""
@@ -93,6 +96,7 @@ class SearchQuery(Strict):
     metadata: Metadata | None = Field(None, description=METADATA)
     since: Timestamp | None = Field(None, description=SINCE)
     until: Timestamp | None = Field(None, description=UNTIL)
+    show_expired: bool = Field(False, description=EXPIRED)
     session_id: Name | None = Field(
         None,
         description="The conversation that asks.",
@@ -150,6 +154,7 @@ class Find(Strict):
     )
     k: Some = Field(5, description="How many to show by meaning; by words, all are shown.")
     namespace: Name | None = Field(None, description=NAMESPACE)
+    show_expired: bool = Field(False, description=EXPIRED)
 
 
 class ListQuery(Strict):
@@ -164,6 +169,7 @@ class ListQuery(Strict):
     category: Name | None = Field(None, description=CATEGORY)
     since: Timestamp | None = Field(None, description=SINCE)
     until: Timestamp | None = Field(None, description=UNTIL)
+    show_expired: bool = Field(False, description=EXPIRED)
 
     def fields(self) -> dict[str, Any]:
         """The fields that are set."""

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any, TypeVar, cast
 from uuid import UUID, uuid5
 
@@ -22,6 +23,7 @@ from palimpsest.backends.requested import name_request, request_id
 from palimpsest.contracts.answers import (
     A_co,
     Checked,
+    ExpirySet,
     Forgotten,
     JsonObject,
 )
@@ -38,12 +40,14 @@ from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.requests import (
     ForgetRequest,
     Request,
+    SetExpiryRequest,
 )
 from palimpsest.contracts.shown import Found, Happened, History, Page, ShownMemory
 from palimpsest.process.output import plain
-from palimpsest.queries.find import By, Plan
+from palimpsest.queries.find import Plan
 from palimpsest.queries.hiding import forgotten_texts, without
 from palimpsest.queries.ids import SHORTEST, bare
+from palimpsest.queries.memories import speaker_of
 from palimpsest.queries.undoing import Way
 from palimpsest.server.bodies import OwnSelection
 from palimpsest.server.callers import Caller
@@ -166,9 +170,9 @@ class Intents:
         self._require_person_for(as_of)
         return await self._store.recall(self.owner_id, query, as_of=as_of, **asked)
 
-    async def find(self, query: str, *, by: Sequence[By], k: int, namespace: str | None) -> Plan:
+    async def find(self, query: str, **wanted: Any) -> Plan:
         """Memories that match by words, then by meaning."""
-        plan = await self._store.find(self.owner_id, query, by=by, k=k, namespace=namespace)
+        plan = await self._store.find(self.owner_id, query, **wanted)
         self._remove_positions(plan)
         return plan
 
@@ -247,6 +251,16 @@ class Intents:
             candidate_id = self._own(store, "candidate_id", value.candidate_id)
             return value.of(self.owner_id, candidate_id)
         return value if value is None else own_id(store, self.owner_id, value)
+
+    async def pin(self, some_id: str, *, until: datetime | None, because: str | None) -> ExpirySet:
+        """Keep a memory, named by any of its ids, for ever or until a time."""
+
+        def pinned(store: Palimpsest) -> ExpirySet:
+            speaker = speaker_of(store.reader, own_id(store, self.owner_id, some_id))
+            fields = {"candidate_id": speaker, "expires_at": until, "because": because}
+            return store.writer.ask(self._request(store, SetExpiryRequest, fields))
+
+        return await self._asked(pinned, write="pin")
 
     async def take(
         self,

@@ -11,8 +11,8 @@ from typing import Annotated, Any, get_args
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
-from palimpsest.contracts.answers import Checked, TakenBack
-from palimpsest.contracts.model import Strict
+from palimpsest.contracts.answers import Checked, ExpirySet, TakenBack
+from palimpsest.contracts.model import Strict, Timestamp
 from palimpsest.contracts.requests import (
     ConfirmRequest,
     ForgetRequest,
@@ -112,6 +112,14 @@ def _bounded(name: str, declared: FieldInfo) -> tuple[Any, FieldInfo]:
     return optional, FieldInfo(default=default, description=declared.description)
 
 
+class Pin(Strict):
+    """A memory that is kept."""
+
+    id: SomeId = Field(description="A memory's id, or that of any of its candidates.")
+    until: Timestamp | None = Field(None, description="Until then, and not for ever.")
+    because: Because | None = Field(None, description=bodies.BECAUSE)
+
+
 class OneMemory(Strict):
     """A memory, by any id that it or its candidates ever had."""
 
@@ -198,7 +206,13 @@ async def _search(intents: Intents, given: bodies.Search) -> Any:
 
 
 async def _find(intents: Intents, given: bodies.Find) -> Plan:
-    return await intents.find(given.query, by=given.by, k=given.k, namespace=given.namespace)
+    return await intents.find(
+        given.query,
+        by=given.by,
+        k=given.k,
+        namespace=given.namespace,
+        show_expired=given.show_expired,
+    )
 
 
 async def _check(intents: Intents, given: bodies.NewMemory) -> Checked:
@@ -242,6 +256,10 @@ def _taking(way: Way) -> Carry:
     return take
 
 
+async def _pin(intents: Intents, given: Pin) -> ExpirySet:
+    return await intents.pin(given.id, until=given.until, because=given.because)
+
+
 class Show(OneMemory):
     """A memory, and the time or position to show it at; for reviewers and operators."""
 
@@ -259,6 +277,7 @@ OPERATIONS = (
         _add,
         write="add",
         tool="add_memory",
+        hidden=frozenset({"ttl"}),
         advice="Remember something about the user. Repeats and rewordings join the memory that is"
         " known.",
     ),
@@ -281,7 +300,7 @@ OPERATIONS = (
         bodies.Search,
         _search,
         tool="search_memories",
-        hidden=frozenset({"fold", "hybrid", "max_tokens"}),
+        hidden=frozenset({"fold", "hybrid", "max_tokens", "show_expired"}),
         advice="Find memories by meaning, best first.",
     ),
     Operation(
@@ -293,6 +312,7 @@ OPERATIONS = (
         bodies.Find,
         _find,
         tool="find_memories",
+        hidden=frozenset({"show_expired"}),
         advice="Find memories: all that contain these words, and the nearest by meaning, which may"
         " be unrelated. `token` covers each of them in its current state.",
     ),
@@ -325,6 +345,7 @@ OPERATIONS = (
         bodies.ListBody,
         _list,
         tool="get_memories",
+        hidden=frozenset({"show_expired"}),
         advice="List memories page by page, the latest first; `next` of one page is `after` of the"
         " next.",
     ),
@@ -499,6 +520,17 @@ OPERATIONS = (
         role="reviewer",
         tool="withdraw",
         destroys=True,
+    ),
+    Operation(
+        "pin",
+        "POST",
+        f"{OWNER}/pin",
+        "Keep a memory that expires, or has expired, for ever or until a time; for people.",
+        ExpirySet,
+        Pin,
+        _pin,
+        write="pin",
+        role="reviewer",
     ),
     _request(
         "confirm",

@@ -69,3 +69,36 @@ def test_recall_says_what_it_folded_and_what_is_not_settled(
     palimpsest("merge", two, three, "--face", three)
     assert f"former: {text}" in palimpsest("recall", "ada", text, "--former").out
     assert "former" not in palimpsest("recall", "ada", text).out
+
+
+def test_what_expires_is_hidden_shown_if_asked_for_and_pinned(palimpsest: CommandLine) -> None:
+    added = palimpsest.json("add", "ada", "The bus is late", "--expires-in", "0.001s")
+    palimpsest.json("add", "ada", "She drinks tea", "--expires-in", "7d")
+    assert [one["face"] for one in palimpsest.json("list", "ada")["memories"]] == ["She drinks tea"]
+    for command in (("list", "ada"), ("recall", "ada", "bus"), ("find", "ada", "bus")):
+        found = palimpsest.json(*command, "--show-expired")
+        faces = found if isinstance(found, list) else found.get("memories") or found["hits"]
+        assert "The bus is late" in [one["face"] for one in faces]
+    pinned = palimpsest.json("pin", added["memory_id"], "--because", "it is late again")
+    assert pinned["expires_at"] is None
+    assert palimpsest.json("list", "ada")["total"] == 2
+    palimpsest.json("undo", pinned["event_id"])
+    assert palimpsest.json("list", "ada")["total"] == 1
+    until = palimpsest.json("pin", added["memory_id"], "--until", "2999-01-01")
+    assert until["expires_at"] == "2999-01-01T00:00:00+00:00"
+    assert palimpsest("pin", added["memory_id"], "--until", "2999-01-01").status == 3
+
+
+def test_ingest_has_rows_expire_that_do_not_say_so_themselves(palimpsest: CommandLine) -> None:
+    rows = [
+        {"owner_id": "ada", "text": "The bus is late"},
+        {"owner_id": "ada", "text": "She drinks tea", "expires_at": "2999-01-01"},
+        {"owner_id": "ada", "text": "He sings", "expires_at": None},
+    ]
+    file = palimpsest.file(rows)
+    palimpsest.json("ingest", file, "--expires-in", "2w")
+    found = palimpsest.json("sql", "SELECT text, expires_at FROM candidates ORDER BY position")
+    assert [one["expires_at"] < "2999" for one in found] == [True, False, True]
+    again = palimpsest.json("ingest", file, "--expires-in", "2w")
+    assert again["known"] == 3
+    assert palimpsest("ingest", file, "--expires-in", "soon").status == 2

@@ -11,7 +11,7 @@ from typing import Any, assert_type
 import pytest
 from pydantic import TypeAdapter
 
-from palimpsest import AsyncPalimpsest, InvalidInputError, Palimpsest
+from palimpsest import AsyncPalimpsest, Palimpsest
 from palimpsest.contracts import answers
 from palimpsest.contracts.requests import JoinSelection, Selection
 from palimpsest.server.typed_dicts import readable
@@ -101,12 +101,7 @@ def test_an_outcome_says_that_a_forgotten_text_is_not_recalled(memories: Palimps
 
 
 @pytest.mark.parametrize("name", ["ttl", "expires_at", "expiration_date"])
-def test_a_field_that_would_end_a_memory_is_refused(memories: Palimpsest, name: str) -> None:
-    row: dict[str, Any] = {"owner_id": "ada", "text": "Ada's code is 12", name: "1"}
-    [refused] = memories.submit(row)
-    assert (refused.result, refused.reason) == ("invalid", "field")
-    with pytest.raises(InvalidInputError, match=f"{name}: memories do not expire"):
-        memories.submit([row])
+def test_no_expiry_and_metadata_of_its_name_end_no_memory(memories: Palimpsest, name: str) -> None:
     said = {"owner_id": "ada", "text": "Ada's code is 12", "metadata": {name: 1}}
     for row in (said, {**said, name: None}):
         assert memories.submit(row)[0].result == "decided"

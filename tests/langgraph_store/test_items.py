@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -361,3 +362,80 @@ def test_a_batch_reads_what_was_there_before_it(
     items.batch([PutOp(ADA, "a", {"text": "lost"}), gone])
     assert [one.key for one in items.search(ADA)] == ["b"]
     assert memories.sql("FROM candidates WHERE text = 'lost'") == [], "the last put counts"
+
+
+class Clock:
+    """A clock that is put forward by hand, by minutes."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(milliseconds=1)
+        return self.now
+
+    def later(self, minutes: float) -> None:
+        self.now += timedelta(minutes=minutes)
+
+
+@pytest.fixture(name="clock")
+def _clock(memories: Palimpsest) -> Clock:
+    memories.reader.clock = clock = Clock()
+    return clock
+
+
+def test_an_item_with_a_ttl_is_gone_from_then_on(items: PalimpsestStore, clock: Clock) -> None:
+    items.put(ADA, "a", PIZZA, ttl=10)
+    items.put(ADA, "b", SUSHI)
+    clock.later(11)
+    assert items.get(ADA, "a") is None
+    for found in (items.search(ADA), items.search(ADA, query="pizza")):
+        assert [one.key for one in found] == ["b"]
+    items.put(ADA, "a", PIZZA)
+    assert got(items, "a").value == PIZZA
+
+
+def test_reading_refreshes_unless_it_is_not_wanted(items: PalimpsestStore, clock: Clock) -> None:
+    items.put(ADA, "a", PIZZA, ttl=10)
+    for _ in range(3):
+        clock.later(6)
+        assert items.get(ADA, "a") is not None
+        clock.later(6)
+        assert [one.key for one in items.search(ADA, query="pizza")] == ["a"]
+    clock.later(6)
+    assert items.get(ADA, "a", refresh_ttl=False) is not None
+    clock.later(6)
+    assert items.get(ADA, "a") is None
+
+
+def test_many_reads_are_few_events(
+    items: PalimpsestStore, memories: Palimpsest, clock: Clock
+) -> None:
+    items.put(ADA, "a", PIZZA, ttl=10)
+    before = memories.position
+    for _ in range(20):
+        clock.later(0.05)
+        items.get(ADA, "a")
+    assert memories.position - before == 10
+
+
+def test_a_put_sets_the_time_again_and_one_without_it_lasts(
+    items: PalimpsestStore, clock: Clock
+) -> None:
+    for ttl, minutes, there in ((10, 9, True), (10, 9, True), (20, 19, True), (None, 99, True)):
+        items.put(ADA, "a", PIZZA, ttl=ttl)
+        clock.later(minutes)
+        assert (items.get(ADA, "a", refresh_ttl=False) is not None) is there
+    items.put(ADA, "a", SUSHI, ttl=5)
+    clock.later(6)
+    assert items.get(ADA, "a") is None
+
+
+def test_the_store_has_langgraphs_defaults(memories: Palimpsest, clock: Clock) -> None:
+    config: Any = {"default_ttl": 10, "refresh_on_read": False}
+    items = PalimpsestStore(memories, owner_of=lambda namespace: namespace[1], ttl=config)
+    items.put(ADA, "a", PIZZA)
+    clock.later(9)
+    assert items.get(ADA, "a") is not None
+    clock.later(2)
+    assert items.get(ADA, "a") is None

@@ -53,9 +53,7 @@ def what_is_refused(client: MemoryClient) -> None:
     refused(client.get_all, "ValidationError")
     refused(client.delete_all, "ValidationError")
     refused(lambda: client.delete_all(filters=ADA), "ValidationError")
-    refused(
-        lambda: client.add(PIZZA, user_id="ada", expiration_date="2027-01-01"), "ValidationError"
-    )
+    refused(lambda: client.add(PIZZA, user_id="ada", expiration_date="some day"), "ValidationError")
 
 
 def refused(call: Callable[[], object], kind: str) -> None:

@@ -59,7 +59,25 @@ def test_all_messages_are_kept_or_none(memory: Memory) -> None:
         assert "a word" not in str(error.value)
     assert memory.get_all(filters={"user_id": "ada"})["results"] == []
     with pytest.raises(ValueError, match="expiration_date"):
-        memory.add("a word", user_id="ada", expiration_date="2027-01-01")
+        memory.add("a word", user_id="ada", expiration_date="some day")
+
+
+def test_what_expired_is_found_by_its_id_and_shown_if_asked_for(memory: Memory) -> None:
+    memory.add("Ada likes tea", user_id="ada", expiration_date="2020-01-31")
+    memory.add("Ada likes coffee", user_id="ada", expiration_date="2999-12-30")
+    ada: dict[str, Any] = {"user_id": "ada"}
+    [coffee] = memory.get_all(filters=ada)["results"]
+    assert (coffee["memory"], coffee["expiration_date"]) == ("Ada likes coffee", "2999-12-30")
+    assert [row["memory"] for row in memory.search("tea", filters=ada)["results"]] != [
+        "Ada likes tea"
+    ]
+    tea = memory.get_all(filters=ada, show_expired=True)["results"][1]
+    assert (tea["memory"], tea["expiration_date"]) == ("Ada likes tea", "2020-01-31")
+    named = {row["id"] for row in memory.search("tea", filters=ada, show_expired=True)["results"]}
+    assert tea["id"] in named
+    found = memory.get(tea["id"])
+    assert found is not None
+    assert found["memory"] == "Ada likes tea"
 
 
 def test_the_time_of_a_message_is_shown(memory: Memory) -> None:

@@ -760,3 +760,28 @@ def test_what_is_meant_is_found_by_words_and_by_meaning(served: Use[None]) -> No
         assert await found(namespace="work") == [("Ada paints a boat", "cosine")]
 
     served(used)
+
+
+def test_what_expires_is_hidden_and_only_a_person_pins_it(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        said = {"text": "Ada is on the bus", "expires_at": "2026-01-01T00:00:00Z"}
+        added = (await server.ask("POST", MEMORIES, said)).json()
+        for path, query in (("search", {"query": "bus"}), ("find", {"query": "bus"}), ("list", {})):
+            hidden = (await server.ask("POST", f"{MEMORIES}/{path}", query)).json()
+            asked = {**query, "show_expired": True}
+            shown = (await server.ask("POST", f"{MEMORIES}/{path}", asked)).json()
+            counts = [len(one.get("memories", one.get("hits"))) for one in (hidden, shown)]
+            assert counts == [0, 1], path
+        known = (await server.ask("GET", f"{MEMORIES}/{added['memory_id']}")).json()
+        assert known["state"] == "expired"
+        pin = {"id": added["memory_id"], "because": "she still is"}
+        assert (await server.ask("POST", "/v1/owners/ada/pin", pin)).status_code == 403
+        pinned = await server.ask("POST", "/v1/owners/ada/pin", pin, name="grace")
+        assert (pinned.status_code, pinned.json()["expires_at"]) == (200, None)
+        back = {"id": pinned.json()["event_id"], "dry_run": True}
+        refused = await server.ask("POST", "/v1/owners/ada/undo", {"id": back["id"]})
+        assert refused.status_code in (403, 409)
+        known = (await server.ask("GET", f"{MEMORIES}/{added['memory_id']}")).json()
+        assert known["state"] == "living"
+
+    served(used)

@@ -18,6 +18,7 @@ from palimpsest.cli import rendering
 from palimpsest.cli.invocation import invocation, moment
 from palimpsest.cli.rendering import shown, summary_table
 from palimpsest.cli.shell import FAILED
+from palimpsest.contracts.candidate import seconds_of
 from palimpsest.contracts.errors import UsageError
 from palimpsest.process.output import Output, Progress, write_json
 from palimpsest.process.signals import INTERRUPTED
@@ -43,6 +44,25 @@ class Format(Enum):
 Renames = Annotated[
     list[str] | None,
     typer.Option("--map", metavar="THEIRS=OURS", help="Read their field as ours; repeatable."),
+]
+
+
+def _duration(value: str | None) -> str | None:
+    """A time to live as it was typed, if it is one."""
+    try:
+        seconds_of(value)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    return value
+
+
+ExpiresIn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="When what does not say so itself expires: 90m, 12h, 7d, 2w.",
+        callback=_duration,
+    ),
 ]
 
 
@@ -76,6 +96,7 @@ def ingest(
         bool,
         typer.Option("--dedupe-first", help="Run the policy's batch rules first."),
     ] = False,
+    expires_in: ExpiresIn = None,
 ) -> None:
     """Decide on every row of the files and print a summary.
 
@@ -84,7 +105,7 @@ def ingest(
     nothing. Unreadable rows are kept as dead letters, and the exit
     status is 1.
     """
-    from palimpsest.jobs.ingest import check_files, decide_on
+    from palimpsest.jobs.ingest import Defaults, check_files, decide_on
 
     call = invocation(context)
     checked_files = check_files(  # before the store is created: a wrong file leaves none
@@ -93,7 +114,7 @@ def ingest(
         mapping=parse_renames(renames),
         form=form.value if form else None,
         keep_going=keep_going or _file_confirmation(call.output),
-        owner=owner,
+        defaults=Defaults(owner, expires_in),
     )
     with call.store(create=True) as store, call.output.progress() as report:
         if dedupe_first:
@@ -118,6 +139,7 @@ def add(
         str | None, typer.Option(metavar="ID", help="The session that it is from.")
     ] = None,
     namespace: Annotated[str | None, typer.Option(metavar="N", help="Its namespace.")] = None,
+    expires_in: ExpiresIn = None,
 ) -> None:
     """Add one memory, and show what became of it.
 
@@ -126,7 +148,7 @@ def add(
     """
     call = invocation(context)
     said = get_text_stream("stdin").read() if text == "-" else text
-    about = {"owner_id": owner, "session_id": session, "namespace": namespace}
+    about = {"owner_id": owner, "session_id": session, "namespace": namespace, "ttl": expires_in}
     with call.store(create=True) as store:
         [outcome] = store.submit({**about, "text": said}, source=source)
     document = asdict(outcome)

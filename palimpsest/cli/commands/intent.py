@@ -132,6 +132,9 @@ def _command(request: Request[Any]) -> str:
             return f"restore --forgotten {fields['forgotten']}"
         case "restore" | "retract":
             return f"{request.request}{options}"
+        case "set_expiry":
+            until = fields.get("expires_at")
+            return f"pin {fields['candidate_id']}{f' --until {until.isoformat()}' if until else ''}"
         case "reinstate_many":
             return f"reinstate{options}"
         case _:

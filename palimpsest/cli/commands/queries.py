@@ -18,6 +18,7 @@ from palimpsest.cli.invocation import (
     HappenedSince,
     HappenedUntil,
     Metadata,
+    ShowExpired,
     complete_columns,
     complete_kinds,
     invocation,
@@ -110,6 +111,7 @@ def recall(
     since: HappenedSince = None,
     until: HappenedUntil = None,
     former: Former = False,
+    show_expired: ShowExpired = False,
     fold: Annotated[
         bool,
         typer.Option("--fold/--no-fold", help="Show indistinguishable memories once, or each."),
@@ -147,6 +149,7 @@ def recall(
             metadata=metadata_of(metadata),
             since=since,
             until=until,
+            show_expired=show_expired,
         )
         call.warn_if_behind(store)
         # Before the store is closed: closing may wait for a cluster to record the uses.
@@ -181,6 +184,7 @@ def find(
     namespace: Annotated[
         str | None, typer.Option(metavar="N", help="Only in this namespace.")
     ] = None,
+    show_expired: ShowExpired = False,
 ) -> None:
     """Find the memories that are meant: all that mention the query, then the nearest by meaning.
 
@@ -190,7 +194,9 @@ def find(
     call = invocation(context)
     with call.store() as store:
         ways = [WAYS[way] for way in by or Way]
-        plan = store.find(owner, query, by=ways, k=k, namespace=namespace)
+        plan = store.find(
+            owner, query, by=ways, k=k, namespace=namespace, show_expired=show_expired
+        )
     call.output.answer(plan, lambda: rendering.plan(plan))
     if not plan["hits"]:
         raise typer.Exit(FAILED)
@@ -440,6 +446,7 @@ def list_memories(
         str | None, typer.Option(metavar="NEXT", help="The page after the one with this `next`.")
     ] = None,
     former: Former = False,
+    show_expired: ShowExpired = False,
 ) -> None:
     """List the living memories of an owner, the latest first, a page at a time.
 
@@ -458,6 +465,7 @@ def list_memories(
             metadata=metadata_of(metadata),
             since=since,
             until=until,
+            show_expired=show_expired,
         )
     call.output.answer(page, lambda: rendering.page(page))
 

@@ -1,13 +1,14 @@
-"""A person's statements: `merge`, `separate`, `withdraw`, `confirm`."""
+"""A person's statements: `merge`, `separate`, `withdraw`, `confirm`, `pin`."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
 import typer
 
 from palimpsest.cli import rendering
-from palimpsest.cli.invocation import Because, invocation
+from palimpsest.cli.invocation import Because, invocation, moment
 
 app = typer.Typer()
 
@@ -84,3 +85,23 @@ def confirm(context: typer.Context, decision: Decision, because: Because = None)
         decision = full_id(store.reader, decision, "decision")
         answer = store.confirm(decision, actor=call.settings.actor, because=because)
     call.output.answer(answer, lambda: rendering.changed("confirmed", answer))
+
+
+@app.command(epilog="Example: palimpsest pin 0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11")
+def pin(
+    context: typer.Context,
+    memory: Annotated[str, typer.Argument(metavar="ID", help="A memory's or a candidate's id.")],
+    until: Annotated[
+        datetime | None,
+        typer.Option(parser=moment, metavar="TIME", help="Until then, and not for ever."),
+    ] = None,
+    because: Because = None,
+) -> None:
+    """Keep a memory that expires, or has expired; `undo` with the answer's id takes it back."""
+    from palimpsest.queries.ids import resolve_id
+
+    call = invocation(context)
+    with call.store() as store:
+        memory = resolve_id(store.reader, memory).candidate_id
+        answer = store.pin(memory, until=until, actor=call.settings.actor, because=because)
+    call.output.answer(answer, lambda: rendering.changed("pinned", answer))

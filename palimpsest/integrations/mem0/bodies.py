@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any
 
 from pydantic import Field, model_validator
@@ -44,7 +44,7 @@ class MessageBody(Model):
 
 IGNORED = frozenset(
     "custom_instructions agent_custom_instructions custom_categories structured_data_schema"
-    " includes excludes async_mode rerank fields keyword_search show_expired latest_only version"
+    " includes excludes async_mode rerank fields keyword_search latest_only version"
     " output_format source prompt".split()
 )
 """Options of mem0's extraction and ranking, which have no meaning here."""
@@ -82,6 +82,14 @@ class Add(Who):
     metadata: Metadata = {}
     infer: bool = True
     timestamp: Seconds | None = None
+    expiration_date: date | None = None
+
+    def when(self) -> dict[str, str | None]:
+        """When it happened, and the last day on which it is found, as a candidate's fields."""
+        last = (
+            {} if self.expiration_date is None else {"expiration_date": f"{self.expiration_date}"}
+        )
+        return {**time_of(self.timestamp), **last}
 
     def wanted(self) -> list[MessageBody]:
         """The messages to remember: the user's; with `infer=False`, all but the system's.
@@ -107,6 +115,7 @@ class SearchBody(Arguments):
     metadata: Metadata = {}
     top_k: Annotated[int, Field(ge=1, le=NETWORK.found)] = 10
     threshold: Annotated[float, Field(ge=-1, le=1)] = -1.0
+    show_expired: bool = False
 
 
 class GetAll(Arguments):
@@ -115,11 +124,12 @@ class GetAll(Arguments):
     filters: dict[str, Any] = {}
     start_date: str | None = None
     end_date: str | None = None
+    show_expired: bool = False
 
     def times(self) -> dict[str, Any]:
         """The dates as a filter."""
         dates = {"gte": self.start_date, "lte": self.end_date}
-        given = {name: date for name, date in dates.items() if date is not None}
+        given = {name: day for name, day in dates.items() if day is not None}
         return {"created_at": given} if given else {}
 
 

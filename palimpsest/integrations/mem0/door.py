@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -118,7 +119,7 @@ async def _add(asked: _Call) -> Row:
     who = {**body.named(), **body.filters.named()}
     intents = asked.of(parse_filters(who).user_id)
     about = {name: who[name] for name in SAID_BY if name in who}
-    common = {"session_id": who.get("run_id"), **bodies.time_of(body.timestamp)}
+    common = {"session_id": who.get("run_id"), **body.when()}
     rows = [
         {
             **common,
@@ -150,10 +151,16 @@ async def _search(asked: _Call) -> Row:
     filters = parse_filters(body.filters, wanted)
     intents = asked.of(filters.user_id)
     if filters.conditions:
-        ids = {row["id"] for row in await _rows(intents, filters)}
-        found = await asked.store.call(nearest_of, filters.user_id, body.query, ids, body.top_k)
+        ids = {row["id"] for row in await _rows(intents, filters, show_expired=body.show_expired)}
+        wanted_ones = partial(nearest_of, show_expired=body.show_expired)
+        found = await asked.store.call(wanted_ones, filters.user_id, body.query, ids, body.top_k)
     else:
-        found = await intents.search(body.query, k=body.top_k, metadata=filters.metadata)
+        found = await intents.search(
+            body.query,
+            k=body.top_k,
+            metadata=filters.metadata,
+            show_expired=body.show_expired,
+        )
     near = [memory for memory in found if memory["score"] >= body.threshold]
     return {
         "results": [
@@ -168,7 +175,7 @@ async def _get_all(asked: _Call) -> Row:
         bodies.PageBody.model_validate(dict(asked.request.query_params)),
     )
     filters = parse_filters(body.filters, body.times())
-    rows = await _rows(asked.of(filters.user_id), filters)
+    rows = await _rows(asked.of(filters.user_id), filters, show_expired=body.show_expired)
     begin = (page.page - 1) * page.page_size
     shown = rows[begin : begin + page.page_size]
     path = f"{PREFIX}/v3/memories/?page_size={page.page_size}&page="
@@ -219,7 +226,8 @@ async def _delete_all(asked: _Call) -> Row:
     who = bodies.Who.model_validate(dict(asked.request.query_params))
     filters = parse_filters(who.named())
     intents = asked.of(filters.user_id)
-    ids = [row["id"] for row in await _rows(intents, filters, former=True)]
+    every = await _rows(intents, filters, former=True, show_expired=True)
+    ids = [row["id"] for row in every]
     if ids or intents.has_key:
         await intents.ask("forget_found", ForgetRequest, memory_ids=ids)
     return {"message": "Memories deleted successfully!"}
@@ -241,13 +249,19 @@ async def _users(asked: _Call) -> Row:
     return {"count": len(users), "next": None, "previous": None, "results": users}
 
 
-async def _rows(intents: Intents, filters: Filters, *, former: bool = False) -> list[Row]:
+async def _rows(
+    intents: Intents, filters: Filters, *, former: bool = False, show_expired: bool = False
+) -> list[Row]:
     """Every memory that passes, the latest first."""
     rows: list[Row] = []
     after = None
     while True:
         page = await intents.list(
-            limit=PYTHON.listed, after=after, metadata=filters.metadata, former=former
+            limit=PYTHON.listed,
+            after=after,
+            metadata=filters.metadata,
+            former=former,
+            show_expired=show_expired,
         )
         rows += await asyncio.to_thread(_kept, intents.owner_id, page["memories"], filters)
         after = page["next"]

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.shown import Found, History
-from palimpsest.integrations.mem0.bodies import Add, MessageBody, time_of
+from palimpsest.integrations.mem0.bodies import Add, MessageBody
 from palimpsest.integrations.mem0.filters import FIELDS, SAID_BY, Filters, parse_filters
 from palimpsest.integrations.mem0.rows import Row, history_rows, row_of
 from palimpsest.integrations.nearest import nearest_of
@@ -48,7 +48,7 @@ def candidates_of(body: Add, said: Sequence[Row]) -> Iterator[Row]:
     """The candidates of messages, each with who said it."""
     who = body.named()
     about = {name: who[name] for name in SAID_BY if name in who}
-    common = {"owner_id": owner_of(who), "session_id": body.run_id, **time_of(body.timestamp)}
+    common = {"owner_id": owner_of(who), "session_id": body.run_id, **body.when()}
     for message, by in zip(body.wanted(), said, strict=True):
         yield {**common, "text": message.text(), "metadata": {**body.metadata, **about, **by}}
 
@@ -78,12 +78,21 @@ def owners_meant(memories: Palimpsest, filters: Any) -> Iterator[Filters]:
         yield parse_filters({**beside_metadata(rest), **about, "user_id": owner_id})
 
 
-def rows_of(memories: Palimpsest, wanted: Filters) -> Iterator[Row]:
+def expired_too(given: Mapping[str, Any]) -> dict[str, bool]:
+    """Whether memories that have expired are asked for, too."""
+    return {"show_expired": bool(given.get("show_expired"))}
+
+
+def rows_of(memories: Palimpsest, wanted: Filters, *, show_expired: bool = False) -> Iterator[Row]:
     """The memories of an owner that pass, the latest first."""
     after = None
     while True:
         page = memories.list(
-            wanted.user_id, limit=PYTHON.listed, after=after, metadata=wanted.metadata
+            wanted.user_id,
+            limit=PYTHON.listed,
+            after=after,
+            metadata=wanted.metadata,
+            show_expired=show_expired,
         )
         for memory in page["memories"]:
             if wanted.keep(row_of(wanted.user_id, memory)):
@@ -114,14 +123,18 @@ def refuse_entities(given: Mapping[str, Any], top_k: int) -> None:
         raise ValueError("top_k must be a positive number")
 
 
-def nearest(memories: Palimpsest, wanted: Filters, query: str, k: int) -> list[Row]:
+def nearest(
+    memories: Palimpsest, wanted: Filters, query: str, k: int, *, show_expired: bool = False
+) -> list[Row]:
     """The `k` memories of an owner that pass and are nearest to a query, best first."""
     owner_id = wanted.user_id
     if wanted.conditions:
-        ids = {row["id"] for row in rows_of(memories, wanted)}
-        found = nearest_of(memories, owner_id, query, ids, k)
+        ids = {row["id"] for row in rows_of(memories, wanted, show_expired=show_expired)}
+        found = nearest_of(memories, owner_id, query, ids, k, show_expired=show_expired)
     else:
-        found = memories.recall(owner_id, query, k=k, metadata=wanted.metadata)
+        found = memories.recall(
+            owner_id, query, k=k, metadata=wanted.metadata, show_expired=show_expired
+        )
     return [item_of(owner_id, memory) for memory in found]
 
 
@@ -166,6 +179,7 @@ def item_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
         "score": memory.get("score"),
         "created_at": row["created_at"],
         "updated_at": row["updated_at"],
+        **{name: row[name] for name in ("expiration_date",) if name in row},
         **({} if alone else {"user_id": owner_id}),
         **ids,
         **promoted,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 from palimpsest.contracts.shown import Happened, History
@@ -20,10 +21,12 @@ def row_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
     """
     metadata = dict(memory["metadata"])
     about = {name: metadata.pop(name, None) for name in SAID_BY}
+    ends = memory.get("expires_at")
     return {
         "id": memory["memory_id"],
         "memory": memory["face"],
         "user_id": owner_id,
+        **({} if ends is None else {"expiration_date": _last_day(ends)}),
         **about,
         "metadata": metadata,
         "categories": [],
@@ -31,6 +34,11 @@ def row_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
         "updated_at": memory["updated_at"],
         "version": memory["version"],
     }
+
+
+def _last_day(expires_at: str) -> str:
+    """The last day on which a memory is found at its beginning, in UTC."""
+    return str((datetime.fromisoformat(expires_at) - timedelta(microseconds=1)).date())
 
 
 def added_row(outcome: Mapping[str, Any], memory: Mapping[str, Any] | None) -> Row:

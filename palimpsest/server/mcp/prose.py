@@ -241,6 +241,7 @@ STATES = {
     "living": "",
     "pending": "; waiting for a check whether another memory says the same",
     "retracted": "; forgotten, so no search finds it",
+    "expired": "; it has expired, so no search finds it",
 }
 
 

@@ -1,8 +1,8 @@
 """Expiry: what is hidden from a moment on, and from newcomers that come later (docs/expiry.md).
 
 Nobody retracts what expires, and no event says that it did: it follows from the moment of a query,
-or of the event that is decided or folded. A ledger keeps who had expired at its `last_time`, so
-that a decision rests on the moment that its event records, and never on a clock.
+or of the event that is decided or folded. A ledger keeps who has expired by such a moment, and
+`advance` takes it to another one: a decision rests on the moment that its event records.
 """
 
 from __future__ import annotations
@@ -21,16 +21,27 @@ from palimpsest.streams.core.touched import Touched
 
 
 def advance(ledger: Ledger, moment: datetime) -> None:
-    """Have all expire whose time has come; searches read their rows and faces again.
+    """Take a ledger to a moment: all have expired whose time has come, and nobody else.
 
-    The ledger's time does not go back behind a moment at which somebody expired.
+    Searches read their rows and faces again. It goes back where a clock did, after a look that
+    recorded nothing.
     """
     expiring = ledger.expiring
+    if ledger.moment is not None and moment < ledger.moment:
+        _go_back(ledger, moment)
     while expiring and expiring[0][0] <= moment:
         at, _, entry = heappop(expiring)
         if entry.expires_at == at and not entry.expired:
-            entry.expired = True
-            ledger.last_time = ledger.at(moment)
+            entry.expired, ledger.moment = True, moment
+            _search_again(ledger, entry)
+
+
+def _go_back(ledger: Ledger, moment: datetime) -> None:
+    ledger.moment = moment
+    for entry in ledger.entries.values():
+        if entry.expired and entry.expires_at is not None and entry.expires_at > moment:
+            entry.expired = False
+            heappush(ledger.expiring, (entry.expires_at, entry.place, entry))
             _search_again(ledger, entry)
 
 

@@ -215,7 +215,7 @@ class Entry(Struct, eq=False):
     `forgotten` is by which request it was, if it was; so are newcomers that wait because of it.
     `apart` are the memories taken apart that it was a part of, `updates` are those that displaced
     it. `text_number` is how many texts the owner had said when it came, its own among them.
-    `expires_at` is from when on it is hidden; `expired`: that was before the ledger's `last_time`.
+    `expires_at` is from when on it is hidden; `expired`: by the moment of the ledger.
     One is *current* while it is living and has not expired.
 
     A struct of msgspec, as texts and what an event touched are: one is created for each event, in a
@@ -416,7 +416,7 @@ class Memory:
 
     @property
     def current(self) -> bool:
-        """Whether any member is living and had not expired at the ledger's `last_time`."""
+        """Whether any member is living, and has not expired by the ledger's moment."""
         return any(entry.living and not entry.expired for entry in self.members)
 
     @property
@@ -563,8 +563,8 @@ class Ledger:
     `turned_away` are candidates that were refused because their text was forgotten.
     `retractions` are those that stand and are no forgetting, by candidate.
     `unembedded` are the texts that have no vector, because the model was down, by the first
-    candidate of each. `expiring` is a heap of who will expire, by when and by the event that set it
-    (`streams.core.expiry`).
+    candidate of each. `expiring` is a heap of who will expire, by when and which event set it,
+    and `moment` the latest at which somebody was found to have (`streams.core.expiry`).
     """
 
     owner_id: str
@@ -594,6 +594,7 @@ class Ledger:
     turned_away: set[str] = field(default_factory=set)
     retractions: dict[str, Retraction] = field(default_factory=dict)
     expiring: list[tuple[datetime, int, Entry]] = field(default_factory=list)
+    moment: datetime | None = None
     last_time: datetime | None = None
     uses_recorded: datetime | None = None
 

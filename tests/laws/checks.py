@@ -35,6 +35,7 @@ from palimpsest.contracts.wire import decode, encode
 from palimpsest.streams.core import neighbour_lookup
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.expand import unmerge_commands
+from palimpsest.streams.core.expiry import advance
 from palimpsest.streams.core.faces import fold_face
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory
 from palimpsest.streams.core.separations import (
@@ -230,7 +231,9 @@ def _parts_unless_a_text_would_live_twice(world: World, edge: Edge) -> None:
 
 
 def state(ledger: Ledger) -> dict[str, object]:
-    """All that a ledger says, as values."""
+    """All that a ledger says as of its last event, as values."""
+    if ledger.last_time is not None:
+        advance(ledger, ledger.last_time)
     return {
         "picture": picture(ledger),
         "edges": {e.id: (e.standing, e.place, len(e.texts)) for e in ledger.edges.values()},

@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import chain, product
 from typing import Literal, TypedDict, assert_never
 
@@ -31,6 +32,7 @@ from palimpsest.contracts.commands import (
     Restore,
     Retract,
     Separate,
+    SetExpiry,
     Settle,
     Undo,
     Unmerge,
@@ -121,6 +123,7 @@ class Say:
     category: str | None = None
     hours_ago: int | None = None
     importance: float | None = None
+    ttl: int | None = None
 
 
 @dataclass(frozen=True)
@@ -276,6 +279,15 @@ class SettleAgain:
 
 
 @dataclass(frozen=True)
+class Renew:
+    """Another expiry of a candidate, some seconds from then; a pin where it has none."""
+
+    which: int
+    ttl: int | None = None
+    rank: Speaker = "person"
+
+
+@dataclass(frozen=True)
 class Nothing:
     """What every other act shrinks to."""
 
@@ -298,6 +310,7 @@ Act = (
     | Remembering
     | HoldBack
     | SettleAgain
+    | Renew
 )
 
 ANSWERS: tuple[Answer, ...] = (
@@ -478,6 +491,8 @@ class Playback:
                 return self._unchange(act)
             case Forgetting():
                 return self._forget(act)
+            case Renew():
+                return self._renew(act)
             case Again():
                 return self.steps[act.which % len(self.steps)][0] if self.steps else None
             case _:
@@ -494,7 +509,15 @@ class Playback:
             category=act.category,
             hours_ago=act.hours_ago,
             importance=act.importance,
+            ttl=act.ttl,
         )
+
+    def _renew(self, act: Renew) -> SetExpiry | None:
+        entry = self._entry(act.which)
+        if entry is None:
+            return None
+        ends = None if act.ttl is None else self.world.now + timedelta(seconds=act.ttl)
+        return SetExpiry(**self._head(), candidate_id=entry.id, expires_at=ends, rank=act.rank)
 
     def _whole(self, act: Whole) -> Sequence[Command]:
         """What a request about a memory, or about a reversed join, comes to."""
@@ -841,6 +864,22 @@ _COME_AND_GO = among(
 )  # fmt: skip
 retold = st.lists(_COME_AND_GO, min_size=4, max_size=16).map(lambda then: COMPOSED + then)
 """Stories of composed texts that are said again, forgotten and brought back."""
+
+_FOR_A_WHILE = Kind(
+    Say,
+    point=range(POINTS),
+    sign=("", "", "!", "?", "upper:", "hidden:"),
+    session=(None, "s"),
+    ttl=(2, 4, 7, 12, None),
+)
+_SOON_SAID_AGAIN = Kind(Say, point=range(3), sign=("", "", "!"), ttl=(2, 3, 5, 9, None))
+_RENEWALS = Kind(Renew, which=WHICH, ttl=(None, 1, 4, 9), rank=("person", "person", "agent"))
+_EXPIRING = (
+    *[_FOR_A_WHILE] * 7, *[_SOON_SAID_AGAIN] * 5, *[JUDGES] * 3, *[PAIRS] * 2, *[BATCHES] * 2,
+    *[ON_JOINS] * 3, *[ON_CANDIDATES] * 2, WHOLES, RECOMPOSES, AGAINS, *[_RENEWALS] * 3,
+)  # fmt: skip
+expiring = _with_a_cut(_EXPIRING, 7, 18)
+"""Stories in which much expires, a second an act, and is said again, prolonged and pinned."""
 
 ASKING = Policy.model_validate(
     {

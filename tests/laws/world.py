@@ -26,6 +26,7 @@ from palimpsest.contracts.policy import PairsDedupe, Policy
 from palimpsest.streams.core import text
 from palimpsest.streams.core.decide import execute
 from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.expiry import advance
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.dedupe.by_pairs import by_pairs, combine_command
 from palimpsest.streams.dedupe.run import Run
@@ -102,6 +103,7 @@ def admit_at(
     category: str | None = None,
     hours_ago: int | None = None,
     importance: float | None = None,
+    ttl: float | None = None,
 ) -> Admit:
     """A candidate without its neighbours, which the world retrieves when its turn comes."""
     candidate = Candidate(
@@ -114,6 +116,7 @@ def admit_at(
         category=category,
         importance=importance,
         occurred_at=None if hours_ago is None else BEGIN - timedelta(hours=hours_ago),
+        ttl=ttl,
     )
     return Admit(
         candidate_id=candidate_id(owner_id, "grid", name),
@@ -124,7 +127,7 @@ def admit_at(
 
 
 def by_brute_force(policy: Policy) -> Retrieve:
-    """Everyone in the scope, exactly: distinct living candidates, or faces of living memories."""
+    """Everyone in the scope, exactly: distinct current candidates, or faces of such memories."""
 
     def sees(ours: Vector | None, theirs: Vector | None) -> bool:
         return policy.compares_words or (ours is not None and theirs is not None)
@@ -133,10 +136,10 @@ def by_brute_force(policy: Policy) -> Retrieve:
         own = admit.content.vector
         if policy.search == "memories":
             memories = (m for m in ledger.memories() if m.namespace == admit.candidate.namespace)
-            faces = [(m.face.speaker, m.face.text, m.face.vector) for m in memories if m.living]
+            faces = [(m.face.speaker, m.face.text, m.face.vector) for m in memories if m.current]
             return tuple(_compared(admit, *face) for face in faces if sees(own, face[2]))
         rows = ledger.scope(admit.candidate.namespace).rows
-        living = ((d.representative, d.vector) for d in rows if sees(own, d.vector))
+        living = ((d.current, d.vector) for d in rows if sees(own, d.vector))
         found = (_compared(admit, e, e.text, vector) for e, vector in living if e is not None)
         return with_framed(policy, ledger, admit, found)
 
@@ -149,7 +152,7 @@ def with_framed(
     """These, and those that were said last of what stands for a frame here: texts as long."""
     near = {neighbour.candidate_id: neighbour for neighbour in found}
     rows = ledger.scope(admit.candidate.namespace).rows
-    living = [(distinct, e) for distinct in rows if (e := distinct.representative) is not None]
+    living = [(distinct, e) for distinct in rows if (e := distinct.current) is not None]
     living.sort(key=lambda row: row[0].members[-1].place, reverse=True)
     length = len(admit.content.text)
     mates = [entry.id for _, entry in living if len(entry.text) % 3 == length % 3]
@@ -252,6 +255,7 @@ class World:
         """The command as the runtime hands it over: a newcomer with its neighbours found."""
         if not isinstance(command, Admit) or command.candidate_id in self.ledger.entries:
             return command
+        advance(self.ledger, self.ledger.at(self.now))
         neighbours = self._retrieve(self.ledger, command)
         return Admit(
             candidate_id=command.candidate_id,

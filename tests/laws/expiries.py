@@ -21,6 +21,13 @@ LONG = 100_000
 """Seconds that no story lasts."""
 
 
+PINNED_AGAIN: list[Act] = [
+    *(Say(0, ttl=2), Say(11), Say(11, "!"), Say(0, ttl=2), Say(11, "?"), Say(10)),
+    *(Renew(which=0), Say(0)),
+]
+"""A text expires, is said again and expires again; the first is pinned, and is said once more."""
+
+
 def _time(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 

@@ -9,19 +9,20 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from palimpsest.contracts.events import Decided, ExpirySet
 from palimpsest.contracts.policy import Policy
 from tests.laws import checks, undoing
 from tests.laws.expiries import (
+    PINNED_AGAIN,
     decisions_see_nobody_expired,
     hidden_with_the_last_one,
     long_lived_is_for_ever,
     one_current_memory_per_text,
 )
-from tests.laws.histories import FEWER, Act, expiring, play, policies
+from tests.laws.histories import ASKING, FEWER, Act, expiring, play, policies
 
 any_policy = policies()
 candidates_policy = policies(search="candidates")
@@ -35,6 +36,7 @@ def test_no_decision_rests_on_what_has_expired(policy: Policy, story: list[Act])
     decisions_see_nobody_expired(policy, story)
 
 
+@example(ASKING, PINNED_AGAIN)
 @given(any_policy, expiring)
 def test_at_most_one_current_memory_says_a_text(policy: Policy, story: list[Act]) -> None:
     one_current_memory_per_text(policy, story)

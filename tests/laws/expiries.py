@@ -12,7 +12,7 @@ from typing import Any
 from palimpsest.contracts.events import Decided
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.wire import encode
-from tests.laws.histories import Act, Playback, Renew, Say, play
+from tests.laws.histories import ASKING, Act, Playback, Renew, Say, play
 from tests.laws.oracle import Oracle
 from tests.laws.world import World, fold
 from tests.projections.oracle import verbatim
@@ -21,6 +21,7 @@ LONG = 100_000
 """Seconds that no story lasts."""
 
 
+VERBATIM = ASKING.model_copy(update={"exact": "verbatim"})
 PINNED_AGAIN: list[Act] = [
     *(Say(0, ttl=2), Say(11), Say(11, "!"), Say(0, ttl=2), Say(11, "?"), Say(10)),
     *(Renew(which=0), Say(0)),

@@ -17,12 +17,13 @@ from palimpsest.contracts.policy import Policy
 from tests.laws import checks, undoing
 from tests.laws.expiries import (
     PINNED_AGAIN,
+    VERBATIM,
     decisions_see_nobody_expired,
     hidden_with_the_last_one,
     long_lived_is_for_ever,
     one_current_memory_per_text,
 )
-from tests.laws.histories import ASKING, FEWER, Act, expiring, play, policies
+from tests.laws.histories import FEWER, Act, expiring, play, policies
 
 any_policy = policies()
 candidates_policy = policies(search="candidates")
@@ -36,7 +37,7 @@ def test_no_decision_rests_on_what_has_expired(policy: Policy, story: list[Act])
     decisions_see_nobody_expired(policy, story)
 
 
-@example(ASKING, PINNED_AGAIN)
+@example(VERBATIM, PINNED_AGAIN)
 @given(any_policy, expiring)
 def test_at_most_one_current_memory_says_a_text(policy: Policy, story: list[Act]) -> None:
     one_current_memory_per_text(policy, story)

@@ -17,12 +17,13 @@ from palimpsest.streams.core.touched import Touched
 from tests.laws import checks, undoing, world
 from tests.laws.expiries import (
     PINNED_AGAIN,
+    VERBATIM,
     decisions_see_nobody_expired,
     hidden_with_the_last_one,
     long_lived_is_for_ever,
     one_current_memory_per_text,
 )
-from tests.laws.histories import ASKING, expiring, policies
+from tests.laws.histories import expiring, policies
 from tests.laws.test_breaks import Check, Patch, search
 
 
@@ -105,7 +106,7 @@ BREAKS: list[tuple[Patch, Check, tuple[st.SearchStrategy[object], ...]]] = [
     (
         a_pinned_text_is_not_repeated,
         one_current_memory_per_text,
-        (st.just(ASKING), st.just(PINNED_AGAIN)),
+        (st.just(VERBATIM), st.just(PINNED_AGAIN)),
     ),
     (a_memory_goes_with_its_first, hidden_with_the_last_one, (any_policy, expiring)),
     (all_that_expires_has_expired, long_lived_is_for_ever, (any_policy, expiring)),

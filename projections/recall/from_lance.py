@@ -66,10 +66,12 @@ def recall(
     replaced for longer than a second, StoreError if it is damaged or its vectors have another
     dimension.
     """
-    owner = {"owner": owner_id}
-    moment = owner | {"at": _naive(None if wanted.filter.show_expired else wanted.filter.at)}
-    may_be_former, expired = queries(folder, (_MAY_BE_FORMER, owner), (_EXPIRED, moment))
-    if (may_be_former and not wanted.former) or len(expired) > MOST_NAMED:
+    owner, at = {"owner": owner_id}, None if wanted.filter.show_expired else wanted.filter.at
+    former = () if wanted.former else ((_MAY_BE_FORMER, owner),)
+    hidden = () if at is None else ((_EXPIRED, owner | {"at": _naive(at)}),)
+    found = queries(folder, *former, *hidden) if former or hidden else []
+    expired = found[-1] if hidden else []
+    if (former and found[0]) or len(expired) > MOST_NAMED:
         return None
     without = [*without, *(row["memory_id"] for row in expired)]
     where = f"owner_id = {_literal(owner_id)}"

@@ -55,6 +55,7 @@ TOKENS: dict[Tokenizer, str] = {
     "content": "words between white space without stopwords",
 }
 AMONG = {"scope": "nearest", "full_text": "that a full-text search ranks first"}
+DAY = 86_400
 GUARDED = (
     "if the guard sees them near-identical in order and without a cue; else the judge is asked"
 )
@@ -89,6 +90,9 @@ def _sentences(policy: Policy) -> Iterator[str]:
     yield from _consolidate(policy.consolidate)
     yield from _worth(policy)
     yield from _recall(policy.recall)
+    for category, seconds in policy.expiry.items():
+        after = _days(seconds / DAY) if seconds >= DAY else f"{seconds:.12g} s"
+        yield f"A candidate of category {category} expires after {after} unless it says otherwise."
     if policy.certificate is not None:
         yield _certificate(policy.certificate)
 

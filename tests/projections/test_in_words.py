@@ -69,6 +69,7 @@ SAID = {
     " and a person chose the newer wording as the face",
     "retracted": "hidden from recall and search; its joins stay",
     "restored": "restored to recall and search",
+    "expiry_set": "expires at 2026-01-01T00:01:19+00:00",
     "accessed": "the memory was used",
     "embedded": "its text, stored while the model was down, was embedded",
     "refused": "refused: merge, because of separated",

@@ -101,6 +101,7 @@ def effective_values(policy: Policy) -> dict[str, Any]:
 FADING = load_policy("standard").model_copy(
     update={
         "absent": Absent(confidence=0.9, importance=0.5),
+        "expiry": {"chat": 604_800.0, "alarm": 90.0},
         "decay": Decay(
             field="confidence", rate=0.01, days=2, after_days=1, floor=0.05, since="access"
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from functools import cached_property
@@ -344,7 +345,7 @@ class Policy(_Strict):
     embedder_fails: Annotated[Literal["stop", "store"], ADDED] = "stop"
     exact: Annotated[Exact | None, ADDED] = None
     certificate: Annotated[Certificate | None, ADDED] = None
-    expiry: Annotated[dict[str, Duration], ADDED] = {}
+    expiry: Annotated[dict[str, Duration], Field(exclude_if=operator.not_), ADDED] = {}
 
     @property
     def active(self) -> tuple[Check, ...]:

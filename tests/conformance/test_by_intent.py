@@ -23,6 +23,7 @@ from palimpsest.contracts.requests import (
     RetractRequest,
     Selection,
     SeparateRequest,
+    SetExpiryRequest,
     UndoRequest,
     UnmergeRequest,
     UpdateRequest,
@@ -267,6 +268,30 @@ def test_a_memory_is_recalled_by_what_is_asked_for_and_as_it_was(ada: Agent) -> 
         assert relations == {META: ("same", "update"), GOOGLE: ("former", "test")}
         moved = store.get(meta["candidate_id"])
         assert (moved["memory_id"], moved["moved"]) == (google, True)
+
+
+def test_what_has_expired_is_passed_over_and_a_pin_brings_it_back(ada: Agent) -> None:
+    past = {"expires_at": "2020-01-01T00:00:00Z"}
+    bridge, again = (*ada.say(BRIDGE, **past), *ada.say(BRIDGE))
+    ada.say(BRIDGE)
+    decided = [event.data for event in ada.events() if isinstance(event, Decided)]
+    joined = [(one.decision, one.join.to if one.join else None) for one in decided]
+    assert joined == [("stored", None), ("stored", None), ("hash_exact", again)]
+    assert ada.refused(SetExpiryRequest, candidate_id=bridge) == "same_text"
+    river = ada.say(RIVER, **past)[0]
+    with ada.reading() as store:
+        assert [one["face"] for one in store.list(ada.owner_id)["memories"]] == [BRIDGE]
+        assert store.list(ada.owner_id, show_expired=True)["total"] == 3
+    pinned = ada.ask(SetExpiryRequest, candidate_id=river)
+    assert pinned["expires_at"] is None
+    ada.say(RIVER)
+    last = ada.events()[-1]
+    assert isinstance(last, Decided)
+    assert (last.data.decision, last.data.join and last.data.join.to) == ("hash_exact", river)
+    with ada.reading() as store:
+        faces = [one["face"] for one in store.list(ada.owner_id)["memories"]]
+        assert faces == [RIVER, BRIDGE]
+    assert ada.refused(SetExpiryRequest, candidate_id=river, rank="agent") == "unchanged"
 
 
 def test_an_update_keeps_what_was_said_beside_the_text(ada: Agent) -> None:

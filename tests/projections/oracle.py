@@ -87,7 +87,8 @@ class Candidate:
     """A candidate as the log has it by now. `place` is the position at which it arrived.
 
     `said` is by what faces know its text again: the verbatim form, or the hash that was recorded
-    where an event said it first that knew no other.
+    where an event said it first that knew no other. `anew` counts how often its text was said after
+    all who had said it had expired; composed texts are left out of that.
     """
 
     id: str
@@ -99,6 +100,7 @@ class Candidate:
     said: str
     living: bool = True
     expires_at: datetime | None = None
+    anew: int = 0
     pending: bool = False
     waits_for: list[str] = field(default_factory=list)
     held: str | None = None
@@ -290,6 +292,18 @@ class Owner:
         return self.said.setdefault((namespace, words), said)
 
 
+def _said_anew(owner: Owner, newcomer: Candidate) -> int:
+    same = [
+        one
+        for one in owner.candidates.values()
+        if (one.namespace, one.verbatim) == (newcomer.namespace, newcomer.verbatim)
+    ]
+    current = [one for one in same if one.expires_at is None or one.expires_at > newcomer.at]
+    if current or not same:
+        return current[0].anew if current else 0
+    return max(one.anew for one in same) + 1
+
+
 class Oracle:
     """The log read line by line; `tables` then says what every table has to say."""
 
@@ -349,7 +363,7 @@ class Oracle:
                     event.subject, event.position, event.at, event.id, data, event.position, words,
                     living=data.get("withheld") is None, expires_at=moment(data.get("expires_at")),
                 )  # fmt: skip
-                self._keep_vector(owner, one)
+                self._keep_text(owner, one)
                 owner.candidates[one.id] = self.candidates[one.id] = one
                 self._decide(event, owner, one, one.place)
                 return [one.id]
@@ -409,8 +423,9 @@ class Oracle:
             case _:
                 raise ValueError(event.name)
 
-    def _keep_vector(self, owner: Owner, one: Candidate) -> None:
+    def _keep_text(self, owner: Owner, one: Candidate) -> None:
         """The first of a text brings its vector; of before, one without has that of its twin."""
+        one.anew = _said_anew(owner, one)
         key, content = (one.namespace, one.verbatim), one.data["content"]
         others = [c for c in owner.candidates.values() if c.namespace == one.namespace]
         if key not in owner.vectors and not content.get("verbatim") and "vector" not in content:

@@ -152,13 +152,16 @@ def _most(values: Iterable[float | None]) -> float | None:
 
 
 def _distinct(said: Oracle) -> list[Row]:
-    """A row for each text of a scope that a living candidate has: the earliest stands for it."""
+    """A row for each text of a scope that a living candidate has: the earliest stands for it.
+
+    Another one if it was said anew after all who had said it had expired.
+    """
     rows = []
     for owner in said.owners.values():
         where = owner.memory_of
-        same: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
+        same: dict[tuple[str, str, int], list[Candidate]] = defaultdict(list)
         for candidate in owner.candidates.values():
-            same[candidate.namespace, candidate.verbatim].append(candidate)
+            same[candidate.namespace, candidate.verbatim, candidate.anew].append(candidate)
         for equal in same.values():
             stands = next((one for one in equal if one.living), None)
             if stands is not None:

@@ -48,6 +48,7 @@ from tests.laws.histories import (
     Pair,
     Say,
     TakeBack,
+    expiring,
     play,
     policies,
 )
@@ -155,6 +156,31 @@ def test_what_is_projected_live_is_what_the_oracle_says(tmp_path: Path, seed: in
     log = History(seed).steps(150).log
     project_live(tmp_path, log)
     assert wrong(tmp_path, log) == []
+
+
+def composes(act: Act) -> bool:
+    """Whether an act may bring a composed text."""
+    match act:
+        case Judge(answers=answers):
+            return "compose" in answers
+        case Batch(face=face):
+            return face == "text"
+        case _:
+            return False
+
+
+def test_what_expires_is_projected_as_the_oracle_says(tmp_path: Path) -> None:
+    log = MemoryLog()
+    for number, (policy, story) in enumerate(drawn(st.tuples(policies(), expiring), 12)):
+        log.append(policy_set(policy))
+        kept = [act for act in story if not composes(act)]
+        for event in play(policy, kept, f"owner {number}").world.log:
+            log.append(event)
+    project_live(tmp_path, log)
+    assert wrong(tmp_path, log) == []
+    rows = tables(lines(log))["lancedb candidates"]
+    said = {(row["owner_id"], row["namespace"], row["text"]) for row in rows}
+    assert len(said) < len(rows), "some text was said again after it had expired"
 
 
 # -- histories of the laws: each an owner of one log -----------------------------------------------

@@ -13,6 +13,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from palimpsest.contracts.candidate import end_of
 from palimpsest.contracts.errors import UsageError
 from palimpsest.sources.contract import Fields, Item, Source, SourcePlace
 
@@ -25,6 +26,7 @@ _USUAL = {
     "id": "id memory_id _id uuid key",
     "session_id": "session_id session run_id conversation_id thread_id chat_id episode_id",
     "occurred_at": "occurred_at created_at timestamp time date created inserted_at updated_at",
+    "expires_at": "expires_at expiration_date",
     "confidence": "confidence certainty",
     "importance": "importance",
     "category": "category",
@@ -50,6 +52,7 @@ for _ours, _theirs in (*NAMES.items(), *OF_MEM0.items()):
         _OURS[_name].add(_ours)
 DERIVED = ("text_lemmatized",)
 """Fields that mem0 derives from a text for its own search."""
+_TIMES = ("occurred_at", "expires_at")
 _NUMBERS = ("confidence", "importance", "intensity")
 _WORDS = ("owner_id", "id", "session_id", "namespace", "category")
 _SHORTEST_VECTOR = 16
@@ -182,7 +185,7 @@ class _Column:
     def fits(self, ours: str) -> bool:
         """Whether the field can be one of ours."""
         fitting = self.could[ours]
-        return fitting > 0 and (ours == "occurred_at" or 2 * fitting > self.values)
+        return fitting > 0 and (ours in _TIMES or 2 * fitting > self.values)
 
 
 def _could_be(ours: str, value: Any) -> bool:
@@ -194,7 +197,7 @@ def _could_be(ours: str, value: Any) -> bool:
             return vector is not None and len(vector) >= _SHORTEST_VECTOR
         case "confidence" | "importance":
             return _is_share(value)
-        case "occurred_at":
+        case "occurred_at" | "expires_at":
             return _is_moment(value)
         case "metadata":
             return isinstance(_unpack(value), dict)
@@ -347,6 +350,7 @@ _CASTS = {
     **dict.fromkeys(_NUMBERS, _number),
     **dict.fromkeys(_WORDS, _word),
     "occurred_at": _moment,
+    "expires_at": lambda value: end_of(_moment(value)),
     "topics": _topics,
     "metadata": _unpack,
 }

@@ -66,14 +66,8 @@ def recall(
     replaced for longer than a second, StoreError if it is damaged or its vectors have another
     dimension.
     """
-    owner, at = {"owner": owner_id}, None if wanted.filter.show_expired else wanted.filter.at
-    former = () if wanted.former else ((_MAY_BE_FORMER, owner),)
-    hidden = () if at is None else ((_EXPIRED, owner | {"at": _naive(at)}),)
-    found = queries(folder, *former, *hidden) if former or hidden else []
-    expired = found[-1] if hidden else []
-    if (former and found[0]) or len(expired) > MOST_NAMED:
+    if not wanted.former and query(folder, _MAY_BE_FORMER, {"owner": owner_id}):
         return None
-    without = [*without, *(row["memory_id"] for row in expired)]
     where = f"owner_id = {_literal(owner_id)}"
     if wanted.filter.namespace is not None:
         where += f" AND namespace = {_literal(wanted.filter.namespace)}"
@@ -84,12 +78,35 @@ def recall(
         where += f" AND memory_id IN ({_literals(passing)})"
     if without:
         where += f" AND memory_id NOT IN ({_literals(without)})"
+    found = _searched(folder, log, vector, where, wanted)
+    if not found or not any(_has_expired(hit, wanted.filter) for hit in found):
+        return found
+    # Only now, so that an owner of whom nothing expires costs nothing more.
+    asked = {"owner": owner_id, "at": _naive(wanted.filter.at)}
+    expired = [row["memory_id"] for row in query(folder, _EXPIRED, asked)]
+    if len(expired) > MOST_NAMED:
+        return None
+    where += f" AND memory_id NOT IN ({_literals(expired)})"
+    return _searched(folder, log, vector, where, wanted)
+
+
+def _searched(
+    folder: Path, log: EventFinder, vector: Query, where: str, wanted: RecallOptions
+) -> list[Recalled] | None:
     for _ in range(TRIES):
         tables = _tables(folder / FOLDER)
         if tables is not None:
             return _recalled(tables, folder, log, vector, where, wanted) if tables else []
         time.sleep(PAUSE_SECONDS)
     raise TransientError("LanceDB is being rewritten: try again")
+
+
+def _has_expired(hit: Recalled, wanted: Filter) -> bool:
+    """Whether a hit has to be left out, because its memory has expired."""
+    ends = hit.get("expires_at")
+    if ends is None or wanted.show_expired or wanted.at is None:
+        return False
+    return datetime.fromisoformat(ends) <= wanted.at
 
 
 _MAY_BE_FORMER = """
@@ -286,7 +303,8 @@ def _is_said_twice(
 
 
 _CANDIDATES = """
-SELECT candidate_id, memory_id, source, session_id, occurred_at, decision, decision_id, living
+SELECT candidate_id, memory_id, source, session_id, occurred_at, decision, decision_id, living,
+       expires_at
 FROM candidates WHERE list_contains($memories, memory_id)
 """
 _JOINS = """
@@ -311,12 +329,6 @@ FROM waiting JOIN candidates c USING (candidate_id) WHERE waiting.memory_id <> c
 """
 
 
-_EXPIRING = """
-SELECT memory_id, expires_at FROM memories
-WHERE list_contains($memories, memory_id) AND expires_at IS NOT NULL
-"""
-
-
 class _StoredMemories:
     """Some memories, from DuckDB's tables."""
 
@@ -325,10 +337,7 @@ class _StoredMemories:
         self.owner_id: str = faces[0]["owner_id"]
         ids = {"memories": [face["memory_id"] for face in faces]}
         owner = {"owner": self.owner_id}
-        rows, waiting, expiring = queries(
-            folder, (_CANDIDATES, ids), (_WAITING, owner), (_EXPIRING, ids)
-        )
-        self.expires_at = {row["memory_id"]: iso_time(row["expires_at"]) for row in expiring}
+        rows, waiting = queries(folder, (_CANDIDATES, ids), (_WAITING, owner))
         single = len(rows) == len(faces)
         joins, texts = ([], []) if single else queries(folder, (_JOINS, ids), (_TEXTS, ids))
         self.candidates = {row["candidate_id"]: row for row in rows}
@@ -343,6 +352,12 @@ class _StoredMemories:
         self.brought: dict[str, dict[str, Any]] = {}
         for row in sorted(joins, key=lambda row: row["position"]):
             self.brought.setdefault(row["candidate_id"], row)
+
+    def expires_at(self, memory_id: str) -> datetime | None:
+        """When the last living member of a memory expires; None: never."""
+        members = (self.candidates[member] for member in self._members.get(memory_id, ()))
+        ends = [member["expires_at"] for member in members if member["living"]]
+        return None if None in ends else max(ends, default=None)
 
     def version(self, memory_id: str, face: str) -> str:
         """The version of a memory that has this face."""
@@ -445,8 +460,8 @@ def _hit(
         folded=[],
         unsettled=about.unsettled(row["memory_id"]),
     )
-    if row["memory_id"] in about.expires_at:
-        hit["expires_at"] = about.expires_at[row["memory_id"]]
+    if (ends := about.expires_at(row["memory_id"])) is not None:
+        hit["expires_at"] = iso_time(ends)
     return hit
 
 

@@ -438,3 +438,16 @@ def test_a_mapping_can_be_given(palimpsest: CommandLine, tmp_path: Path) -> None
     [note] = json.loads((palimpsest.store / "imports.json").read_text())
     assert note["fields"] == {"owner_id": ["who"], "text": ["words"]}
     assert note["path"] == str(Path(path).absolute())
+
+
+@pytest.mark.parametrize(
+    ("theirs", "value", "moment"),
+    [
+        ("expiration_date", "2030-01-31", "2030-02-01T00:00:00+00:00"),
+        ("expires_at", "2030-01-31T12:00:00Z", "2030-01-31T12:00:00Z"),
+        ("expires_at", 1_900_000_000, "2030-03-17T17:46:40+00:00"),
+    ],
+)
+def test_when_a_row_expires_is_taken_from_its_source(theirs: str, value: Any, moment: str) -> None:
+    assert fields(ROW | {theirs: value})["expires_at"] == (theirs,)
+    assert applied(ROW | {theirs: value})["expires_at"] == moment

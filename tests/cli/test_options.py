@@ -69,14 +69,30 @@ def asked_of_the_store(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> As
     return ask
 
 
-NARROWED = ("--category", "c", "--metadata", "page=2", "--metadata", "who=a=b", *PERIOD)
+NARROWED = (
+    "--category",
+    "c",
+    "--metadata",
+    "page=2",
+    "--metadata",
+    "who=a=b",
+    *PERIOD,
+    "--show-expired",
+)
 NARROWLY = {
     "category": "c",
     "metadata": {"page": 2, "who": "a=b"},
     "since": MARCH,
     "until": APRIL,
+    "show_expired": True,
 }
-WIDELY: dict[str, Any] = {"category": None, "metadata": {}, "since": None, "until": None}
+WIDELY: dict[str, Any] = {
+    "category": None,
+    "metadata": {},
+    "since": None,
+    "until": None,
+    "show_expired": False,
+}
 
 
 def test_recall(ask: Ask) -> None:
@@ -139,9 +155,10 @@ def test_list(ask: Ask) -> None:
 )
 def test_find(words: tuple[str, ...], by: list[str], ask: Ask) -> None:
     asked = ask("find", "find", "ada", "tea", *words)
-    assert asked == (("ada", "tea"), {"by": by, "k": 5, "namespace": None})
-    more = ask("find", "find", "ada", "tea", *words, "-k", "1", "--namespace", "n")
-    assert more[1] == {"by": by, "k": 1, "namespace": "n"}
+    assert asked == (("ada", "tea"), {"by": by, "k": 5, "namespace": None, "show_expired": False})
+    also = ("-k", "1", "--namespace", "n", "--show-expired")
+    more = ask("find", "find", "ada", "tea", *words, *also)
+    assert more[1] == {"by": by, "k": 1, "namespace": "n", "show_expired": True}
 
 
 @pytest.mark.parametrize(("query", "status"), [("tea", 0), ("coffee", 1)])

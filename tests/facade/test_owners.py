@@ -52,6 +52,8 @@ def calls(memories: Palimpsest, ids: Ids) -> Iterator[tuple[Callable[..., Any], 
     yield memories.separate, {"a": a, "b": b}
     yield memories.withdraw, {"a": a, "b": b}
     yield memories.confirm, {"decision_id": ids.joined}
+    yield memories.pin, {"memory_id": a}
+    yield memories.renew, {"candidate_id": a, "expires_at": "2999-01-01"}
     for name, value in (("candidate_id", a), ("memory_id", a), ("decision_id", ids.joined)):
         yield memories.unmerge, {name: value}
     yield memories.reinstate, {"decision_id": ids.reversed}

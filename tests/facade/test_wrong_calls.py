@@ -40,6 +40,7 @@ NARROWED = {
     "metadata": {"page": 1},
     "since": datetime(2026, 1, 1, tzinfo=UTC),
     "until": "2027-01-01",
+    "show_expired": True,
 }
 NOTHING_THERE = ("import_log", "export_source")
 """Their file is not there, or nothing was imported from it."""
@@ -92,6 +93,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "by": ["words"],
         "k": 1,
         "namespace": "default",
+        "show_expired": True,
     },
     "get": {"memory_id": A, "owner_id": "ada"},
     "history": {"memory_id": A, "owner_id": "ada"},
@@ -136,8 +138,11 @@ CALLS: dict[str, dict[str, Any]] = {
         "form": None,
         "keep_going": False,
         "owner": "ada",
+        "expires_in": "7d",
         "progress": nothing,
     },
+    "pin": {"memory_id": A, "until": "2999-01-01", "owner_id": "ada", **SAID},
+    "renew": {"candidate_id": A, "expires_at": "2999-01-01", "owner_id": "ada", **SAID},
     "likeness": {"owner_id": "ada", "at_least": 0.9, "limit": 1},
     "list": {"owner_id": "ada", "limit": 1, "after": None, "former": True, **NARROWED},
     "backtest": {

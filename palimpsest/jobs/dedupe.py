@@ -18,6 +18,7 @@ from palimpsest.contracts.events import AnyEvent, Figures, Ran
 from palimpsest.contracts.identity import event_id, run_id, token_of
 from palimpsest.contracts.policy import PairsDedupe
 from palimpsest.contracts.requests import ComposedText, RunRequest
+from palimpsest.streams.core.expiry import advance
 from palimpsest.streams.dedupe import Progress, Proposal, Run, proposals
 from palimpsest.streams.dedupe.due import living, not_due
 from palimpsest.streams.judge.judge import PairJudge
@@ -266,6 +267,7 @@ async def _by_parts(
     if before is not None and isinstance(before.event, Ran):
         return report | {"figures": before.event.data.figures, "done_before": True}
     ledger = fold_owner(writer.reader.log, owner)
+    advance(ledger, ledger.at(writer.reader.clock()))
     assert policy.dedupe is not None, "the caller has asked"
     skipped = None if wanted.force else not_due(ledger, policy.dedupe, "dedupe", wanted.due)
     if skipped is not None:

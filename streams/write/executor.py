@@ -14,6 +14,7 @@ from palimpsest.contracts.identity import decision_id_of, event_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import CheckRequest, PolicyRequest
 from palimpsest.streams.core.decide import execute
+from palimpsest.streams.core.expiry import advance
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.picture import picture
 from palimpsest.streams.core.text import content_of
@@ -91,10 +92,13 @@ class DryRun:
         self._ledgers: dict[str, Ledger] = {}
 
     def ledger(self, owner_id: str) -> Ledger:
-        """The owner's ledger from the log, with the changes of this dry run."""
+        """The owner's ledger from the log, with the changes of this dry run, as of now."""
         if owner_id not in self._ledgers:
             self._ledgers[owner_id] = fold_owner(self.log, owner_id, self._upto)
-        return self._ledgers[owner_id]
+        ledger = self._ledgers[owner_id]
+        if ledger.expiring:
+            advance(ledger, ledger.at(self.clock()))
+        return ledger
 
     def recorded(self, owner_id: str) -> list[AnyEvent]:
         """The owner's events in the log, up to the position."""

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from palimpsest.contracts.events import Decided
 from palimpsest.streams.core.expiry import advance
+from palimpsest.streams.core.ledger import Memory
+from palimpsest.streams.dedupe.due import living
+from palimpsest.streams.dedupe.near import comparable
+from palimpsest.streams.dedupe.run import Run
 from tests.core.spec import (
     ASK,
     KEEP,
     PLAIN,
     SECOND,
+    History,
     given,
     judge,
     merge,
@@ -131,3 +136,15 @@ def test_looking_at_a_later_moment_changes_no_decision() -> None:
     assert history.log[-1].time == history.log[0].time + SECOND
     advance(history.ledger, history.now + 20 * SECOND)
     history.do(say("c", "The bus comes late", {"a": KEEP})).then("c auto_reject a")
+
+
+def test_a_batch_run_passes_over_what_has_expired() -> None:
+    history = given(BUS, say("b", "Tea"))
+    assert [len(_compared(history)), living(history.ledger)] == [2, 2]
+    history.do(say("c", "Chai", after=20))
+    assert [len(_compared(history)), living(history.ledger)] == [2, 2]
+    assert history.memory("a") not in _compared(history)
+
+
+def _compared(history: History) -> list[Memory]:
+    return comparable(history.ledger, PLAIN, "default", 0, Run(lambda *_: None))

@@ -469,7 +469,8 @@ class ScopeIndex:
         rows, changed = self._scope.rows, self._scope.changed
         for row in range(self._seen, len(rows)):
             self._put(row, rows[row])
-            if self._prefetched is not None:
+            # Whom no search returns takes no place among the nearest of the window either.
+            if self._prefetched is not None and rows[row].current is not None:
                 self._prefetched.note_arrived(rows[row].members[0].id, row)
         for row in changed[self._changed :]:
             self._put(row, rows[row])

@@ -123,7 +123,7 @@ class Say:
     category: str | None = None
     hours_ago: int | None = None
     importance: float | None = None
-    ttl: int | None = None
+    ttl: float | None = None
 
 
 @dataclass(frozen=True)
@@ -865,12 +865,14 @@ _COME_AND_GO = among(
 retold = st.lists(_COME_AND_GO, min_size=4, max_size=16).map(lambda then: COMPOSED + then)
 """Stories of composed texts that are said again, forgotten and brought back."""
 
+AT_ONCE = 1e-9
+"""Seconds that are none: it has expired when it comes."""
 _FOR_A_WHILE = Kind(
     Say,
     point=range(POINTS),
     sign=("", "", "!", "?", "upper:", "hidden:"),
     session=(None, "s"),
-    ttl=(2, 4, 7, 12, None),
+    ttl=(2, 4, 7, 12, None, 2, 4, AT_ONCE),
 )
 _SOON_SAID_AGAIN = Kind(Say, point=range(3), sign=("", "", "!"), ttl=(2, 3, 5, 9, None))
 _RENEWALS = Kind(Renew, which=WHICH, ttl=(None, 1, 4, 9), rank=("person", "person", "agent"))

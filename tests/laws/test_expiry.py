@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from palimpsest.contracts.events import Decided, ExpirySet
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import CosineCheck, Policy, Zone
 from tests.laws import checks, undoing
 from tests.laws.expiries import (
     PINNED_AGAIN,
@@ -23,7 +23,7 @@ from tests.laws.expiries import (
     long_lived_is_for_ever,
     one_current_memory_per_text,
 )
-from tests.laws.histories import FEWER, Act, expiring, play, policies
+from tests.laws.histories import AT_ONCE, FEWER, Act, Say, expiring, play, policies
 
 any_policy = policies()
 candidates_policy = policies(search="candidates")
@@ -136,3 +136,11 @@ def test_the_histories_have_enough_of_everything() -> None:
 
     count()
     assert {what: counted[what] for what in LEAST if counted[what] < LEAST[what]} == {}
+
+
+def test_who_has_expired_on_arrival_takes_no_place_among_the_nearest() -> None:
+    """Nor of a window that was looked up before it came."""
+    zones = (Zone(at_least=0.5, action="pending"),)
+    nearest = CosineCheck(check="cosine", zones=zones, top=1)
+    policy = VERBATIM.model_copy(update={"checks": (nearest,)})
+    checks.l15_batch_size(policy, [Say(1), Say(0, ttl=AT_ONCE), Say(0, "!")], 3)

@@ -63,7 +63,8 @@ def _lines(log: Iterable[Any]) -> list[dict[str, Any]]:
 def decisions_see_nobody_expired(policy: Policy, story: list[Act]) -> None:
     """At the moment of its event, nobody whom a newcomer is compared with or joins has expired.
 
-    A face speaks for its memory, so under `search: memories` it is the memory that has not.
+    A face speaks for its memory, so under `search: memories` it is the memory that has not; so does
+    a composed text, which is repeated. A repeat may join somebody who is retracted.
     """
     expiries, told = Expiries(), Oracle()
     for event in _lines(play(policy, story).world.log):
@@ -77,7 +78,7 @@ def decisions_see_nobody_expired(policy: Policy, story: list[Act]) -> None:
             for one in looked_at:
                 home = next(members for members in homes if one in members) & told.living
                 whole = policy.search == "memories" or repeats
-                seen = home if whole and home else {one}
+                seen = home | {one} if whole else {one}
                 assert not all(expiries.expired(other, at) for other in seen), (one, seen)
         expiries.take(event)
         told.take(event["type"].split(".")[1], event, data)

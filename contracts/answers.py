@@ -201,8 +201,8 @@ class Recomposed(TypedDict):
     memories: list[MemoryPicture]
 
 
-class ExpirySet(TypedDict):
-    """When a candidate expires now, None for never; `undo` of the `event_id` takes it back."""
+class ExpirySet(Undoable):
+    """When a candidate expires now, None for never."""
 
     event_id: str
     candidate_id: str

@@ -26,6 +26,7 @@ from palimpsest.contracts.events import (
     Separated,
     Settled,
     Speaker,
+    Unchanged,
 )
 from palimpsest.contracts.identity import decision_id_of
 from palimpsest.contracts.requests import (
@@ -109,10 +110,11 @@ def _recorded(reader: Reader, way: Way, some_id: str) -> AnyEvent | None:
         return None
     if (found := reader.log.find(some_id)) is not None:
         return found.event
-    recorded = reader.log.of_request(some_id)
-    if not recorded:
+    events = [recorded.event for recorded in reader.log.of_request(some_id)]
+    if not events:
         return None
-    event = recorded[0].event
+    # A cluster's partitions answer one by one, and some may have had nothing to do.
+    event = next((one for one in events if not isinstance(one, Unchanged)), events[0])
     if way == "undo" and isinstance(event, Restored | Reinstated | Reversed | Redecided):
         match reader.answered(some_id):
             case {"reinstated": _, "decision_id": decision_id}:

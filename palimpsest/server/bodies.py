@@ -199,8 +199,8 @@ class TakeBody(Strict):
     """What to undo or redo. With a dry run's `token`, only if the result is what that showed."""
 
     id: SomeId = Field(
-        description="The `undo` or `decision_id` of an answer, an `event_id`, or a memory's id for"
-        " its last change."
+        description="An answer's `undo` or `decision_id`, an `event_id`, or a memory's id for its"
+        " last change."
     )
     token: SomeId | None = Field(None, description="The token of a first call without one.")
     because: Because | None = Field(None, description=BECAUSE)

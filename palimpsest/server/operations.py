@@ -458,7 +458,7 @@ OPERATIONS = (
         _taking("redo"),
         write="redo",
         tool="redo",
-        advice="Do again what `undo` took back, by its id and in two calls.",
+        advice="Do again what `undo` took back, by its id, in two calls.",
         destroys=True,
     ),
     _request(

@@ -15,6 +15,7 @@ from palimpsest.contracts.requests import (
     RestoreRequest,
     RetractRequest,
     SeparateRequest,
+    SetExpiryRequest,
     UndoRequest,
     UnmergeRequest,
     WithdrawRequest,
@@ -212,6 +213,8 @@ def _about(ledger: Ledger, request: Request[Any]) -> tuple[str, ...]:
             return edge.newer.id, edge.older.id
         case SeparateRequest(a=a, b=b) | WithdrawRequest(a=a, b=b):
             return a, b
+        case SetExpiryRequest(candidate_id=candidate_id):
+            return (candidate_id,)
         case RetractRequest(selection=chosen) | RestoreRequest(selection=chosen):
             return (chosen.candidate_id,) if chosen and chosen.candidate_id else ()
         case _:

@@ -166,10 +166,11 @@ def undo_id(request: Request, answer: Any) -> str | None:
     """The id by which `undo` takes back what a request did; None if no one request does."""
     match request, answer:
         case (
-            (MergeRequest() | UpdateRequest() | ReinstateRequest()),
-            {"decision_id": str(join)},
-        ) | (ReinstateManyRequest(), {"reinstated": [str(join)]}):
-            return join
+            ((MergeRequest() | UpdateRequest() | ReinstateRequest()), {"decision_id": str(name)})
+            | (ReinstateManyRequest(), {"reinstated": [str(name)]})
+            | (SetExpiryRequest(), {"event_id": str(name)})
+        ):
+            return name
         case (
             ((SeparateRequest() | WithdrawRequest() | UndoRequest()), _)
             | ((UnmergeRequest() | ReverseRequest()), {"reversed": [_, *_]})

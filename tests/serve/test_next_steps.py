@@ -21,14 +21,17 @@ from tests.serve.test_mcp import client, prose
 ROOT = Path(__file__).parents[2]
 OF_OPERATORS = {
     "follows_a_cluster",
+    "no_audit",
     "no_batch_rules",
     "not_due",
+    "not_proven",
+    "other_joins",
     "other_model",
     "target_exists",
     "unknown_letter",
     "wrong_partition",
 }
-"""Reasons of runs, files and clusters, which no tool meets."""
+"""Reasons of runs, files, audits and clusters, which no tool meets."""
 OF_HTTP = {"method_not_allowed", "misdirected", "refused"}
 
 

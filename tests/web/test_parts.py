@@ -748,7 +748,7 @@ def test_a_step_is_shown_with_the_memories_before_and_after() -> None:
 
 @pytest.mark.parametrize(
     "does",
-    "unmerge reinstate undo separate withdraw retract restore remember".split(),
+    "unmerge reinstate undo separate withdraw retract restore remember set_expiry".split(),
 )
 def test_every_undo_says_what_it_is(does: str) -> None:
     said = stepped(does=does)

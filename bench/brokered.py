@@ -89,14 +89,14 @@ class Worker:
 class Installation:
     """Topics on a broker of one's own, in a folder that is removed afterwards."""
 
-    def __init__(self, folder: Path, broker: Broker) -> None:
+    def __init__(self, folder: Path, broker: Broker, partitions: int) -> None:
         self.folder = folder
         self.connection = Connection(bootstrap=broker.bootstrap)
-        self.topics = Topics("", PARTITIONS)
+        self.topics = Topics("", partitions)
         self._workers: list[Worker] = []
-        partitions = (self.topics.at("decisions", partition) for partition in range(PARTITIONS))
-        self._counted = dict.fromkeys(partitions, 0)
-        asyncio.run(create(self.connection, PARTITIONS))
+        self._decisions = [self.topics.at("decisions", number) for number in range(partitions)]
+        self._counted = dict.fromkeys(self._decisions, 0)
+        asyncio.run(create(self.connection, partitions))
 
     def worker(
         self, name: str, *, stub: bool, standby: bool = False, most_candidates: int | None = None
@@ -110,7 +110,7 @@ class Installation:
         web_port = free_port()
         plan = {
             "bootstrap": self.connection.bootstrap,
-            "partitions": PARTITIONS,
+            "partitions": self.topics.partitions,
             "folder": str(folder),
             "instance": name,
             "stub": stub,
@@ -170,9 +170,8 @@ class Installation:
     @asynccontextmanager
     async def decisions(self) -> AsyncIterator[AIOKafkaConsumer]:
         """A reader of what is decided from now on."""
-        at = [self.topics.at("decisions", partition) for partition in range(PARTITIONS)]
         async with reader(self.connection) as consumer:
-            begin_at(consumer, await consumer.end_offsets(at))
+            begin_at(consumer, await consumer.end_offsets(self._decisions))
             yield consumer
 
     def decided(self, count: int) -> list[tuple[float, int]]:
@@ -208,12 +207,12 @@ def is_decision(record: object) -> bool:
 
 
 @contextmanager
-def installation() -> Iterator[Installation]:
+def installation(partitions: int = PARTITIONS) -> Iterator[Installation]:
     """Topics on a new broker. NotAvailableError where there is no Java."""
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as name:
         folder = Path(name)
         with Broker(folder / "broker") as broker:
-            made = Installation(folder, broker)
+            made = Installation(folder, broker, partitions)
             try:
                 yield made
             finally:

@@ -27,6 +27,7 @@ from bench import (
     projecting,
     runs,
     serving,
+    spreading,
     waiting,
 )
 from bench.figure import Measure, Measured, Scale
@@ -53,6 +54,8 @@ FIGURES: dict[str, Measure] = {
     "worker-stub": clustered.worker_and_stub,
     "worker": clustered.worker_and_embedder,
     "latency": clustered.latency,
+    "partitions": spreading.latency,
+    "partitions-full": spreading.throughput,
     "failover": failing.failover,
     "worker-memory": failing.memory,
     "bad-records": enduring.bad_records,

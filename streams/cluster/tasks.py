@@ -3,27 +3,58 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
+from threading import Lock
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
 
+class Turn:
+    """Held by the only one of several threads that runs at a time; they share it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Wait for the turn, and hold it in the block."""
+        with self._lock:
+            yield
+
+    @contextmanager
+    def passed_on(self) -> Iterator[None]:
+        """Let another thread run while the block waits; the caller must hold the turn."""
+        self._lock.release()
+        try:
+            yield
+        finally:
+            self._lock.acquire()
+
+
 class OneThread:
-    """Runs functions one after another on one thread: a SQLite file is used on only one.
+    """Runs functions one after another on one thread, each when the thread has the turn.
 
     A function that has started is not interrupted when its caller is cancelled.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, turn: Turn | None = None) -> None:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._turn = turn or Turn()
 
     async def run(self, function: Callable[..., Result], *arguments: object) -> Result:
         """Run a function there and wait; its exception is raised here."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, partial(function, *arguments))
+        return await loop.run_in_executor(
+            self._executor, partial(self._in_turn, function, *arguments)
+        )
+
+    def _in_turn(self, function: Callable[..., Result], *arguments: object) -> Result:
+        with self._turn.taken():
+            return function(*arguments)
 
     def end(self) -> None:
         """Start nothing new, without waiting for what is running."""

@@ -12,7 +12,7 @@ import pytest
 from palimpsest.contracts.errors import TransientError
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.records import Record
-from palimpsest.streams.cluster.tasks import OneThread
+from palimpsest.streams.cluster.tasks import OneThread, Turn
 from palimpsest.streams.cluster.worker.assigned_partition import AssignedPartition, Delivery, Missed
 from palimpsest.streams.cluster.worker.partition_writer import Opened
 from palimpsest.streams.write.windows import WINDOW_BYTES, Window
@@ -78,20 +78,21 @@ class Recording:
 
 
 def test_partitions_take_turns_though_one_has_many_long_texts() -> None:
-    """All partitions share a thread: a batch of all that waits in one would hold the others."""
+    """One decides at a time: a batch of all that waits in one partition would hold the others."""
     decided: list[tuple[int, int]] = []
 
     async def run() -> None:
         async def fail(error: BaseException) -> None:
             raise AssertionError from error
 
-        decider = OneThread("decider")
+        turn = Turn()
         missed = Missed(Connection(bootstrap="127.0.0.1:1"), {})
         done = asyncio.Semaphore(0)
         partitions = []
         for partition, count, size in ((0, 100, 10_000), (1, 3, 100)):
             writer: Any = Recording(decided)
-            one = AssignedPartition(writer, writer, decider, missed, fail)
+            thread = OneThread(f"partition-{partition}", turn)
+            one = AssignedPartition(writer, writer, thread, missed, fail)
             records = [Record("memory.candidates", partition, n, b"x" * size) for n in range(count)]
             await one.candidates([Delivery(record, done.release) for record in records])
             partitions.append(one)
@@ -100,7 +101,6 @@ def test_partitions_take_turns_though_one_has_many_long_texts() -> None:
                 await done.acquire()
         for one in partitions:
             await one.close()
-        decider.end()
 
     asyncio.run(run())
     turns = [count for partition, count in decided if partition == 0]

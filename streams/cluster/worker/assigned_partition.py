@@ -133,7 +133,9 @@ class AssignedPartition:
 
     Candidates are opened on arrival, so that their texts are embedded while earlier batches are
     decided on. Those that arrive while enough batches are open are opened together: each batch
-    costs a transaction. `failed` is called on errors; nothing is decided after that.
+    costs a transaction. `decider` is a thread of its own, which is ended with it: while a transaction
+    is on its way to the brokers, the thread waits and others decide. `failed` is called on errors;
+    nothing is decided after that.
     """
 
     def __init__(
@@ -287,7 +289,7 @@ class AssignedPartition:
         return True
 
     async def close(self) -> None:
-        """Finish the batch being decided on; the others are delivered to the next worker.
+        """Finish the batch being decided on and published; the others go to the next worker.
 
         It does not wait for texts at the embedder; a request with many commits is interrupted at
         the next of them.
@@ -302,3 +304,4 @@ class AssignedPartition:
         await asyncio.gather(*self._tasks)
         await self.producer.stop()
         await self._decider.run(self.writer.log.close)
+        self._decider.end()

@@ -17,7 +17,8 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import NotPermittedError
 from palimpsest.streams.cluster.reader import Offsets, TopicPartition, reader
-from palimpsest.streams.cluster.tasks import OneThread, is_cancelled
+from palimpsest.streams.cluster.records import Outgoing
+from palimpsest.streams.cluster.tasks import OneThread, Turn, is_cancelled
 from palimpsest.streams.cluster.topics import Topics, compare_counts, topic_id
 from palimpsest.streams.cluster.worker.assigned_partition import (
     INPUTS,
@@ -29,7 +30,7 @@ from palimpsest.streams.cluster.worker.assigned_partition import (
 )
 from palimpsest.streams.cluster.worker.metrics import Metrics
 from palimpsest.streams.cluster.worker.partition_writer import PartitionWriter
-from palimpsest.streams.cluster.worker.producer import PartitionProducer
+from palimpsest.streams.cluster.worker.producer import PartitionProducer, Publish
 from palimpsest.streams.cluster.worker.replica import (
     PartitionReplica,
     ReplicaFolder,
@@ -40,6 +41,8 @@ from palimpsest.streams.cluster.worker.replica import (
 )
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.database import DiskFullError
+from palimpsest.streams.log.log import Lines
+from palimpsest.streams.write.commit import InputOffset
 from palimpsest.streams.write.writer import Effect, no_effect
 
 _log = logging.getLogger(__name__)
@@ -51,7 +54,10 @@ FULL_SECONDS = 60.0
 
 
 class PartitionManager:
-    """A worker's partitions: one thread, one embedder, and one writer per partition.
+    """A worker's partitions: one embedder, and a writer with a thread for each partition.
+
+    The threads take turns at deciding; one that waits for the brokers passes the turn on, so that
+    as many transactions are in flight as there are partitions.
 
     `failed` receives the error that ended a partition's work; the worker must then end, or after a
     DiskFullError join its group again, to continue once there is space. With `standing_by`, the
@@ -82,7 +88,8 @@ class PartitionManager:
         self._clock = clock
         self._failed = failed
         self._effect = effect
-        self._decider = OneThread("decider")
+        self._turn = Turn()
+        self._replica_thread = OneThread("replicas")
         self._assigned: dict[int, AssignedPartition] = {}
         self.starts: Offsets = {}
         """The next input offsets of the latest assignment."""
@@ -158,11 +165,11 @@ class PartitionManager:
             await asyncio.gather(*(assigned.close() for assigned in given_up.values()))
 
     async def close(self) -> None:
-        """Release all partitions for good, and end the thread."""
+        """Release all partitions for good, and end the replicas' thread."""
         self._closed = True
         await self.revoke()
         # Without waiting: it may be reading a replica, and the event loop has other work to end.
-        self._decider.end()
+        self._replica_thread.end()
 
     async def _assign_patiently(self, partitions: Sequence[int]) -> None:
         """Retry whenever the brokers go away or the disk is full.
@@ -195,7 +202,7 @@ class PartitionManager:
         try:
             await _all(producer.start() for producer in producers.values())
             with self._metrics.stage("catch_up"):
-                await self._replicas.catch_up(partitions, logs, self._decider, self._report)
+                await self._replicas.catch_up(partitions, logs, self._replica_thread, self._report)
             most = MOST_CANDIDATES // max(len(partitions), 1)
             inputs = await self._input_ids()
             missed = await self._all_missed(logs, inputs)
@@ -204,13 +211,13 @@ class PartitionManager:
             stopping = (producer.stop() for producer in producers.values())
             await asyncio.gather(*stopping, return_exceptions=True)
             for log in logs.values():
-                await self._decider.run(close_replica, log, error)
+                await self._replica_thread.run(close_replica, log, error)
             raise
         self._assigned = {
             writer.partition: AssignedPartition(
                 producers[writer.partition],
                 writer,
-                self._decider,
+                OneThread(f"partition-{writer.partition}", self._turn),
                 missed[writer.partition],
                 partial(self._fail_partition, writer.log),
             )
@@ -227,7 +234,7 @@ class PartitionManager:
         if isinstance(error, DiskFullError):
             await self._wait_for_room()
         elif is_damage(error):
-            await self._decider.run(discard, log.path)
+            await self._replica_thread.run(discard, log.path)
         await self._failed(error)
 
     async def _wait_for_room(self) -> None:
@@ -258,7 +265,7 @@ class PartitionManager:
         continued: dict[TopicPartition, int] = {}
         found: dict[int, Missed] = {}
         for partition, log in logs.items():
-            begin = await self._decider.run(starts, log, partition, inputs, done)
+            begin = await self._replica_thread.run(starts, log, partition, inputs, done)
             for topic, start in begin.items():
                 at = TopicPartition(topic, partition)
                 read = max(start, done[at].offset if at in done else 0)
@@ -295,15 +302,15 @@ class PartitionManager:
         inputs: Mapping[str, str],
         most_candidates: int,
     ) -> PartitionWriter:
-        followed = await self._decider.run(
+        followed = await self._replica_thread.run(
             log.followed, self._topics.name("decisions"), producer.partition
         )
         assert followed is not None
         producer.continue_at(followed.next_offset)
-        writer = await self._decider.run(
+        writer = await self._replica_thread.run(
             PartitionWriter,
             log,
-            self._metrics.watching(producer.publish),
+            self._passing_on(self._metrics.watching(producer.publish)),
             followed,
             self._topics,
             inputs,
@@ -315,6 +322,17 @@ class PartitionManager:
         )
         writer.writer.owners.most = most_candidates
         return writer
+
+    def _passing_on(self, publish: Publish) -> Publish:
+        """A `publish` function during which other partitions are decided on."""
+
+        def published(
+            lines: Lines, others: Sequence[Outgoing], done: Sequence[InputOffset]
+        ) -> int | None:
+            with self._turn.passed_on():
+                return publish(lines, others, done)
+
+        return published
 
     def _report(self, done: int, todo: int) -> None:
         _log.info("catching up: %d of %d decisions", done, todo)

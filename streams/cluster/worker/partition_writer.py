@@ -1,4 +1,4 @@
-"""One partition's writer: records in, decisions published, on the one thread that decides."""
+"""One partition's writer: records in, decisions published, on the partition's thread."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def open_replica(
     for _ in range(2):
         log: PartitionReplica | None = None
         try:
-            log = PartitionReplica.create(path)
+            log = PartitionReplica.create(path, shared=True)
             followed = log.followed(name, partition)
             if followed is None and not log.head():
                 followed = Followed(name, partition, identity, 0)

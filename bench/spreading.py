@@ -1,0 +1,133 @@
+"""How long a candidate takes, and how many are decided on, by the number of partitions."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import orjson
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+
+from bench.brokered import READY, Installation, StuckError, installation, is_decision, quantile
+from bench.brokered import until
+from bench.embedding import distinct
+from bench.figure import Measured, Scale
+from bench.sentences import sentences
+from palimpsest.streams.cluster.topics import partition_of
+
+RATE = 200.0
+"""Candidates a second in all partitions together."""
+FULL_RATE = 500.0
+"""New texts a second, more than the embedder takes."""
+SPREAD = (1, 12, 48, 96)
+OWNERS = 960
+WARM = 0.2
+"""The share of the candidates at the beginning that is not timed."""
+PATIENCE = 120.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a worker did: milliseconds from each candidate's time to its decision, and what it cost.
+
+    `rate` are decisions a second, `transactions` how many, `publishing` their mean milliseconds,
+    `cores` the processors that the worker took.
+    """
+
+    milliseconds: Sequence[float]
+    rate: float
+    transactions: float
+    publishing: float
+    cores: float
+
+
+def latency(scale: Scale) -> list[Measured]:
+    """From publishing to the decision, at a fixed rate in all, with 1 to 96 partitions."""
+    count = scale.of(100, 4_000, 8_000)
+    spread = SPREAD if scale.size != "small" else (1, 4)
+    runs = {partitions: _run(scale, partitions, RATE, count) for partitions in spread}
+    note = f"{count} new texts at {RATE:.0f}/s, the default embedder"
+    first, last = runs[spread[0]], runs[spread[-1]]
+    ratio = quantile(last.milliseconds, 0.5) / quantile(first.milliseconds, 0.5)
+    name = f"publish to decision at {RATE:.0f}/s, {spread[-1]} partitions divided by 1, p50"
+    beside: dict[str, float] = {}
+    for partitions, run in runs.items():
+        beside |= {
+            f"{partitions}, p50 ms": quantile(run.milliseconds, 0.5),
+            f"{partitions}, p95 ms": quantile(run.milliseconds, 0.95),
+            f"{partitions}, transactions": run.transactions,
+            f"{partitions}, a transaction ms": run.publishing,
+            f"{partitions}, cores": run.cores,
+        }
+    return [Measured(name, "", [ratio], 2, at_most=True, note=note, beside=beside)]
+
+
+def throughput(scale: Scale) -> list[Measured]:
+    """Decisions a second of a worker to which more new texts are offered than it can embed."""
+    count = scale.of(100, 6_000, 12_000)
+    spread = (1, 12, 96) if scale.size != "small" else (1, 4)
+    runs = {partitions: _run(scale, partitions, FULL_RATE, count) for partitions in spread}
+    note = f"{count} new texts at {FULL_RATE:.0f}/s, the default embedder"
+    name = f"decisions/s, {spread[1]} partitions divided by 1"
+    beside = {f"{partitions}, decisions/s": run.rate for partitions, run in runs.items()}
+    ratio = runs[spread[1]].rate / runs[1].rate
+    return [Measured(name, "", [ratio], 0.9, note=note, beside=beside)]
+
+
+def _run(scale: Scale, partitions: int, rate: float, count: int) -> Run:
+    texts = [text for _, text in distinct(scale.data, count)]
+    texts += islice(sentences(), count - len(texts))
+    with installation(partitions) as made:
+        worker = made.worker("one", stub=False)
+        until(lambda: worker.says(READY), "the worker is ready")
+        begun, cpu = time.perf_counter(), worker.cpu_seconds()
+        offered, decided = asyncio.run(_offer(made, texts, rate))
+        cores = (worker.cpu_seconds() - cpu) / (time.perf_counter() - begun)
+        figures = worker.figures()
+    warm = int(WARM * count)
+    timed = [1e3 * (decided[number] - offered[number]) for number in range(warm, count)]
+    seconds = max(decided.values()) - offered[warm]
+    stage = 'palimpsest_stage_seconds_{}{{stage="publish"}}'
+    transactions = figures[stage.format("count")]
+    publishing = 1e3 * figures[stage.format("sum")] / transactions
+    return Run(timed, len(timed) / seconds, transactions, publishing, cores)
+
+
+async def _offer(
+    made: Installation, texts: Sequence[str], rate: float
+) -> tuple[list[float], dict[int, float]]:
+    """When each candidate was due at the brokers, and when its decision could be read."""
+    async with made.decisions() as decisions:
+        deciding = asyncio.create_task(_decided(decisions, len(texts)))
+        producer = AIOKafkaProducer(**made.connection.arguments(), acks="all")
+        await producer.start()
+        begun = time.perf_counter()
+        due = [begun + number / rate for number in range(len(texts))]
+        for number, text in enumerate(texts):
+            await asyncio.sleep(due[number] - time.perf_counter())
+            owner = f"owner {number % OWNERS}"
+            row = {"owner_id": owner, "source": "bench", "id": str(number), "text": text}
+            at = partition_of(owner, made.topics.partitions)
+            topic = made.topics.name("candidates")
+            await producer.send(topic, orjson.dumps(row), owner.encode(), at)
+        try:
+            return due, await asyncio.wait_for(deciding, PATIENCE)
+        except TimeoutError:
+            raise StuckError("candidates are not decided on") from None
+        finally:
+            await producer.stop()
+
+
+async def _decided(decisions: AIOKafkaConsumer, count: int) -> dict[int, float]:
+    found: dict[int, float] = {}
+    while len(found) < count:
+        some = await decisions.getmany(timeout_ms=1_000)
+        now = time.perf_counter()
+        for record in (record for records in some.values() for record in records):
+            if is_decision(record):
+                event = orjson.loads(record.value or b"")
+                found.setdefault(int(event["data"]["candidate"]["id"]), now)
+    return found

@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
@@ -25,14 +26,17 @@ class Turn:
         with self._lock:
             yield
 
-    @contextmanager
-    def passed_on(self) -> Iterator[None]:
-        """Let another thread run while the block waits; the caller must hold the turn."""
-        self._lock.release()
-        try:
-            yield
-        finally:
-            self._lock.acquire()
+    def passed_on(self, waiting: Callable[Given, Result]) -> Callable[Given, Result]:
+        """A function during which other threads may run; its callers must hold the turn."""
+
+        def passing_on(*arguments: Given.args, **named: Given.kwargs) -> Result:
+            self._lock.release()
+            try:
+                return waiting(*arguments, **named)
+            finally:
+                self._lock.acquire()
+
+        return passing_on
 
 
 class OneThread:

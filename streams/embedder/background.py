@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 
 from palimpsest.streams.embedder.contract import Embedding, Engine
 
 REMEMBERED = 4096
 """Number of recent texts that are cached, about 2 kB each."""
+TOGETHER = 32
+"""Submissions that wait are embedded together up to this number of texts: more would not be faster,
+and the first would wait longer."""
+
+Submission = tuple[Sequence[str], Future[list[Embedding]]]
+"""Texts, and the future of their embeddings."""
 
 
 class Embedder:
-    """Embeds submissions one after another, in order, on its own thread.
+    """Embeds submissions in order on its own thread, small ones that wait together.
 
     No text is embedded twice within a submission, or while it is among the `remembered` most recent
     texts.
@@ -23,6 +30,7 @@ class Embedder:
         self.engine = engine
         self._remembered = remembered
         self._recent: OrderedDict[str, Embedding] = OrderedDict()
+        self._waiting: deque[Submission] = deque()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="embedding")
 
     def submit(self, texts: Sequence[str]) -> Future[list[Embedding]]:
@@ -31,7 +39,10 @@ class Embedder:
         An exception of the engine is raised by the future, and later submissions continue. Raises
         RuntimeError after `close`.
         """
-        return self._thread.submit(self._embed, tuple(texts))
+        future: Future[list[Embedding]] = Future()
+        self._waiting.append((tuple(texts), future))
+        self._thread.submit(self._embed_waiting)
+        return future
 
     def embed_now(self, text: str) -> Embedding:
         """Embed a text on the caller's thread, without waiting for submissions."""
@@ -39,9 +50,37 @@ class Embedder:
 
     def close(self) -> None:
         """Finish the running submission, cancel those that wait, and stop the thread."""
-        self._thread.shutdown(wait=True, cancel_futures=True)
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        for _, future in tuple(self._waiting):
+            future.cancel()
+        self._thread.shutdown()
 
-    def _embed(self, texts: tuple[str, ...]) -> list[Embedding]:
+    def _embed_waiting(self) -> None:
+        """Embed the next submissions; none is left if they were embedded with earlier ones."""
+        some: list[Submission] = []
+        count = 0
+        while self._waiting and (not some or count + len(self._waiting[0][0]) <= TOGETHER):
+            texts, future = self._waiting.popleft()
+            if future.set_running_or_notify_cancel():
+                some.append((texts, future))
+                count += len(texts)
+        self._embed_together(some)
+
+    def _embed_together(self, some: Sequence[Submission]) -> None:
+        """Embed submissions in one call of the engine; if it fails, each alone."""
+        try:
+            found = iter(self._embed([text for texts, _ in some for text in texts]))
+        except BaseException as error:  # noqa: BLE001 - raised by the future
+            if len(some) == 1:
+                some[0][1].set_exception(error)
+                return
+            for one in some:
+                self._embed_together([one])
+            return
+        for texts, future in some:
+            future.set_result([*islice(found, len(texts))])
+
+    def _embed(self, texts: Sequence[str]) -> list[Embedding]:
         found = {text: self._recent[text] for text in texts if text in self._recent}
         new = [text for text in dict.fromkeys(texts) if text not in found]
         if new:

@@ -17,7 +17,6 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import NotPermittedError
 from palimpsest.streams.cluster.reader import Offsets, TopicPartition, reader
-from palimpsest.streams.cluster.records import Outgoing
 from palimpsest.streams.cluster.tasks import OneThread, Turn, is_cancelled
 from palimpsest.streams.cluster.topics import Topics, compare_counts, topic_id
 from palimpsest.streams.cluster.worker.assigned_partition import (
@@ -30,7 +29,7 @@ from palimpsest.streams.cluster.worker.assigned_partition import (
 )
 from palimpsest.streams.cluster.worker.metrics import Metrics
 from palimpsest.streams.cluster.worker.partition_writer import PartitionWriter
-from palimpsest.streams.cluster.worker.producer import PartitionProducer, Publish
+from palimpsest.streams.cluster.worker.producer import PartitionProducer
 from palimpsest.streams.cluster.worker.replica import (
     PartitionReplica,
     ReplicaFolder,
@@ -41,8 +40,6 @@ from palimpsest.streams.cluster.worker.replica import (
 )
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.database import DiskFullError
-from palimpsest.streams.log.log import Lines
-from palimpsest.streams.write.commit import InputOffset
 from palimpsest.streams.write.writer import Effect, no_effect
 
 _log = logging.getLogger(__name__)
@@ -310,7 +307,7 @@ class PartitionManager:
         writer = await self._replica_thread.run(
             PartitionWriter,
             log,
-            self._passing_on(self._metrics.watching(producer.publish)),
+            self._turn.passed_on(self._metrics.watching(producer.publish)),
             followed,
             self._topics,
             inputs,
@@ -322,17 +319,6 @@ class PartitionManager:
         )
         writer.writer.owners.most = most_candidates
         return writer
-
-    def _passing_on(self, publish: Publish) -> Publish:
-        """A `publish` function during which other partitions are decided on."""
-
-        def published(
-            lines: Lines, others: Sequence[Outgoing], done: Sequence[InputOffset]
-        ) -> int | None:
-            with self._turn.passed_on():
-                return publish(lines, others, done)
-
-        return published
 
     def _report(self, done: int, todo: int) -> None:
         _log.info("catching up: %d of %d decisions", done, todo)

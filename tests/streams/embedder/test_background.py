@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from threading import Event, current_thread
+from typing import Any
 
 import numpy as np
 import pytest
 
-from palimpsest.streams.embedder import Embedder, Embedding
+from palimpsest.streams.embedder import Embedder, Embedding, background
 
 
 class Recording:
@@ -91,6 +93,51 @@ def test_submissions_that_wait_share_what_was_embedded(
     engine.go.set()
     assert [len(future.result(30)) for future in futures] == [1, 2]
     assert engine.asked == [["a"], ["bb"]]
+
+
+def submissions(embedder: Embedder, engine: Recording, *texts: str) -> list[Future[Any]]:
+    """Submissions of one text each that all wait while another one is embedded."""
+    engine.go.clear()
+    engine.started.clear()
+    first = embedder.submit(["first"])
+    assert engine.started.wait(30)
+    waiting = [embedder.submit([text]) for text in texts]
+    engine.go.set()
+    assert len(first.result(30)) == 1
+    return waiting
+
+
+def test_submissions_that_wait_are_embedded_together(
+    engine: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "TOGETHER", 4)
+    embedder = Embedder(engine)
+    texts = ["a", "bb", "ccc", "a", "dddd", "eeeee"]
+    found = [future.result(30) for future in submissions(embedder, engine, *texts)]
+    assert [[int(one.vector[0]) for one in each] for each in found] == [[len(t)] for t in texts]
+    assert engine.asked == [["first"], ["a", "bb", "ccc"], ["dddd", "eeeee"]]
+    large = embedder.submit(texts)
+    assert len(large.result(30)) == len(texts)
+    embedder.close()
+
+
+def test_an_error_of_one_submission_is_not_that_of_others_beside_it(
+    embedder: Embedder, engine: Recording
+) -> None:
+    before, failing, after = submissions(embedder, engine, "a", "poison", "bb")
+    assert [len(one.result(30)) for one in (before, after)] == [1, 1]
+    with pytest.raises(ValueError, match="poison"):
+        failing.result(30)
+
+
+def test_a_cancelled_submission_is_not_embedded(embedder: Embedder, engine: Recording) -> None:
+    engine.go.clear()
+    running, given_up, kept = (embedder.submit([text]) for text in ("a", "bb", "ccc"))
+    assert engine.started.wait(30)
+    assert given_up.cancel()
+    engine.go.set()
+    assert [len(one.result(30)) for one in (running, kept)] == [1, 1]
+    assert "bb" not in [text for asked in engine.asked for text in asked]
 
 
 def test_nothing_gives_nothing(embedder: Embedder, engine: Recording) -> None:

@@ -1,0 +1,373 @@
+"""Several partitions publish at once, each its own in order, and nothing counts before its answer.
+
+The brokers are a stand-in that answers when a test lets it; replicas, writers, threads and the
+order of their turns are a worker's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from threading import Barrier, Event
+from typing import Any
+from uuid import uuid4
+
+import orjson
+import pytest
+from aiokafka.errors import ProducerFenced
+
+from palimpsest.contracts.events import AnyEvent, Decided, Retracted
+from palimpsest.contracts.requests import AnyRequest, RetractRequest, Selection
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.records import Outgoing, Record
+from palimpsest.streams.cluster.tasks import OneThread, Turn
+from palimpsest.streams.cluster.topics import Topics, partition_of
+from palimpsest.streams.cluster.worker.assigned_partition import AssignedPartition, Delivery, Missed
+from palimpsest.streams.cluster.worker.metrics import Metrics
+from palimpsest.streams.cluster.worker.partition_writer import PartitionWriter
+from palimpsest.streams.cluster.worker.replica import Followed, PartitionReplica
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.log.log import Lines
+from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write.commit import InputOffset
+from palimpsest.streams.write.handlers import bulk
+from tests.reliability.rows import Row, rows
+from tests.streams.write.runtime import AT, Runtime
+from tests.stub_engine import StubEngine
+
+PARTITIONS = 4
+TOPICS = Topics("", PARTITIONS)
+CANDIDATES, COMMANDS = TOPICS.name("candidates"), TOPICS.name("commands")
+INPUTS = {CANDIDATES: "candidates-id", COMMANDS: "commands-id"}
+SECONDS = 20.0
+"""After this time, what a test waits for will not happen."""
+
+Answering = Callable[[int, Lines], None]
+"""What happens between a transaction's beginning and its end, by partition and its events."""
+
+
+class Brokers:
+    """The topic of each partition, and what happens at the brokers and in the worker, in order."""
+
+    def __init__(self, answering: Answering) -> None:
+        self.answering = answering
+        self.topic: dict[int, list[AnyEvent]] = {p: [] for p in range(PARTITIONS)}
+        self.done: dict[int, list[InputOffset]] = {p: [] for p in range(PARTITIONS)}
+        self.in_flight: Counter[int] = Counter()
+        self.most_at_once = 0
+
+    def publish(
+        self, partition: int, lines: Lines, _others: Sequence[Outgoing], done: Sequence[InputOffset]
+    ) -> int:
+        self.in_flight[partition] += 1
+        assert self.in_flight[partition] == 1, "a partition has one transaction at a time"
+        self.most_at_once = max(self.most_at_once, self.in_flight.total())
+        try:
+            self.answering(partition, lines)
+        finally:
+            self.in_flight[partition] -= 1
+        self.topic[partition] += [event for event, _ in lines]
+        self.done[partition] += done
+        return len(self.topic[partition])
+
+
+class Worker:
+    """The partitions of a worker; `acknowledged` are its inputs in order, by partition."""
+
+    def __init__(self, folder: Path, brokers: Brokers) -> None:
+        self.brokers = brokers
+        self.acknowledged: dict[int, list[int]] = {p: [] for p in range(PARTITIONS)}
+        self.failures: list[BaseException] = []
+        self.has_failed = asyncio.Event()
+        self.writers: dict[int, PartitionWriter] = {}
+        self.partitions: dict[int, AssignedPartition] = {}
+        self._folder = folder
+        self._turn = Turn()
+        self._embedder = Embedder(StubEngine())
+        self._offsets: Counter[int] = Counter()
+
+    def assign(self) -> None:
+        for partition in range(PARTITIONS):
+            self._assign(partition)
+
+    def _assign(self, partition: int) -> None:
+        log = PartitionReplica.create(self._folder / f"{partition}.sqlite", shared=True)
+
+        def publish(
+            lines: Lines, others: Sequence[Outgoing], done: Sequence[InputOffset]
+        ) -> int | None:
+            return self.brokers.publish(partition, lines, others, done)
+
+        writer = self.writers[partition] = PartitionWriter(
+            log,
+            self._turn.passed_on(publish),
+            Followed(TOPICS.name("decisions"), partition, "decisions-id", 0),
+            TOPICS,
+            INPUTS,
+            load_policy("standard"),
+            lambda: self._embedder,
+            lambda: AT,
+            Metrics(),
+        )
+        producer: Any = Producer()
+        self.partitions[partition] = AssignedPartition(
+            producer,
+            writer,
+            OneThread(f"partition-{partition}", self._turn),
+            Missed(Connection(bootstrap="127.0.0.1:1"), {}),
+            self._fail,
+        )
+
+    async def _fail(self, error: BaseException) -> None:
+        self.failures.append(error)
+        self.has_failed.set()
+
+    async def candidate(self, row: Row) -> None:
+        """Bring a candidate to its owner's partition."""
+        partition = partition_of(row["owner_id"], PARTITIONS)
+        record = Record(CANDIDATES, partition, self._offsets[partition], orjson.dumps(row))
+        self._offsets[partition] += 1
+        await self.partitions[partition].candidates([self._delivery(record)])
+
+    async def request(self, partition: int, request: AnyRequest) -> None:
+        """Bring a request to a partition; the only one of a test."""
+        body = request.model_dump_json(exclude_none=True).encode()
+        record = Record(COMMANDS, partition, 0, body)
+        await self.partitions[partition].commands([self._delivery(record)])
+
+    def _delivery(self, record: Record) -> Delivery:
+        return Delivery(record, lambda: self._acknowledge(record))
+
+    def _acknowledge(self, record: Record) -> None:
+        done = self.brokers.done[record.partition]
+        covered = [one.offset for one in done if one.topic == record.topic]
+        assert max(covered, default=-1) >= record.offset, "acknowledged before its transaction"
+        self.acknowledged[record.partition].append(record.offset)
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(SECONDS):
+            while not holds():
+                assert not self.failures, self.failures
+                await asyncio.sleep(0.002)
+
+    def is_done(self) -> bool:
+        return sum(map(len, self.acknowledged.values())) == self._offsets.total()
+
+    async def close(self) -> None:
+        await asyncio.gather(*(one.close() for one in self.partitions.values()))
+        self._embedder.close()
+
+
+class Producer:
+    async def stop(self) -> None:
+        pass
+
+
+@asynccontextmanager
+async def working(folder: Path, answering: Answering) -> AsyncIterator[Worker]:
+    """A worker on all partitions."""
+    worker = Worker(folder, Brokers(answering))
+    worker.assign()
+    try:
+        yield worker
+    finally:
+        await worker.close()
+
+
+def at_once(_partition: int, _lines: Lines) -> None:
+    """The brokers answer at once."""
+
+
+def owner_of(partition: int, number: int = 0) -> str:
+    """An owner of a partition."""
+    names = (name for name in map(str, range(10_000)) if partition_of(name, PARTITIONS) == partition)
+    return [next(names) for _ in range(number + 1)][-1]
+
+
+def say(partition: int, number: int) -> Row:
+    """A candidate of a partition."""
+    return {"owner_id": owner_of(partition), "id": str(number), "text": f"Text {number}"}
+
+
+def ids(events: Sequence[AnyEvent]) -> list[str]:
+    return [event.data.candidate.id for event in events if isinstance(event, Decided)]
+
+
+def test_as_many_transactions_are_in_flight_as_there_are_partitions(tmp_path: Path) -> None:
+    all_there = Barrier(PARTITIONS)
+
+    def answering(_partition: int, _lines: Lines) -> None:
+        all_there.wait(SECONDS)
+
+    async def run() -> int:
+        async with working(tmp_path, answering) as worker:
+            for partition in range(PARTITIONS):
+                await worker.candidate(say(partition, 0))
+            await worker.until(worker.is_done)
+            return worker.brokers.most_at_once
+
+    assert asyncio.run(run()) == PARTITIONS
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_each_owner_s_decisions_are_those_of_one_process_in_their_order(
+    tmp_path: Path, seed: int
+) -> None:
+    """However long each transaction takes, and whichever partition decides in between."""
+    chance = random.Random(seed)
+    stream = rows(240, owners=15, seed=seed)
+
+    def answering(_partition: int, _lines: Lines) -> None:
+        time.sleep(chance.choice((0, 0, 0.001, 0.006)))
+
+    async def run() -> Worker:
+        async with working(tmp_path, answering) as worker:
+            for row in stream:
+                await worker.candidate(row)
+                if chance.random() < 0.2:
+                    await asyncio.sleep(chance.random() * 0.01)
+            await worker.until(worker.is_done)
+            return worker
+
+    worker = asyncio.run(run())
+    for partition, acknowledged in worker.acknowledged.items():
+        assert acknowledged == [*range(len(acknowledged))]
+        with PartitionReplica.open(tmp_path / f"{partition}.sqlite") as replica:
+            held = [event.id for event in by_position(replica)]
+        assert held == [event.id for event in worker.brokers.topic[partition]]
+    assert by_owner(worker.brokers.topic.values()) == by_owner([embedded(tmp_path, stream)])
+
+
+def by_position(replica: PartitionReplica) -> Iterator[AnyEvent]:
+    position = 0
+    while some := replica.after(position):
+        yield from (recorded.event for recorded in some)
+        position = some[-1].position
+
+
+def by_owner(logs: Any) -> dict[str, list[Any]]:
+    """What was decided about each candidate, in order, by owner."""
+    found: dict[str, list[Any]] = {}
+    for event in (event for events in logs for event in events):
+        if isinstance(event, Decided):
+            data = event.data
+            what = (data.candidate.id, data.decision, data.join and data.join.to)
+            found.setdefault(event.owner_id, []).append((event.id, *what))
+        elif event.owner_id:
+            found.setdefault(event.owner_id, []).append((event.id, event.type))
+    return found
+
+
+def embedded(folder: Path, stream: Sequence[Row]) -> list[AnyEvent]:
+    """The events of one process that decides on the candidates one after the other."""
+    with Runtime(folder / "embedded.sqlite") as runtime:
+        for row in stream:
+            runtime.submit(row)
+        return [event for _, event, _ in runtime.told]
+
+
+def test_while_a_request_s_commits_are_published_others_are_decided_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of its commits waits at the brokers until another partition's candidate is decided."""
+    monkeypatch.setattr(bulk, "STEPS", 1)
+    another = Event()
+
+    def answering(partition: int, lines: Lines) -> None:
+        if partition == 1:
+            another.set()
+        elif any(isinstance(event, Retracted) for event, _ in lines):
+            assert another.wait(SECONDS)
+
+    async def run() -> Worker:
+        async with working(tmp_path, answering) as worker:
+            for number in range(5):
+                await worker.candidate(say(0, number))
+            await worker.until(worker.is_done)
+            selection = Selection(source="memory.candidates")
+            request = RetractRequest(request_id=str(uuid4()), selection=selection)
+            await worker.request(0, request)
+            await worker.until(lambda: worker.brokers.in_flight[0] == 1)
+            assert not another.is_set()
+            await worker.candidate(say(1, 0))
+            await worker.until(lambda: len(worker.brokers.done[0]) > 0 and has_request(worker))
+            return worker
+
+    worker = asyncio.run(run())
+    retracted = [e for e in worker.brokers.topic[0] if isinstance(e, Retracted)]
+    assert len(retracted) == 5
+    assert ids(worker.brokers.topic[1]) == ["0"]
+
+
+def has_request(worker: Worker) -> bool:
+    return any(one.topic == COMMANDS for one in worker.brokers.done[0])
+
+
+def test_giving_up_partitions_waits_for_what_is_in_flight_and_begins_nothing(
+    tmp_path: Path,
+) -> None:
+    answered = Event()
+
+    def answering(_partition: int, _lines: Lines) -> None:
+        assert answered.wait(SECONDS)
+
+    async def run() -> Worker:
+        worker = Worker(tmp_path, Brokers(answering))
+        worker.assign()
+        for partition in range(PARTITIONS):
+            await worker.candidate(say(partition, 0))
+        await worker.until(lambda: worker.brokers.in_flight.total() == PARTITIONS)
+        for partition in range(PARTITIONS):
+            await worker.candidate(say(partition, 1))
+        closing = asyncio.create_task(worker.close())
+        await asyncio.wait([closing], timeout=0.1)
+        assert not closing.done(), "it waits, however long the brokers take"
+        answered.set()
+        await asyncio.wait_for(closing, SECONDS)
+        return worker
+
+    worker = asyncio.run(run())
+    for partition in range(PARTITIONS):
+        assert worker.acknowledged[partition] == [0]
+        assert ids(worker.brokers.topic[partition]) == ["0"]
+        with PartitionReplica.open(tmp_path / f"{partition}.sqlite") as replica:
+            assert ids([*by_position(replica)]) == ["0"], "the replica has what the brokers have"
+
+
+def test_a_transaction_that_fails_leaves_its_partition_as_it_was_and_others_go_on(
+    tmp_path: Path,
+) -> None:
+    fenced, others_are_decided = Event(), Event()
+
+    def answering(partition: int, _lines: Lines) -> None:
+        if partition == 0 and fenced.is_set():
+            assert others_are_decided.wait(SECONDS)
+            raise ProducerFenced
+
+    async def run() -> Worker:
+        async with working(tmp_path, answering) as worker:
+            for partition in range(PARTITIONS):
+                await worker.candidate(say(partition, 0))
+            await worker.until(worker.is_done)
+            fenced.set()
+            await worker.candidate(say(0, 1))
+            await worker.until(lambda: worker.brokers.in_flight[0] == 1)
+            for partition in range(1, PARTITIONS):
+                await worker.candidate(say(partition, 1))
+            await worker.until(lambda: all(len(worker.acknowledged[p]) == 2 for p in (1, 2, 3)))
+            others_are_decided.set()
+            await asyncio.wait_for(worker.has_failed.wait(), SECONDS)
+            ledger = worker.writers[0].writer.owners.get(owner_of(0)).ledger
+            assert [entry.fields.id for entry in ledger.entries.values()] == ["0"]
+            return worker
+
+    worker = asyncio.run(run())
+    assert [type(error) for error in worker.failures] == [ProducerFenced]
+    assert worker.acknowledged == {0: [0], 1: [0, 1], 2: [0, 1], 3: [0, 1]}
+    with PartitionReplica.open(tmp_path / "0.sqlite") as replica:
+        assert ids([*by_position(replica)]) == ["0"]

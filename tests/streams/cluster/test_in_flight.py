@@ -27,6 +27,7 @@ from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.records import Outgoing, Record
 from palimpsest.streams.cluster.tasks import OneThread, Turn
 from palimpsest.streams.cluster.topics import Topics, partition_of
+from palimpsest.streams.cluster.worker import assigned_partition
 from palimpsest.streams.cluster.worker.assigned_partition import AssignedPartition, Delivery, Missed
 from palimpsest.streams.cluster.worker.metrics import Metrics
 from palimpsest.streams.cluster.worker.partition_writer import PartitionWriter
@@ -114,7 +115,7 @@ class Worker:
             lambda: AT,
             Metrics(),
         )
-        producer: Any = Producer()
+        producer: Any = Producer(self.brokers, partition)
         self.partitions[partition] = AssignedPartition(
             producer,
             writer,
@@ -164,8 +165,14 @@ class Worker:
 
 
 class Producer:
+    """A partition's producer, which is stopped when nothing of it is in flight."""
+
+    def __init__(self, brokers: Brokers, partition: int) -> None:
+        self._brokers = brokers
+        self._partition = partition
+
     async def stop(self) -> None:
-        pass
+        assert not self._brokers.in_flight[self._partition]
 
 
 @asynccontextmanager
@@ -271,6 +278,36 @@ def embedded(folder: Path, stream: Sequence[Row]) -> list[AnyEvent]:
         return [event for _, event, _ in runtime.told]
 
 
+def test_what_waits_for_the_brokers_keeps_its_own_thread_and_not_the_turn() -> None:
+    steps: list[str] = []
+    others = Event()
+
+    async def run() -> None:
+        turn = Turn()
+        one, another = OneThread("one", turn), OneThread("another", turn)
+
+        def publish() -> None:
+            steps.append("publishes")
+            turn.passed_on(others.wait)(SECONDS)
+            steps.append("has published")
+
+        def decide(name: str) -> None:
+            steps.append(name)
+
+        publishing = asyncio.create_task(one.run(publish))
+        its_next = asyncio.create_task(one.run(decide, "its next"))
+        for number in range(3):
+            await another.run(decide, f"another {number}")
+        others.set()
+        await asyncio.gather(publishing, its_next)
+        one.end()
+        another.end()
+
+    asyncio.run(run())
+    assert sorted(steps[:4]) == ["another 0", "another 1", "another 2", "publishes"]
+    assert steps[4:] == ["has published", "its next"]
+
+
 def test_while_a_request_s_commits_are_published_others_are_decided_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -309,8 +346,9 @@ def has_request(worker: Worker) -> bool:
 
 
 def test_giving_up_partitions_waits_for_what_is_in_flight_and_begins_nothing(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(assigned_partition, "TOGETHER", 1)
     answered = Event()
 
     def answering(_partition: int, _lines: Lines) -> None:
@@ -320,10 +358,9 @@ def test_giving_up_partitions_waits_for_what_is_in_flight_and_begins_nothing(
         worker = Worker(tmp_path, Brokers(answering))
         worker.assign()
         for partition in range(PARTITIONS):
-            await worker.candidate(say(partition, 0))
+            for number in range(3):
+                await worker.candidate(say(partition, number))
         await worker.until(lambda: worker.brokers.in_flight.total() == PARTITIONS)
-        for partition in range(PARTITIONS):
-            await worker.candidate(say(partition, 1))
         closing = asyncio.create_task(worker.close())
         await asyncio.wait([closing], timeout=0.1)
         assert not closing.done(), "it waits, however long the brokers take"

@@ -192,7 +192,9 @@ def at_once(_partition: int, _lines: Lines) -> None:
 
 def owner_of(partition: int, number: int = 0) -> str:
     """An owner of a partition."""
-    names = (name for name in map(str, range(10_000)) if partition_of(name, PARTITIONS) == partition)
+    names = (
+        name for name in map(str, range(10_000)) if partition_of(name, PARTITIONS) == partition
+    )
     return [next(names) for _ in range(number + 1)][-1]
 
 

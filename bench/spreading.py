@@ -11,8 +11,15 @@ from itertools import islice
 import orjson
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
-from bench.brokered import READY, Installation, StuckError, installation, is_decision, quantile
-from bench.brokered import until
+from bench.brokered import (
+    READY,
+    Installation,
+    StuckError,
+    installation,
+    is_decision,
+    quantile,
+    until,
+)
 from bench.embedding import distinct
 from bench.figure import Measured, Scale
 from bench.sentences import sentences

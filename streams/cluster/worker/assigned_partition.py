@@ -133,9 +133,9 @@ class AssignedPartition:
 
     Candidates are opened on arrival, so that their texts are embedded while earlier batches are
     decided on. Those that arrive while enough batches are open are opened together: each batch
-    costs a transaction. `decider` is a thread of its own, which is ended with it: while a transaction
-    is on its way to the brokers, the thread waits and others decide. `failed` is called on errors;
-    nothing is decided after that.
+    costs a transaction. `decider` is its own thread, and ends with it: while a transaction is at
+    the brokers, it waits, and others decide. `failed` is called on errors; nothing is decided after
+    that.
     """
 
     def __init__(

@@ -21,6 +21,7 @@ from aiokafka import AIOKafkaConsumer
 
 from bench.scratch import OwnedText, inputs
 from infra.broker import Broker, free_port
+from palimpsest.contracts.errors import TransientError
 from palimpsest.streams.cluster.client.client import Client
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.reader import begin_at, reader
@@ -30,6 +31,7 @@ from palimpsest.streams.cluster.topics import Topics
 PARTITIONS = 6
 PATIENCE = 240.0
 AT_ONCE = 2_000
+ATTEMPTS = 6
 POLL_SECONDS = 0.02
 READY = "ready: partitions"
 
@@ -96,7 +98,13 @@ class Installation:
         self._workers: list[Worker] = []
         self._decisions = [self.topics.at("decisions", number) for number in range(partitions)]
         self._counted = dict.fromkeys(self._decisions, 0)
-        asyncio.run(create(self.connection, partitions))
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                asyncio.run(create(self.connection, partitions))
+                break
+            except TransientError:  # hundreds of partitions have no leader for a while
+                if not left:
+                    raise
 
     def worker(
         self, name: str, *, stub: bool, standby: bool = False, most_candidates: int | None = None

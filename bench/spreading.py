@@ -84,11 +84,11 @@ def throughput(scale: Scale) -> list[Measured]:
     return [Measured(name, "", [ratio], 0.9, note=note, beside=beside)]
 
 
-def _run(scale: Scale, partitions: int, rate: float, count: int) -> Run:
+def _run(scale: Scale, partitions: int, rate: float, count: int, *, stub: bool = False) -> Run:
     texts = [text for _, text in distinct(scale.data, count)]
     texts += islice(sentences(), count - len(texts))
     with installation(partitions) as made:
-        worker = made.worker("one", stub=False)
+        worker = made.worker("one", stub=stub)
         until(lambda: worker.says(READY), "the worker is ready")
         begun, cpu = time.perf_counter(), worker.cpu_seconds()
         offered, decided = asyncio.run(_offer(made, texts, rate))

@@ -6,10 +6,12 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import KafkaConnectionError, KafkaError, OffsetOutOfRangeError
+from aiokafka.protocol.fetch import FetchRequest
 
 from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.streams.cluster.connection import Connection
@@ -26,6 +28,8 @@ FETCH_BYTES = 16 * 1024 * 1024
 WAIT_MILLISECONDS = 100
 """How long a broker may delay a fetch without records: it does not always notice at once that a
 transaction was committed (one in ten waited for aiokafka's default of 500)."""
+FETCH_SECONDS = 0.0001
+"""Pause before a fetch for each partition that it names, see `pace_fetches`."""
 
 Record: TypeAlias = ConsumerRecord[bytes, bytes]
 Records = list[Record]
@@ -40,6 +44,7 @@ __all__ = [
     "begin_at",
     "ends_of",
     "follow",
+    "pace_fetches",
     "read_range",
     "read_to_end",
     "reader",
@@ -68,6 +73,24 @@ def require_kept(starts: Offsets, begins: Offsets) -> None:
     )
 
 
+def pace_fetches(client: AIOKafkaClient) -> None:
+    """Make a client pause before each fetch, the longer the more partitions it names.
+
+    A fetch costs client and broker time for each partition that it names, and aiokafka sends the
+    next one as soon as a record has come. The pause lets more records come with each. A record that
+    comes while nothing else does is not delayed: its fetch waits at the broker.
+    """
+    send = client.send
+
+    async def paced(node_id: int, request: Any, **options: Any) -> Any:
+        if isinstance(request, FetchRequest):
+            named = sum(len(partitions) for _, partitions in request.topics)
+            await asyncio.sleep(named * FETCH_SECONDS)
+        return await send(node_id, request, **options)
+
+    vars(client)["send"] = paced
+
+
 @asynccontextmanager
 async def reader(
     connection: Connection, isolation_level: str = "read_committed", *, skips_deleted: bool = False
@@ -85,6 +108,7 @@ async def reader(
         max_partition_fetch_bytes=FETCH_BYTES,
         fetch_max_wait_ms=WAIT_MILLISECONDS,
     )
+    pace_fetches(vars(consumer)["_client"])
     try:
         await consumer.start()
         yield consumer

@@ -14,7 +14,7 @@ from aiokafka.structs import OffsetAndMetadata
 from faust.types import TP
 
 from palimpsest.streams.cluster.metadata import retry_without_brokers
-from palimpsest.streams.cluster.reader import WAIT_MILLISECONDS, Offsets, stopping
+from palimpsest.streams.cluster.reader import WAIT_MILLISECONDS, Offsets, pace_fetches, stopping
 from palimpsest.streams.cluster.unpacking import bytes_at_once, size_of
 from palimpsest.streams.cluster.worker.leave_group import leave_to_standby
 
@@ -81,6 +81,7 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         vars(consumer)["_isolation_level"] = "read_committed"
         vars(consumer)["_fetch_max_wait_ms"] = WAIT_MILLISECONDS
         retry_without_brokers(vars(consumer)["_client"])
+        pace_fetches(vars(consumer)["_client"])
         commit = consumer.commit
 
         async def commit_with_ids(offsets: Mapping[Any, OffsetAndMetadata]) -> None:

@@ -53,7 +53,7 @@ class Run:
 
 def latency(scale: Scale) -> list[Measured]:
     """From publishing to the decision, at a fixed rate in all, with 1 to 96 partitions."""
-    count = scale.of(100, 4_000, 8_000)
+    count = scale.of(100, 2_000, 8_000)
     spread = SPREAD if scale.size != "small" else (1, 4)
     runs = {partitions: _run(scale, partitions, RATE, count) for partitions in spread}
     note = f"{count} new texts at {RATE:.0f}/s, the default embedder"
@@ -74,7 +74,7 @@ def latency(scale: Scale) -> list[Measured]:
 
 def throughput(scale: Scale) -> list[Measured]:
     """Decisions a second of a worker to which more new texts are offered than it can embed."""
-    count = scale.of(100, 6_000, 12_000)
+    count = scale.of(100, 2_500, 12_000)
     spread = (1, 12, 96) if scale.size != "small" else (1, 4)
     runs = {partitions: _run(scale, partitions, FULL_RATE, count) for partitions in spread}
     note = f"{count} new texts at {FULL_RATE:.0f}/s, the default embedder"

@@ -28,10 +28,11 @@ def test_a_fetch_waits_for_each_partition_that_it_names(monkeypatch: pytest.Monk
     monkeypatch.setattr(asyncio, "sleep", sleep)
     client: Any = Client()
     pace_fetches(client)
-    topics = [("candidates", [(0, 7, 1), (1, 7, 1)]), ("commands", [(0, 7, 1)])]
-    fetch = FetchRequest(100, 1, 1, 1, topics, rack_id="")
     other = MetadataRequest([])
-    assert asyncio.run(client.send(3, fetch, group=1)) == (3, fetch, {"group": 1})
-    assert waited == [3 * FETCH_SECONDS]
-    assert asyncio.run(client.send(3, other)) == (3, other, {})
-    assert waited == [3 * FETCH_SECONDS]
+    fetches = [
+        FetchRequest(100, 1, 1, 1, [("candidates", some), ("commands", some)], rack_id="")
+        for some in ([(number, 7, 1) for number in range(count)] for count in (1, 48))
+    ]
+    for request in (*fetches, other):
+        assert asyncio.run(client.send(3, request, group=1)) == (3, request, {"group": 1})
+    assert waited == [96 * FETCH_SECONDS]

@@ -211,6 +211,8 @@ class Cancelling:
         self._told()
         raise asyncio.CancelledError
 
+    async def send(self, *_: object) -> None: ...
+
     async def stop(self) -> None:
         raise asyncio.CancelledError
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Self
 
+import aiokafka.producer.sender as sending
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.errors import (
     IllegalOperation,
@@ -41,6 +42,9 @@ OWN: tuple[Kind, ...] = ("decisions", "dead_letters", "verifications")
 """Topics in which a partition's writer writes only to its own partition."""
 MOST_UNSHOWN = 3
 """How often the brokers may answer that there is no such topic; the client asks for 40 s before."""
+NEXT_SECONDS = 0.005
+"""Pause before a transaction's first request is repeated because the brokers are still ending the
+last one, which takes them some milliseconds; aiokafka waits for 20 ms."""
 UNKNOWN = -1
 """The offset that brokers report for a batch that they already have."""
 
@@ -67,6 +71,7 @@ class PartitionProducer:
         self._effect = effect
         self._next_offset = 0
         self._transactional_id = f"{topics.prefix}palimpsest-writer-{partition}"
+        vars(sending)["BACKOFF_OVERRIDE"] = NEXT_SECONDS
         self._producer = AIOKafkaProducer(
             **connection.arguments(),
             transactional_id=self._transactional_id,

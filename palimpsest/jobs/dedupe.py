@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import uuid4
 
 from palimpsest.backends.writer import StoreWriter
@@ -313,9 +313,8 @@ def _one(
     writer: StoreWriter, request: Proposal
 ) -> Concluded | Apart | RefusedError | TransientError:
     try:
-        answers: Sequence[Concluded | Apart | RefusedError] = writer.ask_each([request])
-        return answers[0]
-    except TransientError as error:
+        return cast("Concluded | Apart", writer.ask(request))
+    except (RefusedError, TransientError) as error:
         return error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,26 +16,49 @@ Result = TypeVar("Result")
 
 
 class Turn:
-    """Held by the only one of several threads that runs at a time; they share it."""
+    """Held by the only one of several threads that runs at a time; they get it in order.
+
+    A plain lock would be taken again by the thread that has just released it.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
+        self._held = False
+        self._waiting: deque[Lock] = deque()
 
     @contextmanager
     def taken(self) -> Iterator[None]:
         """Wait for the turn, and hold it in the block."""
-        with self._lock:
+        self._take()
+        try:
             yield
+        finally:
+            self._pass()
+
+    def _take(self) -> None:
+        mine = Lock()
+        with self._lock:
+            if self._held:
+                mine.acquire()
+                self._waiting.append(mine)
+            self._held = True
+        mine.acquire()
+
+    def _pass(self) -> None:
+        with self._lock:
+            self._held = bool(self._waiting)
+            if self._waiting:
+                self._waiting.popleft().release()
 
     def passed_on(self, waiting: Callable[Given, Result]) -> Callable[Given, Result]:
         """A function during which other threads may run; its callers must hold the turn."""
 
         def passing_on(*arguments: Given.args, **named: Given.kwargs) -> Result:
-            self._lock.release()
+            self._pass()
             try:
                 return waiting(*arguments, **named)
             finally:
-                self._lock.acquire()
+                self._take()
 
         return passing_on
 

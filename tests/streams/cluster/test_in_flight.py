@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from threading import Barrier, Event
+from threading import Barrier, Event, Thread
 from typing import Any
 from uuid import uuid4
 
@@ -410,3 +410,21 @@ def test_a_transaction_that_fails_leaves_its_partition_as_it_was_and_others_go_o
     assert worker.acknowledged == {0: [0], 1: [0, 1], 2: [0, 1], 3: [0, 1]}
     with PartitionReplica.open(tmp_path / "0.sqlite") as replica:
         assert ids([*by_position(replica)]) == ["0"]
+
+
+def test_the_turn_goes_to_whoever_has_waited_longest() -> None:
+    turn, order = Turn(), list[int]()
+
+    def take(number: int) -> None:
+        with turn.taken():
+            order.append(number)
+
+    threads = [Thread(target=take, args=(number,)) for number in range(5)]
+    with turn.taken():
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            while len(turn._waiting) < number:
+                time.sleep(0.001)
+    for thread in threads:
+        thread.join()
+    assert order == [0, 1, 2, 3, 4]

@@ -215,7 +215,7 @@ def test_a_dry_run_of_joins_over_several_parts_says_what_the_request_then_does(
     shown = partition.asked(request.model_copy(update={"dry_run": True}))
     assert len(shown["done"]["reversed"]) > 1
     done = partition.asked(request)["done"]
-    assert done.pop("cause") == request.request_id
+    assert done.pop("cause") == done.pop("undo") == request.request_id
     assert done == {name: shown["done"][name] for name in done}
     assert shown["done"].keys() - done.keys() == {"joins", "asks"}, (
         "what each is, a dry run alone says"

@@ -351,7 +351,7 @@ class Kept:
 
 
 class _Items:
-    """An owner's items, from the current ledger; those that have expired `at` then are none."""
+    """An owner's items, from the current ledger; without those that have expired by `at`."""
 
     def __init__(self, ledger: Ledger, at: datetime) -> None:
         self.owner_id = ledger.owner_id

@@ -135,7 +135,7 @@ class DetectionBound:
         return self.least_after(0)
 
     def least_after(self, found: int) -> float:
-        """The bound after so many more probes, all of them found."""
+        """The bound after `found` more probes, all of them found."""
         logs = self._logs + found * np.log1p(BETS * self._odds)
         wealth = np.logaddexp.reduce(logs, axis=0)
         missed = int(np.searchsorted(wealth, -np.log(self._delta)))

@@ -26,7 +26,7 @@ from palimpsest.contracts.events import (
 )
 
 PROBES_ARE_ONE_IN = 10
-"""Of the pairs that are shown, one in so many is known to be wrong, on average."""
+"""One pair in this number is known to be wrong, on average."""
 
 
 @dataclass(slots=True)

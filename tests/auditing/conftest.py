@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from palimpsest import Palimpsest
 from palimpsest.api import store
+from palimpsest.auditing import audits
 from palimpsest.auditing.audits import AuditQuestion, Audits, LabelDone
 from palimpsest.contracts.events import AnyEvent, AuditLabel
 from palimpsest.contracts.policy import Policy
@@ -45,13 +48,14 @@ class Audited:
     audits: Audits
 
     def hold(self, right: int, wrong: int = 0, owner: str = "ada") -> None:
-        """Have so many joins of an owner; each pair of texts has words of its own."""
+        """Make this number of joins of an owner; each pair of texts has words of its own."""
         for number in range(right + wrong):
             words = [f"{owner}{number}{letter}" for letter in "abcdefghi"]
             text = f"{' '.join(words)} is at {number}"
             more = WRONG if number >= right else "indeed"
+            rows = ((f"{number}", text), (f"{number}+", f"{text} {more}"))
             self.memories.submit(
-                [{"owner_id": owner, "text": text}, {"owner_id": owner, "text": f"{text} {more}"}]
+                [{"owner_id": owner, "id": name, "text": said} for name, said in rows]
             )
 
     def judge(self, question: AuditQuestion) -> AuditLabel:
@@ -88,7 +92,9 @@ def _without_a_model() -> Iterator[None]:
 
 
 @pytest.fixture
-def audited(tmp_path: Path) -> Iterator[Audited]:
-    """An empty store whose policy joins near texts."""
+def audited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Audited]:
+    """An empty store whose policy joins near texts; its audits have the same seeds in each run."""
+    seeds = map("{:032x}".format, count())
+    monkeypatch.setattr(audits, "secrets", SimpleNamespace(token_hex=lambda _size: next(seeds)))
     with Palimpsest.open(tmp_path / "store", by="person", policy=RULES) as memories:
         yield Audited(memories, memories.audits(actor="eve"))

@@ -252,7 +252,7 @@ def test_other_joins_at_the_position_are_noticed(audited: Audited, tmp_path: Pat
     [opened] = audited.events(AuditOpened)
     with Palimpsest.open(tmp_path / "other", by="person", policy=RULES) as memories:
         there = Audited(memories, memories.audits())
-        there.hold(5)
+        there.hold(5, owner="bob")
         with memories.reader.log.transaction():
             memories.reader.log.append([opened])
         with pytest.raises(RefusedError, match="other joins"):

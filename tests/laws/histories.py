@@ -280,7 +280,7 @@ class SettleAgain:
 
 @dataclass(frozen=True)
 class Renew:
-    """Another expiry of a candidate, some seconds from then; a pin where it has none."""
+    """Another expiry of a candidate, some seconds from then; a pin if it has none."""
 
     which: int
     ttl: int | None = None
@@ -866,7 +866,7 @@ retold = st.lists(_COME_AND_GO, min_size=4, max_size=16).map(lambda then: COMPOS
 """Stories of composed texts that are said again, forgotten and brought back."""
 
 AT_ONCE = 1e-9
-"""Seconds that are none: it has expired when it comes."""
+"""No seconds: it has expired when it comes."""
 _FOR_A_WHILE = Kind(
     Say,
     point=range(POINTS),

@@ -307,7 +307,7 @@ def _detection(status: AuditProgress) -> str:
 
 
 def _strata(strata: list[Mapping[str, Any]] | list[dict[str, Any]]) -> RenderableType:
-    """The parts of the joins, where there are several of a kind; each is a statement of its own."""
+    """The parts of the joins, if there are several of a kind; each is a statement of its own."""
     several = Counter(part["by"] for part in strata)
     table = Table(box=SIMPLE_HEAD)
     for heading in ("part", "", "joins", "labels", "wrong", "at most"):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import lancedb
+import orjson
 import pytest
 
 from palimpsest.projections.lancedb import store as lance
+from palimpsest.projections.lancedb.files import STATE, sizes
 from palimpsest.projections.projector import Projector
 from palimpsest.projections.verify import verify
 from tests.projections.histories import History
@@ -32,7 +34,7 @@ def indexed(folder: Path) -> set[int]:
 
 
 def say(history: History, upto: int) -> None:
-    """Have so many memories in all, of a text each."""
+    """Bring the number of memories to `upto`, of a text each."""
     ledger = history.ledgers.get("ada")
     for number in range(len(ledger.entries) if ledger else 0, upto):
         history.admit("ada", f"The kettle sings in room {number}.")
@@ -94,3 +96,21 @@ def test_what_changes_after_it_was_indexed_is_as_it_is_without(
     projector.close()
     assert indexed(tmp_path) != {0}
     assert verify(history.log, tmp_path)["differences"] == 0
+
+
+def test_what_was_compacted_is_recorded_with_the_files_that_are_left(
+    tmp_path: Path, history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`verify` and a start compare the files with these: without them no damage would be seen."""
+    monkeypatch.setattr(lance, "FRAGMENTED", 2)
+    projector = Projector(tmp_path, history.log)
+    projector.start()
+    for count in (5, 10, 15):
+        say(history, count)
+        projector.submit(history.take())
+        projector.flush()
+    assert projector._lance.tidy()
+    state = orjson.loads((tmp_path / lance.FOLDER / STATE).read_bytes())
+    for name, table in state["tables"].items():
+        assert table["files"] == sizes(tmp_path / lance.FOLDER / f"{name}.lance") != {}
+    projector.close()

@@ -201,7 +201,7 @@ class Recomposed(TypedDict):
     memories: list[MemoryPicture]
 
 
-class ExpirySet(Undoable):
+class NewExpiry(Undoable):
     """When a candidate expires now, None for never."""
 
     event_id: str

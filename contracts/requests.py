@@ -19,11 +19,11 @@ from palimpsest.contracts.answers import (
     Audited,
     Checked,
     Concluded,
-    ExpirySet,
     Forgotten,
     LateVectors,
     Merged,
     Named,
+    NewExpiry,
     PolicyInForce,
     PutBack,
     Recomposed,
@@ -377,7 +377,7 @@ class RestoreRequest(Request[Restorations]):
         return self
 
 
-class SetExpiryRequest(Request[ExpirySet]):
+class SetExpiryRequest(Request[NewExpiry]):
     """Have a candidate expire at another time; without one it never does (`palimpsest pin ID`)."""
 
     request: Literal["set_expiry"] = "set_expiry"

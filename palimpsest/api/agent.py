@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from palimpsest.contracts.answers import (
     Checked,
-    ExpirySet,
     Forgotten,
+    NewExpiry,
     PutBack,
     Restorations,
     Session,
@@ -115,7 +115,7 @@ class Agent:
         """Do again what was undone, unless a person said otherwise."""
         return self._seen(self._store.redo(some_id, **(more | self._speaker)))
 
-    def renew(self, candidate_id: str, expires_at: datetime | str, **more: Any) -> ExpirySet:
+    def renew(self, candidate_id: str, expires_at: datetime | str, **more: Any) -> NewExpiry:
         """Have a candidate that expires do so at another time."""
         asked = more | {"owner_id": self.owner_id, "actor": self._actor}
         return self._seen(self._store.renew(candidate_id, expires_at, **asked))

@@ -49,9 +49,9 @@ from palimpsest.contracts.answers import (
     Apart,
     Checked,
     Concluded,
-    ExpirySet,
     Forgotten,
     Merged,
+    NewExpiry,
     PolicyInForce,
     PutBack,
     Recomposed,
@@ -968,7 +968,7 @@ class Palimpsest:
         until: Time | None = None,
         owner_id: Name | None = None,
         **attribution: Unpack[Attribution],
-    ) -> ExpirySet:
+    ) -> NewExpiry:
         """Have a memory never expire, or at `until`; `undo` of the `event_id` takes it back.
 
         Any of its ids works: what is pinned is the candidate that speaks for it. Raises
@@ -986,7 +986,7 @@ class Palimpsest:
         *,
         owner_id: Name | None = None,
         **attribution: Unpack[Attribution],
-    ) -> ExpirySet:
+    ) -> NewExpiry:
         """Have a candidate that expires do so at another time, for an agent that still uses it.
 
         Raises RefusedError if it never expires (`outranked`), or if it has expired, and its text
@@ -997,7 +997,7 @@ class Palimpsest:
 
     def _set_expiry(
         self, candidate_id: str, expires_at: datetime | None, rank: Speaker, said: Attribution
-    ) -> ExpirySet:
+    ) -> NewExpiry:
         return self._writer.ask(
             SetExpiryRequest(
                 request_id=fresh(),

@@ -12,14 +12,14 @@ from typing import Any, TypedDict, get_args
 from palimpsest.auditing.check import AuditCheck, Coverage, check
 from palimpsest.auditing.joins import (
     AuditedJoin,
+    AuditScope,
     PairTexts,
     Progress,
-    Scope,
     Sealed,
     population_digest,
 )
 from palimpsest.auditing.probes import MOST, Probe, probes_of
-from palimpsest.auditing.state import Audit, Tally, audits_of, labels_of, strata_of, tally_of
+from palimpsest.auditing.state import Audit, AuditTally, audits_of, labels_of, strata_of, tally_of
 from palimpsest.backends.requested import request_id
 from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.errors import RefusedError, UsageError
@@ -129,7 +129,7 @@ class _Opened:
     sealed: Sealed
     joins: Mapping[str, AuditedJoin]
     probes: Mapping[str, Probe]
-    tally: Tally | None = None
+    tally: AuditTally | None = None
     events: int = 0
     so_far: AuditProgress | None = None
 
@@ -197,7 +197,7 @@ class Audits:
             at = head if position is None else position
             if not 0 < at <= head:
                 raise UsageError(f"the log ends at position {head}: {at} is no position of it")
-            sealed = Sealed(log, at, Scope(owners, since))
+            sealed = Sealed(log, at, AuditScope(owners, since))
             joins = sealed.joins(self._progress)
             if not joins:
                 raise UsageError(f"no automatic join stands at position {at}: nothing to audit")
@@ -372,7 +372,7 @@ class Audits:
         if audit.id not in self._kept:
             opened = audit.opened
             log = self._writer.reader.log
-            sealed = Sealed(log, opened.position, Scope(opened.owners, opened.since))
+            sealed = Sealed(log, opened.position, AuditScope(opened.owners, opened.since))
             joins = sealed.joins(self._progress)
             if population_digest([*joins]) != opened.digest:
                 raise RefusedError(
@@ -397,7 +397,7 @@ class Audits:
             earlier |= audit.labels.keys()
         return probes_of(audit_id, seed, sealed, joins, earlier, most)
 
-    def _tally(self, audit: Audit, audits: Sequence[Audit]) -> Tally:
+    def _tally(self, audit: Audit, audits: Sequence[Audit]) -> AuditTally:
         """How far it is: a label of the pair that was `next` is added to what was known."""
         opened, new = self._opened(audit), self._events[self._opened(audit).events :]
         labels, probes, tally = labels_of(audits, audit), [*opened.probes], opened.tally
@@ -455,7 +455,7 @@ class Audits:
             texts = opened.sealed.texts(join, now)
         return _shown(audit.id, pair, given + 1, face, texts)
 
-    def _full_pair(self, pair: str, tally: Tally, audit: Audit) -> str:
+    def _full_pair(self, pair: str, tally: AuditTally, audit: Audit) -> str:
         """The pair that an id, perhaps abbreviated, means among those that may have a label."""
         open_for = [*([tally.next] if tally.next else []), *audit.labels]
         found = [known for known in open_for if known.startswith(pair)] if pair else []
@@ -486,7 +486,7 @@ class Audits:
         return done.get("cause") if done["reversed"] else None, next(iter(refused), None)
 
 
-def _progress(audit: Audit, tally: Tally) -> AuditProgress:
+def _progress(audit: Audit, tally: AuditTally) -> AuditProgress:
     opened, detection = audit.opened, tally.detection
     return {
         "audit": audit.id,
@@ -532,7 +532,7 @@ def _shown(audit: str, pair: str, number: int, kind: FaceRule, texts: PairTexts)
     }
 
 
-def _not_proven(tally: Tally) -> str:
+def _not_proven(tally: AuditTally) -> str:
     """Why an audit certifies nothing yet, and how many labels would do."""
     needed = tally.labels_needed()
     now = f"{tally.bound:.2%} may be wrong, over {tally.target:.2%}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypedDict
 
-from palimpsest.auditing.joins import AuditedJoin, Progress, Scope, Sealed
+from palimpsest.auditing.joins import AuditedJoin, AuditScope, Progress, Sealed
 from palimpsest.auditing.state import Audit
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.events import CertifiedData
@@ -37,7 +37,7 @@ class Coverage:
         self, audit: Audit, certificate: CertifiedData, joins: Mapping[str, AuditedJoin]
     ) -> None:
         self.audit, self.certificate = audit.id, certificate
-        self.scope = Scope(audit.opened.owners, audit.opened.since)
+        self.scope = AuditScope(audit.opened.owners, audit.opened.since)
         self._joins = joins
         self._rules = {(stratum.by, stratum.value) for stratum in certificate.strata}
         self._others: set[tuple[str, str]] = set()
@@ -80,7 +80,7 @@ def check(
         largest_memory=None,
         members=0,
     )
-    now = Sealed(reader.log, reader.log.head(), Scope())
+    now = Sealed(reader.log, reader.log.head(), AuditScope())
     owners = now.owners()
     for number, owner in enumerate(owners):
         progress("reading the joins", number / len(owners))

@@ -43,7 +43,7 @@ class AuditedJoin:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class AuditScope:
     """Which joins are audited: of the owners that match a pattern, decided at a time or later."""
 
     owners: str | None = None
@@ -69,7 +69,7 @@ class PairTexts:
 class Sealed:
     """The log up to a position, owner by owner; it keeps the ledger of the last one."""
 
-    def __init__(self, log: Log, position: int, scope: Scope) -> None:
+    def __init__(self, log: Log, position: int, scope: AuditScope) -> None:
         self.position = position
         self.scope = scope
         self._log = log

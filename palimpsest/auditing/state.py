@@ -76,7 +76,7 @@ def is_probe_slot(seed: str, number: int) -> bool:
 
 
 @dataclass(slots=True)
-class Tally:
+class AuditTally:
     """How far an audit is.
 
     `order` has all joins, and `given` is the number of labels that were given in this audit;
@@ -207,14 +207,14 @@ def tally_of(
     joins: Mapping[str, AuditedJoin],
     probes: Sequence[str],
     labels: Mapping[str, AuditLabelledData],
-) -> Tally:
+) -> AuditTally:
     """How far an audit is by these labels.
 
     A join's label counts once all before it in the sealed order have one, and as long as its texts
     are those that were seen.
     """
     opened = audit.opened
-    tally = Tally(
+    tally = AuditTally(
         sealed_order(opened.seed, joins),
         opened.target,
         opened.seed,
@@ -231,7 +231,7 @@ def tally_of(
     return tally
 
 
-def strata_of(audit: Audit, joins: Mapping[str, AuditedJoin], tally: Tally) -> list[Stratum]:
+def strata_of(audit: Audit, joins: Mapping[str, AuditedJoin], tally: AuditTally) -> list[Stratum]:
     """A bound for each part of the joins, of its labels alone: the order within it is as random.
 
     Each is a statement of its own, at the audit's confidence, divided by what is detected.

@@ -125,7 +125,7 @@ class _Counts:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Options:
     """What is decided again."""
 
     policy: Policy
@@ -157,7 +157,7 @@ def backtest(
             f"the policy compares vectors of {policy.model}, and the log has those of"
             f" {', '.join(sorted(models))}: name a policy of that model"
         )
-    counts, asked = _Counts(), _Asked(policy, since, compares_anew)
+    counts, asked = _Counts(), _Options(policy, since, compares_anew)
     size = math.ceil(len(owners) / (PARTS * processes)) or 1
     parts = [owners[start : start + size] for start in range(0, len(owners), size)]
     with ExitStack() as held:
@@ -173,12 +173,12 @@ def backtest(
     return _document(counts, policy)
 
 
-def _in_process(log_file: Path, asked: _Asked, owners: Sequence[str]) -> _Counts:
+def _in_process(log_file: Path, asked: _Options, owners: Sequence[str]) -> _Counts:
     with Log.open(log_file, read_only=True) as log:
         return _decide_again(log, asked, owners)
 
 
-def _decide_again(log: Log, asked: _Asked, owners: Sequence[str]) -> _Counts:
+def _decide_again(log: Log, asked: _Options, owners: Sequence[str]) -> _Counts:
     """What would be different for some owners."""
     counts, policies = _Counts(), log.policies()
     for owner_id in owners:

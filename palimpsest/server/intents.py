@@ -23,9 +23,9 @@ from palimpsest.backends.requested import name_request, request_id
 from palimpsest.contracts.answers import (
     A_co,
     Checked,
-    ExpirySet,
     Forgotten,
     JsonObject,
+    NewExpiry,
 )
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import AnyEvent, Retracted, Speaker
@@ -252,10 +252,10 @@ class Intents:
             return value.of(self.owner_id, candidate_id)
         return value if value is None else own_id(store, self.owner_id, value)
 
-    async def pin(self, some_id: str, *, until: datetime | None, because: str | None) -> ExpirySet:
+    async def pin(self, some_id: str, *, until: datetime | None, because: str | None) -> NewExpiry:
         """Keep a memory, named by any of its ids, for ever or until a time."""
 
-        def pinned(store: Palimpsest) -> ExpirySet:
+        def pinned(store: Palimpsest) -> NewExpiry:
             speaker = speaker_of(store.reader, own_id(store, self.owner_id, some_id))
             fields = {"candidate_id": speaker, "expires_at": until, "because": because}
             return store.writer.ask(self._request(store, SetExpiryRequest, fields))

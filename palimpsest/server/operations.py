@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
-from palimpsest.contracts.answers import Checked, ExpirySet, TakenBack
+from palimpsest.contracts.answers import Checked, NewExpiry, TakenBack
 from palimpsest.contracts.model import Strict, Timestamp
 from palimpsest.contracts.requests import (
     ConfirmRequest,
@@ -256,7 +256,7 @@ def _taking(way: Way) -> Carry:
     return take
 
 
-async def _pin(intents: Intents, given: Pin) -> ExpirySet:
+async def _pin(intents: Intents, given: Pin) -> NewExpiry:
     return await intents.pin(given.id, until=given.until, because=given.because)
 
 
@@ -526,7 +526,7 @@ OPERATIONS = (
         "POST",
         f"{OWNER}/pin",
         "Keep a memory that expires, or has expired, for ever or until a time; for people.",
-        ExpirySet,
+        NewExpiry,
         Pin,
         _pin,
         write="pin",

@@ -15,7 +15,7 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
-class Turn:
+class DecidingTurn:
     """Held by the only one of several threads that runs at a time; they get it in order.
 
     A plain lock would be taken again by the thread that has just released it.
@@ -69,9 +69,9 @@ class OneThread:
     A function that has started is not interrupted when its caller is cancelled.
     """
 
-    def __init__(self, name: str, turn: Turn | None = None) -> None:
+    def __init__(self, name: str, turn: DecidingTurn | None = None) -> None:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
-        self._turn = turn or Turn()
+        self._turn = turn or DecidingTurn()
 
     async def run(self, function: Callable[..., Result], *arguments: object) -> Result:
         """Run a function there and wait; its exception is raised here."""

@@ -10,7 +10,7 @@ import pytest
 
 from palimpsest import Palimpsest, RefusedError, UsageError
 from palimpsest.auditing.audits import Audits
-from palimpsest.auditing.joins import Scope, Sealed, population_digest
+from palimpsest.auditing.joins import AuditScope, Sealed, population_digest
 from palimpsest.auditing.order import sealed_order
 from palimpsest.contracts.events import AuditLabelled, AuditOpened, Certified, Reversed
 from palimpsest.contracts.requests import LabelAuditRequest
@@ -19,7 +19,7 @@ from tests.auditing.conftest import RULES, Audited
 
 def joins_now(audited: Audited) -> set[str]:
     log = audited.memories.reader.log
-    return set(Sealed(log, log.head(), Scope()).joins(lambda *_: None))
+    return set(Sealed(log, log.head(), AuditScope()).joins(lambda *_: None))
 
 
 def test_the_units_are_standing_automatic_joins_and_no_verbatim_repeats(audited: Audited) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from palimpsest.auditing.joins import Scope, Sealed
+from palimpsest.auditing.joins import AuditScope, Sealed
 from palimpsest.auditing.probes import Probe, near_miss, probes_of
 from palimpsest.contracts.events import AuditLabelled
 from tests.auditing.conftest import Audited
@@ -29,7 +29,7 @@ def test_a_near_miss_changes_one_fact(text: str, changed: str | None) -> None:
 
 def probes(audited: Audited, known: set[str], most: int = 20) -> list[Probe]:
     log = audited.memories.reader.log
-    sealed = Sealed(log, log.head(), Scope())
+    sealed = Sealed(log, log.head(), AuditScope())
     joins = sealed.joins(lambda *_: None)
     return probes_of("5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22", "dice", sealed, joins, known, most)
 
@@ -54,7 +54,7 @@ def test_separations_are_probes_unless_an_audit_led_to_them(audited: Audited) ->
     memories.separate(str(one.candidate_id), str(other.candidate_id))
     assert ("Grace sails", "Alan runs") in {(p.older, p.newer) for p in probes(audited, set())}
     log = memories.reader.log
-    [taken_out, *_] = Sealed(log, log.head(), Scope()).joins(lambda *_: None)
+    [taken_out, *_] = Sealed(log, log.head(), AuditScope()).joins(lambda *_: None)
     memories.unmerge(decision_id=taken_out)
     assert len(probes(audited, set())) == 3
     assert len(probes(audited, {taken_out})) == 2

@@ -12,7 +12,7 @@ import pytest
 from palimpsest.contracts.errors import TransientError
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.records import Record
-from palimpsest.streams.cluster.tasks import OneThread, Turn
+from palimpsest.streams.cluster.tasks import DecidingTurn, OneThread
 from palimpsest.streams.cluster.worker.assigned_partition import AssignedPartition, Delivery, Missed
 from palimpsest.streams.cluster.worker.partition_writer import Opened
 from palimpsest.streams.write.windows import WINDOW_BYTES, Window
@@ -85,7 +85,7 @@ def test_partitions_take_turns_though_one_has_many_long_texts() -> None:
         async def fail(error: BaseException) -> None:
             raise AssertionError from error
 
-        turn = Turn()
+        turn = DecidingTurn()
         missed = Missed(Connection(bootstrap="127.0.0.1:1"), {})
         done = asyncio.Semaphore(0)
         partitions = []

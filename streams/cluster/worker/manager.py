@@ -17,7 +17,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import NotPermittedError
 from palimpsest.streams.cluster.reader import Offsets, TopicPartition, reader
-from palimpsest.streams.cluster.tasks import OneThread, Turn, is_cancelled
+from palimpsest.streams.cluster.tasks import DecidingTurn, OneThread, is_cancelled
 from palimpsest.streams.cluster.topics import Topics, compare_counts, topic_id
 from palimpsest.streams.cluster.worker.assigned_partition import (
     INPUTS,
@@ -85,7 +85,7 @@ class PartitionManager:
         self._clock = clock
         self._failed = failed
         self._effect = effect
-        self._turn = Turn()
+        self._turn = DecidingTurn()
         self._replica_thread = OneThread("replicas")
         self._assigned: dict[int, AssignedPartition] = {}
         self.starts: Offsets = {}

@@ -10,8 +10,8 @@ from palimpsest.contracts.answers import (
     Agreed,
     Apart,
     Concluded,
-    ExpirySet,
     Merged,
+    NewExpiry,
     Recomposed,
     Session,
 )
@@ -107,7 +107,7 @@ def confirm(executor: Executor, request: ConfirmRequest) -> Agreed:
     return {"decision_id": request.decision_id, "memories": found}
 
 
-def set_expiry(executor: Executor, request: SetExpiryRequest) -> ExpirySet:
+def set_expiry(executor: Executor, request: SetExpiryRequest) -> NewExpiry:
     """Have a candidate expire at another time, or never."""
     owner_id = owner_of_candidate(executor, request.candidate_id)
     [event] = executor.run(_command(SetExpiry, request, owner_id))

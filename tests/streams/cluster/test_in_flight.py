@@ -25,7 +25,7 @@ from palimpsest.contracts.events import AnyEvent, Decided, Retracted
 from palimpsest.contracts.requests import AnyRequest, RetractRequest, Selection
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.records import Outgoing, Record
-from palimpsest.streams.cluster.tasks import OneThread, Turn
+from palimpsest.streams.cluster.tasks import DecidingTurn, OneThread
 from palimpsest.streams.cluster.topics import Topics, partition_of
 from palimpsest.streams.cluster.worker import assigned_partition
 from palimpsest.streams.cluster.worker.assigned_partition import AssignedPartition, Delivery, Missed
@@ -88,7 +88,7 @@ class Worker:
         self.writers: dict[int, PartitionWriter] = {}
         self.partitions: dict[int, AssignedPartition] = {}
         self._folder = folder
-        self._turn = Turn()
+        self._turn = DecidingTurn()
         self._embedder = Embedder(StubEngine())
         self._offsets: Counter[int] = Counter()
 
@@ -285,7 +285,7 @@ def test_what_waits_for_the_brokers_keeps_its_own_thread_and_not_the_turn() -> N
     others = Event()
 
     async def run() -> None:
-        turn = Turn()
+        turn = DecidingTurn()
         one, another = OneThread("one", turn), OneThread("another", turn)
 
         def publish() -> None:
@@ -413,7 +413,7 @@ def test_a_transaction_that_fails_leaves_its_partition_as_it_was_and_others_go_o
 
 
 def test_the_turn_goes_to_whoever_has_waited_longest() -> None:
-    turn, order = Turn(), list[int]()
+    turn, order = DecidingTurn(), list[int]()
 
     def take(number: int) -> None:
         with turn.taken():

@@ -117,9 +117,7 @@ def _recorded(reader: Reader, way: Way, some_id: str) -> AnyEvent | None:
     event = next((one for one in events if not isinstance(one, Unchanged)), events[0])
     if way == "undo" and isinstance(event, Restored | Reinstated | Reversed | Redecided):
         match reader.answered(some_id):
-            case {"reinstated": _, "decision_id": decision_id}:
-                return _event(reader, decision_id)
-            case {"reinstated": [decision_id]}:
+            case {"reinstated": _, "decision_id": decision_id} | {"reinstated": [decision_id]}:
                 return _event(reader, decision_id)
             case {"restored": [_, _, *_] as back} | {"reinstated": [_, _, *_] as back}:
                 raise RefusedError(

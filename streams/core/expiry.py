@@ -1,8 +1,8 @@
-"""Expiry: what is hidden from a moment on, and from newcomers that come later (docs/expiry.md).
+"""Expiry: candidates that are hidden from a moment on, from reads and newcomers (docs/expiry.md).
 
-Nobody retracts what expires, and no event says that it did: it follows from the moment of a query,
-or of the event that is decided or folded. A ledger keeps who has expired by such a moment, and
-`advance` takes it to another one: a decision rests on the moment that its event records.
+Expiring records no event: it follows from the moment of a query, or of the event that is decided or
+folded. A ledger holds which candidates have expired by such a moment, and `advance` takes it to
+another one: a decision rests on the moment that its event records.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from palimpsest.streams.core.touched import Touched
 def advance(ledger: Ledger, moment: datetime) -> None:
     """Take a ledger to a moment: all have expired whose time has come, and nobody else.
 
-    Searches read their rows and faces again. It goes back where a clock did, after a look that
-    recorded nothing.
+    Searches read their rows and faces again. If a clock went back after a dry run, so does the
+    ledger.
     """
     expiring = ledger.expiring
     if ledger.moment is not None and moment < ledger.moment:

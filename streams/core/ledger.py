@@ -56,7 +56,7 @@ class Distinct(Struct, eq=False):
     def target(self) -> Entry | None:
         """Whom an exact repeat joins: the earliest current, else the earliest, else the alias.
 
-        Never one that was forgotten, nor one whose memory was: nobody new has it live again. Nor
+        Never one that was forgotten, or whose memory was: a newcomer does not bring it back. Nor
         one that has expired: what it said may be said anew.
         """
         if (living := self.lives_outside(())) is not None:

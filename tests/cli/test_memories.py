@@ -82,6 +82,10 @@ def test_what_expires_is_hidden_shown_if_asked_for_and_pinned(palimpsest: Comman
     pinned = palimpsest.json("pin", added["memory_id"], "--because", "it is late again")
     assert pinned["expires_at"] is None
     assert palimpsest.json("list", "ada")["total"] == 2
+    shown = palimpsest("undo", pinned["undo"], "--dry-run").out
+    palimpsest.json(*shown.split("the same as: palimpsest ")[1].split())
+    assert palimpsest.json("list", "ada")["total"] == 1
+    palimpsest.json("pin", added["memory_id"])
     palimpsest.json("undo", pinned["event_id"])
     assert palimpsest.json("list", "ada")["total"] == 1
     until = palimpsest.json("pin", added["memory_id"], "--until", "2999-01-01")

@@ -71,10 +71,10 @@ test-wheel: .venv/installed ## Build sdist and wheel and test them in bare envir
 	$(BIN)/python -m infra.wheel
 
 test-engines: .venv-engines/installed ## Prove that the engines give the same vectors; installs torch (6.5 GB) in .venv-engines.
-	$(ENGINES)/python -m pytest -m engines tests/engines $(ARGS)
+	$(ENGINES)/python -m pytest -m engines tests/streams/embedder $(ARGS)
 
 test-mem0: .venv/installed .venv-mem0/installed ## Test the server with mem0's own client, and import stores that mem0 and Chroma wrote (in .venv-mem0).
-	$(BIN)/python -m pytest -m mem0 tests/mem0 $(ARGS)
+	$(BIN)/python -m pytest -m mem0 tests/palimpsest/mem0 $(ARGS)
 
 test-mutants: .venv/installed ## Break the code in 60 drawn places and count the breaks that tests notice (hours); ARGS="--seed 1 --count 6" for a part.
 	$(if $(MEMORY),PYTEST_DEBUG_TEMPROOT=$(MEMORY)) $(BIN)/python -m infra.mutants \

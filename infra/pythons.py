@@ -35,7 +35,9 @@ CHOSEN = (
 )
 BETWEEN = tuple(
     f"tests/{folder}"
-    for folder in "cli contracts facade judge langgraph_store serve streams undo".split()
+    for folder in (
+        "contracts streams palimpsest/api palimpsest/cli palimpsest/langgraph palimpsest/server"
+    ).split()
 )
 NOT_WANTED = {"PALIMPSEST_REQUIRE_CLUSTER": "0", "PALIMPSEST_REQUIRE_BROWSER": "0"}
 _CLASSIFIER = re.compile(r"Programming Language :: Python :: (\d+\.\d+)")

@@ -62,6 +62,9 @@ PUBLIC = (
 )
 """What users import or run by its name: it stands above the rooms."""
 
+SUITES = frozenset("cluster conformance designs docs laws recorded reliability".split())
+"""Folders of tests about the whole; every other one has the tests of the package at its place."""
+
 MODULES_PER_FOLDER = 15
 CROWDED = frozenset({"contracts", "streams/core"})
 """One idea each, which rooms would only cut in pieces."""
@@ -573,3 +576,19 @@ def test_an_undeclared_import_is_found(
     modules = write_tree(tmp_path, {module: source})
     named = [f"{dotted_name(Path(module))} -> {name}" for name in found]
     assert undeclared(modules, groups) == named
+
+
+def test_tests_mirror_the_packages() -> None:
+    """Whoever changes a module finds its tests by its place."""
+    folders = {
+        path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")
+    }
+    misplaced = [
+        str(folder)
+        for folder in folders
+        if folder.parts[:1] != ()
+        and folder.parts[0] not in SUITES
+        and not (ROOT / folder).is_dir()
+        and not (ROOT / folder).with_suffix(".py").is_file()
+    ]
+    assert misplaced == []

@@ -1,6 +1,7 @@
 """SIGTERM ends a worker and a verifier in time, whenever it comes, and with 0.
 
-What was decided is acknowledged then, and nothing else. The first moments: tests/cli/test_start.py.
+What was decided is acknowledged then, and nothing else.
+The first moments: tests/palimpsest/cli/test_start.py.
 """
 
 from __future__ import annotations

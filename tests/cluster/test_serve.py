@@ -15,8 +15,8 @@ from palimpsest.api import store
 from palimpsest.server_process.app import App
 from palimpsest.streams.cluster.connection import Connection
 from tests.cluster.cluster import PATIENCE, Cluster, eventually, is_ready, pauses
-from tests.serve.conftest import TOKENS, Server
-from tests.serve.test_mcp import call, client
+from tests.palimpsest.server.conftest import TOKENS, Server
+from tests.palimpsest.server.test_mcp import call, client
 from tests.stub_engine import load_stub
 
 MEMORIES = "/v1/owners/ada/memories"

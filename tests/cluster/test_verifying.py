@@ -30,9 +30,9 @@ from palimpsest.streams.judge.verifier import Verifier
 from palimpsest.streams.judge.worker import AnsweredQuestion, JudgeWorker, Tally
 from tests.cluster.cluster import Cluster, environment, eventually, stderr_of
 from tests.cluster.verifier import events_of, read_topic
-from tests.judge.stand_in import StandIn
-from tests.judge.test_verifier import about
 from tests.reliability.processes import Forge
+from tests.streams.judge.stand_in import StandIn
+from tests.streams.judge.test_verifier import about
 from tests.streams.write.runtime import inputs
 
 OWNERS = ("ada", "ben", "cleo", "dora")

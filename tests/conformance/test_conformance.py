@@ -55,8 +55,8 @@ from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.inputs import OTHER_REQUEST, Outcome, Submission
 from tests.conformance.runtime import Runtime, decided
 from tests.conformance.streamed import OWNERS, STREAM, Streamed
-from tests.judge.stand_in import StandIn
 from tests.reliability.rows import BROKEN
+from tests.streams.judge.stand_in import StandIn
 
 FIRST = "every winter evening since the move two cats sleep indoors on our old sofa until dawn"
 NEWER = FIRST.replace("dawn", "noon")

@@ -29,7 +29,7 @@ from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.core.record import policy_event
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
-from tests.core.spec import PLAIN
+from tests.streams.core.spec import PLAIN
 
 STANDARD = load_policy("standard")
 

@@ -13,11 +13,11 @@ from typing import TypeAlias
 
 import pytest
 
-from tests.batches.conftest import ada, asking, installed, opened, server
 from tests.cluster.runtime import ClusterRuntime
 from tests.conformance.embedded import EmbeddedRuntime
 from tests.conformance.runtime import Runtime
 from tests.designs.owners import Owner
+from tests.palimpsest.jobs.conftest import ada, asking, installed, opened, server
 
 __all__ = ["ada", "asking", "opened", "server"]
 

@@ -17,8 +17,8 @@ from palimpsest.settings.schedule import Schedule, Scheduler, StepDone
 from palimpsest.streams.core.worth import decayed
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.policies import load_policy
-from tests.batches.speaker import Installation, Speaker
 from tests.designs.test_importance import FAR, window
+from tests.palimpsest.jobs.speaker import Installation, Speaker
 
 PRESET = load_policy("importance")
 A, B = window(0), window(4)

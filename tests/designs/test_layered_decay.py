@@ -1,7 +1,7 @@
 """designs/layered.md, time decay: one test for each rule, in the document's own words.
 
 What a memory is worth follows from the log, the policy and the time that is asked about; recall and
-its least confidence are in tests/facade/test_uses.py, with a clock that is put forward.
+its least confidence are in tests/palimpsest/api/test_uses.py, with a clock that is put forward.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def test_limit_results_to_5(owner: Owner) -> None:
 
 
 def test_recent_capture_5_minutes_default(owner: Owner) -> None:
-    """The window itself, with a clock that is set: tests/core/test_arrival.py."""
+    """The window itself, with a clock that is set: tests/streams/core/test_arrival.py."""
     recent = RULES.checks[1]
     assert isinstance(recent, RecentCheck)
     assert (timedelta(seconds=recent.seconds), recent.capacity) == (timedelta(minutes=5), 1000)

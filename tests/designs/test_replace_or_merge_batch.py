@@ -18,10 +18,10 @@ from palimpsest.streams.core.questions import compose_question
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.owners import fold_owner
-from tests.batches.conftest import embedded_alone
-from tests.batches.speaker import Installation, Speaker
 from tests.cluster.cluster import eventually
 from tests.designs.test_replace_or_merge import AT_90, AT_95, BASE, BELOW, OLD
+from tests.palimpsest.jobs.conftest import embedded_alone
+from tests.palimpsest.jobs.speaker import Installation, Speaker
 
 PRESET = load_policy("replace-or-merge")
 FAR = "the bicycle shed was painted green last week"

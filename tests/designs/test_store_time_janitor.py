@@ -17,8 +17,8 @@ from palimpsest.contracts.identity import session_of
 from palimpsest.contracts.requests import Selection
 from palimpsest.streams.dedupe.key_tokens import STOPWORDS, key_tokens, sharing_pairs
 from palimpsest.streams.judge.settings import JudgeSettings
-from tests.batches.conftest import STORE_TIME, unguarded
-from tests.batches.speaker import Speaker
+from tests.palimpsest.jobs.conftest import STORE_TIME, unguarded
+from tests.palimpsest.jobs.speaker import Speaker
 
 LONGER = "Cleo paints small wooden boats in the shed behind the house daily"
 SHORTER = "Cleo paints small wooden boats in the shed behind the house"

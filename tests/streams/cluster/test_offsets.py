@@ -38,7 +38,7 @@ from palimpsest.streams.log.dead_letters import Headers
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.commit import InputOffset
-from tests.core.spec import given, say
+from tests.streams.core.spec import given, say
 from tests.streams.write.runtime import AT, Runtime
 from tests.stub_engine import StubEngine
 

@@ -37,8 +37,8 @@ from palimpsest.streams.core.record import policy_event
 from palimpsest.streams.intake import Prepared
 from palimpsest.streams.write.commit import InputOffset
 from palimpsest.streams.write.inputs import Outcome
-from tests.core.spec import BEGIN, PLAIN, given, say
 from tests.reliability.rows import BROKEN
+from tests.streams.core.spec import BEGIN, PLAIN, given, say
 
 TOPIC = "memory.candidates"
 

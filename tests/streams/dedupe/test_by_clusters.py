@@ -15,7 +15,7 @@ from palimpsest.contracts.requests import CombineRequest
 from palimpsest.streams.dedupe import Run, proposals
 from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.policies import load_policy
-from tests.core.spec import History, content, given, merge, separate
+from tests.streams.core.spec import History, content, given, merge, separate
 from tests.streams.dedupe.test_by_tokens import STILL, at, at_cosine
 
 RULES = load_policy("replace-or-merge")

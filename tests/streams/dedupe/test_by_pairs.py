@@ -12,7 +12,7 @@ from palimpsest.contracts.policy import PairsDedupe
 from palimpsest.streams.dedupe.by_pairs import PlannedJoin, by_pairs, combine_command
 from palimpsest.streams.dedupe.run import Run
 from palimpsest.streams.policies import load_policy
-from tests.core.spec import ASK, History, Step, combine, content, given, merge, separate
+from tests.streams.core.spec import ASK, History, Step, combine, content, given, merge, separate
 from tests.streams.dedupe.test_by_tokens import at, unread
 
 IMPORTANCE = load_policy("importance")

@@ -21,7 +21,17 @@ from palimpsest.streams.dedupe.near import cosine_of
 from palimpsest.streams.dedupe.run import Proposal
 from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.policies import load_policy
-from tests.core.spec import History, Step, content, given, merge, policy, retract, say, separate
+from tests.streams.core.spec import (
+    History,
+    Step,
+    content,
+    given,
+    merge,
+    policy,
+    retract,
+    say,
+    separate,
+)
 
 STORE_TIME = load_policy("store-time")
 STILL = policy(CosineCheck(check="cosine", zones=(Zone(at_least=1.0, action="pending"),)))

@@ -9,7 +9,7 @@ import pytest
 from palimpsest.contracts.policy import Absent, Consolidate, Policy
 from palimpsest.streams.dedupe.consolidate import RunPlan, joins, plan
 from palimpsest.streams.policies import load_policy
-from tests.core.spec import (
+from tests.streams.core.spec import (
     ASK,
     PLAIN,
     TAKE,

@@ -9,7 +9,7 @@ import pytest
 from palimpsest.contracts.events import BatchStep
 from palimpsest.contracts.policy import TokenDedupe
 from palimpsest.streams.dedupe.due import living, not_due
-from tests.core.spec import given, ran, retract, say
+from tests.streams.core.spec import given, ran, retract, say
 
 RULE = TokenDedupe(rule="tokens", more_than=2, hours=20)
 

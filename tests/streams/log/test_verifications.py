@@ -36,8 +36,6 @@ from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.serve import execute
 from palimpsest.streams.write.writer import Writer
-from tests.core.spec import KEEP, History, combine, composition, redecide, say, unmerge
-from tests.core.spec import given as told_by_hand
 from tests.laws.checks import must_not_be_asked, texts_to_compose
 from tests.laws.histories import (
     ASKING,
@@ -52,6 +50,8 @@ from tests.laws.histories import (
     stories,
 )
 from tests.streams.cluster.followed import Unprojected, offsets, records
+from tests.streams.core.spec import KEEP, History, combine, composition, redecide, say, unmerge
+from tests.streams.core.spec import given as told_by_hand
 from tests.streams.write.runtime import Runtime
 from tests.streams.write.written import Written
 

@@ -13,7 +13,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import UnmergeRequest
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.replay.consequences import ConsequencePlan, commands, describe, plan
-from tests.core.spec import (
+from tests.streams.core.spec import (
     ASK,
     KEEP,
     TAKE,

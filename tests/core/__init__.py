@@ -1,1 +1,0 @@
-"""Specifications of the pure core: hand-made histories, one for each subtle rule."""

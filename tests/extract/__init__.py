@@ -1,1 +1,0 @@
-"""Memories out of conversations."""

@@ -1,0 +1,308 @@
+"""Audits of a store: what is sealed, looked at, un-merged, certified and checked."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palimpsest import Palimpsest, RefusedError, UsageError
+from palimpsest.auditing.audits import Audits
+from palimpsest.auditing.joins import AuditScope, Sealed, population_digest
+from palimpsest.auditing.order import sealed_order
+from palimpsest.contracts.events import AuditLabelled, AuditOpened, Certified, Reversed
+from palimpsest.contracts.requests import LabelAuditRequest
+from tests.palimpsest.auditing.conftest import RULES, Audited
+
+
+def joins_now(audited: Audited) -> set[str]:
+    log = audited.memories.reader.log
+    return set(Sealed(log, log.head(), AuditScope()).joins(lambda *_: None))
+
+
+def test_the_units_are_standing_automatic_joins_and_no_verbatim_repeats(audited: Audited) -> None:
+    audited.hold(6)
+    memories = audited.memories
+    automatic = joins_now(audited)
+    assert len(automatic) == 6
+    memories.submit({"owner_id": "ada", "text": "Grace sails"})
+    memories.submit({"owner_id": "ada", "text": "Grace sails", "id": "again"})
+    other = memories.submit({"owner_id": "ada", "text": "Grace is at sea"})[0]
+    sails = memories.submit({"owner_id": "ada", "text": "Grace sails"})[0]
+    memories.merge(str(sails.candidate_id), str(other.candidate_id))
+    assert joins_now(audited) == automatic
+    gone = min(automatic)
+    memories.unmerge(decision_id=gone)
+    assert joins_now(audited) == automatic - {gone}
+    memories.reinstate(gone)
+    assert joins_now(audited) == automatic
+    memory = memories.show(str(other.candidate_id))["memory_id"]
+    memories.forget([memory])
+    assert joins_now(audited) == automatic
+
+
+def test_forgotten_joins_are_no_units_and_later_ones_are_not_shown(audited: Audited) -> None:
+    audited.hold(3)
+    audited.audits.open(target=0.5, probes=0)
+    first = audited.audits.next()
+    assert first is not None
+    owner = audited.memories.list("ada")
+    audited.memories.forget([memory["memory_id"] for memory in owner["memories"]])
+    assert joins_now(audited) == set()
+    shown = audited.audits.next()
+    assert shown is not None
+    assert (shown["pair"], shown["older"], shown["newer"]) == (first["pair"], None, None)
+
+
+def test_an_audit_is_sealed_before_its_seed_and_holds_what_comes_later_out(
+    audited: Audited,
+) -> None:
+    audited.hold(5)
+    head = audited.memories.position
+    sealed = joins_now(audited)
+    status = audited.audits.open(target=0.2, probes=0)
+    [opened] = audited.events(AuditOpened)
+    assert isinstance(opened, AuditOpened)
+    assert (status["audit"], opened.data.position, opened.data.joins) == (opened.id, head, 5)
+    assert opened.data.digest == population_digest(sealed)
+    assert (opened.data.actor, len(opened.data.seed)) == ("eve", 32)
+    audited.hold(4, owner="bob")
+    order = sealed_order(opened.data.seed, sealed)
+    question = audited.audits.next()
+    assert question is not None
+    assert question["pair"] == order[0]
+    assert audited.audits.status()["joins"] == 5
+    fresh = audited.audits.open(target=0.2, probes=0)
+    assert fresh["joins"] == 9
+    assert fresh["seed"] != status["seed"]
+
+
+def test_a_pattern_of_owners_and_a_time_narrow_the_joins(audited: Audited) -> None:
+    for owner in ("team-a", "team-b", "other"):
+        audited.hold(2, owner=owner)
+    assert audited.audits.open(owners="team-*", probes=0)["joins"] == 4
+    last = audited.events()[-1].time
+    with pytest.raises(UsageError, match="nothing to audit"):
+        audited.audits.open(since=last.replace(year=last.year + 1), probes=0)
+
+
+def test_dice_need_a_position_that_was_fixed_before(audited: Audited) -> None:
+    audited.hold(3)
+    with pytest.raises(UsageError, match="throw the dice"):
+        audited.audits.open(seed="4 2 6")
+    at = audited.memories.position
+    status = audited.audits.open(seed="4 2 6", position=at, probes=0)
+    assert (status["seed"], status["position"]) == ("4 2 6", at)
+    with pytest.raises(UsageError, match="was used before"):
+        audited.audits.open(seed="4 2 6", position=at)
+    with pytest.raises(UsageError, match="no position"):
+        audited.audits.open(position=10_000)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"target": 1.0}, {"confidence": 0.2}, {"probes": -1}, {"since": datetime(2026, 1, 1)}],  # noqa: DTZ001 - without a zone, as people write it
+)
+def test_shares_out_of_range_are_wrong_usage(audited: Audited, wrong: dict[str, Any]) -> None:
+    audited.hold(1)
+    with pytest.raises(UsageError):
+        audited.audits.open(**wrong)
+
+
+def test_a_clean_audit_is_certified_when_the_bound_is_reached(audited: Audited) -> None:
+    audited.hold(40)
+    audited.audits.open(target=0.1, probes=0)
+    needed = audited.audits.status()["labels_needed"]
+    assert needed is not None
+    with pytest.raises(RefusedError, match=f"{needed} more labels") as refused:
+        audited.audits.certify()
+    assert refused.value.reason == "not_proven"
+    done = audited.label_all()
+    assert len(done) == needed < 40
+    assert [label["status"]["bound"] for label in done] == sorted(
+        (label["status"]["bound"] for label in done), reverse=True
+    )
+    certified = audited.audits.certify()
+    assert certified["certificates"] == 1
+    [event] = audited.events(Certified)
+    assert isinstance(event, Certified)
+    data = event.data
+    assert (data.joins, data.labels, data.errors, data.most) == (40, needed, 0, 4)
+    assert data.bound == 0.1
+    assert {stratum.by for stratum in data.strata} >= {"decision", "policy", "embedder"}
+    of_decisions = [stratum for stratum in data.strata if stratum.by == "decision"]
+    assert sum(stratum.joins for stratum in of_decisions) == 40
+    assert sum(stratum.labels for stratum in of_decisions) == needed
+
+
+def test_an_error_is_unmerged_at_once_and_counts_all_the_same(audited: Audited) -> None:
+    audited.hold(10, wrong=3)
+    opened = audited.audits.open(target=0.3, probes=0)
+    before = audited.memories.status()["memories"]
+    done = audited.label_all()
+    wrong = [label for label in done if label["label"] == "wrong"]
+    assert wrong
+    assert all(label["unmerged"] and not label["not_unmerged"] for label in wrong)
+    assert audited.memories.status()["memories"] == before + len(wrong)
+    status = audited.audits.status()
+    assert (status["errors"], status["joins"]) == (len(wrong), opened["joins"])
+    assert status["still_joined"] == []
+    [reversal, *_] = audited.events(Reversed)
+    assert isinstance(reversal, Reversed)
+    assert (reversal.data.actor, reversal.data.rank) == ("eve", "person")
+    assert opened["audit"] in (reversal.data.because or "")
+
+
+def test_what_was_unmerged_is_joined_again_by_undo_and_another_label_counts(
+    audited: Audited,
+) -> None:
+    audited.hold(0, wrong=4)
+    audited.audits.open(target=0.3, probes=0)
+    label = audited.label_next()
+    audited.memories.undo(str(label["unmerged"]))
+    assert audited.audits.status()["still_joined"] == [label["pair"]]
+    right = audited.audits.label(label["pair"], "right")
+    assert (right["status"]["labels"], right["status"]["errors"]) == (1, 0)
+    assert audited.audits.status()["still_joined"] == []
+
+
+def test_an_unsure_join_counts_as_wrong_and_stays(audited: Audited) -> None:
+    audited.hold(4)
+    audited.audits.open(target=0.3, probes=0)
+    question = audited.audits.next()
+    assert question is not None
+    done = audited.audits.label(question["pair"], "unsure", because="half of it")
+    assert (done["unmerged"], done["status"]["errors"]) == (None, 1)
+    [event] = audited.events(AuditLabelled)
+    assert event.data.because == "half of it"  # type: ignore[union-attr]
+
+
+def test_a_label_counts_once_however_often_it_is_delivered(audited: Audited) -> None:
+    audited.hold(4, wrong=4)
+    audited.audits.open(target=0.3, probes=0)
+    question = audited.audits.next()
+    assert question is not None
+    first = audited.audits.label(question["pair"], "right")
+    again = audited.audits.label(question["pair"], "right")
+    assert first["status"] == again["status"]
+    assert len(audited.events(AuditLabelled)) == 1
+    [event] = audited.events(AuditLabelled)
+    assert isinstance(event, AuditLabelled)
+    delivered = LabelAuditRequest(
+        request_id="5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22", labelled=event.data
+    )
+    answers = [audited.memories.writer.ask(delivered) for _ in range(3)]
+    assert len(audited.events(AuditLabelled)) == 2
+    assert answers[0] == answers[2]
+    assert audited.audits.status()["labels"] == 1
+
+
+def test_only_the_pair_that_is_shown_takes_a_label(audited: Audited) -> None:
+    audited.hold(5)
+    audited.audits.open(target=0.3, probes=0)
+    question = audited.audits.next()
+    assert question is not None
+    [other, *_] = joins_now(audited) - {question["pair"]}
+    with pytest.raises(RefusedError, match="not the pair"):
+        audited.audits.label(other, "right")
+    with pytest.raises(UsageError, match="right, wrong or unsure"):
+        audited.audits.label(question["pair"], "same")  # type: ignore[arg-type]
+    assert audited.audits.label(question["pair"][:8], "right")["pair"] == question["pair"]
+
+
+def test_labels_are_used_again_where_the_new_order_meets_their_pairs(audited: Audited) -> None:
+    audited.hold(12, wrong=2)
+    audited.audits.open(target=0.3, probes=0)
+    done = [audited.label_next() for _ in range(6)]
+    kept = {label["pair"] for label in done if label["label"] == "right"}
+    gone = len(done) - len(kept)
+    fresh = audited.audits.open(target=0.3, probes=0)
+    assert fresh["joins"] == 14 - gone
+    shown = set()
+    while (question := audited.audits.next()) is not None:
+        shown.add(question["pair"])
+        audited.audits.label(question["pair"], audited.judge(question))
+    assert shown.isdisjoint(kept)
+    assert len(shown) + len(kept) == fresh["joins"]
+
+
+def test_an_audit_goes_on_in_another_process_and_an_older_one_is_named(audited: Audited) -> None:
+    audited.hold(8)
+    first = audited.audits.open(target=0.3, probes=0)["audit"]
+    audited.label_next()
+    second = audited.audits.open(target=0.3, probes=0)["audit"]
+    elsewhere = Audits(audited.memories.writer)
+    assert elsewhere.status()["audit"] == second
+    assert elsewhere.status(first[:8])["labels"] == 1
+    with pytest.raises(RefusedError, match="no audit begins"):
+        elsewhere.status("ffffffff-0")
+
+
+def test_without_an_audit_it_says_what_to_do(audited: Audited) -> None:
+    with pytest.raises(RefusedError, match="audit open"):
+        audited.audits.next()
+
+
+def test_other_joins_at_the_position_are_noticed(audited: Audited, tmp_path: Path) -> None:
+    """The log of an audit that is continued where position P holds something else."""
+    audited.hold(4)
+    audited.audits.open(target=0.3, probes=0)
+    [opened] = audited.events(AuditOpened)
+    with Palimpsest.open(tmp_path / "other", by="person", policy=RULES) as memories:
+        there = Audited(memories, memories.audits())
+        there.hold(5, owner="bob")
+        with memories.reader.log.transaction():
+            memories.reader.log.append([opened])
+        with pytest.raises(RefusedError, match="other joins"):
+            there.audits.status()
+
+
+# -- the log -------------------------------------------------------------------------------------
+
+
+def test_the_log_with_an_audit_is_verified_exported_and_rebuilt(
+    audited: Audited, tmp_path: Path
+) -> None:
+    audited.hold(6, wrong=2)
+    audited.audits.open(target=0.4, probes=0)
+    audited.label_all()
+    audited.audits.certify()
+    memories = audited.memories
+    assert memories.verify()["differences"] == 0
+    before = audited.audits.status()
+    memories.export_log(tmp_path / "log.jsonl")
+    Palimpsest.import_log(tmp_path / "copy", tmp_path / "log.jsonl")
+    with Palimpsest.open(tmp_path / "copy", by="person") as copy:
+        assert copy.audits().status() == before
+        copy.rebuild()
+        assert copy.verify()["differences"] == 0
+
+
+def test_an_audit_changes_no_memory(audited: Audited) -> None:
+    audited.hold(6)
+    ledger = audited.memories.reader.ledger("ada")
+    versions = {memory.id: (memory.seen, memory.face.text) for memory in ledger.memories()}
+    audited.audits.open(target=0.4, probes=0)
+    audited.label_all()
+    audited.audits.certify()
+    after = audited.memories.reader.ledger("ada")
+    assert {m.id: (m.seen, m.face.text) for m in after.memories()} == versions
+
+
+def test_what_is_added_label_by_label_is_what_is_counted_anew(audited: Audited) -> None:
+    """Probes, errors, labels of an earlier audit, and a label that is corrected."""
+    audited.hold(30, wrong=4)
+    audited.audits.open(target=0.05)
+    for _ in range(8):
+        audited.label_next()
+    audited.audits.open(target=0.05)
+    while (question := audited.audits.next()) is not None:
+        audited.audits.label(question["pair"], audited.judge(question))
+        anew = Audits(audited.memories.writer)
+        assert audited.audits.status() == anew.status()
+        assert audited.audits.next() == anew.next()
+        if audited.audits.status()["labels"] == 15:
+            audited.audits.label(question["pair"], "unsure")
+            assert audited.audits.status() == Audits(audited.memories.writer).status()

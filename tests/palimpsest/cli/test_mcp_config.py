@@ -1,0 +1,53 @@
+"""`mcp config` prints what a client needs to start the server, wherever the client starts it."""
+
+from __future__ import annotations
+
+import getpass
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.palimpsest.cli.conftest import CommandLine
+
+
+def server_in(document: Any, client: str) -> Any:
+    if client != "vscode":
+        return document["mcpServers"]["memory"]
+    assert document["servers"]["memory"]["type"] == "stdio"
+    return document["servers"]["memory"]
+
+
+@pytest.mark.parametrize("client", ["claude", "cursor", "vscode"])
+def test_a_configuration_has_absolute_paths(
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, client: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = palimpsest.bare("--store", "here", "mcp", "config", client, "--owner", "ada b").document
+    server = server_in(told, client)
+    assert server["command"] == sys.executable
+    assert server["args"][2:] == ["--store", str(tmp_path / "here"), "mcp", "--owner", "ada b"]
+    started = [server["command"], *server["args"], "--help"]
+    ran = subprocess.run(started, cwd="/", capture_output=True, text=True, check=True)
+    assert "Speak MCP" in ran.stdout
+
+
+def test_a_cluster_is_named_and_the_owner_is_whoever_asks(palimpsest: CommandLine) -> None:
+    told = palimpsest.bare("--bootstrap", "b:9092", "--prefix", "p", "mcp", "config", "claude")
+    words = server_in(told.document, "claude")["args"]
+    assert words[-7:] == [
+        "--bootstrap",
+        "b:9092",
+        "--prefix",
+        "p",
+        "mcp",
+        "--owner",
+        getpass.getuser(),
+    ]
+
+
+@pytest.mark.parametrize("words", [["config"], ["config", "other"], ["other"], []])
+def test_what_is_missing_is_named(palimpsest: CommandLine, words: list[str]) -> None:
+    assert palimpsest("mcp", *words).status == 2

@@ -1,0 +1,135 @@
+"""`evaluate` and `calibrate` as they are typed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from palimpsest.evaluation.labelled import LabelledPair
+from palimpsest.streams.policies import load_policy
+from tests.palimpsest.cli.conftest import CommandLine, Row
+from tests.palimpsest.evaluation.test_calibrate import labels
+
+SMALL = [
+    {"a": "Ada owns a big red dog", "b": "Ada owns a big red dog.", "label": "same"},
+    {"a": "Ben owns a big red dog", "b": "Ben owns a big red dog.", "label": 0, "id": "wrong"},
+    {"a": "Cy owns 2 dogs", "b": "Cy owns 3 dogs", "label": "contradiction", "lang": "xx"},
+    {"a": "Di sails", "b": "Di sails", "label": "duplicate"},
+    {"a": "Ed sails", "b": "Ed sails on the lake", "label": "related"},
+]
+
+
+def rows(pairs: list[LabelledPair]) -> list[dict[str, object]]:
+    return [pair._asdict() for pair in pairs]
+
+
+def test_evaluate_counts_wrong_joins(palimpsest: CommandLine) -> None:
+    file = palimpsest.file(SMALL)
+    answer = palimpsest.json("evaluate", "--pairs", file)
+    total = answer["total"]
+    assert (total["different"], total["false_joins"], total["same"], total["found"]) == (2, 1, 1, 1)
+    assert total["false_join_bound"] == pytest.approx(0.9747, abs=1e-4)
+    assert (answer["exact"], answer["related"], answer["wrong"]) == (1, 1, ["wrong"])
+    assert answer["by_check"]["tokens"]["false_joins"] == 1
+    assert answer["by_cue"]["number"]["different"] == 1
+    assert answer["by_language"]["xx"]["different"] == 1
+    shown = palimpsest("evaluate", "--pairs", file)
+    assert shown.status == 0
+    assert "1 of 2" in shown.out
+    assert "Of 2 pairs that must not be joined, 1 were joined" in shown.out
+    assert not palimpsest.store.exists()
+
+
+def test_the_page_is_one_file_that_fetches_nothing(palimpsest: CommandLine) -> None:
+    file, page = palimpsest.file(SMALL), palimpsest.folder / "page.html"
+    palimpsest.json("evaluate", "--pairs", file, "--html", str(page))
+    written = page.read_text("utf-8")
+    assert "<svg" in written
+    assert "Ben owns a big red dog." in written
+    assert re.findall(r"(?:src|href)=|https?://|<script|@import|url\(", written) == []
+
+
+def test_a_page_escapes_what_labels_say(palimpsest: CommandLine) -> None:
+    text = "Ada wrote <script>alert(1)</script> to the log of the old mill near her house"
+    file = palimpsest.file([{"a": text, "b": f"{text}.", "label": 0, "source": "<b>s</b>"}])
+    page = palimpsest.folder / "page.html"
+    palimpsest.json("evaluate", "--pairs", file, "--policy", "layered", "--html", str(page))
+    written = page.read_text("utf-8")
+    assert "&lt;script&gt;" in written
+    assert "<script" not in written
+    assert "<b>" not in written
+
+
+def test_clusters(palimpsest: CommandLine) -> None:
+    texts = ["Ada owns a big red dog", "Ada owns a big red dog.", "Grace sails on the lake"]
+    members = [
+        {"text": text, "cluster": n, "owner_id": "ada"}
+        for text, n in zip(texts, "112", strict=True)
+    ]
+    page = palimpsest.folder / "page.html"
+    answer = palimpsest.json(
+        "evaluate", "--clusters", palimpsest.file(members), "--html", str(page)
+    )
+    assert [order["b_cubed"]["f1"] for order in answer["orders"]] == [1.0, 1.0]
+    assert "as given" in page.read_text("utf-8")
+    assert "as given" in palimpsest("evaluate", "--clusters", palimpsest.file(members)).out
+
+
+def test_a_wrong_row_is_wrong_usage_with_its_place(palimpsest: CommandLine) -> None:
+    file = palimpsest.file([*SMALL, {"a": "a secret text", "label": 1}])
+    ran = palimpsest("evaluate", "--pairs", file)
+    assert ran.status == 2
+    assert "row 6, column b or text_b" in " ".join(ran.err.split())
+    assert "secret" not in ran.err
+
+
+@pytest.mark.parametrize("words", [["evaluate"], ["calibrate"]])
+def test_labels_have_to_be_named(palimpsest: CommandLine, words: list[str]) -> None:
+    assert palimpsest(*words).status == 2
+
+
+def test_calibrate_writes_a_policy_that_can_be_set(palimpsest: CommandLine) -> None:
+    file, to = palimpsest.file(rows(labels())), palimpsest.folder / "mine.toml"
+    page = palimpsest.folder / "page.html"
+    words = ["calibrate", "--budget", "0.05", "--pairs", file, "--to", str(to)]
+    answer = palimpsest.json(*words, "--html", str(page))
+    assert answer["file"] == str(to)
+    made = load_policy(str(to))
+    assert made.certificate is not None
+    assert made.certificate.model_dump() == answer["certificate"]
+    assert palimpsest("policy", "set", str(to)).status == 0
+    assert palimpsest.json("policy", "show")["certificate"] == answer["certificate"]
+    assert "The policy joins from" in palimpsest(*words).out
+    assert "<svg" in page.read_text("utf-8")
+
+
+def test_what_the_labels_cannot_bear_is_refused(palimpsest: CommandLine) -> None:
+    file, to = palimpsest.file(rows(labels(60))), palimpsest.folder / "mine.toml"
+    ran = palimpsest("calibrate", "--pairs", file, "--to", str(to))
+    assert ran.status == 3
+    assert "labels of the same mix would do" in " ".join(ran.err.split())
+    assert not to.exists()
+    assert palimpsest.json("calibrate", "--pairs", file, status=3)["certificate"] is None
+
+
+def test_only_one_language(palimpsest: CommandLine) -> None:
+    pairs = [pair._replace(language="de" if pair.label == "same" else "fr") for pair in labels(40)]
+    words = ["calibrate", "--pairs", palimpsest.file(rows(pairs)), "--language", "de"]
+    assert palimpsest.json(*words, status=3)["labels"]["pairs"] == 20
+
+
+def test_what_people_said_in_a_store_are_labels(palimpsest: CommandLine, row: Row) -> None:
+    said = ["Ada owns a big red dog", "Ada owns a big red dog.", "Ada sails", "Ada sails near Rome"]
+    palimpsest.ingest(*map(row, said))
+    first, second, third, fourth = palimpsest.ids()
+    [join] = palimpsest.json("sql", "SELECT decision_id FROM joins")
+    palimpsest.json("confirm", join["decision_id"])
+    palimpsest.json("separate", third, fourth)
+    answer = palimpsest.json("calibrate", "--from-log", status=3)
+    assert (answer["labels"]["same"], answer["labels"]["different"]) == (1, 1)
+    palimpsest.json("unmerge", "--candidate", second)
+    again = palimpsest.json("calibrate", "--from-log", status=3)
+    assert (again["labels"]["same"], again["labels"]["different"]) == (0, 2)
+    assert again["data"] != answer["data"]
+    assert first

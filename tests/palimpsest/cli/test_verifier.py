@@ -1,0 +1,159 @@
+"""The verifier: what its options and settings mean, and that it gives way to whoever decides."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from palimpsest.cli import invocation
+from palimpsest.cli.commands import judge
+from palimpsest.cli.commands.judge import NICENESS, lower_priority
+from palimpsest.contracts import policy
+from palimpsest.jobs import questions
+from palimpsest.process import logs
+from palimpsest.streams.judge import batching, worker
+from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.settings import JudgeSettings
+from tests.palimpsest.cli.conftest import CommandLine, Row
+
+Clock = Callable[[], datetime]
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="no niceness there")
+
+
+@posix
+@pytest.mark.parametrize(("before", "after"), [(0, NICENESS), (5, NICENESS), (19, 19)])
+def test_it_is_as_nice_as_it_should_be_and_never_less(
+    before: int, after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    niceness = before
+
+    def nice(by: int) -> int:
+        nonlocal niceness
+        niceness += by
+        return niceness
+
+    monkeypatch.setattr(os, "nice", nice)
+    lower_priority()
+    assert niceness == after
+
+
+def test_the_command_does_so(
+    palimpsest: CommandLine, row: Row, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gave: list[bool] = []
+    monkeypatch.setattr(judge, "lower_priority", lambda: gave.append(True))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    palimpsest.ingest(row("nothing to ask about"))
+    assert palimpsest.json("verifier", "--once")["questions"] == 0
+    assert gave == [True]
+
+
+def test_once_it_shows_progress_instead_of_a_line_per_decision(
+    palimpsest: CommandLine, row: Row, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels: list[int] = []
+    monkeypatch.setattr(logs, "log_to_standard_error", levels.append)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    palimpsest.ingest(row("nothing to ask about"))
+    palimpsest.json("verifier", "--once")
+    assert levels == [logging.WARNING]
+
+
+def test_it_asks_as_the_settings_say(
+    palimpsest: CommandLine, row: Row, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[JudgeSettings] = []
+    beside = Judge.beside
+
+    def noted(folder: Path, rules: policy.Judge, settings: JudgeSettings, clock: Clock) -> Judge:
+        given.append(settings)
+        return beside(folder, rules, settings, clock)
+
+    monkeypatch.setattr(Judge, "beside", noted)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    monkeypatch.setenv("PALIMPSEST_JUDGE_RETRIES", "0")
+    palimpsest.ingest(row("nothing to ask about"))
+    palimpsest.json("verifier", "--once")
+    assert given == [JudgeSettings(retries=0)]
+
+
+def test_it_batches_as_options_and_settings_say(
+    palimpsest: CommandLine, row: Row, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[batching.BatchSettings] = []
+
+    class Noted(batching.Batcher):
+        def __init__(self, settings: batching.BatchSettings) -> None:
+            given.append(settings)
+            super().__init__(settings)
+
+    monkeypatch.setattr(questions, "Batcher", Noted)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    monkeypatch.setenv("PALIMPSEST_JUDGE_CONCURRENCY", "3")
+    palimpsest.ingest(row("nothing to ask about"))
+    palimpsest.json("verifier", "--once", "--patience", "7")
+    assert [(one.concurrency, one.patience) for one in given] == [(3, 7.0)]
+
+
+@pytest.mark.parametrize(("words", "once"), [((), False), (("--once",), True)])
+def test_it_ends_when_nothing_waits_only_where_it_is_to(
+    words: tuple[str, ...],
+    once: bool,
+    palimpsest: CommandLine,
+    row: Row,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[bool] = []
+
+    async def run(_: worker.JudgeWorker, _stop: asyncio.Event, *, once: bool) -> worker.Tally:
+        asked.append(once)
+        return worker.Tally()
+
+    monkeypatch.setattr(worker.JudgeWorker, "run", run)
+    monkeypatch.setattr(logs, "log_to_standard_error", lambda _: None)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    palimpsest.ingest(row("nothing to ask about"))
+    palimpsest.json("verifier", *words)
+    assert asked == [once]
+
+
+@pytest.mark.parametrize(
+    ("words", "cluster", "folder", "in_topics"),
+    [
+        ((), False, "store", False),
+        ((), True, ".palimpsest-verifier", True),
+        (("--from-store",), True, "store", False),
+        (("--data", "elsewhere"), False, "elsewhere", False),
+        (("--data", "elsewhere"), True, "elsewhere", True),
+    ],
+)
+def test_it_keeps_its_verdicts_with_the_store_or_beside_a_cluster(
+    words: tuple[str, ...],
+    cluster: bool,
+    folder: str,
+    in_topics: bool,
+    palimpsest: CommandLine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ran: list[tuple[Path, bool]] = []
+
+    async def run(
+        _: invocation.Invocation, options: judge._Options, *, in_topics: bool
+    ) -> tuple[worker.Tally, None]:
+        ran.append((options.data, in_topics))
+        return worker.Tally(), None
+
+    monkeypatch.setattr(judge, "_run_worker", run)
+    monkeypatch.setattr(logs, "log_to_standard_error", lambda _: None)
+    named = ("--bootstrap", "broker:9092") if cluster else ()
+    done = palimpsest.bare("--store", "store", *named, "verifier", *words)
+    assert done.status == 0
+    assert ran == [(Path(folder), in_topics)]

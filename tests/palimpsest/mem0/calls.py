@@ -1,0 +1,119 @@
+"""Calls of mem0's class `Memory`, and its answers, without what differs between two stores.
+
+`python calls.py FOLDER` prints what mem0's own class answers; test_class.py compares it with ours.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+TIMES = ("created_at", "updated_at", "score")
+
+
+class Answers:
+    """Collects what calls answer or raise; ids are numbered in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.all: list[Any] = []
+        self._ids: dict[str, str] = {}
+
+    def of(self, call: Callable[..., Any], *words: Any, **more: Any) -> Any:
+        """Make a call, and keep its answer, or that it was refused: mem0 has classes of its own."""
+        try:
+            answer = call(*words, **more)
+        except Exception:  # noqa: BLE001 - another answer than the other class's fails the test
+            answer = "refused"
+        self.all.append([call.__name__, self._plain(answer)])
+        return answer
+
+    def _plain(self, value: Any) -> Any:
+        match value:
+            case dict():
+                return {
+                    key: self._ids.setdefault(inner, f"id {len(self._ids)}")
+                    if key in ("id", "memory_id") and isinstance(inner, str)
+                    else type(inner).__name__
+                    if key in TIMES
+                    else self._plain(inner)
+                    for key, inner in sorted(value.items())
+                    if key != "metadata" or inner is not None
+                }
+            case list():
+                return [self._plain(inner) for inner in value]
+            case _:
+                return value
+
+
+def calls(memory: Any) -> list[Any]:
+    """The answers to what a program does with a memory."""
+    answers = Answers()
+    of = answers.of
+    ada = {"user_id": "ada"}
+    conversation = [
+        {"role": "system", "content": "Be kind"},
+        {"role": "user", "name": "ada l", "content": "the ferry leaves the harbour at noon"},
+        {"role": "assistant", "content": "bring a coat because of wind"},
+        {"role": "assistant", "content": None, "tool_calls": []},
+    ]
+    first = of(memory.add, conversation, **ada, infer=False)["results"][0]["id"]
+    of(memory.add, "seven apples lie on a table", **ada, metadata={"room": 1}, infer=False)
+    of(
+        memory.add,
+        {"role": "user", "content": "green tea tastes bitter"},
+        agent_id="cook",
+        infer=False,
+    )
+    of(memory.add, "her bicycle has a flat tyre", **ada, agent_id="cook", run_id="r", infer=False)
+    of(memory.add, "nobody owns this", infer=False)
+    of(memory.add, 5, **ada, infer=False)
+    of(memory.get, first)
+    of(memory.get, "00000000-0000-4000-8000-000000000000")
+    for filters in (
+        ada,
+        {**ada, "room": 1},
+        {**ada, "room": {"gte": 2}},
+        {**ada, "agent_id": "cook"},
+        {"agent_id": "cook", "role": "user", "run_id": "r"},
+        {"user_id": "bob"},
+        {},
+    ):
+        found = memory.get_all(filters=filters)["results"] if filters else None
+        if found is not None:
+            answers.all.append([str(filters), sorted(one["memory"] for one in found)])
+    of(memory.get_all, user_id="ada")
+    of(memory.get_all, filters={})
+    of(memory.get_all, filters=ada, top_k=-1)
+    of(memory.search, "seven apples lie on a table", filters=ada, top_k=1)
+    of(memory.search, "seven apples", filters={**ada, "room": 1}, threshold=0.0)
+    of(memory.search, "seven apples", user_id="ada")
+    of(memory.update, first, text="the ferry leaves the harbour at dusk")
+    of(memory.update, first, metadata={"boat": "red"})
+    of(memory.update, first)
+    of(memory.update, "00000000-0000-4000-8000-000000000000", text="who")
+    of(memory.get, first)
+    changes = memory.history(first)
+    answers.all.append(
+        [[change["event"], change["old_memory"], change["new_memory"]] for change in changes[:2]]
+    )
+    answers.all.append(sorted(changes[0]))
+    of(memory.delete, first)
+    of(memory.delete, first)
+    of(memory.get, first)
+    answers.all.append(memory.history(first)[-1]["event"])
+    of(memory.delete_all, user_id="ada", agent_id="cook")
+    of(memory.delete_all)
+    of(memory.delete_all, user_id="ada")
+    answers.all.append(
+        [len(memory.get_all(filters=one)["results"]) for one in (ada, {"agent_id": "cook"})]
+    )
+    return answers.all
+
+
+if __name__ == "__main__":
+    opened = import_module("memory").opened  # beside this script
+    print(json.dumps(calls(opened(Path(sys.argv[1]), "qdrant"))))

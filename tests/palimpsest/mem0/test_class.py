@@ -1,0 +1,96 @@
+"""Our class `Memory` answers as mem0's own, which runs in its environment (`make test-mem0`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palimpsest.api import store
+from palimpsest.mem0 import Memory
+from tests.palimpsest.mem0.calls import calls
+from tests.palimpsest.mem0.test_client import ran
+from tests.stub_engine import load_stub
+
+
+@pytest.fixture(name="memory")
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
+    """Our memory, without a model."""
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    with Memory.from_config({"vector_store": {}}, store=tmp_path / "store") as made:
+        yield made
+
+
+@pytest.mark.mem0
+def test_the_answers_are_those_of_mem0(memory: Memory, tmp_path: Path) -> None:
+    script = Path(__file__).with_name("calls.py")
+    theirs = json.loads(ran(tmp_path, str(script), str(tmp_path)).splitlines()[-1])
+    ours = json.loads(json.dumps(calls(memory)))
+    for our, their in zip(ours, theirs, strict=True):
+        assert our == their
+
+
+def test_a_program_remembers_changes_and_forgets(memory: Memory) -> None:
+    said = calls(memory)
+    assert said[0][1]["results"][0]["event"] == "ADD"
+    assert said[-1] == [0, 1]
+
+
+def test_repeats_join_and_nothing_is_erased(memory: Memory) -> None:
+    [first] = memory.add("Ada likes tea", user_id="ada")["results"]
+    [again] = memory.add("Ada likes tea", user_id="ada", metadata={"page": 1})["results"]
+    assert (first["event"], again["event"]) == ("ADD", "NONE")
+    assert first["id"] == again["id"]
+    [row] = memory.get_all(filters={"user_id": "ada", "page": 1})["results"]
+    assert row["memory"] == "Ada likes tea"
+    memory.reset()
+    assert memory.get(first["id"]) is None
+    assert memory.history(first["id"])[-1]["event"] == "DELETE"
+    assert memory.memories.history(first["id"])["state"] == "retracted"
+
+
+def test_all_messages_are_kept_or_none(memory: Memory) -> None:
+    for wrong in (["a word", "x" * 40_000], ["a word", 5], [{"content": 5}]):
+        with pytest.raises(Exception) as error:  # noqa: PT011 - ours, or a ValueError
+            memory.add(wrong, user_id="ada")
+        assert "a word" not in str(error.value)
+    assert memory.get_all(filters={"user_id": "ada"})["results"] == []
+    with pytest.raises(ValueError, match="expiration_date"):
+        memory.add("a word", user_id="ada", expiration_date="some day")
+
+
+def test_what_expired_is_found_by_its_id_and_shown_if_asked_for(memory: Memory) -> None:
+    memory.add("Ada likes tea", user_id="ada", expiration_date="2020-01-31")
+    memory.add("Ada likes coffee", user_id="ada", expiration_date="2999-12-30")
+    ada: dict[str, Any] = {"user_id": "ada"}
+    [coffee] = memory.get_all(filters=ada)["results"]
+    assert (coffee["memory"], coffee["expiration_date"]) == ("Ada likes coffee", "2999-12-30")
+    assert [row["memory"] for row in memory.search("tea", filters=ada)["results"]] != [
+        "Ada likes tea"
+    ]
+    tea = memory.get_all(filters=ada, show_expired=True)["results"][1]
+    assert (tea["memory"], tea["expiration_date"]) == ("Ada likes tea", "2020-01-31")
+    named = {row["id"] for row in memory.search("tea", filters=ada, show_expired=True)["results"]}
+    assert tea["id"] in named
+    found = memory.get(tea["id"])
+    assert found is not None
+    assert found["memory"] == "Ada likes tea"
+
+
+def test_the_time_of_a_message_is_shown(memory: Memory) -> None:
+    memory.add("Ada likes tea", user_id="ada", timestamp=1_700_000_000)
+    past: dict[str, Any] = {"user_id": "ada", "created_at": {"lt": "2024-01-01"}}
+    [row] = memory.search("tea", filters=past)["results"]
+    assert row["created_at"] == "2023-11-14T22:13:20+00:00"
+
+
+def test_the_new_fact_comes_first_also_among_several_owners(memory: Memory) -> None:
+    for text in ("Ada lives in Paris", "Ada lives in Rome"):
+        memory.add(text, user_id="ada", agent_id="guide")
+    memory.add("Bob lives in Paris", user_id="bob", agent_id="guide")
+    found = memory.search("Ada lives in Paris", filters={"agent_id": "guide"})["results"]
+    assert [row["memory"] for row in found][:2] == ["Ada lives in Rome", "Ada lives in Paris"]
+    assert [row["user_id"] for row in found] == ["ada", "ada", "bob"]

@@ -1,0 +1,284 @@
+"""`extract` through the real SDK against the local server: what is asked, kept and refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from palimpsest import Palimpsest
+from palimpsest.api import store
+from palimpsest.cli.demo.judge import Fault, JudgeServer
+from palimpsest.cli.main import app
+from palimpsest.contracts.errors import TransientError, UsageError
+from palimpsest.contracts.identity import session_of
+from palimpsest.streams.extract.conversation import Message, parts, read_conversation
+from palimpsest.streams.extract.extract import extract_prompt
+from tests.streams.judge.hostile import HOSTILE
+from tests.stub_engine import load_stub
+
+CHAT = [
+    {
+        "role": "user",
+        "content": "Hi! I adopted a rescue cat in 2023.",
+        "at": "2026-03-01T12:00:00Z",
+    },
+    {
+        "role": "assistant",
+        "content": "Lovely. What is the cat called?",
+        "time": "2026-03-01T12:01:00Z",
+    },
+    {"role": "user", "content": "Her name is Whiskers now.", "time": "2026-03-01T12:02:00Z"},
+]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[JudgeServer]:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    monkeypatch.setattr("anthropic._base_client.INITIAL_RETRY_DELAY", 0.001)
+    with JudgeServer() as running:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", running.url)
+        yield running
+
+
+def written(folder: Path, messages: list[Any]) -> str:
+    path = folder / "chat.jsonl"
+    path.write_text("".join(json.dumps(message) + "\n" for message in messages))
+    return str(path)
+
+
+def run(folder: Path, *words: str, messages: list[Any] | None = None) -> Any:
+    file = written(folder, CHAT if messages is None else messages)
+    store_option = ["--store", str(folder / "store")]
+    return CliRunner().invoke(app, [*store_option, "extract", file, "--owner", "ada", *words])
+
+
+def rows(ran: Any) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in ran.stdout.split("\n") if line]
+
+
+def test_a_conversation_becomes_candidates_with_their_times(
+    server: JudgeServer, tmp_path: Path
+) -> None:
+    ran = run(tmp_path, "--namespace", "cats")
+    assert ran.exit_code == 0, ran.output
+    found = rows(ran)
+    assert [row["text"] for row in found] == [
+        "I adopted a rescue cat in 2023.",
+        "Her name is Whiskers now.",
+    ]
+    assert [row["occurred_at"][:16] for row in found] == ["2026-03-01T12:00", "2026-03-01T12:02"]
+    assert {row["namespace"] for row in found} == {"cats"}
+    [message] = read_conversation([json.dumps(CHAT[0]).encode()])
+    assert message.at is not None
+    assert {row["session_id"] for row in found} == {session_of(message.at)}
+
+
+def test_a_session_that_is_named_is_not_computed(server: JudgeServer, tmp_path: Path) -> None:
+    assert {row["session_id"] for row in rows(run(tmp_path, "--session", "s1"))} == {"s1"}
+
+
+def test_they_are_fit_for_ingest_and_known_when_they_come_again(
+    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    path = tmp_path / "memories.jsonl"
+    path.write_text(run(tmp_path).stdout + run(tmp_path).stdout)
+    with Palimpsest.open(tmp_path / "store", policy="replace-or-merge") as opened:
+        summary = opened.ingest([str(path)])
+        assert (summary.rows, summary.known, summary.invalid) == (4, 2, 0)
+
+
+def test_the_prompt_asks_for_longer_memories_in_the_documents_words() -> None:
+    ran = CliRunner().invoke(app, ["prompt", "extract"])
+    for words in (
+        "For each memory, provide",
+        "The fact to remember. Include relevant context such as",
+        "When it was mentioned (if notable)",
+        "Why it matters or how it came up",
+        "Related details that distinguish this from similar facts",
+        "Aim for 1–3 sentences rather than fragments",
+    ):
+        assert words.casefold() in ran.stdout.casefold()
+    named = json.loads(CliRunner().invoke(app, ["--json", "prompt", "extract"]).stdout)
+    assert named["id"] == extract_prompt().id
+
+
+def test_what_is_said_stays_data(server: JudgeServer, tmp_path: Path) -> None:
+    """Hostile messages are values inside one JSON value, and change nothing around them."""
+    messages = [{"role": "user", "content": text} for text in HOSTILE.values()]
+    ran = run(tmp_path, messages=messages)
+    assert ran.exit_code == 0, ran.output
+    asked: list[str] = []
+    for request in server.requests:
+        assert [message["role"] for message in request["messages"]] == ["user"]
+        assert [tool["name"] for tool in request["tools"]] == ["remember"]
+        asked += [
+            message["content"]
+            for message in json.loads(request["messages"][0]["content"])["messages"]
+        ]
+    assert asked == [*HOSTILE.values()]
+    assert {row["owner_id"] for row in rows(ran)} <= {"ada"}
+    assert {*rows(ran)[0]} == {"id", "source", "owner_id", "text"}
+
+
+WRONG: dict[str, Any] = {
+    "no object": "memories",
+    "no list": {"memories": "a fact"},
+    "no memory": {"memories": ["a fact", 7, None]},
+    "no text": {"memories": [{"content": 7, "message": 1}, {"message": 1}]},
+    "blank": {"memories": [{"content": "  ", "message": 1}]},
+    "too long": {"memories": [{"content": "x" * 40_000, "message": 1}]},
+    "NUL": {"memories": [{"content": "a\0b", "message": 1}]},
+}
+
+
+@pytest.mark.parametrize("given", WRONG.values(), ids=WRONG)
+def test_an_answer_that_is_none_is_left_out_and_reported(
+    given: Any, server: JudgeServer, tmp_path: Path
+) -> None:
+    def change(message: dict[str, Any]) -> dict[str, Any]:
+        message["content"][0]["input"] = given
+        return message
+
+    server.fail(Fault(change=change))
+    ran = run(tmp_path)
+    assert (ran.exit_code, ran.stdout) == (1, "")
+    assert re.search(r"unusable answers: [1-9]", ran.stderr)
+
+
+def test_a_message_number_that_nobody_gave_gives_no_time(
+    server: JudgeServer, tmp_path: Path
+) -> None:
+    def change(message: dict[str, Any]) -> dict[str, Any]:
+        memory = {"content": "Ada has a cat.", "message": 99, "owner_id": "bob"}
+        message["content"][0]["input"] = {"memories": [memory]}
+        return message
+
+    server.fail(Fault(change=change))
+    [row] = rows(run(tmp_path))
+    assert "occurred_at" not in row
+    assert row["owner_id"] == "ada", "whose memory it is the model does not say"
+
+
+def test_what_an_answer_has_twice_is_one_memory(server: JudgeServer, tmp_path: Path) -> None:
+    def change(message: dict[str, Any]) -> dict[str, Any]:
+        cat, dog = ({"content": f"Ada has a {pet}.", "message": 1} for pet in ("cat", "dog"))
+        message["content"][0]["input"] = {"memories": [cat, dog, cat]}
+        return message
+
+    server.fail(Fault(change=change))
+    assert [row["text"] for row in rows(run(tmp_path))] == ["Ada has a cat.", "Ada has a dog."]
+
+
+def test_what_is_wrong_in_any_part_is_counted(
+    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer with one good memory among others, in each of three parts."""
+
+    def change(message: dict[str, Any]) -> dict[str, Any]:
+        memories = [{"content": "Ada has a cat.", "message": 1}, {"message": 1}]
+        message["content"][0]["input"] = {"memories": memories}
+        return message
+
+    monkeypatch.setattr("palimpsest.streams.extract.extract.PART_BYTES", 1)
+    server.fail(*[Fault(change=change)] * 3)
+    ran = run(tmp_path)
+    assert len(rows(ran)) == 3
+    assert "unusable answers: 3" in ran.stderr
+
+
+def test_half_an_answer_is_none(server: JudgeServer, tmp_path: Path) -> None:
+    def change(message: dict[str, Any]) -> dict[str, Any]:
+        return message | {"stop_reason": "max_tokens"}
+
+    server.fail(Fault(change=change))
+    assert (run(tmp_path).exit_code, server.calls) == (1, 1)
+
+
+def test_where_nobody_answers_it_says_so(
+    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_JUDGE_RETRIES", "0")
+    server.fail(Fault(status=529))
+    ran = run(tmp_path)
+    assert (ran.exit_code, ran.stdout) == (1, "")
+    assert "unanswered parts: 1 of 1" in ran.stderr
+
+
+def test_a_stores_budget_of_a_day_is_for_all_conversations(
+    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_JUDGE_DAILY_CALLS", "1")
+    for _ in range(2):
+        assert run(tmp_path).exit_code == 0, "there is no store, so each call has its own"
+    Palimpsest.open(tmp_path / "store").close()
+    assert run(tmp_path).exit_code == 0
+    ran = run(tmp_path)
+    assert (ran.exit_code, server.calls) == (1, 3)
+    assert "unanswered parts: 1 of 1" in ran.stderr
+
+
+# -- reading -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line", [b"no JSON", b"[]", b'{"role": "user"}', b'{"content": "a"}', b'{"role": 1}', b"\xff"]
+)
+def test_a_line_that_is_no_message_is_named_and_not_quoted(line: bytes) -> None:
+    good = b'{"role": "user", "content": "a"}'
+    with pytest.raises(UsageError, match="line 3 is no message") as error:
+        read_conversation([good, b"  ", line])
+    assert line.decode(errors="replace") not in str(error.value)
+
+
+def test_a_long_conversation_is_asked_part_by_part_and_nothing_is_lost() -> None:
+    messages = [Message(role="user", content="x" * size) for size in (30, 30, 90, 5, 5)]
+    found = list(parts(messages, 60))
+    assert [[number for number, _ in part] for part in found] == [[1, 2], [3], [4, 5]]
+
+
+def test_a_part_is_measured_in_bytes() -> None:
+    messages = [Message(role="user", content="é" * 10) for _ in range(3)]
+    assert [len(part) for part in parts(messages, 40)] == [2, 1]
+    assert [len(part) for part in parts(messages, 39)] == [1, 1, 1]
+
+
+def test_a_time_that_is_null_leaves_it_to_another_name() -> None:
+    line = {"role": "user", "content": "tea", "at": None, "timestamp": "2026-03-01T09:00:00Z"}
+    [message] = read_conversation([json.dumps(line).encode()])
+    assert message.at is not None
+
+
+def test_add_extracts_and_keeps_the_message_that_a_memory_rests_on(
+    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    said = [{"role": "system", "content": "Be kind"}, *CHAT]
+    with Palimpsest.open(tmp_path / "store") as memories:
+        for result in ("decided", "known"):
+            outcomes = memories.add(said, "ada")
+            assert [outcome.result for outcome in outcomes] == [result, result]
+        found = {memory["face"]: memory["metadata"] for memory in memories.list("ada")["memories"]}
+        assert found == {
+            "I adopted a rescue cat in 2023.": {"message": 2},
+            "Her name is Whiskers now.": {"message": 4},
+        }
+        server.always = Fault(status=500)
+        with pytest.raises(TransientError, match="nothing is stored"):
+            memories.add([{"role": "user", "content": "The dog is called Rex now."}], "ada")
+        assert memories.list("ada")["total"] == 2
+
+
+def test_add_without_a_key_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    with Palimpsest.open(tmp_path / "store") as memories, pytest.raises(UsageError):
+        memories.add("Ada has a dog", "ada")

@@ -1,0 +1,91 @@
+"""A verifier, a batch run and a review that meet the same pair at once pay for it once."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from palimpsest.cli.demo.judge import Fault, JudgeServer
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.streams.judge import storage
+from palimpsest.streams.judge.judge import CompositionAnswer, Judge
+from palimpsest.streams.judge.storage import FILE, Key, VerdictCache
+from tests.streams.judge.asking import Asking, pair, side
+
+PAIRS = [pair("Ada has a big dog.", "ada has a big dog"), pair("Ada is ill.", "Ada is at work.")]
+SOURCES = (side("The job runs at night."), side("The job runs on the host.", "newer", 1))
+
+
+def both(asking: Asking) -> tuple[list[Verdict], list[Verdict]]:
+    """Two judges of one store, each with its own files as in a process of its own."""
+
+    async def ask(judge: Judge) -> tuple[list[Verdict], list[Verdict]]:
+        async with beside(asking) as other:
+            first, second = await asyncio.gather(judge.compare(PAIRS), other.compare(PAIRS[::-1]))
+            return first, second[::-1]
+
+    return asking.by(ask)
+
+
+def beside(asking: Asking) -> Judge:
+    return Judge.beside(asking.folder, asking.rules, asking.settings, lambda: asking.now)
+
+
+def test_two_judges_at_once_ask_about_a_pair_once(asking: Asking) -> None:
+    asking.server.always = Fault(delay=0.3)
+    first, second = both(asking)
+    assert [one.answer for one in first] == [one.answer for one in second] == ["same", "different"]
+    assert asking.server.calls == 1
+    assert [bool(one.calls) for one in (*first, *second)].count(True) == 2
+
+
+def test_tasks_of_one_judge_ask_about_a_pair_once(asking: Asking) -> None:
+    asking.server.always = Fault(delay=0.3)
+    asking.by(lambda judge: asyncio.gather(*(judge.compare(PAIRS) for _ in range(5))))
+    assert asking.server.calls == 1
+
+
+def test_two_judges_at_once_compose_once(asking: Asking) -> None:
+    asking.server.always = Fault(delay=0.3)
+
+    async def ask(judge: Judge) -> tuple[CompositionAnswer, CompositionAnswer]:
+        async with beside(asking) as other:
+            return await asyncio.gather(judge.compose(SOURCES), other.compose(SOURCES))
+
+    first, second = asking.by(ask)
+    assert first.text == second.text
+    assert asking.server.calls == 1
+
+
+def test_who_waits_asks_where_the_other_got_no_answer(asking: Asking) -> None:
+    asking.set(retries=0)
+    asking.server.fail(Fault(status=500, delay=0.3))
+    first, second = both(asking)
+    answered = sorted([first[0].answer, second[0].answer])
+    assert answered == ["same", "unavailable"]
+    assert asking.server.calls == 2
+
+
+def test_a_lease_that_its_process_left_ends(asking: Asking, server: JudgeServer) -> None:
+    """The process was killed while it asked; nobody waits for it for ever."""
+    key = Key(PAIRS[0].older.hash, PAIRS[0].newer.hash, "p", "m")
+    cache = VerdictCache(asking.folder / FILE)
+    assert cache.lease([key], "killed") == [key]
+    assert cache.lease([key], "waiting") == []
+    cache._connection.execute("UPDATE asked SET expires = expires - ?", (storage.LEASE_SECONDS,))
+    assert cache.lease([key], "waiting") == [key]
+    cache.release("killed")
+    assert cache.lease([key], "third") == []
+    cache.release("waiting")
+    assert cache.lease([key], "third") == [key]
+    cache.close()
+
+
+def test_a_lease_is_renewed_while_its_request_takes_long(tmp_path: Path) -> None:
+    key = Key("ab", "cd", "p", "m")
+    cache = VerdictCache(tmp_path / FILE)
+    cache.lease([key], "slow")
+    cache._connection.execute("UPDATE asked SET expires = 0")
+    cache.renew("slow")
+    assert cache.lease([key], "other") == []
+    cache.close()

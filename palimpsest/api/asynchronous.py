@@ -17,7 +17,8 @@ from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from palimpsest.api.calls import CLOSED
-from palimpsest.api.store import IfInvalid, Offer, Palimpsest
+from palimpsest.api.offers import IfInvalid, Offer
+from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.answers import result_or_refusal
 from palimpsest.contracts.errors import (
     InvalidInputError,
@@ -64,7 +65,7 @@ class AsyncMethod(Generic[Arguments, Result]):
 
 def _read(name: str) -> Callable[[Palimpsest], Any]:
     """A property of the facade as a method."""
-    read: property = vars(Palimpsest)[name]
+    read: property = getattr(Palimpsest, name)
     assert read.fget is not None
     return read.fget
 

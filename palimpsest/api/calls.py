@@ -6,79 +6,30 @@ here and not some library's error further in. So is a call with too many or too 
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import os
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Coroutine
 from functools import cache, wraps
-from pathlib import Path
 from threading import RLock
 from types import FunctionType
-from typing import Annotated, Any, TypeVar, Unpack, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Unpack, get_args, get_origin, get_type_hints
 from weakref import WeakSet
 
-from pydantic import (
-    AfterValidator,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationError,
-    create_model,
-)
+from pydantic import ConfigDict, ValidationError, create_model
 from pydantic_core import PydanticSerializationError
 
+from palimpsest.api.arguments import NAMES
 from palimpsest.contracts.errors import StoreError, UsageError
-from palimpsest.contracts.model import Timestamp
 from palimpsest.contracts.requests import Selection
 from palimpsest.queries.ids import bare
 
-
-class _Names:
-    """Marks arguments that are ids, for which a URN is also accepted."""
-
-
-NAMES = _Names()
-Id = Annotated[str, Field(min_length=1), NAMES]
-"""The id of a candidate, a decision or a memory, or its URN."""
-
-
-def _path(place: str | Path) -> str | Path:
-    if "\x00" in str(place):
-        raise ValueError("should be a path, without a NUL character")
-    if not str(place).strip():
-        raise ValueError("is blank: `.` is this folder")
-    return place
-
-
-Place = Annotated[str | Path, AfterValidator(_path)]
-"""A file or a folder."""
-
-
-def _unicode(words: str) -> str:
-    words.encode()  # its error is a ValueError
-    return words
-
-
-def moment(when: datetime | str) -> datetime:
-    """A time in UTC, without a zone it already is. ValueError if it is none, or out of range."""
-    try:
-        return _TIMESTAMP.validate_python(when)
-    except ValidationError as error:
-        [wrong] = error.errors(include_input=False, include_context=False)
-        raise ValueError(wrong["msg"].removeprefix("Value error, ")) from None
-
-
-_TIMESTAMP: TypeAdapter[datetime] = TypeAdapter(Timestamp)
-Time = Annotated[datetime | str, AfterValidator(moment)]
-"""A time, or its form in ISO 8601, such as `2026-01-31`; without a zone it is UTC."""
-
-Words = Annotated[str, AfterValidator(_unicode)]
-"""Any text, however long."""
 CLOSED = "this store is closed: open it again with Palimpsest.open"
 NO_UNICODE = "an argument is not valid Unicode: it has half of a surrogate pair"
 AT_FORK = "open stores after the fork, in the process that uses them, or start processes by `spawn`"
 
 Kind = TypeVar("Kind", bound=type)
+Result = TypeVar("Result")
 
 
 class Turn:
@@ -279,3 +230,16 @@ def _plainly(error: ValidationError) -> str:
         if message not in messages:
             messages.append(message)
     return "; ".join(f"{name}{', or '.join(values)}" for name, values in found.items())
+
+
+def run_to_end(doing: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine to its end on a new event loop; UsageError inside a running one."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(doing)
+    doing.close()
+    raise UsageError(
+        "this call runs an event loop of its own: inside a running one, await it with"
+        " asyncio.to_thread"
+    )

@@ -18,7 +18,8 @@ import orjson
 from pydantic import BaseModel
 
 from palimpsest.api.asynchronous import AsyncPalimpsest
-from palimpsest.api.store import Offer, Palimpsest
+from palimpsest.api.offers import Offer
+from palimpsest.api.store import Palimpsest
 from palimpsest.backends.requested import name_request, request_id
 from palimpsest.contracts.answers import (
     A_co,

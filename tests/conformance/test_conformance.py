@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from palimpsest import AsyncPalimpsest, Palimpsest
-from palimpsest.api.store import Offer
+from palimpsest.api.offers import Offer
 from palimpsest.contracts.errors import InvalidInputError, RefusedError
 from palimpsest.contracts.events import (
     Again,

@@ -16,6 +16,7 @@ from palimpsest.streams.core.evolve import evolve
 from tests.stub_engine import load_stub
 
 PACKAGE = Path(palimpsest.__file__).parents[1]
+FACADE = ("Statements.", "Submissions.")
 COMPREHENSIONS = ("<listcomp>", "<genexpr>")
 
 
@@ -32,7 +33,7 @@ def path_to_the_fold(call: Callable[[], object]) -> list[str]:
         call()
     finally:
         sys.setprofile(None)
-    facade = next(number for number, one in enumerate(found) if one.startswith("Palimpsest."))
+    facade = next(number for number, one in enumerate(found) if one.startswith(FACADE))
     return found[facade:]
 
 
@@ -57,7 +58,7 @@ def memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Palimp
 def test_a_statement_takes_eight_calls_to_the_fold(memories: Palimpsest) -> None:
     [one] = memories.submit({"owner_id": "ada", "text": "Ada has a boat"})
     assert path_to_the_fold(lambda: memories.confirm(one.decision_id or "")) == [
-        "Palimpsest.confirm",
+        "Statements.confirm",
         "EmbeddedWriter.ask",
         "serve",
         "_carry_out",
@@ -72,7 +73,7 @@ def test_a_statement_takes_eight_calls_to_the_fold(memories: Palimpsest) -> None
 def test_a_candidate_takes_nine_calls_to_the_fold(memories: Palimpsest) -> None:
     row = {"owner_id": "ada", "text": "Ada has a boat"}
     assert path_to_the_fold(lambda: memories.submit(row)) == [
-        "Palimpsest.submit",
+        "Submissions.submit",
         "EmbeddedWriter.submit",
         "decide_all",
         "Writer.close_window",
@@ -90,7 +91,7 @@ def test_an_unmerge_takes_nine_calls_to_the_fold(memories: Palimpsest) -> None:
     a, b = (str(one.candidate_id) for one in memories.submit(rows))
     joined = memories.merge(a, b)["decision_id"]
     assert path_to_the_fold(lambda: memories.unmerge(decision_id=joined)) == [
-        "Palimpsest.unmerge",
+        "Statements.unmerge",
         "EmbeddedWriter.ask",
         "serve",
         "_carry_out",

@@ -15,7 +15,8 @@ from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.errors import UsageError
 
 if TYPE_CHECKING:
-    from palimpsest.api.store import Attribution, Palimpsest
+    from palimpsest.api.arguments import Attribution
+    from palimpsest.api.store import Palimpsest
     from palimpsest.contracts.requests import Request
     from palimpsest.queries.undoing import Way
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from palimpsest.api.store import Attribution, Palimpsest
+from palimpsest.api.arguments import Attribution
+from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.separations import separation, statement_on

@@ -89,7 +89,7 @@ def test_owners_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_every_call_of_the_facade_has_its_twin() -> None:
-    own = {name for name in vars(Palimpsest) if not name.startswith("_")}
+    own = {name for name in dir(Palimpsest) if not name.startswith("_")}
     twins = {name for name in vars(AsyncPalimpsest) if not name.startswith("_")}
     assert own - HERE - twins == set()
     assert AsyncPalimpsest.recall.__doc__ == Palimpsest.recall.__doc__

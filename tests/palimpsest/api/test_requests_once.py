@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from palimpsest import Palimpsest
-from palimpsest.api.store import Offer
+from palimpsest.api.offers import Offer
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Refused, Unchanged
 from palimpsest.contracts.evidence import Verdict

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from palimpsest import Palimpsest, StoreError, UsageError
-from palimpsest.api import store
+from palimpsest.api import store, submissions
 from palimpsest.mem0 import Memory
 from palimpsest.streams.judge.settings import JudgeSettings
 from tests.stub_engine import load_stub
@@ -83,7 +83,7 @@ def test_the_judge_of_the_settings_reads_conversations(
         asked.append(judge.model)
         return []
 
-    monkeypatch.setattr(store, "memories_of", memories_of)
+    monkeypatch.setattr(submissions, "memories_of", memories_of)
     monkeypatch.setenv("PALIMPSEST_JUDGE_MODEL", "of-variable")
     memories.add("Ada lives in Paris.", "ada")
     memories.add("Ada lives in Paris.", "ada", judge=JudgeSettings(model="given"))

@@ -1,0 +1,73 @@
+"""Types of the arguments that callers of the facade give, each with its bounds."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, TypedDict
+
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+
+from palimpsest.contracts.model import Timestamp
+
+
+class _Names:
+    """Marks arguments that are ids, for which a URN is also accepted."""
+
+
+NAMES = _Names()
+Id = Annotated[str, Field(min_length=1), NAMES]
+"""The id of a candidate, a decision or a memory, or its URN."""
+
+
+def _path(place: str | Path) -> str | Path:
+    if "\x00" in str(place):
+        raise ValueError("should be a path, without a NUL character")
+    if not str(place).strip():
+        raise ValueError("is blank: `.` is this folder")
+    return place
+
+
+Place = Annotated[str | Path, AfterValidator(_path)]
+"""A file or a folder."""
+
+
+def _unicode(words: str) -> str:
+    words.encode()  # its error is a ValueError
+    return words
+
+
+def moment(when: datetime | str) -> datetime:
+    """A time in UTC, without a zone it already is. ValueError if it is none, or out of range."""
+    try:
+        return _TIMESTAMP.validate_python(when)
+    except ValidationError as error:
+        [wrong] = error.errors(include_input=False, include_context=False)
+        raise ValueError(wrong["msg"].removeprefix("Value error, ")) from None
+
+
+def optional_moment(when: datetime | str | None) -> datetime | None:
+    """As `moment`, for a time that may be missing."""
+    return None if when is None else moment(when)
+
+
+_TIMESTAMP: TypeAdapter[datetime] = TypeAdapter(Timestamp)
+Time = Annotated[datetime | str, AfterValidator(moment)]
+"""A time, or its form in ISO 8601, such as `2026-01-31`; without a zone it is UTC."""
+
+Words = Annotated[str, AfterValidator(_unicode)]
+"""Any text, however long."""
+
+MOST = 2**63 - 1
+"""The largest limit that DuckDB accepts."""
+
+
+class Attribution(TypedDict, total=False):
+    """The actor of a request and the reason; both are recorded."""
+
+    actor: str | None
+    because: str | None
+
+
+def ignore_progress(_what: str, _share: float | None) -> None:
+    """Ignore progress."""

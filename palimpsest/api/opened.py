@@ -1,0 +1,78 @@
+"""An open store: its writer, its reader, whose turn it is, and its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from palimpsest.api.calls import Turn, check_calls
+from palimpsest.backends.access_log import Uses
+from palimpsest.backends.reader import Reader
+from palimpsest.backends.writer import StoreWriter
+from palimpsest.contracts.events import Speaker
+
+if TYPE_CHECKING:
+    from palimpsest.settings.settings import Settings
+
+
+@check_calls
+class OpenedStore:
+    """What every call of an open store needs; the classes of this package add the calls."""
+
+    def __init__(self, folder: Path, writer: StoreWriter, by: Speaker = "agent") -> None:
+        self.folder = folder
+        self._by: Speaker = by
+        self.turn = Turn()
+        self._unchecked = writer
+        self._uses = Uses(writer, self.turn.lock)
+
+    @property
+    def _writer(self) -> StoreWriter:
+        self.turn.require()
+        return self._unchecked
+
+    @property
+    def _reader(self) -> Reader:
+        self.turn.require()
+        return self._unchecked.reader
+
+    @property
+    def writer(self) -> StoreWriter:
+        """What writes to the store, for code beside the facade."""
+        return self._writer
+
+    @property
+    def reader(self) -> Reader:
+        """What reads the store, for code beside the facade."""
+        return self._reader
+
+    def close(self) -> None:
+        """Stop the threads and close the files; later calls raise UsageError.
+
+        In a forked child it does nothing, because the files belong to the parent.
+        """
+        if self.turn.end():
+            try:
+                self._uses.close()
+            finally:
+                self._unchecked.close()
+
+    def __enter__(self) -> Self:
+        self.turn.require()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def late_settings() -> Settings:
+    """The settings of the environment and palimpsest.toml."""
+    from palimpsest.settings.settings import read_settings  # slow: only if needed
+
+    return read_settings()

@@ -1,0 +1,217 @@
+"""Runs over many memories: reviews, batch rules, verdicts and late vectors."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Unpack
+
+from pydantic import Field
+
+from palimpsest.api.arguments import MOST, Attribution, Id, Time, ignore_progress, optional_moment
+from palimpsest.api.calls import check_calls, run_to_end
+from palimpsest.api.opened import late_settings
+from palimpsest.api.statements import Statements
+from palimpsest.contracts.answers import (
+    Agreed,
+    Apart,
+    Concluded,
+    Merged,
+    Recomposed,
+    Restorations,
+    Unmerged,
+)
+from palimpsest.contracts.candidate import Name
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.requests import ComposeRequest, Selection, SettleRequest
+from palimpsest.jobs import review_queue
+from palimpsest.jobs.dedupe import Wanted, dedupe
+from palimpsest.jobs.embed import embed_late
+from palimpsest.jobs.judge_on_demand import JudgeOnDemand
+from palimpsest.jobs.questions import TableQuestions, TableReading, call_here
+from palimpsest.jobs.review import review
+from palimpsest.queries.ids import require_owned
+from palimpsest.streams.core.text import verbatim_hash
+from palimpsest.streams.dedupe import Progress as BatchProgress
+from palimpsest.streams.judge.batching import PATIENCE_SECONDS, Batcher, BatchSettings
+from palimpsest.streams.judge.own import JudgeFunction
+from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.verifier import Verifier
+from palimpsest.streams.judge.worker import JudgeWorker
+
+
+@check_calls
+class Runs(Statements):
+    """Asks people and the judge, and carries out what they answer."""
+
+    def next_review(
+        self, *, owner_id: Name | None = None, skip: Annotated[int, Field(ge=0, le=MOST)] = 0
+    ) -> dict[str, Any] | None:
+        """The next question for a person, about any memories or one owner's; None if none waits.
+
+        It is a pair of texts with its decision; `skip` leaves out the first questions, which the
+        person could not decide.
+        """
+        return review_queue.next_question(self._reader, owner_id=owner_id, skip=skip)
+
+    def review_same(
+        self,
+        decision_id: Id,
+        existing_id: Id,
+        *,
+        owner_id: Name | None = None,
+        **attribution: Unpack[Attribution],
+    ) -> Merged | Agreed:
+        """Record that a pair is the same; both ids are those of `next_review`.
+
+        A pending pair is merged, a join confirmed; a text that repeats a forgotten one stays out.
+        Raises RefusedError if that pair does not wait.
+        """
+        require_owned(self._reader, owner_id, decision_id, existing_id)
+        row = review_queue.question_about(self._reader, decision_id, existing_id)
+        if row["waits_as"] == "pending":
+            return self.merge(row["existing_id"], row["candidate_id"], **attribution)
+        return self.confirm(decision_id, **attribution)
+
+    def review_different(
+        self,
+        decision_id: Id,
+        existing_id: Id,
+        *,
+        owner_id: Name | None = None,
+        **attribution: Unpack[Attribution],
+    ) -> Apart | Restorations | Unmerged:
+        """Record that a pair is different: a pending pair is separated, a join removed.
+
+        A text that waits because of a forgotten one is stored and separated from it; if the two are
+        the same text, it is only stored.
+        """
+        require_owned(self._reader, owner_id, decision_id, existing_id)
+        row = review_queue.question_about(self._reader, decision_id, existing_id)
+        if row["waits_as"] == "pending":
+            return self.separate(row["existing_id"], row["candidate_id"], **attribution)
+        if row["waits_as"] == "forgotten":
+            back = self.restore(Selection(candidate_id=row["candidate_id"]), **attribution)
+            if verbatim_hash(row["new_text"]) != verbatim_hash(row["existing_text"]):
+                self.separate(row["existing_id"], row["candidate_id"], **attribution)
+            return back
+        return self.unmerge(decision_id=decision_id, by="person", **attribution)
+
+    def dedupe(
+        self,
+        *,
+        owner_id: Name | None = None,
+        dry_run: bool = False,
+        force: bool = False,
+        plan: str | None = None,
+        due: Time | None = None,
+        judge: JudgeSettings | JudgeFunction | None = None,
+        progress: BatchProgress = ignore_progress,
+        **attribution: Unpack[Attribution],
+    ) -> dict[str, Any]:
+        """Run the policy's batch rules, over one owner's memories if `owner_id` is given.
+
+        Returns the numbers compared, asked and joined, the cost of the judge's calls, and each
+        owner's run with its figures, or why it was skipped: by the policy's conditions, unless
+        `force`. A run of one owner that was `due` at a time (default: now) is done once, however
+        often it is requested. `dry_run` writes nothing but asks the judge; the real run uses the
+        cached answers. With the `plan` of a dry run's answer, the run does exactly what that
+        showed. Without `judge` its settings are those of the commands: PALIMPSEST_JUDGE_* and
+        `[judge]` of ./palimpsest.toml; a function of the older and the newer text answers itself.
+        Raises RefusedError if it would now do something else, or if
+        the policy has no batch rules; UsageError if the judge cannot be used.
+        """
+        wanted = Wanted(
+            optional_moment(due) or datetime.now(UTC), owner_id, dry_run, force, plan, **attribution
+        )
+
+        async def run() -> dict[str, Any]:
+            async with self._judge(judge, recorded=not dry_run) as asked:
+                done = await dedupe(self._writer, asked, wanted, progress)
+                return {**done, "cost": asked.cost()}
+
+        return run_to_end(run())
+
+    def review(
+        self,
+        *,
+        owner_id: Name | None = None,
+        due: Time | None = None,
+        judge: JudgeSettings | JudgeFunction | None = None,
+        progress: BatchProgress = ignore_progress,
+    ) -> dict[str, Any]:
+        """Review every rejection, or one owner's; one that was `due` at a time is done once.
+
+        Exact repeats are confirmed, and the stronger model reviews the others. `left` counts those
+        without an answer: those that it was `asked` about wait for a person, those that were
+        `unavailable` wait for the next run.
+        """
+
+        async def run() -> dict[str, Any]:
+            async with self._judge(judge) as asked:
+                done = await review(
+                    self._writer,
+                    asked,
+                    owner_id=owner_id,
+                    due=optional_moment(due),
+                    progress=progress,
+                )
+                return {**done, "cost": asked.cost()}
+
+        return run_to_end(run())
+
+    def ask_judge(
+        self,
+        *,
+        judge: JudgeSettings | JudgeFunction | None = None,
+        patience: float = PATIENCE_SECONDS,
+    ) -> dict[str, Any]:
+        """Ask the judge about all pending candidates, and settle them; as `verifier --once`.
+
+        `judge` is as for `dedupe`. An outage of the service may last for `patience` in seconds
+        before the policy's fallback decides. Returns the counts of questions, answers, outcomes and
+        those `left` without a usable answer, `calls`, `usd`, and how many are `waiting`.
+        """
+
+        async def run() -> dict[str, Any]:
+            questions = TableQuestions(TableReading(self._writer), call_here)
+            async with self._judge(judge) as asked:
+                batcher = Batcher(BatchSettings(patience=patience))
+                worker = JudgeWorker(questions, Verifier(lambda _: asked, batcher), lambda _: None)
+                tally = await worker.run(asyncio.Event(), once=True)
+                await batcher.close()
+            return tally.document(await questions.waiting())
+
+        return run_to_end(run())
+
+    def _judge(
+        self, judge: JudgeSettings | JudgeFunction | None, *, recorded: bool = True
+    ) -> JudgeOnDemand:
+        rules = self._reader.policy_in_force().judge
+        return JudgeOnDemand(self.folder, rules, judge or late_settings().judge, recorded=recorded)
+
+    def embed(
+        self,
+        *,
+        owner_id: Name | None = None,
+        long: bool = False,
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> dict[str, int]:
+        """Embed texts that were stored while the model was down: all, or one owner's.
+
+        With `long`, embed instead the ends of texts longer than the model's input that were stored
+        before these were embedded. Returns how many were `embedded` and are `left`; `progress`
+        receives both numbers in between, and `dry_run` embeds none. The texts are not decided on
+        again. Raises RefusedError if the model is still down.
+        """
+        return embed_late(self._writer, owner_id, progress, long=long, dry_run=dry_run)
+
+    def settle(self, requests: Sequence[SettleRequest]) -> list[Concluded | RefusedError]:
+        """Deliver the judge's verdicts about pending candidates; an answer or refusal for each."""
+        return self._writer.ask_each(requests)
+
+    def compose(self, request: ComposeRequest) -> Recomposed:
+        """Deliver a recomposed text for a memory that needs one."""
+        return self._writer.ask(request)

@@ -1,0 +1,388 @@
+"""What people and agents state about memories; each is a request, and `undo` takes it back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Unpack
+
+from palimpsest.api.arguments import Attribution, Id, Time, moment, optional_moment
+from palimpsest.api.calls import check_calls
+from palimpsest.api.opened import OpenedStore
+from palimpsest.backends.requested import request_id
+from palimpsest.contracts.answers import (
+    Agreed,
+    Apart,
+    Forgotten,
+    Merged,
+    NewExpiry,
+    PutBack,
+    Reinstatements,
+    Restorations,
+    Retractions,
+    Reversals,
+    TakenBack,
+    Unmerged,
+    Updated,
+)
+from palimpsest.contracts.candidate import Metadata, Name, Text
+from palimpsest.contracts.events import Again, Speaker
+from palimpsest.contracts.requests import (
+    ConfirmRequest,
+    ForgetRequest,
+    JoinSelection,
+    MergeRequest,
+    ReinstateManyRequest,
+    ReinstateRequest,
+    Request,
+    RestoreRequest,
+    RetractRequest,
+    ReverseRequest,
+    Selection,
+    SeparateRequest,
+    SetExpiryRequest,
+    UnmergeRequest,
+    UpdateRequest,
+    WithdrawRequest,
+)
+from palimpsest.queries.find import meant
+from palimpsest.queries.ids import forgetting_of, require_owned
+from palimpsest.queries.memories import speaker_of
+from palimpsest.queries.undoing import Way, request_for
+from palimpsest.streams.write.serve import execute
+
+
+@check_calls
+class Statements(OpenedStore):
+    """Changes memories by a person's or an agent's word: one, by intent, or many at once."""
+
+    def merge(
+        self,
+        a: Id,
+        b: Id,
+        *,
+        face: Id | None = None,
+        owner_id: Name | None = None,
+        **attribution: Unpack[Attribution],
+    ) -> Merged:
+        """Declare two candidates the same; `face` is the one whose text becomes the face.
+
+        Raises RefusedError, with the path, if a person separated them.
+        """
+        require_owned(self._reader, owner_id, a, b, face)
+        request = MergeRequest(request_id=request_id(), a=a, b=b, face=face, **attribution)
+        return self._writer.ask(request)
+
+    def separate(
+        self, a: Id, b: Id, *, owner_id: Name | None = None, **attribution: Unpack[Attribution]
+    ) -> Apart:
+        """Declare two candidates different: nothing automatic joins them again."""
+        require_owned(self._reader, owner_id, a, b)
+        request = SeparateRequest(request_id=request_id(), a=a, b=b, **attribution)
+        return self._writer.ask(request)
+
+    def withdraw(
+        self, a: Id, b: Id, *, owner_id: Name | None = None, **attribution: Unpack[Attribution]
+    ) -> Apart:
+        """Take back the latest statement about a pair, a merge or a separation.
+
+        Earlier statements about the pair hold again. RefusedError if there is none.
+        """
+        require_owned(self._reader, owner_id, a, b)
+        request = WithdrawRequest(request_id=request_id(), a=a, b=b, **attribution)
+        return self._writer.ask(request)
+
+    def confirm(
+        self, decision_id: Id, *, owner_id: Name | None = None, **attribution: Unpack[Attribution]
+    ) -> Agreed:
+        """Confirm a decision."""
+        require_owned(self._reader, owner_id, decision_id)
+        request = ConfirmRequest(request_id=request_id(), decision_id=decision_id, **attribution)
+        return self._writer.ask(request)
+
+    def unmerge(
+        self,
+        *,
+        decision_id: Id | None = None,
+        candidate_id: Id | None = None,
+        memory_id: Id | None = None,
+        dry_run: bool = False,
+        with_consequences: bool = False,
+        by: Speaker | None = None,
+        owner_id: Name | None = None,
+        **attribution: Unpack[Attribution],
+    ) -> Unmerged:
+        """Remove a join, named by exactly one of its decision, its candidate or its memory.
+
+        Returns the reversed decisions and the resulting memories. `dry_run` returns the result,
+        with the later decisions that would have been different, and writes nothing.
+        `with_consequences` changes these, too. Raises RefusedError if it is impossible, or if it is
+        `by` an agent and a person made the join (`outranked`).
+        """
+        require_owned(self._reader, owner_id, decision_id, candidate_id, memory_id)
+        request = UnmergeRequest(
+            request_id=request_id(),
+            decision_id=decision_id,
+            candidate_id=candidate_id,
+            memory_id=memory_id,
+            dry_run=dry_run,
+            with_consequences=with_consequences,
+            rank=by or self._by,
+            **attribution,
+        )
+        return self._writer.ask(request)
+
+    def reinstate(
+        self,
+        decision_id: Id,
+        *,
+        dry_run: bool = False,
+        by: Speaker | None = None,
+        owner_id: Name | None = None,
+        **attribution: Unpack[Attribution],
+    ) -> PutBack:
+        """Take a reversal back, with everything that was done because of it.
+
+        Returns the joins that are `reinstated`; those made because of the reversal, which are
+        `taken_back`; those of them that a review had `confirmed`; those that later statements
+        prevent (`refused`); and the resulting memories. `dry_run` returns the result and writes
+        nothing. Raises RefusedError if the join itself cannot return, and `by` an agent, also if a
+        person separated the two.
+        """
+        require_owned(self._reader, owner_id, decision_id)
+        request = ReinstateRequest(
+            request_id=request_id(),
+            decision_id=decision_id,
+            rank=by or self._by,
+            dry_run=dry_run,
+            **attribution,
+        )
+        return self._writer.ask(request)
+
+    def update(
+        self,
+        memory_id: Id,
+        text: Text,
+        *,
+        expect: str | None = None,
+        merge: bool = False,
+        by: Speaker | None = None,
+        owner_id: Name | None = None,
+        source: Name = "update",
+        session_id: Name | None = None,
+        occurred_at: Time | None = None,
+        metadata: Metadata | None = None,
+        dry_run: bool = False,
+        **attribution: Unpack[Attribution],
+    ) -> Updated:
+        """Change the text of a memory, named by any of its members.
+
+        It is one event, which `undo` takes back. `expect` is a version of the memory, or the
+        candidate whose text is its face: RefusedError (`moved_on`) if it has changed; without
+        `expect`, the answer names the text that was `displaced`. If another memory has the text,
+        `merge` joins the two; `dry_run` shows the result. `by` an agent, it cannot overrule a
+        person's statement. `owner_id`, if given, must be the memory's.
+        """
+        request = UpdateRequest(
+            request_id=request_id(),
+            memory_id=memory_id,
+            text=text,
+            owner_id=owner_id,
+            expect=expect,
+            merge=merge,
+            rank=by or self._by,
+            source=source,
+            session_id=session_id,
+            occurred_at=optional_moment(occurred_at),
+            metadata=metadata,
+            dry_run=dry_run,
+            **attribution,
+        )
+        return self._writer.ask(request)
+
+    def undo(
+        self,
+        some_id: Id,
+        *,
+        by: Speaker | None = None,
+        owner_id: Name | None = None,
+        dry_run: bool = False,
+        **attribution: Unpack[Attribution],
+    ) -> TakenBack:
+        """Undo what an id names: a join, an update, a forgetting, a statement or a whole request.
+
+        A join goes with its consequences. Of an update the text leaves, nothing is separated, and
+        later updates stay. A candidate's or a memory's id means the memory's last update, or that
+        it was hidden. The answer is that of the request that undoes it (docs/undo.md); `dry_run`
+        returns what it would be and writes nothing. RefusedError if the id is unknown, if no
+        request undoes it (`not_undoable`), or `by` an agent, if a person stated it (`outranked`).
+        """
+        return self._take("undo", some_id, by, owner_id, dry_run, attribution)
+
+    def redo(
+        self,
+        some_id: Id,
+        *,
+        by: Speaker | None = None,
+        owner_id: Name | None = None,
+        dry_run: bool = False,
+        **attribution: Unpack[Attribution],
+    ) -> TakenBack:
+        """Do again what was undone, named by the id that was undone (docs/undo.md).
+
+        RefusedError as for `undo`, and if nothing took it back (`not_undone`, `standing_already`).
+        """
+        return self._take("redo", some_id, by, owner_id, dry_run, attribution)
+
+    def _take(
+        self,
+        way: Way,
+        some_id: str,
+        by: Speaker | None,
+        owner_id: str | None,
+        dry_run: bool,
+        attribution: Attribution,
+    ) -> TakenBack:
+        """Undo or redo by an id; a request that comes again is answered as it was."""
+        if not dry_run and self._reader.log.of_request(name := request_id()):
+            answered: TakenBack = self._reader.answered(name)
+            return answered
+        request: Request[TakenBack] = request_for(
+            self._reader, way, some_id, by=by or self._by, owner_id=owner_id, **attribution
+        )
+        if not dry_run:
+            return self._writer.ask(request)
+        if "dry_run" in type(request).model_fields:
+            request = request.model_copy(update={"dry_run": True})
+        return execute(self._reader.trial(), request)
+
+    def forget(
+        self,
+        what: Mapping[str, Any] | Id | Sequence[Id],
+        *,
+        expect: str | None = None,
+        again: Again | None = None,
+        by: Speaker | None = None,
+        owner_id: Name | None = None,
+        dry_run: bool = False,
+        **attribution: Unpack[Attribution],
+    ) -> Forgotten:
+        """Forget memories of one owner with all their wordings, by a plan of `find` or by ids.
+
+        A plan's token (or `expect`) is compared with their current state: RefusedError (`moved_on`)
+        if one of them has changed. If a text arrives `again`, it waits for a person (`ask`), is
+        stored as new (`allow`) or is refused. By default a person is asked; texts forgotten by an
+        agent are allowed, but refused if they happened before. `restore(forgotten=…)` undoes all of
+        it. `dry_run` also shows which candidates wait for a verdict about these memories.
+        """
+        ids, token = meant(what)
+        request = ForgetRequest(
+            request_id=request_id(),
+            memory_ids=ids,
+            owner_id=owner_id,
+            expect=token or expect,
+            again=again,
+            rank=by or self._by,
+            dry_run=dry_run,
+            **attribution,
+        )
+        return self._writer.ask(request)
+
+    def reverse(
+        self, selection: JoinSelection, *, dry_run: bool = False, **attribution: Unpack[Attribution]
+    ) -> Reversals:
+        """Un-merge every join of a selection, except verbatim repeats; `dry_run` names them."""
+        request = ReverseRequest(
+            request_id=request_id(), selection=selection, dry_run=dry_run, **attribution
+        )
+        return self._writer.ask(request)
+
+    def reinstate_many(
+        self, selection: JoinSelection, *, dry_run: bool = False, **attribution: Unpack[Attribution]
+    ) -> Reinstatements:
+        """Take back the reversal of every join that matches a selection; `dry_run` names them."""
+        request = ReinstateManyRequest(
+            request_id=request_id(), selection=selection, dry_run=dry_run, **attribution
+        )
+        return self._writer.ask(request)
+
+    def retract(
+        self, selection: Selection, *, dry_run: bool = False, **attribution: Unpack[Attribution]
+    ) -> Retractions:
+        """Hide candidates from recall and search, reversibly; their joins stay."""
+        request = RetractRequest(
+            request_id=request_id(), selection=selection, dry_run=dry_run, **attribution
+        )
+        return self._writer.ask(request)
+
+    def restore(
+        self,
+        selection: Selection | None = None,
+        *,
+        forgotten: Id | None = None,
+        owner_id: Name | None = None,
+        dry_run: bool = False,
+        **attribution: Unpack[Attribution],
+    ) -> Restorations:
+        """Bring retracted candidates back: a selection, or all that were `forgotten` at once.
+
+        A memory that has received a forgotten text since then is joined in the same command. What
+        was `forgotten` must be of the owner, if one is given; a selection names its owner itself.
+        """
+        if owner_id is not None and forgotten is not None:
+            forgetting_of(self._reader, owner_id, forgotten)
+        request = RestoreRequest(
+            request_id=request_id(),
+            selection=selection,
+            forgotten=forgotten,
+            dry_run=dry_run,
+            **attribution,
+        )
+        return self._writer.ask(request)
+
+    def pin(
+        self,
+        memory_id: Id,
+        *,
+        until: Time | None = None,
+        owner_id: Name | None = None,
+        **attribution: Unpack[Attribution],
+    ) -> NewExpiry:
+        """Have a memory never expire, or at `until`; `undo` of the `event_id` takes it back.
+
+        Any of its ids works: what is pinned is the candidate that speaks for it. Raises
+        RefusedError if the memory does not expire (`unchanged`), or if it has expired, and its text
+        was said again since (`same_text`).
+        """
+        require_owned(self._reader, owner_id, memory_id)
+        speaker = speaker_of(self._reader, memory_id)
+        return self._set_expiry(speaker, optional_moment(until), "person", attribution)
+
+    def renew(
+        self,
+        candidate_id: Id,
+        expires_at: Time,
+        *,
+        owner_id: Name | None = None,
+        **attribution: Unpack[Attribution],
+    ) -> NewExpiry:
+        """Have a candidate that expires do so at another time, for an agent that still uses it.
+
+        Raises RefusedError if it never expires (`outranked`), or if it has expired, and its text
+        was said again since (`same_text`).
+        """
+        require_owned(self._reader, owner_id, candidate_id)
+        return self._set_expiry(candidate_id, moment(expires_at), "agent", attribution)
+
+    def _set_expiry(
+        self, candidate_id: str, expires_at: datetime | None, rank: Speaker, said: Attribution
+    ) -> NewExpiry:
+        return self._writer.ask(
+            SetExpiryRequest(
+                request_id=request_id(),
+                candidate_id=candidate_id,
+                expires_at=expires_at,
+                rank=rank,
+                **said,
+            )
+        )

@@ -1,0 +1,93 @@
+"""The policy in force, projections, the log, what could not be read, and audits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from palimpsest.api.arguments import Id, Place
+from palimpsest.api.calls import check_calls
+from palimpsest.api.opened import OpenedStore
+from palimpsest.auditing.audits import Audits
+from palimpsest.backends.requested import request_id
+from palimpsest.contracts.answers import PolicyInForce
+from palimpsest.contracts.candidate import Name
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import PolicyRequest
+from palimpsest.jobs import log_files as exchange
+from palimpsest.process.paths import PROJECTIONS
+from palimpsest.streams.log.dead_letters import DeadLetterState
+from palimpsest.streams.policies import load_policy
+
+
+@check_calls
+class Upkeep(OpenedStore):
+    """Looks after the store itself."""
+
+    def dead_letters(
+        self,
+        state: DeadLetterState | None = None,
+        *,
+        limit: Annotated[int, Field(ge=1)] | None = None,
+        after: Id | None = None,
+    ) -> list[dict[str, Any]]:
+        """Unreadable inputs, the oldest first, without their bytes.
+
+        At most `limit`, and only those that came after the one with the id `after`: a page.
+        """
+        return exchange.dead_letters(self._reader, state, limit, after)
+
+    def dead_letter(self, letter_id: Id) -> tuple[dict[str, Any], bytes]:
+        """An unreadable input, with its original bytes."""
+        return exchange.dead_letter(self._reader, letter_id)
+
+    def audits(
+        self,
+        *,
+        actor: Name | None = None,
+        progress: Callable[[str, float | None], None] | None = None,
+    ) -> Audits:
+        """A handle for audits: how many automatic joins are wrong at most (docs/proof.md).
+
+        Its calls are `open`, `next`, `label`, `status`, `certify` and `check`; keep it for as long
+        as you label, since it keeps what it read. `actor` is recorded with its requests.
+        """
+        return Audits(self._writer, self.turn.lock, progress, actor)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force."""
+        return self._reader.policy_in_force()
+
+    def set_policy(self, policy: str | Policy, *, actor: str | None = None) -> PolicyInForce:
+        """Put a policy in force from here on: a preset's name, a file, or a policy.
+
+        Earlier decisions stay. UsageError for an unknown name.
+        """
+        wanted = policy if isinstance(policy, Policy) else load_policy(policy)
+        rules = wanted.model_dump(mode="json")
+        return self._writer.ask(PolicyRequest(request_id=request_id(), policy=rules, actor=actor))
+
+    def rebuild(
+        self,
+        which: Sequence[str] = PROJECTIONS,
+        progress: Callable[[str, float], None] | None = None,
+    ) -> dict[str, Any]:
+        """Recreate projections from the log beside the live ones, then swap them in."""
+        return self._reader.upkeep.rebuild(which, progress)
+
+    def verify(self, progress: Callable[[str, float], None] | None = None) -> dict[str, Any]:
+        """Fold the log and compare it with everything in the projections."""
+        return self._reader.upkeep.verify(progress)
+
+    def export_log(self, file: Place, progress: Callable[[int], None] | None = None) -> int:
+        """Write the log as CloudEvents lines, byte for byte; returns their number."""
+        return exchange.export_log(self._reader, Path(file), progress)
+
+    @staticmethod
+    def import_log(path: Place, file: Place, progress: Callable[[int], None] | None = None) -> int:
+        """Create a store at `path` from exported lines, exactly as they are."""
+        return exchange.import_log(Path(path), Path(file), progress)

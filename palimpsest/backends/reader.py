@@ -28,7 +28,7 @@ from palimpsest.streams.embedded.session import WriterSession
 from palimpsest.streams.embedder import Embedder, Engine
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.answered import answer_of
-from palimpsest.streams.write.executor import DryRun
+from palimpsest.streams.write.dry_run import DryRun
 from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.uses import summed
 

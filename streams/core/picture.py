@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from palimpsest.contracts.answers import MemoryPicture
-from palimpsest.streams.core.ledger import Memory
+from palimpsest.streams.core.ledger import Entry, Memory
 from palimpsest.streams.core.version import version_of
 
 
@@ -22,3 +24,9 @@ def picture(memory: Memory) -> MemoryPicture:
             for entry in memory.members
         ],
     }
+
+
+def pictures(entries: Iterable[Entry]) -> list[MemoryPicture]:
+    """The memories of some candidates, each once."""
+    memories = {entry.memory.id: entry.memory for entry in entries}
+    return [picture(memory) for memory in memories.values()]

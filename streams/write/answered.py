@@ -18,6 +18,8 @@ import orjson
 from msgspec import structs
 
 from palimpsest.contracts.answers import Answer, Done, JsonObject, Refused, from_json, merged
+from palimpsest.contracts.commands import Operation
+from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import AnyEvent, RefusedData, Settled, Unchanged, UnchangedData
 from palimpsest.contracts.events import Refused as RefusedEvent
 from palimpsest.contracts.identity import decision_id_of, digest, event_id
@@ -25,11 +27,11 @@ from palimpsest.contracts.requests import CheckRequest, Request, SettleRequest, 
 from palimpsest.contracts.wire import Recorded
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.picture import pictures
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.intake import Prepared
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.commit import DigestedAnswer
-from palimpsest.streams.write.executor import memories
 from palimpsest.streams.write.inputs import OTHER_REQUEST, Input, Outcome, Submission
 from palimpsest.streams.write.owners import fold_owner
 
@@ -122,7 +124,7 @@ def _answer_of(log: Log, recorded: Recorded) -> Answer:
     done: JsonObject = kept["done"]
     if "memories" in done:
         with _as_of(log, recorded, kept["events"]) as ledger:
-            done["memories"] = memories([ledger.entries[memory] for memory in done["memories"]])
+            done["memories"] = pictures([ledger.entries[memory] for memory in done["memories"]])
     named = [
         fact
         for outcome in done.get("outcomes", ())
@@ -321,3 +323,18 @@ def _owner_of(log: Log, request: Request) -> str:
         return log.owner_of(decision_id) or ""
     owner_id = getattr(request, "owner_id", None)
     return owner_id if owner_id is not None and log.count_of(owner_id, 1) else ""
+
+
+def carried_out(log: Log, command: Operation, events: list[AnyEvent]) -> list[AnyEvent]:
+    """The events of a command; if it was carried out before, with its first event of that time.
+
+    So a repeated request gets the same answer. Raises RefusedError if the command was refused; the
+    refusal's event is committed all the same.
+    """
+    first = event_id(command.command_id, "0")
+    before = None if any(event.id == first for event in events) else log.find(first)
+    events = events if before is None else [before.event, *events]
+    for event in events:
+        if isinstance(event, RefusedEvent):
+            raise RefusedError(event.data.reason, event.data.detail)
+    return events

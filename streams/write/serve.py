@@ -69,7 +69,8 @@ from palimpsest.contracts.requests import (
 from palimpsest.contracts.wire import NEWER, VERSION
 from palimpsest.streams.write.answered import earlier_answer, record_answer
 from palimpsest.streams.write.commit import Address, InputOffset, Reply
-from palimpsest.streams.write.executor import DryRun, Executor
+from palimpsest.streams.write.dry_run import DryRun
+from palimpsest.streams.write.executor import Executor
 from palimpsest.streams.write.handlers import audit, bulk, single
 from palimpsest.streams.write.handlers.check import check
 from palimpsest.streams.write.handlers.forget import forget
@@ -88,15 +89,16 @@ _NAME = re.compile(r"\w{1,40}", re.ASCII)
 ELSEWHERE = "wrong_partition"
 """Why a cluster's partition refuses what is another's: it always will, so it notes nothing."""
 
-Handler = Callable[[Executor, Any], Any]
-"""Runs the commands of a request of one kind; returns what they did, as plain values.
+Handler = Callable[[Any, Any], Any]
+"""Runs the commands of a request of one kind on an executor, or on the writer if it has no dry run.
 
-Raises RefusedError, with the reason, if nothing could be done."""
+Returns what they did, as plain values. Raises RefusedError, with the reason, if nothing could be
+done."""
 
 
-def put_policy_in_force(executor: Executor, request: PolicyRequest) -> PolicyInForce:
+def put_policy_in_force(writer: Writer, request: PolicyRequest) -> PolicyInForce:
     """Put another policy in force; of an older log's request, the answer is the policy of then."""
-    found = executor.log.find(event_id(request.request_id, "0"))
+    found = writer.log.find(event_id(request.request_id, "0"))
     if found is not None and isinstance(found.event, PolicySet):
         rules = found.event.data.policy
         return {
@@ -104,15 +106,15 @@ def put_policy_in_force(executor: Executor, request: PolicyRequest) -> PolicyInF
             "hash": found.event.data.hash,
             "exact": rules.get("exact"),
         }
-    executor.set_policy(request)
-    policy = executor.policy
+    writer.set_policy(request)
+    policy = writer.policy
     return {"policy": policy.name, "hash": policy.hash, "exact": policy.exact}
 
 
-def embed_late(executor: Executor, request: EmbedRequest) -> LateVectors:
+def embed_late(writer: Writer, request: EmbedRequest) -> LateVectors:
     """Embed texts late, or their windows; refused if the model is still down."""
     try:
-        done, left = executor.embed_late(request.owner_id, long=request.long)
+        done, left = writer.embed_late(request.owner_id, long=request.long)
     except ModelError as error:
         raise RefusedError("embedder_down", str(error)) from error
     if left and not done:
@@ -120,7 +122,7 @@ def embed_late(executor: Executor, request: EmbedRequest) -> LateVectors:
     return {"embedded": done, "left": left}
 
 
-def name_submission(_executor: Executor, request: SubmitRequest) -> Named:
+def name_submission(_writer: Writer, request: SubmitRequest) -> Named:
     """Do nothing: that it is recorded refuses other rows under its id."""
     return {"owner_id": request.owner_id}
 
@@ -220,9 +222,7 @@ def parse_request(body: bytes) -> Request:
         raise InvalidInputError("field", detail) from None
 
 
-def serve(
-    writer: Writer, asked: Iterable[PendingRequest[A_co]], executor: Executor | None = None
-) -> list[Answer[A_co]]:
+def serve(writer: Writer, asked: Iterable[PendingRequest[A_co]]) -> list[Answer[A_co]]:
     """Execute requests in order, and commit them in one transaction with their answers.
 
     A refusal and wrong usage are answers. If anything else is raised, none of the requests
@@ -232,19 +232,18 @@ def serve(
     with writer.undone_on_failure():
         for pending in asked:
             earlier = earlier_answer(writer, pending.request)
-            answers.append(earlier or _carry_out(writer, pending.request, executor))
+            answers.append(earlier or _carry_out(writer, pending.request))
             _reply(writer, pending, answers[-1])
         writer.commit()
     return answers
 
 
-def _carry_out(writer: Writer, request: Request[A_co], executor: Executor | None) -> Answer[A_co]:
+def _carry_out(writer: Writer, request: Request[A_co]) -> Answer[A_co]:
     """What becomes of a request that is new; it is recorded."""
     before, start = writer.pending, len(writer.pending.events)
     answer: Answer
     try:
-        handle = HANDLERS[type(request)]
-        done = handle(executor or _executor_for(writer, request), request)
+        done = HANDLERS[type(request)](_executor_for(writer, request), request)
         name = None if is_dry_run(request) else undo_id(request, done)
         answer = Done(done if name is None else {**done, "undo": name})
     except RefusedError as error:
@@ -258,7 +257,9 @@ def _carry_out(writer: Writer, request: Request[A_co], executor: Executor | None
 
 def _executor_for(writer: Writer, request: Request) -> Executor:
     """The writer; for a dry run, ledgers of what is committed."""
-    return DryRun(writer.log, writer.policy, writer.clock) if is_dry_run(request) else writer
+    if not is_dry_run(request):
+        return writer
+    return DryRun(writer.log, writer.policy, writer.clock, oversight=writer.oversight)
 
 
 def _reply(writer: Writer, pending: PendingRequest, answer: Answer) -> None:

@@ -67,10 +67,9 @@ from palimpsest.streams.intake import (
 from palimpsest.streams.log.dead_letters import NewDeadLetter
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.search.scope_index import prepare
-from palimpsest.streams.write.answered import earlier_outcomes, record_outcomes
+from palimpsest.streams.write.answered import carried_out, earlier_outcomes, record_outcomes
 from palimpsest.streams.write.commit import Address, Commit, Reply
 from palimpsest.streams.write.decision_log import log_decision
-from palimpsest.streams.write.executor import carried_out
 from palimpsest.streams.write.handlers.session_end import consolidate
 from palimpsest.streams.write.inputs import (
     CONFLICT,
@@ -85,6 +84,7 @@ from palimpsest.streams.write.inputs import (
     window_count,
     withheld,
 )
+from palimpsest.streams.write.oversight import Oversight
 from palimpsest.streams.write.owners import Loaded, Owners, fold_owner
 from palimpsest.streams.write.recompose import recompose
 from palimpsest.streams.write.uses import added_up, comes_too_soon, is_due
@@ -125,8 +125,8 @@ class Writer:
     """Decides on inputs and commands, appends the events, and passes them to `committed`.
 
     It decides by `policy`, on the ledgers in memory. These are ahead of the log until `pending` is
-    committed: the decisions so far, and what a runtime adds to them. It is the `Executor` of
-    requests.
+    committed: the decisions so far, and what a runtime adds to them. `oversight` looks over the
+    request that is carried out.
     """
 
     def __init__(
@@ -141,6 +141,7 @@ class Writer:
         effect: Effect = no_effect,
     ) -> None:
         self._timed: CheckTimer = ignore_timing
+        self.oversight: Oversight | None = None
         self.log = log
         self.owners = owners
         self.policy = policy
@@ -296,6 +297,8 @@ class Writer:
 
         Or those that lack windows. Returns how many, and how many are left.
         """
+        if self.oversight is not None:
+            self.oversight.step(owner_id)
         self._vectors.try_again()
         ledger = self.ledger(owner_id)
         if not long:
@@ -455,6 +458,8 @@ class Writer:
 
         Nothing is changed; the candidate is compared with the committed state.
         """
+        if self.oversight is not None:
+            self.oversight.step(request.owner_id)
         row = RawRow(request.row.encode(), request.source, 1, request.request_id)
         item = Input(row, understand(row))
         prepared = item.meaning
@@ -487,6 +492,8 @@ class Writer:
 
     def ledger(self, owner_id: str) -> Ledger:
         """The owner's ledger, including uncommitted changes, as of now."""
+        if self.oversight is not None:
+            self.oversight.require()
         ledger = self.owners.get(owner_id).ledger
         if ledger.expiring:
             advance(ledger, ledger.at(self.clock()))
@@ -497,7 +504,9 @@ class Writer:
         return [recorded.event for recorded in self.log.of_owner(owner_id)]
 
     def run(self, command: Operation) -> list[AnyEvent]:
-        """Decide on a request's command and fold its events, like `Executor.run`."""
+        """Decide on a request's command and fold its events; returns those of `carried_out`."""
+        if self.oversight is not None:
+            self.oversight.step(command.owner_id)
         return carried_out(self.log, command, self.apply(command))
 
     def apply(self, command: Admit | Operation, now: datetime | None = None) -> list[AnyEvent]:
@@ -596,6 +605,13 @@ class Writer:
             done = zip(positions, commit.events, strict=True)
             self._committed([(position, *what) for position, what in done])
         self.owners.trim()
+
+    def commit_part(self) -> None:
+        """Commit what a request has done so far; it goes on."""
+        if self.oversight is None:
+            self.commit()
+        else:
+            self.oversight.commit_part()
 
     def _record_policy(self, commit: Commit) -> None:
         """Put the policy before the first events; another process may have recorded it."""

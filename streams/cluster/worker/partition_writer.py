@@ -10,7 +10,7 @@ from datetime import datetime
 from aiokafka.errors import MessageSizeTooLargeError
 
 from palimpsest.contracts.answers import Misused, SoFar
-from palimpsest.contracts.commands import Access, Operation
+from palimpsest.contracts.commands import Access
 from palimpsest.contracts.errors import (
     InvalidInputError,
     PalimpsestError,
@@ -20,7 +20,6 @@ from palimpsest.contracts.errors import (
 from palimpsest.contracts.events import AnyEvent, PolicySet
 from palimpsest.contracts.policy import Policy, recorded_policy
 from palimpsest.contracts.questions import AnyQuestion
-from palimpsest.contracts.requests import CheckRequest, is_dry_run
 from palimpsest.contracts.wire import encode
 from palimpsest.streams.cluster.questions import question_record
 from palimpsest.streams.cluster.records import (
@@ -44,7 +43,6 @@ from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.intake import RawRow
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.write.commit import Commit, InputOffset, OpenQuestions, Reply
-from palimpsest.streams.write.executor import DryRun
 from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.serve import PendingRequest, fail, parse_request, serve
@@ -183,11 +181,10 @@ class PartitionWriter:
             self._reject(record, error)
             return
         pending = PendingRequest(request, request.request_id, self._finished(record))
-        executor = PartitionExecutor(self, request.request_id)
-        dry_run = _PartitionDryRun(executor) if is_dry_run(request) else None
+        self.writer.oversight = RequestOversight(self, request.request_id)
         with self._metrics.stage("decide"):
             try:
-                serve(self.writer, [pending], dry_run or executor)
+                serve(self.writer, [pending])
             except (PalimpsestError, OSError):
                 raise
             except Exception as error:
@@ -195,6 +192,8 @@ class PartitionWriter:
                     raise
                 _log.exception("a request met a bug: %s", request.request_id)
                 fail(self.writer, pending, error)
+            finally:
+                self.writer.oversight = None
 
     def _reject(self, record: Record, error: InvalidInputError) -> None:
         """Make an unreadable request a dead letter, and answer its key, if any."""
@@ -275,90 +274,32 @@ class Interrupted(TransientError):
     """A request was interrupted because the partition is revoked; it will be delivered again."""
 
 
-class PartitionExecutor:
-    """Runs one request's commands on the partition's writer; can be interrupted between two.
+class RequestOversight:
+    """Interrupts a request between two commands when the partition is revoked.
 
-    That happens when the partition is revoked. Each commit before the last reports the number of
-    commands so far to the caller.
+    Each commit before the last reports the number of commands so far to the caller.
     """
 
     def __init__(self, partition: PartitionWriter, request_id: str) -> None:
-        self.log = partition.log
-        self.clock = partition.writer.clock
-        self.recorded = partition.writer.recorded
-        self.refuse = partition.writer.refuse
-        self.content = partition.writer.content
-        self.new_text = partition.writer.new_text
-        self.compared = partition.writer.compared
-        self.set_policy = partition.writer.set_policy
-        self.record = partition.writer.record
-        self._writer = partition.writer
         self._partition = partition
         self._request_id = request_id
         self._steps = 0
 
-    @property
-    def policy(self) -> Policy:
-        """The policy in force."""
-        return self._writer.policy
-
-    def ledger(self, owner_id: str) -> Ledger:
-        """Like `Writer.ledger`."""
-        self.require_partition()
-        return self._writer.ledger(owner_id)
-
-    def run(self, command: Operation) -> list[AnyEvent]:
-        """Like `Writer.run`; another partition's owner is refused."""
-        self._require_mine(command.owner_id)
-        self.step()
-        return self._writer.run(command)
-
-    def embed_late(self, owner_id: str, *, long: bool) -> tuple[int, int]:
-        """Like `Writer.embed_late`; another partition's owner is refused."""
-        self._require_mine(owner_id)
-        return self._writer.embed_late(owner_id, long=long)
-
-    def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
-        """Like `Writer.foresee`; another partition's owner is refused."""
-        self._require_mine(request.owner_id)
-        return self._writer.foresee(request)
-
-    def _require_mine(self, owner_id: str) -> None:
-        if not self._partition.is_mine(owner_id):
-            raise RefusedError("wrong_partition", "the owner belongs to another partition")
-
-    def commit(self) -> None:
-        """Commit, and report to the caller that the request continues."""
-        self._writer.pending.answers.append(Reply(self._request_id, SoFar(self._steps)))
-        self._writer.commit()
-        self.require_partition()
-
-    def step(self) -> None:
-        """Count one more command."""
-        self.require_partition()
-        self._steps += 1
-
-    def require_partition(self) -> None:
+    def require(self) -> None:
         """Raise Interrupted if the partition is revoked."""
         if self._partition.ending:
             raise Interrupted("the partition is given up: what is left of a request comes again")
 
+    def step(self, owner_id: str) -> None:
+        """Count one more command; another partition's owner is refused."""
+        if not self._partition.is_mine(owner_id):
+            raise RefusedError("wrong_partition", "the owner belongs to another partition")
+        self.require()
+        self._steps += 1
 
-class _PartitionDryRun(DryRun):
-    """A dry run that can be interrupted and reports its progress, like the executor."""
-
-    def __init__(self, executor: PartitionExecutor) -> None:
-        super().__init__(executor.log, executor.policy, executor.clock)
-        self._executor = executor
-
-    def ledger(self, owner_id: str) -> Ledger:
-        self._executor.require_partition()
-        return super().ledger(owner_id)
-
-    def run(self, command: Operation) -> list[AnyEvent]:
-        self._executor.step()
-        return super().run(command)
-
-    def commit(self) -> None:
-        super().commit()
-        self._executor.commit()
+    def commit_part(self) -> None:
+        """Commit, and report to the caller that the request continues."""
+        writer = self._partition.writer
+        writer.pending.answers.append(Reply(self._request_id, SoFar(self._steps)))
+        writer.commit()
+        self.require()

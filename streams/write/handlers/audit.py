@@ -8,36 +8,34 @@ from palimpsest.contracts.answers import Audited
 from palimpsest.contracts.events import AuditLabelled, AuditOpened, Certified
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.requests import CertifyRequest, LabelAuditRequest, OpenAuditRequest
-from palimpsest.streams.write.executor import Executor
+from palimpsest.streams.write.writer import Writer
 
 
-def open_audit(executor: Executor, request: OpenAuditRequest) -> Audited:
+def open_audit(writer: Writer, request: OpenAuditRequest) -> Audited:
     """Record an audit: its population is sealed, and its order is known."""
     own_id = event_id(request.request_id, "0")
     data = structs.replace(request.opened, actor=request.actor, because=request.because)
-    executor.record(
-        AuditOpened(id=own_id, subject=own_id, time=executor.clock(), partitionkey="", data=data)
+    writer.record(
+        AuditOpened(id=own_id, subject=own_id, time=writer.clock(), partitionkey="", data=data)
     )
     return {"audit": own_id, "events": [own_id]}
 
 
-def label_audit(executor: Executor, request: LabelAuditRequest) -> Audited:
+def label_audit(writer: Writer, request: LabelAuditRequest) -> Audited:
     """Record what an auditor says of a pair."""
     own_id = event_id(request.request_id, "0")
     data = structs.replace(request.labelled, actor=request.actor, because=request.because)
-    executor.record(
-        AuditLabelled(
-            id=own_id, subject=data.pair, time=executor.clock(), partitionkey="", data=data
-        )
+    writer.record(
+        AuditLabelled(id=own_id, subject=data.pair, time=writer.clock(), partitionkey="", data=data)
     )
     return {"audit": data.audit, "events": [own_id]}
 
 
-def certify(executor: Executor, request: CertifyRequest) -> Audited:
+def certify(writer: Writer, request: CertifyRequest) -> Audited:
     """Record what the labels of an audit prove."""
     own_id = event_id(request.request_id, "0")
     data = structs.replace(request.certified, actor=request.actor, because=request.because)
-    executor.record(
-        Certified(id=own_id, subject=data.audit, time=executor.clock(), partitionkey="", data=data)
+    writer.record(
+        Certified(id=own_id, subject=data.audit, time=writer.clock(), partitionkey="", data=data)
     )
     return {"audit": data.audit, "events": [own_id]}

@@ -162,7 +162,7 @@ class _Bulk(Generic[Told]):
         """Commit once there were enough steps since the last commit."""
         self._steps += steps
         if self._steps >= STEPS:
-            self.executor.commit()
+            self.executor.commit_part()
             self._steps = 0
 
 

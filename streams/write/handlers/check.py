@@ -12,20 +12,20 @@ from palimpsest.contracts.requests import CheckRequest
 from palimpsest.streams.core.admit import FORGOTTEN
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.version import version_of
-from palimpsest.streams.write.executor import Executor
 from palimpsest.streams.write.inputs import Outcome, similar_facts
+from palimpsest.streams.write.writer import Writer
 
 
-def check(executor: Executor, request: CheckRequest) -> Checked:
+def check(writer: Writer, request: CheckRequest) -> Checked:
     """Find out what would become of a candidate."""
     begun = time.perf_counter()
-    found = executor.foresee(request)
+    found = writer.foresee(request)
     milliseconds = round((time.perf_counter() - begun) * 1000, 3)
     if isinstance(found, Outcome):
-        answer = undecided(found, executor.policy)
+        answer = undecided(found, writer.policy)
     else:
-        answer = undecided(Outcome("decided"), executor.policy)
-        _decided(answer, found, executor.ledger(request.owner_id))
+        answer = undecided(Outcome("decided"), writer.policy)
+        _decided(answer, found, writer.ledger(request.owner_id))
     return {**answer, "duration_ms": milliseconds}
 
 

@@ -9,10 +9,10 @@ from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.requests import ForgetRequest, RestoreRequest, command_head
 from palimpsest.streams.core.expand import restore_commands
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.picture import pictures
 from palimpsest.streams.core.version import versions_of
 from palimpsest.streams.write.executor import (
     Executor,
-    memories,
     owner_of_candidate,
     require_owner,
     run_one,
@@ -59,7 +59,7 @@ def forget(executor: Executor, request: ForgetRequest) -> Forgotten:
         "again": again,
         "token": token,
         "waits": waits,
-        "memories": memories([memory.members[0] for memory in meant]),
+        "memories": pictures([memory.members[0] for memory in meant]),
         "events": [event.id for event in events],
     }
 
@@ -126,7 +126,7 @@ def remember(executor: Executor, request: RestoreRequest) -> Restorations:
         "restored": done,
         "refused": refused,
         "owners": 1,
-        "memories": memories([entries[command.candidate_id] for command in commands]),
+        "memories": pictures([entries[command.candidate_id] for command in commands]),
     }
 
 

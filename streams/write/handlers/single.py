@@ -46,9 +46,9 @@ from palimpsest.contracts.requests import (
     command_head,
     target_of,
 )
+from palimpsest.streams.core.picture import pictures
 from palimpsest.streams.write.executor import (
     Executor,
-    memories,
     owner_of_candidate,
     owner_of_decision,
 )
@@ -75,7 +75,7 @@ def merge(executor: Executor, request: MergeRequest) -> Merged:
     entries = executor.ledger(owner_id).entries
     return {
         "decision_id": next(event.id for event in events if isinstance(event, Joined)),
-        "memories": memories([entries[request.a], entries[request.b]]),
+        "memories": pictures([entries[request.a], entries[request.b]]),
     }
 
 
@@ -95,7 +95,7 @@ def withdraw(executor: Executor, request: WithdrawRequest) -> Apart:
 
 def _apart(executor: Executor, owner_id: str, request: SeparateRequest | WithdrawRequest) -> Apart:
     entries = executor.ledger(owner_id).entries
-    return {"memories": memories([entries[request.a], entries[request.b]])}
+    return {"memories": pictures([entries[request.a], entries[request.b]])}
 
 
 def confirm(executor: Executor, request: ConfirmRequest) -> Agreed:
@@ -103,7 +103,7 @@ def confirm(executor: Executor, request: ConfirmRequest) -> Agreed:
     owner_id = owner_of_decision(executor, request.decision_id)
     executor.run(_command(Confirm, request, owner_id))
     edge = executor.ledger(owner_id).edges.get(request.decision_id)
-    found = memories([edge.newer, edge.older]) if edge else []
+    found = pictures([edge.newer, edge.older]) if edge else []
     return {"decision_id": request.decision_id, "memories": found}
 
 
@@ -116,7 +116,7 @@ def set_expiry(executor: Executor, request: SetExpiryRequest) -> NewExpiry:
         "event_id": event.id,
         "candidate_id": entry.id,
         "expires_at": None if entry.expires_at is None else entry.expires_at.isoformat(),
-        "memories": memories([entry]),
+        "memories": pictures([entry]),
     }
 
 
@@ -155,7 +155,7 @@ def _concluded(
     executor: Executor, owner_id: str, candidate_id: str, events: Sequence[AnyEvent]
 ) -> Concluded:
     entry = executor.ledger(owner_id).entries[candidate_id]
-    return {"decision_id": events[0].id if events else None, "memories": memories([entry])}
+    return {"decision_id": events[0].id if events else None, "memories": pictures([entry])}
 
 
 def compose(executor: Executor, request: ComposeRequest) -> Recomposed:
@@ -165,7 +165,7 @@ def compose(executor: Executor, request: ComposeRequest) -> Recomposed:
     composition = Composition(content=content, sources=request.sources)
     executor.run(_command(Compose, request, owner_id, composition))
     edge = executor.ledger(owner_id).edges[request.decision_id]
-    return {"memories": memories([edge.newer])}
+    return {"memories": pictures([edge.newer])}
 
 
 def access(executor: Executor, request: AccessRequest) -> Accessed:

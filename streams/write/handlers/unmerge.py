@@ -16,6 +16,7 @@ from palimpsest.contracts.requests import ReinstateRequest, UnmergeRequest
 from palimpsest.contracts.wire import Recorded
 from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
 from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.picture import pictures
 from palimpsest.streams.replay.consequences import (
     ConsequencePlan,
     commands,
@@ -24,10 +25,9 @@ from palimpsest.streams.replay.consequences import (
     plan,
 )
 from palimpsest.streams.search.scope_indexes import ScopeIndexes
+from palimpsest.streams.write.dry_run import DryRun
 from palimpsest.streams.write.executor import (
-    DryRun,
     Executor,
-    memories,
     owner_of_candidate,
     owner_of_decision,
     run_one,
@@ -69,7 +69,7 @@ def unmerge(executor: Executor, request: UnmergeRequest) -> Unmerged:
         for decision_id in done
         for entry in (ledger.edges[decision_id].older, ledger.edges[decision_id].newer)
     ]
-    answer: Unmerged = {"reversed": done, "refused": refused, "memories": memories(ends)}
+    answer: Unmerged = {"reversed": done, "refused": refused, "memories": pictures(ends)}
     if not request.dry_run:
         answer["cause"] = request.request_id
     if request.dry_run or request.with_consequences:
@@ -126,7 +126,7 @@ def reinstate(
     asked_for = reinstate_commands(executor.ledger(owner_id), request, executor.policy)
     if len(asked_for) > 1 and not isinstance(executor, DryRun):
         # Other joins go out before this one comes back, so first it is tried on what is committed.
-        executor.commit()
+        executor.commit_part()
         trial = DryRun(executor.log, executor.policy, executor.clock)
         try:
             _put_back(trial, owner_id, request, also, shows=False)
@@ -179,7 +179,7 @@ def _put_back(
         "taken_back": taken,
         "confirmed": confirmed,
         "refused": refused,
-        "memories": memories(touched) if shows else [],
+        "memories": pictures(touched) if shows else [],
     }
     return answer if request.dry_run else {**answer, "events": recorded}
 
@@ -233,7 +233,7 @@ def _execute(
     ]
     candidates = [*_members(answer["memories"]), *others]
     entries = executor.ledger(owner_id).entries
-    answer["memories"] = memories([entries[candidate] for candidate in candidates])
+    answer["memories"] = pictures([entries[candidate] for candidate in candidates])
 
 
 def _embed(

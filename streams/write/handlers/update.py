@@ -16,12 +16,12 @@ from palimpsest.streams.core.exact import verbatim_target
 from palimpsest.streams.core.faces import Face
 from palimpsest.streams.core.graph import joins_of_update, last_update
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.core.picture import pictures
 from palimpsest.streams.core.text import content_of, verbatim_hash
 from palimpsest.streams.core.version import version_of
 from palimpsest.streams.intake.meaning import prepare
 from palimpsest.streams.write.executor import (
     Executor,
-    memories,
     owner_of_candidate,
     owner_of_decision,
     require_owner,
@@ -71,7 +71,7 @@ def _change(executor: Executor, request: UpdateRequest, owner_id: str) -> Update
         "merged": next(iter(homes), None),
         "was": before,
         "version": version_of(memory),
-        "memories": memories([entry]),
+        "memories": pictures([entry]),
         "events": [join.id for join in joined],
     }
 
@@ -172,7 +172,7 @@ def _describe_undo(edge: Edge, joins: list[Edge], events: list[AnyEvent]) -> Und
         ),
         "version": version_of(kept[0].memory),
         "former": [memory.id for memory in left if memory.living and memory.former],
-        "memories": memories([*kept, brought]),
+        "memories": pictures([*kept, brought]),
         "events": [event.id for event in events],
     }
 

@@ -30,7 +30,7 @@ from palimpsest.contracts.requests import (
 from palimpsest.contracts.wire import decode
 from palimpsest.streams.log.verifications import Verifications
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write.executor import DryRun
+from palimpsest.streams.write.dry_run import DryRun
 from palimpsest.streams.write.serve import execute
 from tests.streams.write.runtime import AT, Runtime, pictures
 

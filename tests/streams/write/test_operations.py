@@ -38,7 +38,7 @@ from palimpsest.contracts.requests import (
 )
 from palimpsest.contracts.wire import decode
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write.executor import DryRun
+from palimpsest.streams.write.dry_run import DryRun
 from palimpsest.streams.write.handlers import bulk
 from palimpsest.streams.write.inputs import Outcome
 from palimpsest.streams.write.serve import execute

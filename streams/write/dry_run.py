@@ -1,0 +1,88 @@
+"""A dry run of a request: its commands on private ledgers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from palimpsest.contracts.commands import Operation, Update
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import AnyEvent, Content
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.decide import execute
+from palimpsest.streams.core.expiry import advance
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.text import content_of
+from palimpsest.streams.log.log import Log
+from palimpsest.streams.write.answered import carried_out
+from palimpsest.streams.write.oversight import Oversight
+from palimpsest.streams.write.owners import fold_owner
+from palimpsest.streams.write.recompose import recompose
+
+
+class DryRun:
+    """Runs commands on private ledgers that are discarded: nothing is written.
+
+    The ledgers are folded from the log, now or up to a position. It asks no model.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        policy: Policy,
+        clock: Callable[[], datetime],
+        upto: int | None = None,
+        oversight: Oversight | None = None,
+    ) -> None:
+        self.log = log
+        self._upto = upto
+        self._oversight = oversight
+        self.policy = policy
+        self.clock = clock
+        self._ledgers: dict[str, Ledger] = {}
+
+    def ledger(self, owner_id: str) -> Ledger:
+        """The owner's ledger from the log, with the changes of this dry run, as of now."""
+        if self._oversight is not None:
+            self._oversight.require()
+        if owner_id not in self._ledgers:
+            self._ledgers[owner_id] = fold_owner(self.log, owner_id, self._upto)
+        ledger = self._ledgers[owner_id]
+        if ledger.expiring:
+            advance(ledger, ledger.at(self.clock()))
+        return ledger
+
+    def recorded(self, owner_id: str) -> list[AnyEvent]:
+        """The owner's events in the log, up to the position."""
+        return [line.event for line in self.log.of_owner(owner_id, upto=self._upto)]
+
+    def run(self, command: Operation) -> list[AnyEvent]:
+        """Decide and fold, only on the private ledger."""
+        if self._oversight is not None:
+            self._oversight.step(command.owner_id)
+        ledger, now = self.ledger(command.owner_id), self.clock()
+        done = execute(command, ledger, self.policy, now)
+        done += recompose(command, ledger, self.policy, now, self.content)
+        return carried_out(self.log, command, [event for event, _ in done])
+
+    def refuse(self, command: Operation, refusal: RefusedError) -> None:
+        """Do nothing: a dry run records nothing."""
+
+    def commit_part(self) -> None:
+        """Drop all ledgers but the last, whose owner may have more commands."""
+        for owner_id in [*self._ledgers][:-1]:
+            self._ledgers.pop(owner_id).dissolve()
+        if self._oversight is not None:
+            self._oversight.commit_part()
+
+    def content(self, text: str) -> Content:
+        """A text without a vector."""
+        return content_of(text)
+
+    def new_text(self, text: str) -> Content:
+        """A text without a vector."""
+        return content_of(text)
+
+    def compared(self, update: Update) -> Update:
+        """The update unchanged: without a vector it finds no rewordings."""
+        return update

@@ -1,0 +1,18 @@
+"""Who looks over the steps of a request, because it may have to stop between two of them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Oversight(Protocol):
+    """A partition of a cluster, which may be revoked, and has some of the owners."""
+
+    def require(self) -> None:
+        """Raise if the request has to stop here."""
+
+    def step(self, owner_id: str) -> None:
+        """Count a command that is next; RefusedError if the owner belongs elsewhere."""
+
+    def commit_part(self) -> None:
+        """Commit what the request has done so far, and report it to the caller."""

@@ -29,7 +29,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help install demo cluster-demo test test-all test-crash test-cluster-chaos test-campaign test-engines test-mem0 test-mutants check format \
-	test-pythons test-wheel bench bench-quality schemas constraints clean
+	test-pythons test-wheel dist check-tag bench bench-quality schemas constraints clean
 
 help: ## Print this list.
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) \
@@ -66,6 +66,14 @@ test-campaign: .venv/installed ## Search for random counterexamples to the laws 
 
 test-pythons: .venv/installed ## Run the tests without a cluster on the newest supported Python that is installed, and a part on each other; ARGS go to pytest.
 	$(BIN)/python -m infra.pythons -n $(JOBS) --dist worksteal $(ARGS)
+
+dist: .venv/installed check-tag ## Build sdist and wheel into dist/ (with TAG=v0.1.0, only if that is the version).
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+
+check-tag:
+	@version=$$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml); [ -z "$(TAG)" ] || [ "$(TAG)" = "v$$version" ] || \
+		{ echo "The tag is $(TAG), and the version in pyproject.toml is $$version." >&2; exit 2; }
 
 test-wheel: .venv/installed ## Build sdist and wheel and test them in bare environments: the base, and each extra alone.
 	$(BIN)/python -m infra.wheel

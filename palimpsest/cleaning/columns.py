@@ -102,7 +102,7 @@ def _scope(value: Any) -> str:
 
 
 def _is_missing(value: Any) -> bool:
-    """Whether there is no value; pandas writes NaN for none."""
+    """Whether there is no value, or NaN, which pandas writes for a missing one."""
     return value is None or (isinstance(value, float) and isnan(value))
 
 

@@ -62,7 +62,7 @@ def kind_of(event: AnyEvent) -> str:
     return event.type.split(".")[1]
 
 
-def word_row(fact: Fact) -> EventRow | None:
+def event_row(fact: Fact) -> EventRow | None:
     """The row of an event; None for a decision, which has a table of its own."""
     event = fact.event
     if isinstance(event, Decided | Settled | Joined | Redecided | Invalid):

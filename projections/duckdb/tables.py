@@ -22,7 +22,7 @@ from palimpsest.projections.base.columns import (
 )
 from palimpsest.projections.base.rows import Gone, MemoryState, Rows, as_json
 from palimpsest.projections.duckdb.facts import decision_row, score, verdict_rows
-from palimpsest.projections.duckdb.statements import statement_rows, text_row, word_row
+from palimpsest.projections.duckdb.statements import event_row, statement_rows, text_row
 from palimpsest.streams.core.compared import Spoke
 from palimpsest.streams.core.text import search_hash
 
@@ -325,7 +325,7 @@ def rows_by_table(rows: Rows) -> dict[str, Sequence[Any]]:
     others = [fact for fact in rows.facts if not isinstance(fact.event, Decided)]
     return {
         "decisions": [row for fact in rows.facts if (row := decision_row(fact)) is not None],
-        "words": [word for fact in others if (word := word_row(fact)) is not None],
+        "words": [word for fact in others if (word := event_row(fact)) is not None],
         "compositions": [text for fact in rows.facts if (text := text_row(fact)) is not None],
         "candidates": [*rows.candidates.values()],
         "memories": [_buried(m) if isinstance(m, Gone) else m for m in rows.memories.values()],

@@ -57,7 +57,7 @@ def day_and_month(words: list[str], at: int, day: str) -> tuple[str, int] | None
 def month_first(words: list[str], at: int, endings: frozenset[str]) -> tuple[str, int] | None:
     """The term of a date that begins with a month, and where it ends (``March 10th, 1867``).
 
-    None where the word is more likely no month: *may*, *march* and first names without a figure.
+    None if the word is probably not a month: *may*, *march* and first names without a figure.
     """
     month = MONTHS[words[at]]
     day_at = at + 2 if words[at + 1 : at + 2] == ["."] else at + 1

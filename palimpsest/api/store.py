@@ -9,11 +9,11 @@ from typing import Literal, Self
 from palimpsest.api.agent import Agent
 from palimpsest.api.arguments import Place
 from palimpsest.api.calls import check_calls, require_no_inheritance
+from palimpsest.api.maintenance import Maintenance
 from palimpsest.api.opened import late_settings
 from palimpsest.api.reads import Reads
 from palimpsest.api.runs import Runs
 from palimpsest.api.submissions import Submissions
-from palimpsest.api.upkeep import Upkeep
 from palimpsest.backends.cluster import ClusterWriter, log_that_follows
 from palimpsest.backends.embedded import EmbeddedWriter
 from palimpsest.backends.reader import Reader, Wait
@@ -34,7 +34,7 @@ EngineName = Literal["onnx", "sentence-transformers", "none"]
 
 
 @check_calls
-class Palimpsest(Submissions, Runs, Reads, Upkeep):
+class Palimpsest(Submissions, Runs, Reads, Maintenance):
     """An open store. Several threads may use it; their calls take turns.
 
     Any number of processes may have the same store open; one of them writes at a time. While

@@ -24,7 +24,7 @@ from palimpsest.streams.policies import load_policy
 
 
 @check_calls
-class Upkeep(OpenedStore):
+class Maintenance(OpenedStore):
     """Looks after the store itself."""
 
     def dead_letters(

@@ -135,6 +135,40 @@ class History(TypedDict):
     events: list[Happened]
 
 
+class Change(Happened):
+    """An event of the feed `changes`, and whose memories it is about; empty: the whole store's."""
+
+    owner_id: str
+
+
+class ChangedMemory(Shown):
+    """A memory that some events have changed, as `list` shows it."""
+
+    owner_id: str
+
+
+class GoneMemory(TypedDict):
+    """A memory that `list` no longer shows: forgotten, joined to another one, or displaced."""
+
+    owner_id: str
+    memory_id: str
+
+
+class Changes(TypedDict):
+    """A page of the feed `changes`: its events, oldest first, and what they did to memories.
+
+    `memories` and `gone` are as of the end of the page. Put the former in, each in place of the one
+    with its id, and take the latter out: the result is what `list` shows then, without what expires
+    as time passes, and without what is computed on reading (`confidence` and `importance`). `next`
+    is the `after` of the next page: a position, or for agents the id of an event.
+    """
+
+    changes: list[Change]
+    memories: list[ChangedMemory]
+    gone: list[GoneMemory]
+    next: int | str
+
+
 class Support(TypedDict):
     """Another standing join of a member, beside the one that brought it."""
 

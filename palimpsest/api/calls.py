@@ -30,6 +30,7 @@ AT_FORK = "open stores after the fork, in the process that uses them, or start p
 
 Kind = TypeVar("Kind", bound=type)
 Result = TypeVar("Result")
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Turn:
@@ -102,7 +103,8 @@ def check_calls(kind: Kind) -> Kind:
             continue
         match member:
             case FunctionType():
-                setattr(kind, name, _in_turn(_with_arguments_checked(member)))
+                checked = _with_arguments_checked(member)
+                setattr(kind, name, checked if member in _waiting else _in_turn(checked))
             case property(fget=FunctionType() as getter):
                 setattr(kind, name, property(_in_turn(getter)))
             case classmethod() | staticmethod():
@@ -110,6 +112,15 @@ def check_calls(kind: Kind) -> Kind:
             case _:
                 pass  # a constant
     return kind
+
+
+_waiting: set[Callable[..., Any]] = set()
+
+
+def takes_own_turns(method: Method) -> Method:
+    """Mark a method that takes its turns itself: between them it waits, and others have theirs."""
+    _waiting.add(method)
+    return method
 
 
 def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ from palimpsest.backends.access_log import Uses
 from palimpsest.backends.reader import Reader
 from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.events import Speaker
+from palimpsest.queries.changes import ChangeFeed
 
 if TYPE_CHECKING:
     from palimpsest.settings.settings import Settings
@@ -26,6 +27,7 @@ class OpenedStore:
         self.turn = Turn()
         self._unchecked = writer
         self._uses = Uses(writer, self.turn.lock)
+        self.feed = ChangeFeed(writer.reader)
 
     @property
     def _writer(self) -> StoreWriter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack, get_args
@@ -10,13 +11,15 @@ from typing import Annotated, Any, TypedDict, Unpack, get_args
 from pydantic import AfterValidator, Field, JsonValue
 
 from palimpsest.api.arguments import MOST, Id, Time, Words, ignore_progress, optional_moment
-from palimpsest.api.calls import check_calls
+from palimpsest.api.calls import check_calls, takes_own_turns
 from palimpsest.api.opened import OpenedStore
+from palimpsest.backends.upkeep import POLL_SECONDS
 from palimpsest.contracts.candidate import Name, Text
 from palimpsest.contracts.events import Decision
 from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.shown import (
+    Changes,
     DecisionRow,
     Found,
     History,
@@ -208,6 +211,30 @@ class Reads(OpenedStore):
         """
         require_owned(self._reader, owner_id, memory_id)
         return history_of(self._reader, memory_id)
+
+    @takes_own_turns
+    def changes(
+        self,
+        owner_id: Name | None = None,
+        *,
+        after: Position | Name = 0,
+        limit: Annotated[int, Field(ge=1, le=PYTHON.listed)] = 100,
+        wait: Seconds = 0,
+    ) -> Changes:
+        """The next page of all events, of one owner or of everybody, with the memories changed.
+
+        `after` is the `next` of the previous page (or the id of an event). If there is nothing yet,
+        it waits for up to `wait` seconds, while other threads may use the store.
+        """
+        until = time.monotonic() + wait
+        while True:
+            with self.turn.lock:
+                self.turn.require()
+                page = self.feed.page(owner_id, after, limit)
+            if page["changes"] or time.monotonic() >= until:
+                return page
+            after = page["next"]
+            time.sleep(POLL_SECONDS)
 
     def status(self, *, as_of: int | Time | None = None) -> dict[str, Any]:
         """Counts, the log's position, how far each projection lags behind it, and `behind`.

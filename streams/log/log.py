@@ -174,25 +174,27 @@ class Log(Database):
             after = chunk[-1][0]
 
     def of_owner(
-        self, owner_id: str, *, after: int = 0, upto: int | None = None
+        self, owner_id: str, *, after: int = 0, upto: int | None = None, chunk: int = CHUNK
     ) -> Iterator[Recorded]:
         """The events of one owner in order, after `after`, up to and including `upto`.
 
-        The owner `""` has the events about the store, and about inputs with an unknown owner.
+        They are read `chunk` at a time. The owner `""` has the events about the store, and about inputs with an unknown owner.
         Raises DamagedEventError for the first event that cannot be folded.
         """
-        events = self._of_owner(owner_id, after, upto)
+        events = self._of_owner(owner_id, after, upto, chunk)
         yield from events if after else in_order(events, owner_id)
 
-    def _of_owner(self, owner_id: str, after: int, upto: int | None) -> Iterator[Recorded]:
+    def _of_owner(
+        self, owner_id: str, after: int, upto: int | None, most: int
+    ) -> Iterator[Recorded]:
         number = self._owner_number(owner_id)
         if number is None:
             return
         last = self.head() if upto is None else upto
         where = "WHERE owner_no = ? AND position > ? AND position <= ? ORDER BY position LIMIT ?"
-        count = CHUNK
-        while count == CHUNK:  # a shorter chunk is the last
-            chunk = self._read(where, (number, after, last, CHUNK), after)
+        count = most
+        while count == most:  # a shorter chunk is the last
+            chunk = self._read(where, (number, after, last, most), after)
             yield from _decoded(chunk)
             count = len(chunk)
             after = chunk[-1][0] if chunk else after

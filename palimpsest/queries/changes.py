@@ -1,0 +1,190 @@
+"""One feed of all events, each page with the memories that they changed (docs/http.md, Changes).
+
+A page shows memories as of its end, from ledgers of its own that go through the log with it: those
+that readers share are at the log's end already.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import cast
+
+import orjson
+
+from palimpsest.backends.reader import Reader
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.shown import Change, ChangedMemory, Changes, GoneMemory
+from palimpsest.contracts.wire import Recorded
+from palimpsest.projections.shown.memory import shown_memory
+from palimpsest.projections.shown.timeline import Timeline
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger, Memory
+from palimpsest.streams.core.touched import Touched
+
+MOST_MEMBERS = 5_000
+"""A page ends once the memories that it changes have this many members together."""
+MOST_KEPT = 50_000
+"""Maximum number of candidates in the ledgers that are kept for the pages that come next."""
+PAGES_KEPT = 32
+"""How many pages are kept: many who wait for the same one then share it."""
+
+NO_NEXT = "`after` should be the `next` of a page of these changes, or 0"
+
+
+class ChangeFeed:
+    """The pages of one store's feed."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._kept: OrderedDict[str, list[_Replay]] = OrderedDict()
+        self._size = 0
+        self._page = lru_cache(PAGES_KEPT)(self._make_page)
+
+    def page(self, owner_id: str | None, after: int | str, limit: int) -> Changes:
+        """The changes after the `next` of a page, of one owner or of all; empty at the end.
+
+        UsageError if it is the `next` of no page.
+        """
+        position, head = self.position(owner_id, after), self._reader.log.head()
+        return cast("Changes", orjson.loads(self._page(owner_id, position, limit, head)))
+
+    def position(self, owner_id: str | None, after: int | str) -> int:
+        """The position after which a page begins: `after`, or that of the event with this id."""
+        log = self._reader.log
+        if isinstance(after, int):
+            if after > log.head():
+                raise UsageError(NO_NEXT)
+            return after
+        recorded = log.find(after)
+        if recorded is None or owner_id not in (None, recorded.event.owner_id):
+            raise UsageError(NO_NEXT)
+        return recorded.position
+
+    def _make_page(self, owner_id: str | None, after: int, limit: int, head: int) -> bytes:
+        replays: dict[str, _Replay] = {}
+        changes: list[Change] = []
+        members = 0
+        for recorded in islice(self._events(owner_id, after, limit, head), limit):
+            owner = recorded.event.owner_id
+            if owner not in replays:
+                replays[owner] = self._take_replay(owner, after)
+            change, more = replays[owner].note(recorded)
+            changes.append(change)
+            members += more
+            if members >= MOST_MEMBERS:
+                break
+        is_full = len(changes) == limit or members >= MOST_MEMBERS
+        end = changes[-1]["position"] if is_full else head
+        page = Changes(
+            changes=changes,
+            memories=[memory for replay in replays.values() for memory in replay.memories()],
+            gone=[memory for replay in replays.values() for memory in replay.gone()],
+            next=end,
+        )
+        for replay in replays.values():
+            self._keep(replay, end)
+        return orjson.dumps(page)
+
+    def _events(self, owner_id: str | None, after: int, limit: int, head: int) -> Iterator[Recorded]:
+        log = self._reader.log
+        if owner_id is not None:
+            return log.of_owner(owner_id, after=after, upto=head, chunk=limit)
+        return (recorded for recorded in log.after(after, limit) if recorded.position <= head)
+
+    def _take_replay(self, owner_id: str, after: int) -> _Replay:
+        """The owner's memories as of a position: the nearest ones kept, brought up to it."""
+        kept = self._kept.get(owner_id, [])
+        before = [replay for replay in kept if replay.position <= after]
+        if before:
+            replay = max(before, key=lambda one: one.position)
+            kept.remove(replay)
+            self._size -= replay.size
+        else:
+            replay = _Replay(owner_id)
+        for recorded in self._reader.log.of_owner(owner_id, after=replay.position, upto=after):
+            replay.follow(recorded)
+        return replay
+
+    def _keep(self, replay: _Replay, position: int) -> None:
+        kept = self._kept.setdefault(replay.ledger.owner_id, [])
+        if all(other.position != position for other in kept):
+            replay.rest_at(position)
+            kept.append(replay)
+            self._size += replay.size
+        self._kept.move_to_end(replay.ledger.owner_id)
+        while self._size > MOST_KEPT and len(self._kept) > 1:
+            _, dropped = self._kept.popitem(last=False)
+            self._size -= sum(other.size for other in dropped)
+
+
+class _Replay:
+    """An owner's ledger as of a position, and which memories a page has changed."""
+
+    def __init__(self, owner_id: str) -> None:
+        self.ledger = Ledger(owner_id)
+        self.position = 0
+        self.size = 0
+        self._timeline = Timeline()
+        self._touched: set[str] = set()
+
+    def note(self, recorded: Recorded) -> tuple[Change, int]:
+        """Fold an event of the page; returns what it did, and how many members it brings to it."""
+        happened, touched = self.follow(recorded)
+        more = _changed(touched).difference(self._touched)
+        self._touched |= more
+        return happened, sum(len(self.ledger.entries[one].memory.members) for one in more)
+
+    def follow(self, recorded: Recorded) -> tuple[Change, Touched]:
+        """Fold an event; returns what it did, and what it touched."""
+        entry = self._timeline.note(recorded)
+        happened = cast("Change", {**entry.event, "owner_id": self.ledger.owner_id})
+        return happened, evolve(self.ledger, recorded.event)
+
+    def rest_at(self, position: int) -> None:
+        """Keep the ledger, which has all events up to a position, for the next page."""
+        self.position, self.size = position, 1 + len(self.ledger.entries)
+        self._touched.clear()
+
+    def memories(self) -> Iterator[ChangedMemory]:
+        """The changed memories that `list` shows."""
+        for memory_id in sorted(self._touched):
+            memory = self.ledger.entries[memory_id].memory
+            if _is_listed(memory, memory_id):
+                shown = shown_memory(memory)
+                yield cast("ChangedMemory", {**shown, "owner_id": self.ledger.owner_id})
+
+    def gone(self) -> Iterator[GoneMemory]:
+        """The changed memories that it does not show, or no longer."""
+        for memory_id in sorted(self._touched):
+            if not _is_listed(self.ledger.entries[memory_id].memory, memory_id):
+                yield GoneMemory(owner_id=self.ledger.owner_id, memory_id=memory_id)
+
+
+def _is_listed(memory: Memory, memory_id: str) -> bool:
+    return memory.id == memory_id and memory.living and not memory.former
+
+
+def _changed(touched: Touched) -> set[str]:
+    """The ids of the memories that an event changed, and of those whose updates are in them.
+
+    Whether an update displaces another memory follows from the memory that it is in.
+    """
+    memories = [memory for memory in touched.memories.values() if memory is not None]
+    edges = (edge for memory in memories for entry in memory.members for edge in entry.edges)
+    return {*touched.memories, *(edge.over.memory.id for edge in edges if edge.over is not None)}
+
+
+def without_positions(page: Changes, after: int | str) -> Changes:
+    """A page for an agent: positions count the events of all owners, ids of events do not."""
+    changes = page["changes"]
+    return {
+        **page,
+        "changes": [
+            cast("Change", {name: value for name, value in one.items() if name != "position"})
+            for one in changes
+        ],
+        "next": changes[-1]["event_id"] if changes else after,
+    }

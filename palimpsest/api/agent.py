@@ -19,7 +19,8 @@ from palimpsest.contracts.answers import (
     Updated,
 )
 from palimpsest.contracts.errors import RefusedError, UsageError
-from palimpsest.contracts.shown import Found, History, Page, Recalled, ShownMemory
+from palimpsest.contracts.shown import Changes, Found, History, Page, Recalled, ShownMemory
+from palimpsest.queries.changes import without_positions
 from palimpsest.queries.find import Plan
 from palimpsest.queries.hiding import forgotten_texts, without
 from palimpsest.queries.ids import forgetting_of
@@ -86,6 +87,11 @@ class Agent:
     def list(self, **wanted: Any) -> Page:
         """A page of the living memories, the latest first."""
         return self._store.list(self.owner_id, **wanted)
+
+    def changes(self, *, after: str | None = None, **wanted: Any) -> Changes:
+        """The next page of this owner's events; `after` is the `next` of the previous one."""
+        page = self._store.changes(self.owner_id, after=after or 0, **wanted)
+        return without_positions(self._seen(page), after or 0)
 
     def get(self, memory_id: str) -> Found:
         """The current memory of any id. RefusedError if it is unknown, or forgotten."""

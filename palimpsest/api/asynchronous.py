@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial, update_wrapper
@@ -17,6 +18,7 @@ from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from palimpsest.api.calls import CLOSED
+from palimpsest.api.log_watch import LogWatch
 from palimpsest.api.offers import IfInvalid, Offer
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.answers import result_or_refusal
@@ -27,6 +29,7 @@ from palimpsest.contracts.errors import (
     TransientError,
     UsageError,
 )
+from palimpsest.contracts.shown import Changes
 from palimpsest.streams.embedded.pipeline import WINDOW
 from palimpsest.streams.write.inputs import OTHER_REQUEST, Outcome, Submission
 from palimpsest.streams.write.windows import WINDOW_BYTES
@@ -83,6 +86,7 @@ class AsyncPalimpsest:
         self.store = store
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="palimpsest")
         self._windows = _Windows(store, self._threads)
+        self.watch = LogWatch(self.position)
         self._closed = False
 
     @classmethod
@@ -143,9 +147,26 @@ class AsyncPalimpsest:
             return True
         return not isinstance(result_or_refusal(await asyncio.wrap_future(named)), RefusedError)
 
+    async def changes(
+        self,
+        owner_id: str | None = None,
+        *,
+        after: int | str = 0,
+        limit: int = 100,
+        wait: float = 0,
+    ) -> Changes:
+        """Like `Palimpsest.changes`; no thread waits."""
+        until = time.monotonic() + wait
+        while True:
+            page = await self.call(Palimpsest.changes, owner_id, after=after, limit=limit)
+            after = page["next"]
+            if page["changes"] or not await self.watch.past(int(after), until):
+                return page
+
     async def close(self) -> None:
         """Finish the calls that were started and close the store; the others are cancelled."""
         self._closed = True
+        self.watch.end()
         self._windows.close()
         await asyncio.to_thread(self._threads.shutdown, cancel_futures=True)
         await asyncio.to_thread(self.store.close)

@@ -83,6 +83,10 @@ LISTED = {
     "decisions": Listed(
         "queries", "List the latest decisions, newest last; with --json one document a line."
     ),
+    "changes": Listed(
+        "queries",
+        "Show a page of all events, oldest first; with --json also the memories that they changed.",
+    ),
     "sql": Listed(
         "queries",
         "Query the analysts' views; without a query, print their file and how to open it.",

@@ -313,6 +313,14 @@ def history(found: History) -> RenderableType:
     return Group(*lines)
 
 
+def changes(page: Mapping[str, Any]) -> RenderableType:
+    """Every event of a page: its owner and position, what it did, who and why."""
+    lines: list[RenderableType] = []
+    for event in page["changes"]:
+        lines += (shown(f"{event['position']}  {event['owner_id']}", "bold"), _event(event))
+    return Group(*lines) if lines else shown(f"nothing after {page['next']}", "dim")
+
+
 def plan(found: Mapping[str, Any]) -> RenderableType:
     """The memories found, each with the reason."""
     if not found["hits"]:

@@ -7,7 +7,7 @@ that readers share are at the log's end already.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import cast
@@ -31,7 +31,7 @@ MOST_KEPT = 50_000
 PAGES_KEPT = 32
 """How many pages are kept: many who wait for the same one then share it."""
 
-NO_NEXT = "`after` should be the `next` of a page of these changes, or 0"
+NO_NEXT = "`after` should be the `next` of a page of these changes, or 0 for the first"
 
 
 class ChangeFeed:
@@ -55,8 +55,10 @@ class ChangeFeed:
         """The position after which a page begins: `after`, or that of the event with this id."""
         log = self._reader.log
         if isinstance(after, int):
-            if after > log.head():
-                raise UsageError(NO_NEXT)
+            if after > (head := log.head()):
+                raise UsageError(
+                    f"the log ends at position {head}, before {after}: begin again at 0"
+                )
             return after
         recorded = log.find(after)
         if recorded is None or owner_id not in (None, recorded.event.owner_id):
@@ -85,10 +87,12 @@ class ChangeFeed:
             next=end,
         )
         for replay in replays.values():
-            self._keep(replay, end)
+            self._keep(replay)
         return orjson.dumps(page)
 
-    def _events(self, owner_id: str | None, after: int, limit: int, head: int) -> Iterator[Recorded]:
+    def _events(
+        self, owner_id: str | None, after: int, limit: int, head: int
+    ) -> Iterator[Recorded]:
         log = self._reader.log
         if owner_id is not None:
             return log.of_owner(owner_id, after=after, upto=head, chunk=limit)
@@ -108,10 +112,10 @@ class ChangeFeed:
             replay.follow(recorded)
         return replay
 
-    def _keep(self, replay: _Replay, position: int) -> None:
+    def _keep(self, replay: _Replay) -> None:
         kept = self._kept.setdefault(replay.ledger.owner_id, [])
-        if all(other.position != position for other in kept):
-            replay.rest_at(position)
+        if all(other.position != replay.position for other in kept):
+            replay.rest()
             kept.append(replay)
             self._size += replay.size
         self._kept.move_to_end(replay.ledger.owner_id)
@@ -121,7 +125,7 @@ class ChangeFeed:
 
 
 class _Replay:
-    """An owner's ledger as of a position, and which memories a page has changed."""
+    """An owner's ledger as of its event at a position, and which memories a page has changed."""
 
     def __init__(self, owner_id: str) -> None:
         self.ledger = Ledger(owner_id)
@@ -140,12 +144,13 @@ class _Replay:
     def follow(self, recorded: Recorded) -> tuple[Change, Touched]:
         """Fold an event; returns what it did, and what it touched."""
         entry = self._timeline.note(recorded)
+        self.position = recorded.position
         happened = cast("Change", {**entry.event, "owner_id": self.ledger.owner_id})
         return happened, evolve(self.ledger, recorded.event)
 
-    def rest_at(self, position: int) -> None:
-        """Keep the ledger, which has all events up to a position, for the next page."""
-        self.position, self.size = position, 1 + len(self.ledger.entries)
+    def rest(self) -> None:
+        """Be ready for the next page."""
+        self.size = 1 + len(self.ledger.entries)
         self._touched.clear()
 
     def memories(self) -> Iterator[ChangedMemory]:
@@ -187,4 +192,14 @@ def without_positions(page: Changes, after: int | str) -> Changes:
             for one in changes
         ],
         "next": changes[-1]["event_id"] if changes else after,
+    }
+
+
+def of_owners(page: Changes, is_meant: Callable[[str], bool]) -> Changes:
+    """The part of a page that is about some owners."""
+    return {
+        "changes": [one for one in page["changes"] if is_meant(one["owner_id"])],
+        "memories": [one for one in page["memories"] if is_meant(one["owner_id"])],
+        "gone": [one for one in page["gone"] if is_meant(one["owner_id"])],
+        "next": page["next"],
     }

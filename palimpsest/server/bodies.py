@@ -254,7 +254,7 @@ class ForgottenAll(TypedDict):
 
 
 class FeedQuery(Strict):
-    """Decisions after a page's `next`; if there are none yet, waits up to `wait` seconds.
+    """What comes after a page's `next`; if nothing has yet, waits up to `wait` seconds.
 
     Reviewers and operators may give a position of the log.
     """

@@ -178,8 +178,8 @@ class Log(Database):
     ) -> Iterator[Recorded]:
         """The events of one owner in order, after `after`, up to and including `upto`.
 
-        They are read `chunk` at a time. The owner `""` has the events about the store, and about inputs with an unknown owner.
-        Raises DamagedEventError for the first event that cannot be folded.
+        They are read `chunk` at a time. The owner `""` has the events about the store, and about
+        inputs with an unknown owner. DamagedEventError for the first event that cannot be folded.
         """
         events = self._of_owner(owner_id, after, upto, chunk)
         yield from events if after else in_order(events, owner_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
@@ -31,12 +32,16 @@ from palimpsest.contracts.limits import COMMAND_LINE
 from palimpsest.process.output import plain
 
 if TYPE_CHECKING:
+    from palimpsest.contracts.shown import Changes
     from palimpsest.queries.find import By
 
 app = typer.Typer()
 
 MOST = 2**63 - 1
 """The largest limit that DuckDB accepts."""
+
+FOLLOWING = 60
+"""Seconds for which `changes --follow` waits at a time."""
 
 SomeId = Annotated[
     str, typer.Argument(metavar="ID", help="Any id that a memory or candidate ever had.")
@@ -380,6 +385,46 @@ def decisions(
             owner_id=owner, decision=decision, since=since, limit=limit, as_of=as_of
         )
     call.output.stream(found, rendering.decision_lines)
+
+
+@app.command(epilog="Example: palimpsest --json changes ada --after 0 --limit 100")
+def changes(
+    context: typer.Context,
+    owner: Annotated[str | None, typer.Argument(help="Of this owner; else of all.")] = None,
+    after: Annotated[
+        str, typer.Option(metavar="P", help="The `next` of the previous page, or an event's id.")
+    ] = "0",
+    limit: Annotated[
+        int, typer.Option("--limit", "-k", min=1, max=COMMAND_LINE.listed, help="Events a page.")
+    ] = 100,
+    wait: Annotated[
+        float, typer.Option(min=0, max=86_400, help="Seconds to wait if there is nothing yet.")
+    ] = 0,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Show page after page, until it is interrupted.")
+    ] = False,
+) -> None:
+    """Show a page of all events, oldest first; with --json also the memories that they changed.
+
+    With --json a page is one document on one line.
+    """
+    call = invocation(context)
+    place: int | str = int(after) if after.isdecimal() else after
+
+    def pages() -> Iterator[Changes]:
+        nonlocal place
+        while True:
+            page = store.changes(
+                owner, after=place, limit=limit, wait=FOLLOWING if follow else wait
+            )
+            place = page["next"]
+            if page["changes"] or not follow:
+                yield page
+            if not follow:
+                return
+
+    with call.store() as store:
+        call.output.stream(pages(), rendering.changes)
 
 
 @app.command(epilog='Example: palimpsest sql "SELECT decision, count(*) FROM decisions GROUP BY 1"')

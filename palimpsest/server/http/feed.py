@@ -1,19 +1,20 @@
-"""An owner's decisions after a position, with long polling."""
+"""What happened after a position, with long polling: all changes, or an owner's decisions."""
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import cast
 
 from palimpsest.api.asynchronous import AsyncPalimpsest
 from palimpsest.api.store import Palimpsest
-from palimpsest.server.bodies import FedDecision, Feed
+from palimpsest.contracts.shown import Changes
+from palimpsest.queries.changes import of_owners, without_positions
+from palimpsest.queries.hiding import forgotten_texts, without
+from palimpsest.server.bodies import FedDecision, Feed, FeedQuery
+from palimpsest.server.callers import Caller
 from palimpsest.server.problems import ProblemError
 
 NO_NEXT = "`after` should be the `next` of a page of this owner's decisions, or 0"
-PAUSE_SECONDS = 0.1
-"""Interval between checks of the log's end; all waiting requests share them."""
 
 _ROWS = """
 SELECT position, decision_id, candidate_id, joined_to, memory_id, namespace, decision, similarity,
@@ -23,16 +24,14 @@ FROM decisions WHERE owner_id = ? AND position > ? AND position <= ? ORDER BY po
 
 
 class Feeds:
-    """The requests of this process that wait for new decisions."""
+    """The requests of this process that wait for news."""
 
     def __init__(self, store: AsyncPalimpsest) -> None:
         self._store = store
-        self._look: asyncio.Task[int] | None = None
-        self._ending = asyncio.Event()
 
     def end(self) -> None:
         """End all waiting."""
-        self._ending.set()
+        self._store.watch.end()
 
     async def after(
         self, owner_id: str, after: int | str, *, limit: int, wait: float, positions: bool
@@ -41,13 +40,12 @@ class Feeds:
 
         Without `positions`, which count the events of all owners, `next` is the id of a decision.
         """
-        if not positions and isinstance(after, int) and after:
-            raise ProblemError(422, "invalid", NO_NEXT)
+        _require_known(after, positions=positions)
         position = await self._store.call(_position_of, owner_id, after)
         until = time.monotonic() + wait
         while True:
             rows, position = await self._store.call(_page, owner_id, position, limit)
-            if rows or not await self._wait_past(position, until):
+            if rows or not await self._store.watch.past(position, until):
                 break
         if positions:
             return Feed(decisions=rows, next=position)
@@ -55,23 +53,38 @@ class Feeds:
             del row["position"]
         return Feed(decisions=rows, next=rows[-1]["decision_id"] if rows else after)
 
-    async def _wait_past(self, position: int, until: float) -> bool:
-        """Wait for the log to pass a position; False on timeout or when the server stops."""
-        while time.monotonic() < until and not self._ending.is_set():
-            if await self._head() > position:
-                return True
-            try:
-                async with asyncio.timeout(PAUSE_SECONDS):
-                    await self._ending.wait()
-            except TimeoutError:
-                pass
-        return False
+    async def changes(self, caller: Caller, owner_id: str | None, query: FeedQuery) -> Changes:
+        """A page of changes, of an owner or of all whom the token is for; `after` as above.
 
-    async def _head(self) -> int:
-        """The log's last position, looked up once for all who ask at the same time."""
-        if self._look is None or self._look.done():
-            self._look = asyncio.ensure_future(self._store.position())
-        return await asyncio.shield(self._look)
+        An agent sees no positions and no forgotten texts.
+        """
+        positions = caller.may_act_as("reviewer")
+        _require_known(query.after, positions=positions)
+        after, until = query.after, time.monotonic() + query.wait
+        while True:
+            page = await self._store.call(_changes, caller, owner_id, after, query.limit)
+            if page["changes"] or not await self._store.watch.past(int(page["next"]), until):
+                break
+            after = page["next"]
+        return page if positions else without_positions(page, query.after)
+
+
+def _require_known(after: int | str, *, positions: bool) -> None:
+    """A problem for a position, other than 0, of somebody who is told none."""
+    if not positions and isinstance(after, int) and after:
+        raise ProblemError(422, "invalid", NO_NEXT)
+
+
+def _changes(
+    store: Palimpsest, caller: Caller, owner_id: str | None, after: int | str, limit: int
+) -> Changes:
+    """A page of the token's owners; an agent's is without forgotten texts."""
+    page = store.feed.page(owner_id, after, limit)
+    if owner_id is None:
+        return of_owners(page, lambda owner: bool(caller.owners.fullmatch(owner)))
+    if caller.may_act_as("reviewer"):
+        return page
+    return without(page, forgotten_texts(store.reader.ledger(owner_id)))
 
 
 def _position_of(store: Palimpsest, owner_id: str, after: int | str) -> int:

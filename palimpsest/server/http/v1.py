@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from palimpsest.api.asynchronous import AsyncPalimpsest
 from palimpsest.contracts.answers import JsonObject
+from palimpsest.contracts.shown import Changes
 from palimpsest.server import bodies
 from palimpsest.server.http.feed import Feeds
 from palimpsest.server.http.openapi import document
@@ -46,9 +47,35 @@ def all_operations(feeds: Feeds) -> list[HttpOperation]:
             positions=asked.caller.may_act_as("reviewer"),
         )
 
+    async def changes(asked: Call) -> Changes:
+        return await feeds.changes(asked.caller, asked.ids["owner"], asked.query)
+
+    async def all_changes(asked: Call) -> Changes:
+        return await feeds.changes(asked.caller, None, asked.query)
+
     return [
         *map(over_http, OPERATIONS),
         STATUS,
+        HttpOperation(
+            "list_changes",
+            "GET",
+            f"{OWNER}/changes",
+            "The owner's events after the `next` of a page, oldest first, with the memories that"
+            " they changed; `wait` for more.",
+            Changes,
+            changes,
+            query=bodies.FeedQuery,
+        ),
+        HttpOperation(
+            "list_all_changes",
+            "GET",
+            "/v1/changes",
+            "The events of all owners that the token is for, as `list_changes` shows them.",
+            Changes,
+            all_changes,
+            query=bodies.FeedQuery,
+            role="operator",
+        ),
         HttpOperation(
             "list_decisions",
             "GET",

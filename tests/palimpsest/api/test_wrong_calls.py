@@ -59,6 +59,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "audits": {"actor": "grace", "progress": nothing},
     "ask_judge": {"judge": None, "patience": 0.0},
     "behind": {},
+    "changes": {"owner_id": "ada", "after": 0, "limit": 1, "wait": 0.0},
     "check": {"candidate": {"owner_id": "ada", "text": "She moved."}, "source": "s"},
     "dedup_result": {"candidate": {"owner_id": "ada", "text": "She moved."}, "source": "s"},
     "check_duplicate": {"candidate": {"owner_id": "ada", "text": "She moved."}, "source": "s"},

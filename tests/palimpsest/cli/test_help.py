@@ -35,7 +35,7 @@ COMMANDS = dict(commands())
 DESIGNED = (
     "ingest, add, clean, import, export, status, metrics, recall, find, likeness, check, show,"
     " why, triangles,"
-    " decisions, list, get, history, update, undo, redo, forget,"
+    " decisions, changes, list, get, history, update, undo, redo, forget,"
     " merge, separate,"
     " withdraw, confirm, pin, reinstate, retract, restore, unmerge, reverse,"
     " evaluate, backtest, calibrate,"

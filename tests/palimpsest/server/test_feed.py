@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from palimpsest.queries.changes import ChangeFeed
 from palimpsest.server.bodies import FedDecision
 from palimpsest.server.http import feed
-from tests.palimpsest.server.conftest import Server, Use, serving
+from tests.palimpsest.server.conftest import TOKENS, Server, Use, serving, token
 from tests.palimpsest.server.test_mcp import call, client
 
 PATH = "/v1/owners/ada/decisions"
@@ -94,6 +95,121 @@ def without_times(value: Any) -> Any:
             return [*map(without_times, value)]
         case _:
             return value
+
+
+def test_an_agents_changes_tell_nothing_of_other_owners(tmp_path: Path) -> None:
+    """Its pages are the same, however much another owner does, and no token reads another's."""
+
+    async def told(folder: Path, others: int) -> list[Any]:
+        async with serving(folder) as server:
+            answers: list[Any] = []
+            after: Any = 0
+            for number, text in enumerate(("Ada drinks tea", "Ada drinks tea", "Ada rows")):
+                for other in range(others):
+                    await server.add(f"Bob's note {number} of {other}", "bob")
+                await server.add(text, id=str(number))
+                page = (await server.ask("GET", f"{CHANGES}?after={after}&limit=2")).json()
+                answers.append(without_times(page))
+                assert {one["owner_id"] for one in page["changes"]} == {"ada"}
+                after = page["next"]
+            end = (await server.ask("GET", f"{CHANGES}?after={after}&wait=0.2")).json()
+            assert end == {"changes": [], "memories": [], "gone": [], "next": after}
+            bobs = (await server.ask("GET", "/v1/owners/bob/changes", name="bob")).json()
+            for wrong in ("2", "no-id", bobs["next"]):
+                refused = await server.ask("GET", f"{CHANGES}?after={wrong}")
+                assert refused.status_code == 422
+            assert (await server.ask("GET", CHANGES, name="bob")).status_code == 403
+            assert (await server.ask("GET", "/v1/changes", name="grace")).status_code == 403
+            return answers
+
+    alone = asyncio.run(told(tmp_path / "alone", 1))
+    assert alone == asyncio.run(told(tmp_path / "beside", 3))
+    assert [len(page["changes"]) for page in alone] == [1, 1, 1]
+
+
+CHANGES = "/v1/owners/ada/changes"
+SOME = token("some", "ada|eve", "operator")
+
+
+def test_a_mirror_of_http_is_the_list_and_hides_what_is_forgotten(tmp_path: Path) -> None:
+    async def used(server: Server) -> None:
+        added = [await server.add(text) for text in ("Ada rows", "Ada sings", "Ada rows a boat")]
+        memory = f"/v1/owners/ada/memories/{added[1]['memory_id']}"
+        pair = {"a": added[0]["candidate_id"], "b": added[2]["candidate_id"]}
+        merged = (await server.ask("POST", "/v1/owners/ada/merge", pair, name="grace")).json()
+        await server.ask("PATCH", memory, {"text": "Ada hums"})
+        await server.ask("DELETE", memory)
+        await server.add("Bob bakes", "bob")
+        await server.twin.unmerge(decision_id=merged["decision_id"])
+        await server.twin.set_policy("layered")
+
+        async def mirrored(path: str, name: str) -> tuple[dict[str, Any], set[str], str]:
+            memories: dict[str, Any] = {}
+            after: Any = 0
+            said, seen = "", set()
+            while True:
+                answer = await server.ask("GET", f"{path}?after={after}&limit=2", name=name)
+                page = answer.json()
+                said += answer.text
+                seen |= {one["owner_id"] for one in page["changes"]}
+                memories |= {one.pop("memory_id"): one for one in page["memories"]}
+                for one in page["gone"]:
+                    memories.pop(one["memory_id"], None)
+                if page["next"] == after:
+                    return memories, seen, said
+                after = page["next"]
+
+        ada, seen, said = await mirrored(CHANGES, "ada")
+        assert seen == {"ada"}
+        assert "hums" not in said
+        assert "sings" not in said
+        rows = (await server.ask("GET", "/v1/owners/ada/memories")).json()["memories"]
+        for row in rows:
+            del row["importance"], row["confidence"]  # this policy's are computed on reading
+        assert ada == {one.pop("memory_id"): {**one, "owner_id": "ada"} for one in rows}
+        assert len(ada) == 2
+        person, _, said = await mirrored(CHANGES, "grace")
+        assert person == ada
+        assert "Ada hums" in said
+        everybody, seen, _ = await mirrored("/v1/changes", "root")
+        assert seen == {"", "ada", "bob"}
+        assert len(everybody) == 3
+        own, seen, _ = await mirrored("/v1/changes", "some")
+        assert (own, seen) == (ada, {"ada"})
+
+    async def run() -> None:
+        async with serving(tmp_path, (*TOKENS, SOME)) as server:
+            await used(server)
+
+    asyncio.run(run())
+
+
+def test_many_wait_for_changes_and_share_one_page(
+    served: Use[None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No thread waits for any of them, and the page is made once."""
+
+    async def used(server: Server) -> None:
+        first = await server.add("Ada rows")
+        made: list[Any] = []
+        taken = ChangeFeed._take_replay
+
+        def noted(feed: ChangeFeed, *asked: Any) -> Any:
+            made.append(asked)
+            return taken(feed, *asked)
+
+        monkeypatch.setattr(ChangeFeed, "_take_replay", noted)
+        path = f"{CHANGES}?after={first['decision_id']}&wait=20"
+        waiting = [asyncio.ensure_future(server.ask("GET", path)) for _ in range(40)]
+        while server.app.gate.running < len(waiting):  # noqa: ASYNC110 - nothing tells it
+            await asyncio.sleep(0.001)
+        assert (await server.ask("GET", "/v1/owners/ada/memories")).json()["total"] == 1
+        second = await server.add("Ada sings")
+        for answer in await asyncio.gather(*waiting):
+            assert [one["event_id"] for one in answer.json()["changes"]] == [second["decision_id"]]
+        assert len(made) == 1
+
+    served(used)
 
 
 @pytest.mark.parametrize(("after", "upto"), [(3, 7), (7, 7), (8, 8)])

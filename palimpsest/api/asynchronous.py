@@ -31,6 +31,7 @@ from palimpsest.contracts.errors import (
 )
 from palimpsest.contracts.shown import Changes
 from palimpsest.streams.embedded.pipeline import WINDOW
+from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.write.inputs import OTHER_REQUEST, Outcome, Submission
 from palimpsest.streams.write.windows import WINDOW_BYTES
 
@@ -76,14 +77,18 @@ def _read(name: str) -> Callable[[Palimpsest], Any]:
 class AsyncPalimpsest:
     """An open store for tasks of `asyncio`, with the methods of `Palimpsest`, each awaited.
 
-    `Palimpsest`'s properties are methods here: `await store.position()`.
+    `Palimpsest`'s properties are methods here: `await store.position()`. `judge` is the one whose
+    model extracts memories from conversations for the clients of a server.
 
     A call that is cancelled before a thread starts it is never made. A started call runs to its
     end, and what it writes stays: to find out, repeat it with the same `id`.
     """
 
-    def __init__(self, store: Palimpsest, *, threads: int = THREADS) -> None:
+    def __init__(
+        self, store: Palimpsest, *, threads: int = THREADS, judge: JudgeSettings | None = None
+    ) -> None:
         self.store = store
+        self.judge = judge
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="palimpsest")
         self._windows = _Windows(store, self._threads)
         self.watch = LogWatch(self.position)
@@ -147,6 +152,12 @@ class AsyncPalimpsest:
             return True
         return not isinstance(result_or_refusal(await asyncio.wrap_future(named)), RefusedError)
 
+    async def add(self, *args: Any, **kwargs: Any) -> builtins.list[Outcome]:
+        """Like `Palimpsest.add`; other calls have their turns while the judge answers."""
+        self.require()
+        made = self._threads.submit(partial(self.store.add, *args, **kwargs))
+        return await asyncio.wrap_future(made)
+
     async def changes(
         self,
         owner_id: str | None = None,
@@ -183,7 +194,6 @@ class AsyncPalimpsest:
         await self.close()
 
     access = AsyncMethod(Palimpsest.access)
-    add = AsyncMethod(Palimpsest.add)
     behind = AsyncMethod(Palimpsest.behind)
     check = AsyncMethod(Palimpsest.check)
     check_duplicate = AsyncMethod(Palimpsest.check_duplicate)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from palimpsest.api.arguments import MOST, Id, Place, ignore_progress
-from palimpsest.api.calls import check_calls, run_to_end
+from palimpsest.api.calls import check_calls, run_to_end, takes_own_turns
 from palimpsest.api.offers import Candidate, Candidates, IfInvalid, Offer, read_offer
 from palimpsest.api.opened import OpenedStore, late_settings
 from palimpsest.backends.requested import request_id
@@ -83,6 +83,7 @@ class Submissions(OpenedStore):
             for some in read
         ]
 
+    @takes_own_turns
     def add(
         self,
         messages: str | Mapping[str, Any] | Sequence[Mapping[str, Any]],
@@ -109,7 +110,8 @@ class Submissions(OpenedStore):
         known = {name: value for name, value in about.items() if value is not None}
         if not infer:
             return self.submit(spoken(listed, known), source=source)
-        rules = self._reader.policy_in_force().judge
+        with self.turn.lock:
+            rules = self._reader.policy_in_force().judge
         settings = judge or late_settings().judge
         extracted = memories_of(listed, known, rules, settings, source=source, folder=self.folder)
         rows = run_to_end(extracted)

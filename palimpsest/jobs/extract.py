@@ -89,7 +89,7 @@ async def memories_of(
     rows = []
     for row, number in zip(found.rows, found.messages, strict=True):
         origin = said[number - 1] if 0 < number <= len(said) else None
-        about_it = {} if origin is None else {"message": origin[1].get("id", origin[0])}
+        about_it = {} if origin is None else {"message": _name_of(*origin)}
         rows.append({**row, "source": source, "metadata": about_it})
     return rows
 
@@ -136,9 +136,14 @@ def spoken(messages: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> l
             continue
         text, role = text_of(message["content"]), message.get("role", "user")
         given = (message[name] for name in TIMES if message.get(name) is not None)
-        said = {"message": message.get("id", number), "role": role}
+        said = {"message": _name_of(number, message), "role": role}
         rows.append({**about, "text": text, "occurred_at": next(given, None), "metadata": said})
     return rows
+
+
+def _name_of(number: int, message: Mapping[str, Any]) -> Any:
+    """A message's own id, or its number."""
+    return number if message.get("id") is None else message["id"]
 
 
 def _line(message: Mapping[str, Any]) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal, NotRequired, Self, TypedDict
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from palimpsest.contracts.candidate import Duration, Kind, Metadata, Name, Share, Text
 from palimpsest.contracts.events import Decision
@@ -13,6 +13,8 @@ from palimpsest.contracts.model import Strict, Timestamp
 from palimpsest.contracts.requests import JoinSelection, Selection
 from palimpsest.contracts.shown import Recalled
 from palimpsest.queries.find import By
+from palimpsest.streams.embedded.pipeline import WINDOW
+from palimpsest.streams.extract.conversation import timed
 
 MOST_AT_ONCE = 100
 MOST_NAMED = 10_000
@@ -31,35 +33,41 @@ When = Annotated[Position | Timestamp | None, Field(union_mode="left_to_right")]
 """A position of the log (only digits), or a time."""
 
 
-NAMESPACE = "Only memories of this compartment; default: all."
-CATEGORY = "Only memories of this category."
-METADATA = "Only memories with all of these metadata."
-SINCE = "Only what happened from this time on."
-UNTIL = "Only what happened before this time."
+COMPARTMENT = "A compartment; joins never cross one."
+OF_SESSION = "The conversation it is from."
+NAMESPACE = "Only of this compartment; default: all."
+CATEGORY = "Only of this category."
+METADATA = "Only with all of these metadata."
+SINCE = "Happened at this time or later."
+UNTIL = "Happened before this time."
 AS_OF = "A position of the log, or a time: answers as of then."
-FORMER = "Also show wordings that an update has replaced and that no longer hold."
+FORMER = "Also wordings that an update has replaced."
 EXPIRED = "Also show memories that have expired."
 BECAUSE = "The reason, in the user's words."
 DRY_RUN = "Only show the result; nothing is written."
+
+
+def _undescribed(schema: dict[str, Any]) -> None:
+    """Leave out what is known of messages: a model pays for every byte of a list of tools."""
+    del schema["description"], schema["properties"]["role"]["default"]
+    schema["properties"]["content"] = {}
 
 
 class NewMemory(Strict):
     """A new memory. `id` is the producer's own: if it is offered again, nothing changes."""
 
     text: Text = Field(
-        description="One fact, in a sentence that can be understood without the conversation."
+        description="One fact, as a sentence that is clear without the conversation."
     )
-    namespace: Name | None = Field(
-        None, description="A compartment of the memories; joins never cross one."
-    )
+    namespace: Name | None = Field(None, description=COMPARTMENT)
     id: Name | None = Field(None, description="Your own id: adding it again changes nothing.")
-    session_id: Name | None = Field(None, description="The conversation it is from.")
+    session_id: Name | None = Field(None, description=OF_SESSION)
     occurred_at: Timestamp | None = Field(
         None, description="When it happened, if not now, with a zone."
     )
     category: Name | None = Field(None, description="One word for its kind; searches filter by it.")
     kind: Kind | None = Field(
-        None, description="`fact`, which is the default, or `perception`: how somebody felt."
+        None, description="`fact` (default), or `perception`: how somebody felt."
     )
     confidence: Share | None = Field(None, description="How sure it is.")
     importance: Share | None = Field(None, description="How much it matters.")
@@ -84,6 +92,36 @@ class NewMemories(Strict):
     """Several memories, decided on in order."""
 
     memories: Annotated[tuple[NewMemory, ...], Field(min_length=1, max_length=MOST_AT_ONCE)]
+
+
+class SaidMessage(BaseModel):
+    """A message as chats have them; other fields, such as calls of tools, are passed over."""
+
+    model_config = ConfigDict(
+        frozen=True, hide_input_in_errors=True, json_schema_extra=_undescribed
+    )
+
+    role: Annotated[str, Field(min_length=1, max_length=64)] = "user"
+    content: str | tuple[Any, ...] | None = None
+    id: Name | None = None
+    at: Timestamp | None = None
+
+    _timed = model_validator(mode="before")(timed)
+
+
+class Conversation(Strict):
+    """What was said in a conversation, in order; all of it is remembered, or nothing."""
+
+    messages: Annotated[tuple[SaidMessage, ...], Field(min_length=1, max_length=WINDOW)] = Field(
+        description="In order. `content` is text, or parts; `at` is when, with a zone."
+    )
+    infer: bool | None = Field(
+        None,
+        description="Extract memories with the judge's model, or store each message as it is; by"
+        " default it depends on whether the server has a judge.",
+    )
+    namespace: Name | None = Field(None, description=COMPARTMENT)
+    session_id: Name | None = Field(None, description=OF_SESSION)
 
 
 class SearchQuery(Strict):
@@ -152,7 +190,7 @@ class Find(Strict):
         ("words", "meaning"),
         description="`words`: all that contain the query; `meaning`: the `k` nearest others.",
     )
-    k: Some = Field(5, description="How many to show by meaning; by words, all are shown.")
+    k: Some = Field(5, description="How many by meaning; by words, all.")
     namespace: Name | None = Field(None, description=NAMESPACE)
     show_expired: bool = Field(False, description=EXPIRED)
 
@@ -161,7 +199,7 @@ class ListQuery(Strict):
     """Which memories to list. `after` is the `next` of the previous page."""
 
     limit: Annotated[int, Field(ge=1, le=NETWORK.listed)] = Field(
-        50, description="Maximum number of memories per page."
+        50, description="Memories per page, at most."
     )
     after: SomeId | None = Field(None, description="The `next` of the previous page, if any.")
     former: bool = Field(False, description=FORMER)
@@ -289,6 +327,23 @@ class AddedMany(TypedDict):
     """The outcome of each memory, in order."""
 
     memories: list[Added]
+
+
+class FromMessage(Added):
+    """The outcome of a memory from a conversation, with its text and the message it is from.
+
+    `message` is the message's own id, or its number from 1. Both are missing while a cluster has
+    not decided.
+    """
+
+    text: NotRequired[str]
+    message: NotRequired[str | int | None]
+
+
+class AddedMessages(TypedDict):
+    """The outcome of each memory of a conversation, in order."""
+
+    memories: list[FromMessage]
 
 
 class FoundMemories(TypedDict):

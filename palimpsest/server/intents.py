@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from itertools import count, takewhile
 from typing import Any, TypeVar, cast
 from uuid import UUID, uuid5
 
@@ -42,8 +43,10 @@ from palimpsest.contracts.requests import (
     ForgetRequest,
     Request,
     SetExpiryRequest,
+    SubmitRequest,
 )
 from palimpsest.contracts.shown import Found, Happened, History, Page, ShownMemory
+from palimpsest.jobs.extract import memories_of, spoken
 from palimpsest.process.output import plain
 from palimpsest.queries.find import Plan
 from palimpsest.queries.hiding import forgotten_texts, without
@@ -54,9 +57,10 @@ from palimpsest.server.bodies import OwnSelection
 from palimpsest.server.callers import Caller
 from palimpsest.server.problems import ProblemError, not_found
 from palimpsest.settings.serve import Role
+from palimpsest.settings.settings import NO_JUDGE
 from palimpsest.streams.log.as_of import AsOf
 from palimpsest.streams.write.handlers.forget import FORGET
-from palimpsest.streams.write.inputs import OTHER_REQUEST, Submission
+from palimpsest.streams.write.inputs import OTHER_REQUEST, Outcome, Submission
 
 REQUESTS = UUID("5b0c1c53-3f7e-5f0a-9a55-6f4f0e5b3c11")
 """The namespace of the ids of requests with a key: the same key is the same request."""
@@ -157,6 +161,88 @@ class Intents:
         if OTHER_REQUEST in outcomes:
             raise other_request()
         return [asdict(outcome) for outcome in outcomes]
+
+    async def add_messages(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        infer: bool | None,
+        about: Mapping[str, str | None],
+    ) -> builtins.list[JsonObject]:
+        """Add a conversation, all or nothing; returns the outcome of each memory, with its text.
+
+        The judge's model extracts memories, or each message is stored as it is; with `infer` None
+        the former, if there is a judge. With a key that is known nothing is extracted again.
+        """
+        known = None if self._key is None else await self._store.call(self._known_outcomes)
+        if known is None:
+            rows = await self._extracted(messages, infer=infer, about=about)
+            try:
+                known = await (self.add(rows) if rows else self._add_nothing())
+            except RefusedError:  # the same call, at the same time, may have extracted others
+                known = None if self._key is None else await self._store.call(self._known_outcomes)
+                if known is None:
+                    raise
+        outcomes = known
+        return await self._store.call(
+            lambda store: self._as_seen(store, lambda store: self._with_texts(store, outcomes))
+        )
+
+    async def _add_nothing(self) -> builtins.list[JsonObject]:
+        """Record under the key, if there is one, that nothing was to be added."""
+        if self._key is not None:
+            name, asked = self._request_id("add"), self._asked_for
+            request = SubmitRequest(request_id=name, owner_id=self.owner_id, asked=asked)
+            await self._store.call(lambda store: store.writer.ask(request))
+        return []
+
+    async def _extracted(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        infer: bool | None,
+        about: Mapping[str, str | None],
+    ) -> Sequence[Mapping[str, Any]]:
+        judge = self._store.judge
+        known = {name: value for name, value in about.items() if value is not None}
+        if not (judge is not None if infer is None else infer):
+            return spoken(messages, known)
+        if judge is None:
+            raise UsageError(f"`infer` needs a judge: {NO_JUDGE}")
+        rules = (await self._store.call(lambda store: store.reader.policy_in_force())).judge
+        known["owner_id"] = self.owner_id
+        folder = self._store.store.folder
+        rows = await memories_of(messages, known, rules, judge, source=self._source, folder=folder)
+        # Under a key, a memory's id follows from the key and its number (`_candidate`).
+        return rows if self._key is None else [{**row, "id": None} for row in rows]
+
+    def _known_outcomes(self, store: Palimpsest) -> builtins.list[JsonObject] | None:
+        """The outcomes under this key; None if it is new. RefusedError if it is another request's.
+
+        A cluster records the key alone: what was published is told again, as far as it is decided.
+        """
+        self._require_same(store)
+        if not self._recorded(store, "add"):
+            return None
+        answer = store.reader.answered(self._request_id("add"))
+        if "outcomes" in answer:
+            return [asdict(Outcome(**outcome)) for outcome in answer["outcomes"]]
+        ids = (candidate_id(self.owner_id, self._source, f"{self._key}/{n}") for n in count())
+        decided = takewhile(lambda one: store.reader.log.owner_of(decision_id_of(one)), ids)
+        return [asdict(Outcome("published", one)) for one in decided]
+
+    def _with_texts(
+        self, store: Palimpsest, outcomes: Sequence[JsonObject]
+    ) -> builtins.list[JsonObject]:
+        """Outcomes with the texts of their candidates, and the messages that these are from."""
+        entries = store.reader.ledger(self.owner_id).entries
+        found = [(outcome, entries.get(outcome["candidate_id"])) for outcome in outcomes]
+        return [
+            outcome
+            if entry is None
+            else {**outcome, "text": entry.text, "message": entry.fields.metadata.get("message")}
+            for outcome, entry in found
+        ]
 
     def _candidate(self, memory: Mapping[str, Any], number: int) -> dict[str, Any]:
         row = {**memory, "owner_id": self.owner_id}

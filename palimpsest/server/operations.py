@@ -201,6 +201,12 @@ async def _add_many(intents: Intents, given: bodies.NewMemories) -> Any:
     return {"memories": await intents.add([memory.fields() for memory in given.memories])}
 
 
+async def _add_messages(intents: Intents, given: bodies.Conversation) -> Any:
+    messages = [message.model_dump(mode="json", exclude_none=True) for message in given.messages]
+    about = {"namespace": given.namespace, "session_id": given.session_id}
+    return {"memories": await intents.add_messages(messages, infer=given.infer, about=about)}
+
+
 async def _search(intents: Intents, given: bodies.Search) -> Any:
     return {"memories": await intents.search(given.query, **given.fields())}
 
@@ -292,6 +298,19 @@ OPERATIONS = (
         write="add",
     ),
     Operation(
+        "add_messages",
+        "POST",
+        f"{MEMORIES}/messages",
+        "Add the memories of a conversation, or each of its messages as it is.",
+        bodies.AddedMessages,
+        bodies.Conversation,
+        _add_messages,
+        write="add",
+        tool="add_messages",
+        hidden=frozenset({"infer"}),
+        advice="Remember what was said in a conversation, as the server is set up to.",
+    ),
+    Operation(
         "search_memories",
         "POST",
         f"{MEMORIES}/search",
@@ -346,8 +365,7 @@ OPERATIONS = (
         _list,
         tool="get_memories",
         hidden=frozenset({"show_expired"}),
-        advice="List memories page by page, the latest first; `next` of one page is `after` of the"
-        " next.",
+        advice="List memories, the latest first.",
     ),
     Operation(
         "get_memory",

@@ -73,7 +73,8 @@ async def serve(
     """Serve a store until `stop` is set, or for `idle` seconds without a request.
 
     `only` claims the store when it is open, if not before; another server may start as soon as
-    this one ends. The `judge`, if there is one, settles what is pending. Once ready, it calls
+    this one ends. The `judge`, if there is one, settles what is pending, and its model extracts
+    memories from conversations. Once ready, it calls
     `on_ready` with its endpoint and a link that admits one browser.
     """
     require_safe(settings)
@@ -83,7 +84,7 @@ async def serve(
     tokens = given or generate_tokens()
     with listening(settings.host, settings.port) as listener:
         store = await asyncio.to_thread(opened)
-        async with AsyncPalimpsest(store) as twin:
+        async with AsyncPalimpsest(store, judge=judge) as twin:
             with only:
                 app = App(twin, tokens, _hosts(settings), watch=watch)
                 async with _plainly(), _answering(app, listener) as answering:

@@ -23,6 +23,14 @@ INSTRUCTING = ("system", "developer")
 """Roles whose messages are instructions to a model, and nothing to remember."""
 
 
+def timed(row: Any) -> Any:
+    """A message whose time has the name `at`, whichever it had."""
+    if not isinstance(row, dict):
+        return row
+    given = (row[name] for name in TIMES if row.get(name) is not None)
+    return {**row, "at": next(given, None)}
+
+
 class Message(BaseModel):
     """One message; `at` is its time, if known."""
 
@@ -32,13 +40,7 @@ class Message(BaseModel):
     content: str
     at: Timestamp | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _time_by_any_name(cls, row: Any) -> Any:
-        if not isinstance(row, dict):
-            return row
-        given = (row[name] for name in TIMES if row.get(name) is not None)
-        return {**row, "at": next(given, None)}
+    _timed = model_validator(mode="before")(timed)
 
 
 def text_of(content: Any) -> str:

@@ -93,11 +93,14 @@ def _earlier(writer: Writer, request_id: str, asked: str) -> Answer | None:
 
 
 def earlier_outcomes(writer: Writer, submission: Submission) -> list[Outcome] | None:
-    """The recorded outcomes of a submission; a conflict if its id was used for another one."""
+    """The recorded outcomes of a submission; a conflict if its id was used for another one.
+
+    Another one is also one of as many rows: what a model extracts differs from time to time.
+    """
     match _earlier(writer, submission.request_id, submission.asked):
         case None:
             return None
-        case Done({"outcomes": list(outcomes)}):
+        case Done({"outcomes": list(outcomes)}) if len(outcomes) == submission.rows:
             return [Outcome(**outcome) for outcome in outcomes]
         case _:
             return [OTHER_REQUEST] * submission.rows

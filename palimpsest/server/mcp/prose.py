@@ -189,6 +189,19 @@ def added(outcome: Answer) -> list[ProseLine]:
     return lines
 
 
+def remembered(answer: Answer) -> list[ProseLine]:
+    """The outcome of each memory from a conversation."""
+    if not answer["memories"]:
+        return [ProseLine(None, "Nothing in these messages was to be remembered.")]
+    lines: list[ProseLine] = []
+    for outcome in answer["memories"]:
+        if "text" in outcome:
+            origin = f"From message {outcome['message']}: " if outcome.get("message") else ""
+            lines.append(ProseLine(outcome["text"], f"{origin}"))
+        lines += added(outcome)
+    return lines
+
+
 def _memory(memory: Answer, before: str = "- ", note: str = "") -> ProseLine:
     """A memory: its text, its short id, and when it was said."""
     memory_id, said = short(memory["memory_id"]), memory.get("occurred_at")

@@ -24,12 +24,14 @@ class AnswerSize(Strict):
     """The maximum size of an answer's text."""
 
     content_bytes: Annotated[int, Field(ge=LEAST_BYTES, le=MOST_BYTES)] = Field(
-        DEFAULT_BYTES, description="Maximum bytes of the answer's text."
+        DEFAULT_BYTES, description="Maximum bytes of the answer."
     )
 
 
 LEFT_OUT = frozenset("$defs title minLength maxLength minItems maxItems".split())
 """What a model need not know of an argument: the server checks it, too."""
+BOUNDS = frozenset({"minimum", "maximum"})
+"""Of a count, too: which it is, its error says."""
 FOR_PEOPLE = frozenset({"as_of"})
 """Parameters that an agent may not use."""
 SHOWN_FIRST = frozenset({"undo", "redo"})
@@ -39,6 +41,7 @@ SIZED = frozenset("search_memories find_memories get_memories get_memory memory_
 
 TELLS: dict[str, Callable[[Any, Any], list[ProseLine]]] = {
     "add_memory": lambda _, answer: prose.added(answer),
+    "add_messages": lambda _, answer: prose.remembered(answer),
     "check_memory": lambda _, answer: prose.checked(answer),
     "search_memories": lambda _, answer: prose.searched(answer),
     "get_memories": lambda _, answer: prose.listed(answer),
@@ -131,6 +134,8 @@ def _brief(value: Any, parts: JsonObject) -> Any:
         return [_brief(one, parts) for one in value]
     if not isinstance(value, dict):
         return value
+    if value.get("type") == "integer":
+        value = {name: one for name, one in value.items() if name not in BOUNDS}
     if "$ref" in value:
         return _brief(parts[value["$ref"].rpartition("/")[2]], {})
     said = {
@@ -140,7 +145,7 @@ def _brief(value: Any, parts: JsonObject) -> Any:
     }
     if "properties" in value:
         said["properties"] = {name: _brief(one, parts) for name, one in value["properties"].items()}
-        del said["additionalProperties"]
+        said.pop("additionalProperties", None)
     elif said.get("additionalProperties") in ({}, True):
         del said["additionalProperties"]
     match said.pop("anyOf", None):

@@ -22,6 +22,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "cluster": ("faust", "aiokafka", "cramjam", "uvloop"),
     "judge": ("anthropic", "httpx2", "openai"),
     "langgraph": ("langgraph",),
+    "openai-agents": ("agents",),
     "serve": ("h11", "jinja2", "mcp", "mcp_types", "prometheus_client", "starlette", "uvicorn"),
 }
 """What is installed beside the base, and what the modules that need it import."""
@@ -55,6 +56,7 @@ assert there == set(sys.argv[1:]), there ^ set(sys.argv[1:])
 """
 """The review page's templates can be read, and its files are those of the checkout."""
 OPTIONAL = {
+    "agents",
     "aiohttp",
     "aiokafka",
     "anthropic",

@@ -56,8 +56,10 @@ ROOMS = (
 PUBLIC = (
     "palimpsest",
     "palimpsest.__main__",
+    "palimpsest.anthropic",
     "palimpsest.langgraph",
     "palimpsest.mem0",
+    "palimpsest.openai_agents",
     "palimpsest.store",
 )
 """What users import or run by its name: it stands above the rooms."""
@@ -455,8 +457,9 @@ GUARDED = {
         "palimpsest.backends.projector_service",
         "palimpsest.backends.cluster_client",
     ),
-    "judge": ("palimpsest.streams.judge.protocols",),
+    "judge": ("palimpsest.streams.judge.protocols", "palimpsest.anthropic"),
     "langgraph": ("palimpsest.langgraph",),
+    "openai-agents": ("palimpsest.openai_agents",),
     "serve": (
         "palimpsest.server",
         "palimpsest.server_process",
@@ -473,6 +476,7 @@ IMPORTED_AS = {
     "jinja2": {"jinja2", "markupsafe"},
     "langgraph-checkpoint": {"langgraph"},
     "mcp": {"mcp", "mcp_types"},
+    "openai-agents": {"agents"},
     "pydantic": {"pydantic", "pydantic_core"},
 }
 """Distributions whose modules are not named as they are; mode, markupsafe and pydantic_core are

@@ -35,9 +35,9 @@ When = Annotated[Position | Timestamp | None, Field(union_mode="left_to_right")]
 
 COMPARTMENT = "A compartment; joins never cross one."
 OF_SESSION = "The conversation it is from."
-NAMESPACE = "Only of this compartment; default: all."
-CATEGORY = "Only of this category."
-METADATA = "Only with all of these metadata."
+NAMESPACE = "Only of this compartment."
+CATEGORY = "Of this category."
+METADATA = "With all of these metadata."
 SINCE = "Happened at this time or later."
 UNTIL = "Happened before this time."
 AS_OF = "A position of the log, or a time: answers as of then."
@@ -75,9 +75,7 @@ class NewMemory(Strict):
     topics: Annotated[tuple[Name, ...], Field(max_length=100)] | None = Field(
         None, description="Its subjects, one word each."
     )
-    metadata: Metadata | None = Field(
-        None, description="Your own fields; searches filter by their values."
-    )
+    metadata: Metadata | None = Field(None, description="Your own fields; searches filter by them.")
     ttl: Duration | None = Field(
         None, description="For how long it holds: 90m, 12h, 7d, 2w, or seconds."
     )
@@ -113,7 +111,7 @@ class Conversation(Strict):
     """What was said in a conversation, in order; all of it is remembered, or nothing."""
 
     messages: Annotated[tuple[SaidMessage, ...], Field(min_length=1, max_length=WINDOW)] = Field(
-        description="In order. `content` is text, or parts; `at` is when, with a zone."
+        description="In order; `content` is text or parts, `at` when, with a zone."
     )
     infer: bool | None = Field(
         None,
@@ -128,7 +126,7 @@ class SearchQuery(Strict):
     """A search query, in any words."""
 
     query: Text = Field(description="A question, or any words.")
-    k: Some = Field(5, description="How many memories at most.")
+    k: Some = Field(5, description="How many at most.")
     namespace: Name | None = Field(None, description=NAMESPACE)
     category: Name | None = Field(None, description=CATEGORY)
     metadata: Metadata | None = Field(None, description=METADATA)
@@ -143,9 +141,7 @@ class SearchQuery(Strict):
         False,
         description="Leave out what only `session_id` has said.",
     )
-    min_confidence: Share | None = Field(
-        None, description="Leave out those of lower confidence today."
-    )
+    min_confidence: Share | None = Field(None, description="Leave out those of lower confidence.")
     hybrid: bool | None = Field(
         None,
         description="Move memories up that mention an identifier of the query, such as INC-7;"

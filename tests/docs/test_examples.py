@@ -20,6 +20,8 @@ EXAMPLES = ROOT / "examples"
 SAY = {
     "agent": ("known, stored: Ada does not eat meat.", "4 candidates, 3 memories"),
     "own_judge": ("2 members: Ada owns 3 cats.", "2 members: The meeting with Grace is on Monday"),
+    "anthropic_memory": ("2\tAda has a big dog.", "Ada lives in Rome. was Ada lives in Paris."),
+    "openai_agents": ("I know: Ada has a big dog.", "1 memory"),
     "analyst": ("('pending', ", "['number']", "('ada', 0.5)"),
 }
 """By each example, what it prints in the end; run twice where the second time is the point."""

@@ -334,7 +334,12 @@ def test_tools_that_read_and_those_that_destroy_are_marked(served: Use[None]) ->
         assert reads == {
             name for name in marks if name.startswith(("search", "get", "find", "check", "m"))
         }
-        assert destroys == marks.keys() - reads - {"add_memory", "add_messages", "end_session", "compact_session"}
+        assert destroys == marks.keys() - reads - {
+            "add_memory",
+            "add_messages",
+            "end_session",
+            "compact_session",
+        }
 
     served(used)
 

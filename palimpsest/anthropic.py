@@ -1,0 +1,148 @@
+"""Claude's memory tool on a store of ours: files whose lines are memories (docs/agents.md).
+
+Needs `anthropic`, which the extra `judge` has. What the model reads of its calls has the words of
+the SDK's own tool for files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from anthropic.lib.tools import ToolError
+from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
+
+from palimpsest.api.store import Palimpsest
+from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError
+from palimpsest.integrations.files import MemoryFiles
+
+ROOT = "/memories"
+SOURCE = "anthropic"
+"""The source of every candidate, and the actor of every change."""
+
+
+class PalimpsestMemoryTool(BetaAbstractMemoryTool):
+    """Claude's memories of one owner. What was said twice is there once; deleting is reversible.
+
+    Further arguments are those of the SDK's class.
+    """
+
+    def __init__(self, memories: Palimpsest, owner_id: str, **options: Any) -> None:
+        super().__init__(**options)
+        self._files = MemoryFiles(memories.agent(owner_id, actor=SOURCE), ROOT, SOURCE)
+
+    def view(self, command: Any) -> str:
+        """The lines of a file, numbered, or the files of a folder."""
+        path = self._path(command.path)
+        lines = self._files.lines(path)
+        if lines:
+            first, last = command.view_range or (1, -1)
+            numbered = [*enumerate(lines, start=1)][: None if last == -1 else max(last, 0)]
+            head = f"Here's the content of {path} with line numbers:"
+            return f"{head}\n{_numbered(numbered[max(first, 1) - 1 :])}"
+        files = self._files.below(path)
+        if not files and path != ROOT:
+            raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
+        return "\n".join((f"Here're the files in {path}:", *files))
+
+    def create(self, command: Any) -> str:
+        """Create a file; it must not exist."""
+        path = self._path(command.path)
+        if self._files.below(path):
+            raise ToolError(f"File {path} already exists")
+        with _told():
+            self._files.write(path, command.file_text.split("\n"))
+        return f"File created successfully at: {path}"
+
+    def str_replace(self, command: Any) -> str:
+        """Replace a text that is in a file once, also across lines."""
+        path, lines = self._existing(command.path)
+        content = "\n".join(lines)
+        found = content.count(command.old_str)
+        if found != 1:
+            why = "appears more than once" if found else "did not appear verbatim"
+            raise ToolError(f"No replacement was performed, old_str {why} in {path}.")
+        return self._edit(path, content.replace(command.old_str, command.new_str or ""))
+
+    def insert(self, command: Any) -> str:
+        """Add lines; a file has its lines in the order in which they were written."""
+        path, lines = self._existing(command.path)
+        return self._edit(path, "\n".join((*lines, command.insert_text)))
+
+    def delete(self, command: Any) -> str:
+        """Forget a file, or a folder."""
+        path = self._removable(command.path)
+        with _told():
+            self._files.remove(path)
+        return f"Successfully deleted {path}"
+
+    def rename(self, command: Any) -> str:
+        """Give a file or a folder another path."""
+        old, new = self._removable(command.old_path), self._path(command.new_path)
+        if self._files.below(new):
+            raise ToolError(f"The destination {new} already exists")
+        with _told():
+            self._files.move(old, new)
+        return f"Successfully renamed {old} to {new}"
+
+    def clear_all_memory(self) -> str:
+        """Forget everything in files."""
+        self._files.remove(ROOT)
+        return "All memory cleared"
+
+    def _path(self, given: str) -> str:
+        with _told():
+            return self._files.path(given)
+
+    def _existing(self, given: str) -> tuple[str, list[str]]:
+        path = self._path(given)
+        lines = self._files.lines(path)
+        if not lines:
+            raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
+        return path, lines
+
+    def _removable(self, given: str) -> str:
+        path = self._path(given)
+        if path == ROOT:
+            raise ToolError(f"The {ROOT} directory itself stays as it is")
+        if not self._files.below(path):
+            raise ToolError(f"The path {path} does not exist")
+        return path
+
+    def _edit(self, path: str, content: str) -> str:
+        with _told():
+            self._files.write(path, content.split("\n"))
+        shown = _numbered(enumerate(self._files.lines(path), start=1))
+        return f"The memory file has been edited. It is now:\n{shown}"
+
+
+class AsyncPalimpsestMemoryTool(BetaAsyncAbstractMemoryTool):
+    """The same for an asynchronous client; its calls run on threads."""
+
+    def __init__(self, memories: Palimpsest, owner_id: str, **options: Any) -> None:
+        super().__init__(**options)
+        self._tool = PalimpsestMemoryTool(memories, owner_id)
+
+    async def _execute(self, command: Any) -> Any:
+        return await asyncio.to_thread(self._tool.execute, command)
+
+    view = create = str_replace = insert = delete = rename = _execute
+
+    async def clear_all_memory(self) -> str:
+        """Forget everything in files."""
+        return await asyncio.to_thread(self._tool.clear_all_memory)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell the model what the store refuses, as an error of the tool."""
+    try:
+        yield
+    except (InvalidInputError, RefusedError, UsageError) as error:
+        raise ToolError(f"Nothing was changed: {error}") from error
+
+
+def _numbered(lines: Iterable[tuple[int, str]]) -> str:
+    return "\n".join(f"{number:>6}\t{line}" for number, line in lines)

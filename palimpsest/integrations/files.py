@@ -1,0 +1,102 @@
+"""An owner's memories as files: a file is a namespace, each of its lines a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from posixpath import normpath
+from typing import Any
+
+from palimpsest.api.agent import Agent
+from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.limits import PYTHON
+from palimpsest.contracts.shown import Shown
+
+
+class MemoryFiles:
+    """The files below a folder of one agent, such as `/memories`; paths have the folder in front.
+
+    A line that says what its file says already joins that memory, so the file has it once. Lines
+    stand in the order in which they were first written; blank ones are not kept. UsageError for a
+    path that is not in the folder, or a change that cannot be; RefusedError as the store refuses.
+    """
+
+    def __init__(self, agent: Agent, folder: str, source: str) -> None:
+        self._agent = agent
+        self._folder = folder
+        self._source = source
+
+    def path(self, given: str) -> str:
+        """A path in its shortest form."""
+        whole = normpath(given)
+        if not _is_in(whole, self._folder):
+            raise UsageError(f"the path must be in {self._folder}")
+        return whole
+
+    def lines(self, path: str) -> list[str]:
+        """The lines of a file; empty if there is no such file."""
+        return [memory["face"] for memory in self._memories_of(path)]
+
+    def below(self, path: str) -> list[str]:
+        """The paths of the file, or of all files of the folder, at a path."""
+        return sorted({memory["namespace"] for memory in self._all(path)})
+
+    def write(self, path: str, wanted: Iterable[str]) -> None:
+        """Have a file say these lines: changed ones are updates, missing ones are forgotten."""
+        before = self._memories_of(path)
+        lines = [line.strip() for line in wanted if line.strip()]
+        if not lines:
+            raise UsageError("a file needs a line that is not blank")
+        faces = [memory["face"] for memory in before]
+        added: list[str] = []
+        for kind, start, end, first, last in SequenceMatcher(
+            a=faces, b=lines, autojunk=False
+        ).get_opcodes():
+            if kind == "equal":
+                continue
+            both = min(end - start, last - first)
+            for memory, line in zip(before[start:end], lines[first:last], strict=False):
+                self._agent.update(memory["memory_id"], line, merge=True, source=self._source)
+            self._forget(before[start + both : end])
+            added += lines[first + both : last]
+        self._add(path, added)
+
+    def remove(self, path: str) -> None:
+        """Forget every line of a file, or of all files of a folder, reversibly."""
+        self._forget([*self._all(path)])
+
+    def move(self, old: str, new: str) -> None:
+        """Write the lines of a file, or of a folder's files, to another path, and forget them."""
+        moved = [*self._all(old)][::-1]
+        for namespace in dict.fromkeys(memory["namespace"] for memory in moved):
+            lines = [memory["face"] for memory in moved if memory["namespace"] == namespace]
+            self._add(new + namespace[len(old) :], lines)
+        self._forget(moved)
+
+    def _all(self, path: str) -> Iterator[Shown]:
+        return (memory for memory in self._listed() if _is_in(memory["namespace"], path))
+
+    def _memories_of(self, path: str) -> list[Shown]:
+        return [*self._listed(namespace=path)][::-1]
+
+    def _listed(self, **narrowed: Any) -> Iterator[Shown]:
+        page = self._agent.list(limit=PYTHON.listed, **narrowed)
+        yield from page["memories"]
+        while page["next"] is not None:
+            page = self._agent.list(limit=PYTHON.listed, after=page["next"], **narrowed)
+            yield from page["memories"]
+
+    def _add(self, path: str, lines: Sequence[str]) -> None:
+        """Add lines, all or none; RefusedError if one is kept back because it was forgotten."""
+        rows = [{"text": line, "namespace": path} for line in lines]
+        for outcome in self._agent.submit(rows, source=self._source) if rows else ():
+            if outcome.reason is not None:
+                raise RefusedError(outcome.reason, outcome.detail or "a line is not kept")
+
+    def _forget(self, memories: Sequence[Shown]) -> None:
+        if memories:
+            self._agent.forget([memory["memory_id"] for memory in memories])
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")

@@ -1,0 +1,138 @@
+"""The session and the tools of an agent of OpenAI's SDK, on a store of ours (docs/agents.md).
+
+Needs the extra `openai-agents`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from agents import FunctionTool, SQLiteSession, TResponseInputItem, function_tool
+
+from palimpsest.api.store import Palimpsest
+from palimpsest.contracts.errors import InvalidInputError, PalimpsestError
+from palimpsest.contracts.requests import Selection
+from palimpsest.streams.extract.conversation import text_of
+
+SOURCE = "openai-agents"
+"""The source of every candidate, and the actor of every change."""
+FILE = "openai-agents.db"
+_log = logging.getLogger(__name__)
+
+
+class PalimpsestSession(SQLiteSession):
+    """A conversation of one owner, whose user's messages become memories.
+
+    The SDK keeps the history itself, item by item, in a file beside the store: it is needed word
+    for word. With `infer`, the judge's model extracts memories; else each message is one, as it is.
+    An item that is popped takes its memory back; a session that is cleared takes none.
+    """
+
+    def __init__(
+        self,
+        memories: Palimpsest,
+        owner_id: str,
+        session_id: str,
+        *,
+        infer: bool = False,
+        file: Path | None = None,
+        **options: Any,
+    ) -> None:
+        place = f"{quote(owner_id, safe='')}/{session_id}"
+        super().__init__(place, file or memories.folder / FILE, **options)
+        self._memories = memories
+        self._owner_id = owner_id
+        self._conversation = session_id
+        self._infer = infer
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Keep the items, and remember what the user says in them."""
+        await super().add_items(items)
+        said = [item for item in items if _is_users(item)]
+        if said:
+            await asyncio.to_thread(self._remember, said)
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Remove and return the latest item; None if there is none."""
+        item = await super().pop_item()
+        if item is not None and _is_users(item):
+            await asyncio.to_thread(self._take_back, _text_in(item))
+        return item
+
+    def _remember(self, said: Sequence[Any]) -> None:
+        try:
+            self._memories.add(
+                said,
+                self._owner_id,
+                infer=self._infer,
+                session_id=self._conversation,
+                source=SOURCE,
+            )
+        except InvalidInputError as error:  # the conversation goes on without it
+            _log.warning("the user's messages are not remembered: %s", error)
+
+    def _take_back(self, text: str) -> None:
+        """Retract the latest candidate of this conversation that says this."""
+        latest = None
+        for entry in self._memories.reader.ledger(self._owner_id).entries.values():
+            about = entry.fields
+            if (about.source, about.session_id) == (SOURCE, self._conversation):
+                latest = entry.id if entry.living and entry.text == text else latest
+        if latest is not None:
+            self._memories.retract(
+                Selection(candidate_id=latest), actor=SOURCE, because="taken back"
+            )
+
+
+def _told(_context: Any, error: Exception) -> str:
+    """What a model reads of an error: why the store refuses, which quotes no memory."""
+    if isinstance(error, PalimpsestError):
+        return f"Nothing was changed: {error}"
+    raise error
+
+
+def _is_users(item: Any) -> bool:
+    return bool(item.get("role") == "user")
+
+
+def _text_in(item: Any) -> str:
+    return text_of(item.get("content"))
+
+
+def memory_tools(memories: Palimpsest, owner_id: str) -> list[FunctionTool]:
+    """Tools by which a model remembers, finds, corrects and forgets what it knows of one owner.
+
+    It cannot name another owner, and cannot overrule a person; what it forgets can be restored.
+    """
+    owner = memories.agent(owner_id, actor=SOURCE)
+
+    @function_tool(failure_error_function=_told)
+    async def remember(fact: str) -> str:
+        """Remember a fact about the user, as a sentence that is clear without the conversation."""
+        [kept] = await asyncio.to_thread(owner.submit, fact, source=SOURCE)
+        return f"Memory {kept.memory_id}: {kept.detail or kept.decision}"
+
+    @function_tool(failure_error_function=_told)
+    async def search_memories(question: str) -> str:
+        """Find what is known of the user, the nearest first, each with the id of its memory."""
+        found = await asyncio.to_thread(owner.recall, question)
+        return "\n".join(f"{one['memory_id']}: {one['face']}" for one in found) or "Nothing yet."
+
+    @function_tool(failure_error_function=_told)
+    async def correct_memory(memory_id: str, fact: str) -> str:
+        """Change a memory that is no longer true; `fact` is the whole new sentence."""
+        done = await asyncio.to_thread(owner.update, memory_id, fact, merge=True)
+        return "It is changed." if done["changed"] else "It says so already."
+
+    @function_tool(failure_error_function=_told)
+    async def forget_memory(memory_id: str) -> str:
+        """Forget a memory, if the user asks for it."""
+        done = await asyncio.to_thread(owner.forget, [memory_id])
+        return f"Forgotten; {len(done['candidates'])} wordings."
+
+    return [remember, search_memories, correct_memory, forget_memory]

@@ -1,0 +1,221 @@
+"""Claude's memory tool beside the SDK's own for files, and in the SDK's loop of tools."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from anthropic import Anthropic
+from anthropic.lib.tools import ToolError
+from anthropic.tools import BetaLocalFilesystemMemoryTool
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from palimpsest import Palimpsest
+from palimpsest.anthropic import AsyncPalimpsestMemoryTool, PalimpsestMemoryTool
+from palimpsest.streams.policies import load_policy
+
+Command = dict[str, Any]
+EXACT = load_policy("standard").model_copy(update={"enabled": False})
+"""Joins exact repeats alone."""
+PATHS = ("/memories/a.md", "/memories/b/c.md", "/memories/b/d.md", "/memories/b")
+LINES = [f"{word} has number {number}" for number, word in enumerate("Ada Bob Eve Kay".split())]
+
+
+def call(tool: Any, command: str, **arguments: Any) -> str:
+    return str(tool.call({"command": command, **arguments}))
+
+
+@pytest.fixture(name="tool")
+def tool_fixture(memories: Palimpsest) -> PalimpsestMemoryTool:
+    return PalimpsestMemoryTool(memories, "ada")
+
+
+paths = st.sampled_from(PATHS)
+texts = st.lists(st.sampled_from(LINES), min_size=1, max_size=3, unique=True).map("\n".join)
+commands: st.SearchStrategy[Command] = st.one_of(
+    st.fixed_dictionaries({"command": st.just("create"), "path": paths, "file_text": texts}),
+    st.fixed_dictionaries(
+        {
+            "command": st.just("str_replace"),
+            "path": paths,
+            "old_str": st.sampled_from([*LINES, "number 1", " has ", "nothing"]),
+            "new_str": st.sampled_from(["Kim is here", " owns ", "number 9"]),
+        }
+    ),
+    st.fixed_dictionaries({"command": st.just("delete"), "path": paths}),
+    st.fixed_dictionaries({"command": st.just("rename"), "old_path": paths, "new_path": paths}),
+)
+
+
+def done(tool: Any, command: Command) -> bool:
+    """Whether a tool does it."""
+    try:
+        tool.call(command)
+    except (ToolError, OSError):
+        return False
+    return True
+
+
+def on_disk(folder: Path) -> dict[str, list[str]]:
+    """The files of the SDK's tool, as sets of lines: ours say each once, in another order."""
+    return {
+        f"/{path.relative_to(folder)}": sorted({*path.read_text().split("\n")})
+        for path in folder.glob("memories/**/*.md")
+    }
+
+
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(st.lists(commands, min_size=2, max_size=8))
+def test_it_does_what_the_sdks_own_tool_does(
+    tmp_path_factory: pytest.TempPathFactory, story: list[Command]
+) -> None:
+    folder = tmp_path_factory.mktemp("files")
+    own = BetaLocalFilesystemMemoryTool(str(folder))
+    with Palimpsest.open(folder / "store", policy=EXACT) as memories:
+        tool = PalimpsestMemoryTool(memories, "ada")
+        for command in story:
+            files = on_disk(folder)
+            path = command.get("path") or command["old_path"]
+            if path == PATHS[-1] and command["command"] == "create" and not files:
+                continue  # a folder of theirs that was a file would be none here
+            if path == PATHS[-1] and not any(one.startswith(f"{path}/") for one in files):
+                continue  # their empty folders stay; ours are gone with their last file
+            if command.get("new_path") == PATHS[-1]:
+                continue
+            assert done(tool, command) == done(own, command), command
+            ours = {one: sorted(tool._files.lines(one)) for one in tool._files.below("/memories")}
+            assert ours == on_disk(folder), command
+
+
+def test_what_is_said_twice_is_there_once_and_nothing_is_lost(
+    memories: Palimpsest, tool: PalimpsestMemoryTool
+) -> None:
+    path = "/memories/people.md"
+    call(tool, "create", path=path, file_text="Ada rows\n\nAda sings\n")
+    edited = call(tool, "insert", path=path, insert_line=0, insert_text="Ada rows\nAda paints\n")
+    assert edited.split("\n")[1:] == ["     1\tAda rows", "     2\tAda sings", "     3\tAda paints"]
+    viewed = call(tool, "view", path=path, view_range=[2, 2])
+    assert viewed.split("\n")[1:] == ["     2\tAda sings"]
+    call(tool, "str_replace", path=path, old_str="Ada sings", new_str="Ada hums")
+    assert "Ada hums" in call(tool, "view", path=path)
+    hums = next(one for one in memories.list("ada")["memories"] if one["face"] == "Ada hums")
+    assert len(memories.history(hums["memory_id"])["events"]) == 2
+    assert call(tool, "view", path="/memories").endswith(f"\n{path}")
+    forgotten = call(tool, "delete", path="/memories/people.md")
+    assert forgotten == "Successfully deleted /memories/people.md"
+    assert memories.list("ada")["total"] == 0
+    memories.undo(hums["memory_id"])
+    assert "Ada hums" in call(tool, "view", path=path)
+    assert tool.clear_all_memory() == "All memory cleared"
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "said"),
+    [
+        ("view", {"path": "/memories/none.md"}, "does not exist"),
+        ("view", {"path": "/memories/../etc/passwd"}, "must be in /memories"),
+        ("create", {"path": "/etc/passwd", "file_text": "x"}, "must be in /memories"),
+        ("create", {"path": "/memories/x.md", "file_text": " \n"}, "not blank"),
+        ("create", {"path": "/memories/x.md", "file_text": "x" * 40_000}, "Nothing was changed"),
+        ("str_replace", {"path": "/memories/a.md", "old_str": "Ada", "new_str": "x"}, "more than"),
+        ("str_replace", {"path": "/memories/a.md", "old_str": "Eve", "new_str": "x"}, "verbatim"),
+        ("delete", {"path": "/memories"}, "stays as it is"),
+        ("rename", {"old_path": "/memories/a.md", "new_path": "/memories/a.md"}, "already exists"),
+    ],
+)
+def test_what_cannot_be_is_told(
+    memories: Palimpsest, tool: PalimpsestMemoryTool, command: str, arguments: Any, said: str
+) -> None:
+    call(tool, "create", path="/memories/a.md", file_text="Ada rows\nAda sings")
+    before = memories.list("ada")["total"]
+    with pytest.raises(ToolError, match=said):
+        call(tool, command, **arguments)
+    assert memories.list("ada")["total"] == before
+
+
+def test_what_a_person_has_forgotten_is_not_written_again(
+    memories: Palimpsest, tool: PalimpsestMemoryTool
+) -> None:
+    [said] = memories.submit([{"owner_id": "ada", "text": "Ada rows", "namespace": PATHS[0]}])
+    memories.forget([str(said.memory_id)], by="person")
+    with pytest.raises(ToolError, match="forgotten"):
+        call(tool, "create", path=PATHS[0], file_text="Ada rows")
+    assert memories.list("ada")["total"] == 0
+
+
+def test_a_model_reads_and_writes_only_its_own_owner(memories: Palimpsest) -> None:
+    tools = {owner: PalimpsestMemoryTool(memories, owner) for owner in ("ada", "bob")}
+    for owner, tool in tools.items():
+        call(tool, "create", path="/memories/me.md", file_text=f"{owner} rows")
+        assert f"{owner} rows" in call(tool, "view", path="/memories/me.md")
+    call(tools["bob"], "delete", path="/memories/me.md")
+    assert memories.list("ada")["total"] == 1
+
+
+def test_the_asynchronous_tool_does_the_same(memories: Palimpsest) -> None:
+    async def use() -> None:
+        tool = AsyncPalimpsestMemoryTool(memories, "ada")
+        await tool.call({"command": "create", "path": "/memories/a.md", "file_text": "Ada rows"})
+        assert "Ada rows" in str(await tool.call({"command": "view", "path": "/memories/a.md"}))
+        with pytest.raises(ToolError):
+            await tool.call({"command": "delete", "path": "/memories"})
+        assert await tool.clear_all_memory() == "All memory cleared"
+
+    asyncio.run(use())
+
+
+def scripted(*turns: list[Command]) -> tuple[Callable[[httpx2.Request], Any], list[Any]]:
+    """A service that makes these calls of the tool, turn by turn, and what it was sent."""
+    asked: list[Any] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(json.loads(request.content))
+        turn = turns[len(asked) - 1] if len(asked) <= len(turns) else []
+        content: list[Any] = [
+            {"type": "tool_use", "id": f"t{len(asked)}-{n}", "name": "memory", "input": command}
+            for n, command in enumerate(turn)
+        ] or [{"type": "text", "text": "done"}]
+        message = {
+            "id": "m",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude",
+            "content": content,
+            "stop_reason": "tool_use" if turn else "end_turn",
+            "stop_sequence": None,
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        }
+        return httpx2.Response(200, json=message)
+
+    return answer, asked
+
+
+def test_the_sdk_runs_it_for_a_model(memories: Palimpsest, tool: PalimpsestMemoryTool) -> None:
+    path = "/memories/ada.md"
+    answer, asked = scripted(
+        [{"command": "view", "path": "/memories"}],
+        [{"command": "create", "path": path, "file_text": "Ada lives in Paris"}],
+        [{"command": "str_replace", "path": path, "old_str": "Paris", "new_str": "Rome"}],
+        [{"command": "view", "path": path}, {"command": "delete", "path": "/memories"}],
+    )
+    http = httpx2.Client(transport=httpx2.MockTransport(answer))
+    client = Anthropic(api_key="none", http_client=http, max_retries=0)
+    runner = client.beta.messages.tool_runner(
+        model="claude", max_tokens=100, tools=[tool], messages=[{"role": "user", "content": "hi"}]
+    )
+    assert runner.until_done().content[0].text == "done"  # type: ignore[union-attr]
+    assert asked[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
+    results = asked[-1]["messages"][-1]["content"]
+    assert "Ada lives in Rome" in str(results[0]["content"])
+    assert results[1]["is_error"]
+    assert memories.recall("ada", "Ada lives in Rome", k=1)[0]["face"] == "Ada lives in Rome"

@@ -1,0 +1,156 @@
+"""The session and the tools in the SDK's own runner, with a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from agents import Agent, Model, ModelResponse, Runner, Session, Usage, set_tracing_disabled
+from openai.types.responses import (
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ResponseOutputText,
+)
+
+from palimpsest import Palimpsest
+from palimpsest.openai_agents import PalimpsestSession, memory_tools
+
+Result = TypeVar("Result")
+set_tracing_disabled(True)
+
+
+class Scripted(Model):
+    """A model that calls these tools, turn by turn, and then says `done`."""
+
+    def __init__(self, *turns: tuple[str, dict[str, Any]]) -> None:
+        self._turns = [*turns]
+        self.read: list[Any] = []
+
+    async def get_response(self, *_: Any, **asked: Any) -> ModelResponse:
+        """The next call, or the end."""
+        self.read.append(asked["input"])
+        number = len(self.read)
+        if self._turns:
+            name, arguments = self._turns.pop(0)
+            output: Any = ResponseFunctionToolCall(
+                type="function_call",
+                call_id=f"c{number}",
+                name=name,
+                arguments=json.dumps(arguments),
+            )
+        else:
+            text = ResponseOutputText(type="output_text", text="done", annotations=[])
+            output = ResponseOutputMessage(
+                id=f"m{number}",
+                type="message",
+                role="assistant",
+                status="completed",
+                content=[text],
+            )
+        return ModelResponse(output=[output], usage=Usage(), response_id=None)
+
+    def stream_response(self, *_: Any, **__: Any) -> Any:
+        """It does not stream."""
+        raise NotImplementedError
+
+
+def run(doing: Coroutine[Any, Any, Result]) -> Result:
+    return asyncio.run(doing)
+
+
+def faces(memories: Palimpsest, owner: str = "ada") -> list[str]:
+    return [memory["face"] for memory in reversed(memories.list(owner)["memories"])]
+
+
+def said(text: str) -> Any:
+    """A message of the user."""
+    return {"role": "user", "content": text}
+
+
+def test_a_session_keeps_the_history_and_remembers_what_the_user_says(
+    memories: Palimpsest, tmp_path: Path
+) -> None:
+    session = PalimpsestSession(memories, "ada", "s/1")
+    assert isinstance(session, Session)
+    agent = Agent("helper", model=Scripted())
+
+    async def talk() -> None:
+        for text in ("Ada rows a boat", "Ada rows a boat", "Ada sings"):
+            assert (await Runner.run(agent, text, session=session)).final_output == "done"
+
+    run(talk())
+    items = run(session.get_items())
+    assert [item.get("role") for item in items] == ["user", "assistant"] * 3
+    assert run(session.get_items(1)) == items[-1:]
+    assert faces(memories) == ["Ada rows a boat", "Ada sings"]
+    [first, *_] = memories.list("ada")["memories"]
+    assert first["members"][0]["session_id"] == "s/1"
+    others = PalimpsestSession(memories, "bob", "s/1")
+    assert run(others.get_items()) == []
+    again = PalimpsestSession(memories, "ada", "s/1")
+    assert run(again.get_items()) == items
+    run(again.clear_session())
+    assert run(session.get_items()) == []
+    assert len(faces(memories)) == 2
+
+
+def test_what_is_popped_is_taken_back_unless_it_was_said_elsewhere(memories: Palimpsest) -> None:
+    async def use() -> None:
+        session = PalimpsestSession(memories, "ada", "s")
+        other = PalimpsestSession(memories, "ada", "t")
+        parts = [{"type": "input_text", "text": "Ada sings"}]
+        call: Any = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+        sings: Any = {"role": "user", "content": parts}
+        await session.add_items([said("Ada rows"), call, sings])
+        await other.add_items([said("Ada rows")])
+        assert faces(memories) == ["Ada rows", "Ada sings"]
+        assert await session.pop_item() == sings
+        assert faces(memories) == ["Ada rows"]
+        assert await session.pop_item() == call
+        assert await session.pop_item() == said("Ada rows")
+        assert faces(memories) == ["Ada rows"]
+        assert await session.pop_item() is None
+        assert await other.pop_item() == said("Ada rows")
+        assert faces(memories) == []
+        await other.add_items([said("Ada rows")])
+        assert faces(memories) == ["Ada rows"]
+
+    run(use())
+
+
+def test_a_message_that_cannot_be_kept_does_not_end_the_conversation(
+    memories: Palimpsest, caplog: pytest.LogCaptureFixture
+) -> None:
+    session = PalimpsestSession(memories, "ada", "s")
+    run(session.add_items([said("x" * 40_000)]))
+    assert len(run(session.get_items())) == 1
+    assert faces(memories) == []
+    assert "not remembered" in caplog.text
+    assert "xxx" not in caplog.text
+
+
+def test_a_model_remembers_finds_corrects_and_forgets(memories: Palimpsest) -> None:
+    memories.submit([{"owner_id": "bob", "text": "Bob has a cat"}])
+    [job] = memories.submit([{"owner_id": "ada", "text": "Ada works at Google"}])
+    [bobs] = memories.list("bob")["memories"]
+    model = Scripted(
+        ("remember", {"fact": "Ada has a big dog"}),
+        ("search_memories", {"question": "Ada works at"}),
+        ("correct_memory", {"memory_id": job.memory_id, "fact": "Ada works at Meta"}),
+        ("forget_memory", {"memory_id": bobs["memory_id"]}),
+        ("forget_memory", {"memory_id": job.memory_id}),
+    )
+    agent = Agent("helper", model=model, tools=[*memory_tools(memories, "ada")])
+    result = run(Runner.run(agent, "hi"))
+    items: list[Any] = result.to_input_list()
+    outputs = [item["output"] for item in items if "output" in item]
+    assert f"{job.memory_id}: Ada works at Google" in str(outputs[1])
+    assert outputs[2] == "It is changed."
+    assert str(outputs[3]).startswith("Nothing was changed: ")
+    assert str(outputs[4]).startswith("Forgotten")
+    assert faces(memories) == ["Ada has a big dog"]
+    assert faces(memories, "bob") == ["Bob has a cat"]

@@ -11,9 +11,9 @@ import pytest
 
 from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.streams.judge.settings import JudgeSettings
-from tests.streams.judge.conftest import server
 from tests.palimpsest.server.conftest import Server, Use, serving
 from tests.palimpsest.server.test_mcp import client, prose
+from tests.streams.judge.conftest import server
 
 __all__ = ["server"]
 PATH = "/v1/owners/ada/memories/messages"

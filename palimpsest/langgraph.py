@@ -82,8 +82,9 @@ def _text_field(value: Value) -> str | None:
 class PalimpsestStore(BaseStore):
     """Long-term memory of a LangGraph agent, in an open store of memories.
 
-    `owner_of` maps a namespace, or the prefix of a search, to the owner of its memories; if it
-    returns None, or finds no such part of the namespace, the call raises UsageError. `text_of` maps
+    `owner_of` maps a namespace, or the prefix of a search, to the owner of its memories. If it
+    returns None, or finds no such part of the namespace, a search or a list of namespaces is about
+    all `owners`, who are the only ones then; anything else raises UsageError. `text_of` maps
     a value to its text. `ttl` has LangGraph's defaults for items that expire: `default_ttl` in
     minutes, and `refresh_on_read`. What has expired is never found, and never deleted.
     """
@@ -95,12 +96,14 @@ class PalimpsestStore(BaseStore):
         memories: Palimpsest,
         *,
         owner_of: Callable[[Namespace], str | None],
+        owners: Sequence[str] = (),
         text_of: Callable[[Value], str] = text_of_value,
         ttl: TTLConfig | None = None,
     ) -> None:
         self.ttl_config = ttl
         self._memories = memories
         self._owner_of = owner_of
+        self._owners = tuple(dict.fromkeys(owners))
         self._text_of = text_of
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -126,7 +129,7 @@ class PalimpsestStore(BaseStore):
     def _read(self, op: Op) -> Result:
         match op:
             case GetOp():
-                kept = self._items(op.namespace).current.get((op.namespace, op.key))
+                kept = self._items(self._owner(op.namespace)).current.get((op.namespace, op.key))
                 if kept is not None and op.refresh_ttl:
                     self._refresh(kept)
                 return None if kept is None else kept.item()
@@ -154,12 +157,22 @@ class PalimpsestStore(BaseStore):
             self._memories.renew(kept.entry.id, now + timedelta(seconds=ttl), actor=SOURCE)
 
     def _search(self, op: SearchOp) -> list[tuple[Kept, float | None]]:
-        """One item per memory: of those that pass, the one with the face, else the latest."""
-        items = self._items(op.namespace_prefix)
+        """The items of each owner that is meant: by score, else in the order of the owners."""
+        owners = self._owners_meant(op.namespace_prefix)
+        found = [one for owner_id in owners for one in self._search_in(self._items(owner_id), op)]
+        if op.query and len(owners) > 1:
+            found.sort(key=_score, reverse=True)
+        return found[op.offset : op.offset + op.limit]
+
+    def _search_in(self, items: _Items, op: SearchOp) -> list[tuple[Kept, float | None]]:
+        """One item per memory: of those that pass, the one with the face, else the latest.
+
+        They are as many as may be on the page, and those before it.
+        """
         passing = items.by_memory(op.namespace_prefix, op.filter or {})
         if not op.query:
             found = sorted(passing.values(), key=items.place)
-            return [(kept, None) for kept in found[op.offset : op.offset + op.limit]]
+            return [(kept, None) for kept in found[: op.offset + op.limit]]
         namespaces = {kept.entry.fields.namespace for kept in passing.values()}
         near = nearest_of(
             self._memories,
@@ -169,7 +182,7 @@ class PalimpsestStore(BaseStore):
             op.offset + op.limit,
             namespaces.pop() if len(namespaces) == 1 else None,
         )
-        return [(passing[hit["memory_id"]], hit["score"]) for hit in near[op.offset :]]
+        return [(passing[hit["memory_id"]], hit["score"]) for hit in near]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions = op.match_conditions or ()
@@ -178,35 +191,46 @@ class PalimpsestStore(BaseStore):
             for condition in conditions
             if condition.match_type == "prefix"
         ]
-        items = self._items(max(prefixes, key=len, default=()))
+        owners = self._owners_meant(max(prefixes, key=len, default=()))
         found = {
             namespace[: op.max_depth]
-            for namespace, _ in items.current
+            for owner_id in owners
+            for namespace, _ in self._items(owner_id).current
             if all(_matches(condition, namespace) for condition in conditions)
         }
         return sorted(found)[op.offset : op.offset + op.limit]
 
-    def _items(self, namespace: Namespace) -> _Items:
-        owner_id = self._owner(namespace)
+    def _items(self, owner_id: str) -> _Items:
         ledger = self._memories.reader.ledger(owner_id)
         return _Items(ledger, self._memories.reader.clock())
 
+    def _owners_meant(self, prefix: Namespace) -> Sequence[str]:
+        """The owner of a prefix; if it has none, all those that the store was opened for."""
+        if self._named_owner(prefix) is None and self._owners:
+            return self._owners
+        return (self._owner(prefix),)
+
     def _owner(self, namespace: Namespace) -> str:
-        try:
-            owner_id = self._owner_of(namespace)
-        except LookupError:
-            owner_id = None
-        if not owner_id:
+        owner_id = self._named_owner(namespace)
+        if owner_id is None:
             raise UsageError(
-                "this namespace, or prefix, has no owner: `owner_of` must name one,"
-                " because no call reaches the memories of all owners"
+                "this namespace, or prefix, has no owner: `owner_of` must name one, because no call"
+                " reaches the memories of all owners; `owners` says whose may be searched together"
             )
+        if self._owners and owner_id not in self._owners:
+            raise UsageError("the owner of this namespace is none of `owners`")
         return owner_id
+
+    def _named_owner(self, namespace: Namespace) -> str | None:
+        try:
+            return self._owner_of(namespace) or None
+        except LookupError:
+            return None
 
     # -- writes ------------------------------------------------------------------------------------
 
     def _write(self, op: PutOp) -> None:
-        items = self._items(op.namespace)
+        items = self._items(self._owner(op.namespace))
         kept = items.current.get((op.namespace, op.key))
         if op.value is None:
             self._delete(items.living(op), items.owner_id)
@@ -236,7 +260,7 @@ class PalimpsestStore(BaseStore):
         if outcome.result == "invalid":
             raise UsageError(f"the item cannot be kept: {outcome.detail}")
         decided = outcome.result != "published"
-        if decided and outcome.candidate_id not in self._items(op.namespace).living_ids(op):
+        if decided and outcome.candidate_id not in self._items(items.owner_id).living_ids(op):
             raise RefusedError(
                 "forgotten",
                 "a person has forgotten this text, or one that it rewords, and decides whether it"
@@ -286,6 +310,10 @@ class PalimpsestStore(BaseStore):
             self._memories.retract(
                 Selection(candidate_id=entry.id), actor=SOURCE, because="put or deleted"
             )
+
+
+def _score(found: tuple[Kept, float | None]) -> float:
+    return found[1] or 0.0
 
 
 def _check_value(kind: TypeAdapter[Checked], found: Any, what: str) -> Checked:

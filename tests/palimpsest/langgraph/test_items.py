@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from langgraph.store.base import PutOp, SearchOp
+from langgraph.store.memory import InMemoryStore
 
 from palimpsest import Palimpsest, RefusedError, UsageError
 from palimpsest.contracts.events import Again
 from palimpsest.langgraph import PalimpsestStore, passes, read, text_of_value, written
 from palimpsest.streams.write.inputs import Outcome
-from tests.palimpsest.langgraph.conftest import ADA
+from tests.palimpsest.langgraph.conftest import ADA, owner_of
 
 PIZZA = {"text": "Ada likes pizza with olives"}
 SUSHI = {"text": "her favourite food is sushi"}
@@ -243,6 +244,47 @@ def test_nobody_searches_everybody(items: PalimpsestStore) -> None:
     ):
         with pytest.raises(UsageError, match="has no owner"):
             ask()
+
+
+def test_several_owners_answer_together_if_the_store_was_opened_for_them(
+    memories: Palimpsest,
+) -> None:
+    bob, eve = ("memories", "bob"), ("memories", "eve")
+    everybody = PalimpsestStore(memories, owner_of=owner_of)
+    theirs = InMemoryStore()
+    for place in (ADA, bob, eve):
+        for key, text in (("a", f"{place[1]} rows"), ("b", "pizza is good"), ("c", place[1])):
+            everybody.put(place, key, {"text": text})
+            if place is not eve:
+                theirs.put(place, key, {"text": text})
+    items = PalimpsestStore(memories, owner_of=owner_of, owners=("ada", "bob", "ada"))
+    assert items.list_namespaces() == theirs.list_namespaces() == [ADA, bob]
+    assert items.list_namespaces(prefix=("memories", "*"), limit=1, offset=1) == [bob]
+    assert items.list_namespaces(suffix=("bob",)) == [bob]
+    assert items.list_namespaces(max_depth=1) == [("memories",)]
+    for prefix in ((), ("memories",)):
+        for offset, limit in ((0, 10), (1, 2), (3, 2), (4, 9)):
+            ours = items.search(prefix, limit=limit, offset=offset)
+            wanted = theirs.search(prefix, limit=limit, offset=offset)
+            assert [(one.namespace, one.key) for one in ours] == [
+                (one.namespace, one.key) for one in wanted
+            ]
+        near = items.search(prefix, query="pizza is good")
+        assert [(one.namespace, one.key) for one in near[:2]] == [(ADA, "b"), (bob, "b")]
+        scores = [one.score or 0.0 for one in near]
+        assert scores == sorted(scores, reverse=True)
+        assert items.search(prefix, query="pizza is good", limit=1, offset=1) == near[1:2]
+    assert items.search(bob, query="rows")[0].namespace == bob
+    for ask in (
+        lambda: items.search(eve),
+        lambda: items.get(eve, "a"),
+        lambda: items.put(eve, "a", PIZZA),
+        lambda: items.list_namespaces(prefix=eve),
+    ):
+        with pytest.raises(UsageError, match="none of `owners`"):
+            ask()
+    with pytest.raises(UsageError, match="has no owner"):
+        items.put(("memories",), "a", PIZZA)
 
 
 def test_an_owner_has_many_namespaces(memories: Palimpsest) -> None:

@@ -479,6 +479,13 @@ class LateVectors(TypedDict):
     left: int
 
 
+class AddedVectors(TypedDict):
+    """How many vectors were recorded, and the last of the recorded events, if any."""
+
+    added: int
+    events: list[str]
+
+
 class Audited(TypedDict):
     """The audit that a request opened, labelled a pair of or certified, and the recorded event."""
 

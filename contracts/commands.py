@@ -280,12 +280,15 @@ class Access(OwnerCommand):
 class Embed(OwnerCommand):
     """The late vector of a text, by its first candidate.
 
-    The text was stored while the model was down, or before long texts had windows.
+    The text was stored while the model was down, before long texts had windows, or has no vector
+    of a model that may come into force. With `text_id`, of the composed text that this event
+    brought.
     """
 
     command: Literal["embed"] = "embed"
     candidate_id: str
     vector: Vector
+    text_id: str | None = None
 
 
 class EndSession(OwnerCommand):

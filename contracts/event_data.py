@@ -357,18 +357,36 @@ class OnSessionData(Light):
 
 
 class EmbeddedData(Light):
-    """The vector of a candidate's text: it came late, got its windows, or is of another model."""
+    """The vector of a candidate's text: it came late, got its windows, or is of another model.
+
+    With `ahead`, of a model that is not in force yet: the text keeps the one that it has. With
+    `text_id`, of the composed text that this event brought; the candidate is of its memory.
+    """
 
     candidate_id: str
     vector: Vector
+    ahead: bool | None = None
+    text_id: str | None = None
 
 
 class PolicySetData(Light):
-    """The policy in force from here on, whole."""
+    """The policy in force from here on, whole.
+
+    `former` is the model of the policy before, if this one is of another: from here on texts are
+    compared by their vectors of the new model. `drops` are models whose vectors are not kept in
+    memory from here on; the log has them.
+    """
 
     hash: str
     policy: dict[str, Any]
     actor: str | None = None
+    former: str | None = None
+    drops: tuple[str, ...] | None = None
+
+    @property
+    def changes_models(self) -> bool:
+        """Whether it changes by which vectors texts are compared, or which are kept."""
+        return self.former is not None or self.drops is not None
 
 
 class RanData(Light):

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 from palimpsest.contracts.answers import (
     A_co,
     Accessed,
+    AddedVectors,
     Agreed,
     Apart,
     Audited,
@@ -49,6 +50,7 @@ from palimpsest.contracts.events import (
     Figures,
     Rank,
     Speaker,
+    Vector,
 )
 from palimpsest.contracts.evidence import Evidence, Verdict
 from palimpsest.contracts.identity import event_id
@@ -478,6 +480,22 @@ class EmbedRequest(Request[LateVectors]):
     long: bool = False
 
 
+class TextVector(Strict):
+    """A text's vector: the text by a candidate, or a composed one by the event that brought it."""
+
+    candidate_id: str
+    text_id: str | None = None
+    vector: Vector
+
+
+class AddVectorsRequest(Request[AddedVectors]):
+    """`palimpsest embed --model`: vectors of another model for some of an owner's texts."""
+
+    request: Literal["add_vectors"] = "add_vectors"
+    owner_id: Name
+    vectors: tuple[TextVector, ...]
+
+
 class CheckRequest(Request[Checked]):
     """`palimpsest check`: what would become of a candidate; nothing is written.
 
@@ -491,10 +509,15 @@ class CheckRequest(Request[Checked]):
 
 
 class PolicyRequest(Request[PolicyInForce]):
-    """`palimpsest policy set`: the whole policy, in force from then on."""
+    """`palimpsest policy set`: the whole policy, in force from then on.
+
+    If it is of another embedding model, texts are compared by that from then on; it is refused
+    while any text lacks a vector of it. `drops` are models whose vectors nothing reads any more.
+    """
 
     request: Literal["set_policy"] = "set_policy"
     policy: dict[str, object]
+    drops: tuple[Name, ...] = ()
 
 
 class OpenAuditRequest(Request[Audited]):
@@ -541,6 +564,7 @@ AnyRequest = Annotated[
     | SubmitRequest
     | SessionRequest
     | EmbedRequest
+    | AddVectorsRequest
     | CheckRequest
     | PolicyRequest
     | OpenAuditRequest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
+from palimpsest.contracts.events import PolicySet
 from palimpsest.projections.base.changes import Changes
 from palimpsest.projections.base.rows import Rows
 from palimpsest.projections.base.source import NOBODY, EventSource, Progress, no_progress
@@ -58,7 +59,12 @@ def owner_rows(source: EventSource, owner_id: str, start: int, end: int) -> Rows
     ledger, changes = Ledger(owner_id), Changes()
     for recorded in source.of_owner(owner_id, upto=end):
         touched = evolve(ledger, recorded.event)
-        if recorded.position > start:
+        if recorded.position <= start:
+            continue
+        if owner_id != NOBODY and isinstance(recorded.event, PolicySet):
+            if recorded.event.data.former is not None:
+                changes.renew_vectors(recorded.position, ledger)
+        else:
             changes.add(recorded.position, recorded.event, touched)
     rows = changes.take()
     ledger.dissolve()

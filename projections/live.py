@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from palimpsest.contracts.errors import StoreError
-from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.events import AnyEvent, PolicySet
 from palimpsest.projections.base.changes import Changes
 from palimpsest.projections.base.source import Effect, EventSource, Progress, no_effect
 from palimpsest.projections.projector import Projector
@@ -65,6 +65,9 @@ class LiveProjections:
         if self._followed is None or done[0][0] != self._followed + 1:
             # An interrupt came between an earlier commit and its rows.
             self.begin()
+            return
+        if any(isinstance(event, PolicySet) and event.data.changes_models for _, event, _ in done):
+            self.begin()  # it changes rows of every owner
             return
         for position, event, touched in done:
             self._changes.add(position, event, touched)

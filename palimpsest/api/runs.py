@@ -28,6 +28,15 @@ from palimpsest.contracts.requests import ComposeRequest, Selection, SettleReque
 from palimpsest.jobs import review_queue
 from palimpsest.jobs.dedupe import Wanted, dedupe
 from palimpsest.jobs.embed import embed_late
+from palimpsest.jobs.embed_model import (
+    EmbeddedAhead,
+    EmbeddingPlan,
+    OldVectors,
+    drop_old_vectors,
+    embed_ahead,
+    plan_embedding,
+    switch_model,
+)
 from palimpsest.jobs.judge_on_demand import JudgeOnDemand
 from palimpsest.jobs.questions import TableQuestions, TableReading, call_here
 from palimpsest.jobs.review import review
@@ -207,6 +216,41 @@ class Runs(Statements):
         again. Raises RefusedError if the model is still down.
         """
         return embed_late(self._writer, owner_id, progress, long=long, dry_run=dry_run)
+
+    def embed_with(
+        self,
+        model: str | None = None,
+        *,
+        embedder: EmbedderSettings | EmbedFunction | None = None,
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> EmbeddingPlan | EmbeddedAhead:
+        """Record vectors of another model beside those in force, for every text without one.
+
+        The model is one of this machine, by the store's engine, or an `embedder` as in `open`.
+        Texts are compared by the old vectors until `switch_model`. A run that was stopped continues
+        with the next; `dry_run` embeds a few texts, and says how many there are, how long all
+        would take, and the bytes in the log.
+        """
+        engine = self._reader.engine_of(model, embedder)
+        if dry_run:
+            return plan_embedding(self._writer, engine)
+        return embed_ahead(self._writer, engine, progress)
+
+    def switch_model(
+        self, model: str, *, policy: str | Policy | None = None, actor: Name | None = None
+    ) -> PolicyInForce:
+        """Compare texts by their vectors of another model from here on.
+
+        `policy` has the thresholds for it; without one, the present ones are used, which were set
+        for another model. What was decided stays. Raises RefusedError if any text lacks a vector.
+        """
+        rules = load_policy(policy) if isinstance(policy, str) else policy
+        return switch_model(self._writer, model, rules, actor)
+
+    def drop_old_vectors(self, *, actor: Name | None = None, dry_run: bool = False) -> OldVectors:
+        """Let go of vectors of models that are not in force. They stay in the log, which grows."""
+        return drop_old_vectors(self._writer, actor, dry_run=dry_run)
 
     def settle(self, requests: Sequence[SettleRequest]) -> list[Concluded | RefusedError]:
         """Deliver the judge's verdicts about pending candidates; an answer or refusal for each."""

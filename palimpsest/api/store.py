@@ -23,7 +23,14 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.jobs import log_files as exchange
 from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.embedder import DEFAULT_MODEL, Embedder, Progress, load_engine
+from palimpsest.streams.embedder import (
+    EmbedderSettings,
+    EmbedderSource,
+    EmbedFunction,
+    Engine,
+    Progress,
+    load_engine,
+)
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 
@@ -57,6 +64,7 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
         policy: str | Policy | None = None,
         engine: EngineName | None = None,
         model: str | None = None,
+        embedder: EmbedderSettings | EmbedFunction | None = None,
         progress: Progress | None = None,
         cluster: Connection | None = None,
         wait: Wait = "durable",
@@ -71,7 +79,10 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
 
         `policy` (a preset's name, a file, or a policy; `standard`) is put in force by the first
         candidate of a new store; later `set_policy` changes it, and a warning is logged if another
-        is named here. The model is loaded when the first text needs it.
+        is named here. The model is loaded when the first text needs it. An `embedder` stands in
+        for a model on this machine: the settings of a service, or a function from a list of texts
+        to their vectors, whose name to record is `model`. Vectors are recorded, so nothing asks it
+        for a text again. A warning is logged if the store compares by another model.
         With a `cluster`, which this store follows, all writes go to its topics; only `project`
         creates a store then, and without one nothing can be read.
 
@@ -91,20 +102,21 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
             settings = late_settings()
             path, cluster = settings.store, cluster or settings.kafka
             engine, model = engine or settings.engine, model or settings.model
+            embedder = embedder or settings.embedder
             policy = policy or settings.opening().get("policy")
         folder = Path(path)
         wanted = policy if isinstance(policy, Policy) else load_policy(policy or "standard")
 
-        def embedder() -> Embedder:
-            return Embedder(
-                load_engine(model or DEFAULT_MODEL, engine or "onnx", progress=progress)
-            )
+        def load(name: str) -> Engine:
+            return load_engine(name, engine or "onnx", progress=progress)
 
+        source = EmbedderSource(load, model, embedder)
         if cluster is not None:
             log = log_that_follows(folder, needed=not create)
             if policy is not None:
                 _warn_of_another(folder, log, wanted)
-            reader = Reader(folder, log, wanted, embedder, of_cluster=True)
+            _warn_of_another_model(log, source)
+            reader = Reader(folder, log, wanted, source, of_cluster=True)
             return cls(folder, ClusterWriter(reader, cluster), by)
         if create:
             exchange.make_folder(folder)
@@ -116,7 +128,8 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
             raise
         if policy is not None:
             _warn_of_another(folder, log, wanted)
-        return cls(folder, EmbeddedWriter(Reader(folder, log, wanted, embedder, wait)), by)
+        _warn_of_another_model(log, source)
+        return cls(folder, EmbeddedWriter(Reader(folder, log, wanted, source, wait)), by)
 
     def agent(self, owner_id: Name, *, actor: Name | None = None) -> Agent:
         """A handle for an agent with the memories of one owner, such as a model's user.
@@ -126,6 +139,14 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
         """
         self.turn.require()
         return Agent(self, owner_id, actor)
+
+
+def _warn_of_another_model(log: Log, source: EmbedderSource) -> None:
+    """Warn, with the cure, if the configured model is not there, or not the one in force."""
+    recorded = log.last_policy()
+    in_force = None if recorded is None else str(recorded.data.policy["model"])
+    if (why := source.why_not(in_force)) is not None:
+        _log.warning("%s", why)
 
 
 def _warn_of_another(folder: Path, log: Log, wanted: Policy) -> None:

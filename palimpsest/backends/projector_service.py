@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from palimpsest.contracts.errors import StoreError, TransientError
+from palimpsest.contracts.events import AnyEvent, PolicySet
 from palimpsest.contracts.wire import Recorded
 from palimpsest.process.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.projections.base.changes import Changes
@@ -124,6 +125,11 @@ class ProjectedReplica:
             self._owners.forget({event.owner_id for event, _ in new})
             raise
         self._effect("replica:committed")
+        if any(_changes_models(line.event) for line, _ in folded):
+            self._owners.catch_up()
+            self._changes = Changes()
+            self._projector.start()  # it changes rows of every owner
+            return
         for line, touched in folded:
             self._changes.add(line.position, line.event, touched)
             self._owners.position = line.position
@@ -148,6 +154,10 @@ class ProjectedReplica:
         """Flush the projections and close the files."""
         self._projector.close()
         self.log.close()
+
+
+def _changes_models(event: AnyEvent) -> bool:
+    return isinstance(event, PolicySet) and event.data.changes_models
 
 
 async def _acquire(lock: WriterLock) -> None:

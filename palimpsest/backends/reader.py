@@ -25,7 +25,13 @@ from palimpsest.projections.recall.mentions import MentionIndexes
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.inbox import Inbox, gathered_uses
 from palimpsest.streams.embedded.session import WriterSession
-from palimpsest.streams.embedder import Embedder, Engine
+from palimpsest.streams.embedder import (
+    Embedder,
+    EmbedderSettings,
+    EmbedderSource,
+    EmbedFunction,
+    Engine,
+)
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.answered import answer_of
 from palimpsest.streams.write.dry_run import DryRun
@@ -51,7 +57,7 @@ class Reader:
         folder: Path,
         log: Log,
         policy: Policy,
-        load: Callable[[], Embedder],
+        load: Callable[[], Embedder] | EmbedderSource,
         wait: Wait = "durable",
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         *,
@@ -65,7 +71,7 @@ class Reader:
         self.upkeep = Upkeep(folder, log, clock, self._open_session, visible=wait == "visible")
         self._wanted = self._known = policy
         self._load = load
-        self._embedder: Embedder | None = None
+        self._embedders: dict[str, Embedder] = {}
         self._of_cluster = of_cluster
         self.recollections = Recollections()
         self.mention_indexes = MentionIndexes()
@@ -75,28 +81,59 @@ class Reader:
         try:
             self.upkeep.close()
         finally:
-            if self._embedder is not None:
-                self._embedder.close()
+            for embedder in self._embedders.values():
+                embedder.close()
             self.log.close()
 
     def _open_session(self, live: LiveProjections) -> WriterSession:
-        return WriterSession(self.log, self._owners, self._wanted, self.embedder, self.clock, live)
+        session = WriterSession(
+            self.log,
+            self._owners,
+            self._wanted,
+            lambda: self.embedder_of(session.writer.policy.model),
+            self.clock,
+            live,
+        )
+        return session
 
     def embedder(self) -> Embedder:
-        """The embedder, loaded when it is first needed."""
-        if self._embedder is None:
-            self._embedder = self._load()
-        return self._embedder
+        """The embedder of the model in force, loaded when it is first needed."""
+        return self.embedder_of(self.policy_in_force().model)
+
+    def embedder_of(self, model: str) -> Embedder:
+        """The embedder of a model that is or was in force; ModelError if it cannot be loaded.
+
+        A store without a policy has the configured one, whatever that is.
+        """
+        found = self._embedders.get(model)
+        if found is None:
+            found = self._embedders[model] = self._loaded(model)
+        return found
+
+    def _loaded(self, model: str) -> Embedder:
+        if not isinstance(self._load, EmbedderSource):
+            return self._load()
+        if self.log.last_policy() is None:
+            return Embedder(self._load.engine())
+        return self._load.of(model)
+
+    def engine_of(
+        self, model: str | None, given: EmbedderSettings | EmbedFunction | None
+    ) -> Engine:
+        """The engine of a model that is not in force yet, or of a service or function."""
+        assert isinstance(self._load, EmbedderSource), "a facade's"
+        return EmbedderSource(self._load.load, model, given).engine()
 
     @contextmanager
     def embedding_by(self, engine: Engine) -> Iterator[None]:
         """Embed with another engine of the model while the block runs."""
-        usual, self._embedder = self.embedder(), Embedder(engine)
+        model, usual = self.policy_in_force().model, self.embedder()
+        own = self._embedders[model] = Embedder(engine)
         try:
             yield
         finally:
-            self._embedder.close()
-            self._embedder = usual
+            own.close()
+            self._embedders[model] = usual
 
     def policy_in_force(self) -> Policy:
         """The recorded policy; before the first candidate, the one that it will record."""

@@ -12,7 +12,10 @@ import numpy as np
 
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.shown import Recalled
+from palimpsest.projections.lancedb.store import FOLDER as LANCE_FOLDER
+from palimpsest.projections.lancedb.store import read_state
 from palimpsest.projections.recall.by_words import ranked_by_words
 from palimpsest.projections.recall.collapse import Folding
 from palimpsest.projections.recall.from_lance import recall as recall_stored
@@ -61,7 +64,7 @@ def recall(
         folding=Folding(policy) if fold else None,
         filter=replace(wanted.filter, at=at),
     )
-    vector = _vector_of(reader, question)
+    vector = _vector_of(reader, question, policy)
     if as_of is not None:
         position = position_as_of(reader.log, as_of, owner_id)
         ledger = fold_owner(reader.log, owner_id, position)
@@ -70,7 +73,7 @@ def recall(
     if vector is None:
         return _of_ledger(reader.ledger(owner_id), None, question, None, wanted)
     exactly = weighs or bool(wanted.hybrid) or bool(reader.log.verifications.unembedded(owner_id))
-    found = None if exactly else _quickly(reader, owner_id, question, vector, wanted)
+    found = None if exactly else _quickly(reader, owner_id, question, vector, wanted, policy.model)
     if found is not None:
         return found
     ledger = reader.ledger(owner_id)
@@ -81,7 +84,12 @@ def recall(
 
 
 def _quickly(
-    reader: Reader, owner_id: str, question: str, vector: Query, wanted: RecallOptions
+    reader: Reader,
+    owner_id: str,
+    question: str,
+    vector: Query,
+    wanted: RecallOptions,
+    model: str,
 ) -> list[Recalled] | None:
     """From the ledger if it is small or in memory, else from LanceDB; None if neither can."""
     ledger = reader.ledger_if_small(owner_id)
@@ -90,6 +98,8 @@ def _quickly(
         index = reader.mention_indexes.of(ledger)
         return _of_ledger(ledger, kept, question, vector, wanted, index)
     reader.refresh()
+    if read_state(reader.projections / LANCE_FOLDER)["models"]["in_force"][1] not in {None, model}:
+        return None  # its rows are still of another model
     own = [*wanted.without]
     if wanted.session_id is not None:
         compacted = reader.log.compacted_at(owner_id, wanted.session_id)
@@ -145,12 +155,12 @@ def _bounded(
     return found
 
 
-def _vector_of(reader: Reader, question: str) -> Query | None:
-    """None if the model is down and the policy continues without it."""
+def _vector_of(reader: Reader, question: str, policy: Policy) -> Query | None:
+    """By the model in force, now or then; None if it is down and the policy continues without."""
     try:
-        made = reader.embedder().embed_now(question)
+        made = reader.embedder_of(policy.model).embed_now(question)
     except Exception as error:
-        if reader.policy_in_force().embedder_fails == "stop" or isinstance(error, UsageError):
+        if policy.embedder_fails == "stop" or isinstance(error, UsageError):
             raise
         _log.warning("the embedder is down, memories are recalled by words: %s", error)
         return None

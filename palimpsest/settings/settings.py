@@ -19,6 +19,7 @@ from palimpsest.settings.namespaced import DedupSettings
 from palimpsest.settings.schedule import Schedule
 from palimpsest.settings.serve import ServeSettings
 from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.embedder.settings import EmbedderSettings
 from palimpsest.streams.judge.settings import JudgeSettings
 
 SETTINGS_FILE = "palimpsest.toml"
@@ -42,9 +43,10 @@ class Settings(BaseSettings):
     is recorded with a person's statements. `instance`, `standby` and `letters_per_minute` are a
     worker's, `data` is the folder of a worker or a verifier, and `web_port` the port of a worker's
     or projector's pages. `kafka` is the connection to a cluster: each part is an environment
-    variable (`PALIMPSEST_KAFKA_BOOTSTRAP`) or a key of the table `[kafka]`. Likewise, `judge`
-    configures the judge's service, `schedule` when batch runs and reviews are due, `serve` the
-    server and its tokens, and `dedup` overrides the preset `namespaced` when it is put in force.
+    variable (`PALIMPSEST_KAFKA_BOOTSTRAP`) or a key of the table `[kafka]`. Likewise,
+    `embedder` names an embedding service in the place of `engine` and `model`, `judge` configures
+    the judge's service, `schedule` when batch runs and reviews are due, `serve` the server and its
+    tokens, and `dedup` overrides the preset `namespaced` when it is put in force.
     """
 
     model_config = SettingsConfigDict(
@@ -68,6 +70,7 @@ class Settings(BaseSettings):
     web_port: Annotated[int, Field(ge=1, le=65535)] | None = None
     letters_per_minute: Annotated[int, Field(ge=0)] | None = None
     kafka: Connection | None = None
+    embedder: EmbedderSettings | None = None
     judge: JudgeSettings = JudgeSettings()
     dedup: DedupSettings = DedupSettings()
     schedule: Schedule = Schedule()
@@ -100,6 +103,8 @@ class Settings(BaseSettings):
     def opening(self) -> dict[str, Any]:
         """The settings for opening a store, as keyword arguments."""
         options = self.model_dump(include={"engine", "model"}, exclude_none=True)
+        if self.embedder is not None:
+            options["embedder"] = self.embedder
         return (
             options if self.policy is None else options | {"policy": self.dedup.load(self.policy)}
         )

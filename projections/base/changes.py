@@ -24,7 +24,7 @@ from palimpsest.projections.base.rows import (
     as_json,
 )
 from palimpsest.projections.base.totals import Total
-from palimpsest.streams.core.ledger import Entry, Memory
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.touched import Touched
 
 MANY_MEMBERS = 8
@@ -80,6 +80,15 @@ class Changes:
         for decision_id, review in touched.reviews.items():
             said = "reinstated" if isinstance(event, Reinstated) else review
             self._reviews[decision_id] = ReviewState(position, decision_id, said)
+
+    def renew_vectors(self, position: int, ledger: Ledger) -> None:
+        """Note that each text and memory of an owner has a vector of another model."""
+        self._upto = max(self._upto, position)
+        for entry in ledger.entries.values():
+            if entry.distinct.members[0] is entry:
+                self._distincts[entry.id] = position, entry
+        for memory in ledger.memories():
+            self._memories[memory.id] = position, memory
 
     def _only_grew(self, memory_id: str, event: AnyEvent, touched: Touched) -> bool:
         """Whether a memory's sum is still valid: its new members all come after those counted.

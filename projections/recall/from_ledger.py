@@ -58,6 +58,7 @@ class Recollection:
     def __init__(self, ledger: Ledger, dimension: int) -> None:
         self.ledger = ledger
         self.dimension = dimension
+        self.model = ledger.model
         self._seen = -1
         self._known: dict[str, _Known] = {}
         self._rows: dict[int, range] = {}
@@ -284,7 +285,11 @@ class Recollections:
         if not fits or (len(ledger.entries) > MOST_IN_MEMORY and not however_large):
             return None
         found = self._kept.pop(ledger.owner_id, None)
-        if found is None or found.ledger is not ledger or found.dimension != query.shape[-1]:
+        if (
+            found is None
+            or found.ledger is not ledger
+            or (found.model, found.dimension) != (ledger.model, query.shape[-1])
+        ):
             found = Recollection(ledger, query.shape[-1])
         self._kept[ledger.owner_id] = found
         if len(self._kept) > MOST_RECOLLECTED:

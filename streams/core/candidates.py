@@ -10,7 +10,8 @@ from palimpsest.streams.core.indexes import (
     keep_forgotten,
     keep_unembedded,
 )
-from palimpsest.streams.core.ledger import Forgetting, Ledger, Retraction
+from palimpsest.streams.core.ledger import Distinct, Forgetting, Ledger, Retraction
+from palimpsest.streams.core.models import take_vector
 from palimpsest.streams.core.touched import Touched
 
 
@@ -65,14 +66,27 @@ def fold_accessed(ledger: Ledger, event: Accessed, touched: Touched) -> None:
 
 def fold_embedded(ledger: Ledger, event: Embedded, touched: Touched) -> None:
     """Take a vector that came later, or is of another model."""
-    entry = ledger.entries[event.data.candidate_id]
-    entry.distinct.vector = event.data.vector
-    keep_unembedded(ledger, entry.distinct, False, touched)
-    index_row(ledger, entry)
-    if entry.distinct.guarded is not None:
-        keep_forgotten(ledger, entry)
-    touched.entries[entry.id] = entry
+    data = event.data
+    entry = ledger.entries[data.candidate_id]
+    distinct = embedded_text(ledger, data.candidate_id, data.text_id)
+    before = distinct.vector
+    take_vector(distinct, data.vector, ahead=bool(data.ahead))
+    if distinct.vector is before:
+        return  # it lies beside the one in force, and nothing reads it
+    if data.text_id is None:
+        keep_unembedded(ledger, distinct, False, touched)
+        index_row(ledger, entry)
+        if distinct.guarded is not None:
+            keep_forgotten(ledger, entry)
+        touched.entries[entry.id] = entry
     index_face(ledger, entry.memory, touched)
+
+
+def embedded_text(ledger: Ledger, candidate_id: str, text_id: str | None) -> Distinct:
+    """The text of a candidate, or the composed one that an event brought."""
+    if text_id is None:
+        return ledger.entries[candidate_id].distinct
+    return (ledger.composed_by[text_id].composed or {})[text_id]
 
 
 def fold_erased(ledger: Ledger, event: Erased, touched: Touched) -> None:
@@ -80,7 +94,7 @@ def fold_erased(ledger: Ledger, event: Erased, touched: Touched) -> None:
     for candidate_id in event.data.candidate_ids:
         entry = ledger.entries[candidate_id]
         entry.text = entry.distinct.text = ""
-        entry.distinct.vector = None
+        entry.distinct.vector = entry.distinct.beside = None
         keep_unembedded(ledger, entry.distinct, False, touched)
         if entry.distinct.guarded is not None:
             keep_forgotten(ledger, entry)

@@ -100,7 +100,7 @@ def decide(
         case Access():
             result = record.access(command, ledger, now)
         case Embed():
-            result = record.embed(command, ledger, now)
+            result = record.embed(command, ledger, policy, now)
         case EndSession() | Compact():
             result = record.end_or_compact(command, now)
         case RecordRun():

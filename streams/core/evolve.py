@@ -77,6 +77,7 @@ from palimpsest.streams.core.ledger import (
     Reversal,
     Statement,
 )
+from palimpsest.streams.core.models import fold_models
 from palimpsest.streams.core.separations import put_back, separation, state, take_apart, withdraw
 from palimpsest.streams.core.touched import Stated, Touched
 from palimpsest.streams.core.walk import (
@@ -98,6 +99,9 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
     if event.id in ledger.events:
         return touched
     ledger.events.add(event.id)
+    if isinstance(event, PolicySet):  # the store's: it takes no place among the owner's events
+        fold_models(ledger, event, touched)
+        return touched
     ledger.seen += 1
     ledger.last_time = ledger.at(event.time)
     advance(ledger, ledger.last_time)
@@ -134,13 +138,7 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
         case Compacted() | Ran():
             _noted(ledger, event)
         case (
-            SessionEnded()
-            | Invalid()
-            | PolicySet()
-            | Unchanged()
-            | AuditOpened()
-            | AuditLabelled()
-            | Certified()
+            SessionEnded() | Invalid() | Unchanged() | AuditOpened() | AuditLabelled() | Certified()
         ):
             pass
         case _:

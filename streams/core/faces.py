@@ -77,7 +77,10 @@ class Face(NamedTuple):
     def vector(self) -> Vector | None:
         """The vector of the text that speaks."""
         if self.composition is not None:
-            return self.composition.content.vector
+            own, composed = self.composition.content.vector, self.composed
+            if own is None or composed is None or composed.model in {None, own.model}:
+                return own
+            return composed.vector
         return self.speaker.distinct.vector
 
     @property

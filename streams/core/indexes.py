@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from palimpsest.contracts.events import Composition, Content, Decided
 from palimpsest.streams.core.faces import newest
 from palimpsest.streams.core.ledger import Distinct, Edge, Entry, Ledger, Lost, Memory, Review
+from palimpsest.streams.core.models import take_vector
 from palimpsest.streams.core.text import bare, identity_of, search_hash
 from palimpsest.streams.core.touched import Touched
 
@@ -17,7 +18,8 @@ def index_entry(ledger: Ledger, entry: Entry, distinct: Distinct, event: Decided
     if not distinct.members:
         if not any(distinct.members for distinct in scope.by_search[distinct.search_hash]):
             ledger.texts += 1
-        distinct.vector = event.data.content.vector or distinct.vector
+        if event.data.content.vector is not None:
+            take_vector(distinct, event.data.content.vector)
         distinct.row = len(scope.rows)
         scope.rows.append(distinct)
     elif distinct.current is None and distinct.row is not None:
@@ -37,6 +39,7 @@ def distinct_text(ledger: Ledger, namespace: str, content: Content) -> Distinct:
     found = scope.by_hash.get(hashed)
     if found is None or found.over:
         found = scope.by_hash[hashed] = new_text(namespace, content)
+        found.model = ledger.model
         same = scope.by_search.setdefault(found.search_hash, [])
         if content.verbatim is None and content.vector is None:
             found.vector = next(
@@ -69,7 +72,8 @@ def add_text(ledger: Ledger, edge: Edge, composition: Composition, text_id: str)
     sources = [ledger.entries[source] for source in composition.sources]
     if not distinct.members and distinct.alias not in sources:
         distinct.alias = newest(sources)
-        distinct.vector = content.vector
+        if content.vector is not None:
+            take_vector(distinct, content.vector)
 
 
 def keep_recomposed(ledger: Ledger, edge: Edge, text_id: str) -> None:

@@ -38,7 +38,8 @@ class Distinct(Struct, eq=False):
     which of them faces know the text again: by the former, unless an older event said it first,
     which knew the latter alone. `alias` is the newest source of a composed text that has no
     candidate of its own yet; until it has one there is no `row`. `composed_for` are the joins, also
-    those that were taken out, for which the text was composed.
+    those that were taken out, for which the text was composed. `vector` is of the model in force,
+    and `beside` are those of other models, by model; `model` is the one in force since it changed.
     """
 
     hash: str
@@ -51,6 +52,14 @@ class Distinct(Struct, eq=False):
     members: list[Entry] = msgspec.field(default_factory=list)
     alias: Entry | None = None
     composed_for: tuple[Edge, ...] = ()
+    model: str | None = None
+    beside: dict[str, Vector] | None = None
+
+    def vector_of(self, model: str) -> Vector | None:
+        """Its vector of a model, whether that is in force or not."""
+        if self.vector is not None and self.vector.model == model:
+            return self.vector
+        return None if self.beside is None else self.beside.get(model)
 
     @property
     def target(self) -> Entry | None:
@@ -564,7 +573,8 @@ class Ledger:
     `retractions` are those that stand and are no forgetting, by candidate.
     `unembedded` are the texts that have no vector, because the model was down, by the first
     candidate of each. `expiring` is a heap of who will expire, by when and which event set it,
-    and `moment` the latest at which somebody was found to have (`streams.core.expiry`).
+    and `moment` the latest at which somebody was found to have (`streams.core.expiry`). `model` is
+    the embedding model in force, once that has changed (`streams.core.models`).
     """
 
     owner_id: str
@@ -597,6 +607,7 @@ class Ledger:
     moment: datetime | None = None
     last_time: datetime | None = None
     uses_recorded: datetime | None = None
+    model: str | None = None
 
     def scope(self, namespace: str) -> Scope:
         """The scope of a namespace, made when first asked for."""

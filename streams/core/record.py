@@ -43,6 +43,7 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.policy import Policy, required_version
 from palimpsest.streams.core import operate
+from palimpsest.streams.core.candidates import embedded_text
 from palimpsest.streams.core.edges import edge_of
 from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.faces import standing_text
@@ -152,20 +153,27 @@ def compose(command: Compose, ledger: Ledger, policy: Policy, now: datetime) -> 
     return [Composed(**head(command, edge.id, now), data=data)]
 
 
-def embed(command: Embed, ledger: Ledger, now: datetime) -> Result:
+def embed(command: Embed, ledger: Ledger, policy: Policy, now: datetime) -> Result:
     """`embedded`: a text has its vector now, or its windows; nothing if it has them or is empty.
 
-    A vector that gets windows stays as it was recorded: decisions rest on it.
+    A vector that gets windows stays as it was recorded: decisions rest on it. One of a model that
+    is not in force lies beside it.
     """
     entry = ledger.entries.get(command.candidate_id)
-    if entry is None:
-        return unknown_candidate(command.candidate_id)
-    known, vector = entry.distinct.vector, command.vector
-    if not entry.text or (known is not None and (known.covers_text or not vector.covers_text)):
+    if entry is None or command.text_id not in {None, *ledger.composed_by}:
+        return unknown_candidate(command.text_id or command.candidate_id)
+    text, vector = embedded_text(ledger, entry.id, command.text_id), command.vector
+    known = text.vector_of(vector.model)
+    if not text.text or (known is not None and (known.covers_text or not vector.covers_text)):
         return []
-    if known is not None and known.model == vector.model and vector.windows is not None:
+    if known is not None and vector.windows is not None:
         vector = structs.replace(known, windows=vector.windows)
-    data = EmbeddedData(candidate_id=entry.id, vector=vector)
+    data = EmbeddedData(
+        candidate_id=entry.id,
+        vector=vector,
+        ahead=True if vector.model != policy.model else None,
+        text_id=command.text_id,
+    )
     return [Embedded(**head(command, entry.id, now), data=data)]
 
 
@@ -212,9 +220,23 @@ def record_run(command: RecordRun, policy: Policy, now: datetime) -> Result:
     return [Ran(**head(command, command.step, now), data=data)]
 
 
-def policy_event(policy: Policy, event_id: str, actor: str | None, now: datetime) -> PolicySet:
+def policy_event(
+    policy: Policy,
+    event_id: str,
+    actor: str | None,
+    now: datetime,
+    *,
+    former: str | None = None,
+    drops: tuple[str, ...] | None = None,
+) -> PolicySet:
     """`policy_set`: in force from here on. It belongs to the store, not to an owner."""
-    data = PolicySetData(hash=policy.hash, policy=policy.model_dump(mode="json"), actor=actor)
+    data = PolicySetData(
+        hash=policy.hash,
+        policy=policy.model_dump(mode="json"),
+        actor=actor,
+        former=former,
+        drops=drops,
+    )
     return PolicySet(
         id=event_id,
         subject=policy.hash,

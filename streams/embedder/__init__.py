@@ -10,12 +10,19 @@ from palimpsest.streams.embedder.contract import (
     ModelNotFound,
     ModelUnusable,
     Progress,
+    ServiceUnavailable,
 )
+from palimpsest.streams.embedder.function_engine import EmbedFunction
 from palimpsest.streams.embedder.load import load_engine
+from palimpsest.streams.embedder.settings import EmbedderSettings
+from palimpsest.streams.embedder.source import EmbedderSource
 
 __all__ = [
     "DEFAULT_MODEL",
+    "EmbedFunction",
     "Embedder",
+    "EmbedderSettings",
+    "EmbedderSource",
     "Embedding",
     "Engine",
     "EngineMissing",
@@ -23,5 +30,6 @@ __all__ = [
     "ModelNotFound",
     "ModelUnusable",
     "Progress",
+    "ServiceUnavailable",
     "load_engine",
 ]

@@ -67,5 +67,9 @@ class ModelUnusable(ModelError):
     """The model's files exist, but this engine would not compute the model's own vectors."""
 
 
+class ServiceUnavailable(ModelError):
+    """The embedding service does not answer, or answers something else."""
+
+
 class EngineMissing(ModelError):
     """The engine needs an extra that is not installed."""

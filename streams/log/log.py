@@ -6,6 +6,8 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from heapq import merge
+from operator import attrgetter
 from pathlib import Path
 
 from palimpsest.contracts.errors import StoreError
@@ -41,6 +43,8 @@ class Log(Database):
         self, path: Path, *, create: bool = False, read_only: bool = False, shared: bool = False
     ) -> None:
         self._numbers: dict[str, int] = {}
+        self._model_changes: list[Recorded] = []
+        self._policies_until = 0
         self.verifications = Verifications(self)
         self._acknowledged: Acknowledged | None = None
         super().__init__(path, create=create, read_only=read_only, shared=shared)
@@ -179,9 +183,13 @@ class Log(Database):
         """The events of one owner in order, after `after`, up to and including `upto`.
 
         They are read `chunk` at a time. The owner `""` has the events about the store, and about
-        inputs with an unknown owner. DamagedEventError for the first event that cannot be folded.
+        inputs with an unknown owner. Those of the store that change by which vectors texts are
+        compared are among every owner's. DamagedEventError for the first event that cannot be
+        folded.
         """
         events = self._of_owner(owner_id, after, upto, chunk)
+        if owner_id and (changes := self.model_changes(after, upto)):
+            events = merge(events, changes, key=attrgetter("position"))
         yield from events if after else in_order(events, owner_id)
 
     def _of_owner(
@@ -224,7 +232,11 @@ class Log(Database):
         return [row[0] for row in self.rows(sql)]
 
     def owners_since(self, position: int, *, upto: int) -> list[str]:
-        """The ids of owners with events after a position, up to and including another."""
+        """The ids of owners with events after a position, up to and including another.
+
+        All owners until then, if one of these events changes by which vectors texts are compared.
+        """
+        position = 0 if self.model_changes(position, upto) else position
         numbers = "SELECT DISTINCT owner_no FROM events WHERE position > ? AND position <= ?"
         sql = f"SELECT owner_id FROM owners WHERE owner_no IN ({numbers})"  # noqa: S608 - no values
         return [row[0] for row in self.rows(sql, (position, upto))]
@@ -272,6 +284,29 @@ class Log(Database):
         event = _decoded(found)[0].event
         assert isinstance(event, PolicySet)
         return event
+
+    def model_changes(self, after: int, upto: int | None = None) -> list[Recorded]:
+        """The events after a position that change by which vectors texts are compared.
+
+        Policies are few, and are read again only when another one came.
+        """
+        row = self.row("SELECT max(position) FROM policies")
+        last = (row and row[0]) or 0
+        if self._policies_until != last:
+            found = _decoded(
+                self._read("WHERE position IN (SELECT position FROM policies)", (), None)
+            )
+            self._model_changes = [
+                recorded
+                for recorded in found
+                if isinstance(recorded.event, PolicySet) and recorded.event.data.changes_models
+            ]
+            self._policies_until = last
+        return [
+            recorded
+            for recorded in self._model_changes
+            if after < recorded.position and (upto is None or recorded.position <= upto)
+        ]
 
     def policies(self) -> dict[str, Policy]:
         """Every policy that was ever in force, by the hash that decisions have."""

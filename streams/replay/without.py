@@ -32,6 +32,7 @@ from palimpsest.contracts.events import (
     Decided,
     ExpirySet,
     Joined,
+    PolicySet,
     Ran,
     Redecided,
     Refused,
@@ -103,6 +104,10 @@ class Without:
         out = {run for run, joins in self._recorded.items() if self._is_of_any(joins)}
         goes_on = _going_on(events)
         for event in events:
+            if isinstance(event, PolicySet):  # the same in both: another model, or vectors dropped
+                self._evolve(event)
+                evolve(self.real, event)
+                continue
             begins = isinstance(event, Joined) and self._run_of(event) in out
             self._parted = self._parted or begins or self._departs(event)
             if self._parted:

@@ -22,7 +22,7 @@ from palimpsest.contracts.events import Vector
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
 from palimpsest.streams.core.checks import in_session, session_texts
-from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Scope
+from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Memory, Scope
 from palimpsest.streams.core.neighbour_lookup import reading_of
 from palimpsest.streams.guard import tokens
 from palimpsest.streams.search import (
@@ -59,7 +59,7 @@ def coverage(one: Vector | None, other: Vector | None) -> float | None:
     """
     if one is None or other is None or not (one.truncated or other.truncated):
         return None
-    if not (one.covers_text and other.covers_text) or one.dimension != other.dimension:
+    if not (one.covers_text and other.covers_text) or one.model != other.model:
         return None
     return covered(windows_of(one), windows_of(other))
 
@@ -273,9 +273,10 @@ class _Rows:
 class _Gone:
     """The forgotten texts of a scope whose rewordings wait for a person; most scopes have none."""
 
-    def __init__(self, scope: Scope, reach: Reach) -> None:
+    def __init__(self, scope: Scope, reach: Reach, model: str) -> None:
         self._scope = scope
         self._reach = reach
+        self._model = model
         self._rows = _Rows(reach.tokens)
         self._texts: list[Distinct] = []
         self._row_of: dict[Distinct, int] = {}
@@ -303,19 +304,20 @@ class _Gone:
             row = self._row_of.setdefault(distinct, len(self._texts))
             if row == len(self._texts):
                 self._texts.append(distinct)
-            self._rows.put(row, distinct.guarded, text, distinct.vector)
+            self._rows.put(row, distinct.guarded, text, distinct.vector_of(self._model))
         self._seen = len(journal)
 
 
 class ScopeIndex:
-    """The search index of one scope under one kind of search."""
+    """The search index of one scope under one policy, with vectors of the policy's model alone."""
 
     def __init__(self, scope: Scope, policy: Policy) -> None:
         self._scope = scope
+        self._model = policy.model
         self._reach = Reach.of(policy, scope.namespace)
         self._faces = policy.search == "memories"
         self._rows = _Rows(self._reach.tokens)
-        self._gone = _Gone(scope, self._reach)
+        self._gone = _Gone(scope, self._reach, policy.model)
         self._frames = FrameIndex(scope)
         self._most_framed = policy.judge.frames if policy.judge.enabled else 0
         self._seen = self._changed = 0
@@ -343,7 +345,7 @@ class ScopeIndex:
         A new candidate without a vector is compared only by words.
         """
         self.follow()
-        query = _query(admit.content.vector)
+        query = self._query(admit.content.vector)
         scored: dict[int, tuple[float | None, float | None]] = {}
         if query is not None:
             near = self._near(admit, query)
@@ -386,20 +388,33 @@ class ScopeIndex:
         )
         only = [mate for mate in firsts if mate not in {one.candidate_id for one in near}]
         rows = [firsts[mate] for mate in only]
-        cosines = self._rows.cosines(_query(admit.content.vector), rows)
+        cosines = self._rows.cosines(self._query(admit.content.vector), rows)
         found = zip(only, cosines, strict=True)
         return also + tuple(
             Neighbour(candidate_id=mate, cosine=cosine, frame="only") for mate, cosine in found
         )
 
     def _vector(self, entry: Entry) -> Vector | None:
-        return entry.memory.face.vector if self._faces else entry.distinct.vector
+        """The vector of the policy's model by which an entry is found."""
+        if self._faces:
+            return self._of_face(entry.memory)
+        return entry.distinct.vector_of(self._model)
+
+    def _of_face(self, memory: Memory) -> Vector | None:
+        vector = memory.face.vector
+        if vector is not None and vector.model == self._model:
+            return vector
+        return memory.face.distinct.vector_of(self._model)
+
+    def _query(self, vector: Vector | None) -> SearchVector | None:
+        """A newcomer's vector for searching; none if it is of another model than the rows'."""
+        return _query(vector) if vector is not None and vector.model == self._model else None
 
     def forgotten(self, admit: Admit) -> tuple[Neighbour, ...]:
         """The forgotten texts near a new candidate, if their rewordings wait for a person."""
         if not self._scope.forgotten:
             return ()
-        return self._gone.near(admit, _query(admit.content.vector))
+        return self._gone.near(admit, self._query(admit.content.vector))
 
     def _near(self, admit: Admit, query: SearchVector) -> list[SearchHit]:
         """The best rows for the checks of the scope and of the session."""
@@ -479,7 +494,7 @@ class ScopeIndex:
 
     def _put(self, row: int, distinct: Distinct) -> None:
         text = distinct.members[0].text
-        self._set(row, distinct.current, text, distinct.vector)
+        self._set(row, distinct.current, text, distinct.vector_of(self._model))
 
     def _follow_faces(self) -> None:
         journal = self._scope.faces
@@ -488,7 +503,7 @@ class ScopeIndex:
             row = self._row_of.setdefault(entry, len(self._rows.entries))
             stands = memory.members[0] is entry and memory.current
             speaker = memory.face.speaker if stands else None
-            self._set(row, speaker, memory.face.text, memory.face.vector)
+            self._set(row, speaker, memory.face.text, self._of_face(memory))
         self._seen = len(journal)
 
     def _set(self, row: int, entry: Entry | None, text: str, vector: Vector | None) -> None:

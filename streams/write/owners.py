@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from palimpsest.contracts.errors import SearchError
+from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
@@ -104,6 +105,11 @@ class Owners:
             self.forget({ledger.owner_id})
             fold_owner(self._log, ledger.owner_id, head)  # finds which event is damaged
             raise
+
+    def follow(self, event: AnyEvent) -> None:
+        """Fold an event of the store that is among every owner's (`Log.of_owner`)."""
+        for owner in self._loaded.values():
+            evolve(owner.ledger, event)
 
     def forget(self, owner_ids: set[str]) -> None:
         """Drop owners whose ledgers have events that the log could not take."""

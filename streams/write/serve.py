@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from palimpsest.contracts.answers import (
     A_co,
+    AddedVectors,
     Answer,
     Done,
     Failed,
@@ -23,6 +24,7 @@ from palimpsest.contracts.answers import (
     PolicyInForce,
     Refused,
 )
+from palimpsest.contracts.commands import Embed
 from palimpsest.contracts.errors import (
     InvalidInputError,
     ModelError,
@@ -32,11 +34,12 @@ from palimpsest.contracts.errors import (
     TransientError,
     UsageError,
 )
-from palimpsest.contracts.events import PolicySet
+from palimpsest.contracts.events import AnyEvent, PolicySet
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.requests import (
     REQUEST,
     AccessRequest,
+    AddVectorsRequest,
     CertifyRequest,
     CheckRequest,
     CombineRequest,
@@ -79,7 +82,14 @@ from palimpsest.streams.write.handlers.unmerge import reinstate, unmerge
 from palimpsest.streams.write.handlers.update import undo, update
 from palimpsest.streams.write.writer import Writer
 
-SMALL = (SettleRequest, ComposeRequest, CombineRequest, SeparateRequest, ConfirmRequest)
+SMALL = (
+    SettleRequest,
+    ComposeRequest,
+    CombineRequest,
+    SeparateRequest,
+    ConfirmRequest,
+    AddVectorsRequest,
+)
 """What verifiers and batch runs bring by the hundred: each is one step on one owner's ledger."""
 MOST_TOGETHER = 64
 """Small requests of one transaction: each transaction waits for the disk, and others for it."""
@@ -122,6 +132,22 @@ def embed_late(writer: Writer, request: EmbedRequest) -> LateVectors:
     return {"embedded": done, "left": left}
 
 
+def add_vectors(writer: Writer, request: AddVectorsRequest) -> AddedVectors:
+    """Record vectors of another model beside those in force; texts that have one are left out."""
+    done: list[AnyEvent] = []
+    for one in request.vectors:
+        done += writer.run(
+            Embed(
+                command_id=event_id(request.request_id, one.text_id or one.candidate_id),
+                owner_id=request.owner_id,
+                candidate_id=one.candidate_id,
+                text_id=one.text_id,
+                vector=one.vector,
+            )
+        )
+    return {"added": len(done), "events": [event.id for event in done[-1:]]}
+
+
 def name_submission(_writer: Writer, request: SubmitRequest) -> Named:
     """Do nothing: that it is recorded refuses other rows under its id."""
     return {"owner_id": request.owner_id}
@@ -150,6 +176,7 @@ HANDLERS: dict[type[Request], Handler] = {
     RestoreRequest: bulk.restore,
     RunRequest: carry_out_run,
     EmbedRequest: embed_late,
+    AddVectorsRequest: add_vectors,
     CheckRequest: check,
     PolicyRequest: put_policy_in_force,
     OpenAuditRequest: audit.open_audit,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import Vector
 from palimpsest.contracts.policy import Policy
-from palimpsest.streams.embedder import Embedder, Embedding
+from palimpsest.streams.embedder import Embedder, Embedding, Engine
 from palimpsest.streams.write.windows import Window
 
 _log = logging.getLogger(__name__)
@@ -84,16 +84,7 @@ class Vectors:
                 f"the policy {policy.name} has thresholds for {policy.model},"
                 f" not for {engine.model}: set a policy for that model in a new store"
             )
-        windows = None if embedding.windows is None else (*map(_encoded, embedding.windows),)
-        return Vector(
-            model=engine.model,
-            engine=embedding.origin or engine.name,
-            dimension=engine.dimension,
-            data=_encoded(embedding.vector),
-            truncated=embedding.truncated,
-            unknown=embedding.unknown,
-            windows=windows,
-        )
+        return recorded_vector(embedding, engine)
 
     def _continue_without(self, error: Exception, policy: Policy) -> None:
         """Fail open if the policy allows it, else stop."""
@@ -102,6 +93,20 @@ class Vectors:
         if self._down_until is None:
             _log.warning("DEDUP_FAIL: the embedder is down, no meanings are compared: %s", error)
         self._down_until = time.monotonic() + RETRY_SECONDS
+
+
+def recorded_vector(embedding: Embedding, engine: Engine) -> Vector:
+    """An embedding as events record it."""
+    windows = None if embedding.windows is None else (*map(_encoded, embedding.windows),)
+    return Vector(
+        model=engine.model,
+        engine=embedding.origin or engine.name,
+        dimension=engine.dimension,
+        data=_encoded(embedding.vector),
+        truncated=embedding.truncated,
+        unknown=embedding.unknown,
+        windows=windows,
+    )
 
 
 def _encoded(numbers: NDArray[np.float16]) -> str:

@@ -40,6 +40,7 @@ from palimpsest.contracts.events import (
     DecidedData,
     Invalid,
     InvalidData,
+    PolicySet,
     Refused,
     Settled,
     Vector,
@@ -52,6 +53,7 @@ from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.exact import verbatim_target
 from palimpsest.streams.core.expiry import advance
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger
+from palimpsest.streams.core.models import lacking
 from palimpsest.streams.core.record import policy_event
 from palimpsest.streams.core.text import content_of, identity_of
 from palimpsest.streams.core.touched import Touched
@@ -545,20 +547,40 @@ class Writer:
         return content_of(text, vector=vector)
 
     def set_policy(self, request: PolicyRequest) -> None:
-        """Record the policy; another model is refused while the log has the old one's vectors."""
+        """Record the policy; another model's is refused while any text lacks a vector of it."""
         try:
             policy = Policy.model_validate(request.policy)
         except ValidationError as error:
             raise UsageError(f"no policy: {error.error_count()} errors") from None
-        if policy.model != self.policy.model and self.log.head():
-            raise RefusedError(
-                "other_model",
-                f"the log holds vectors of {self.policy.model}; {policy.model} needs its own first",
-            )
-        event = policy_event(policy, event_id(request.request_id, "0"), request.actor, self.clock())
+        if policy.model in request.drops:
+            raise RefusedError("model_in_force", f"{policy.model} is in force: it is not dropped")
+        changes = policy.model != self.policy.model and bool(self.log.head())
+        if changes:
+            self._require_vectors(policy.model)
+        event = policy_event(
+            policy,
+            event_id(request.request_id, "0"),
+            request.actor,
+            self.clock(),
+            former=self.policy.model if changes else None,
+            drops=request.drops or None,
+        )
         self.pending.events.append((event, Touched()))
         self.pending.policy_before = self.pending.policy_before or self.policy
         self.use_policy(policy)
+
+    def _require_vectors(self, model: str) -> None:
+        """Raise RefusedError if any text of any owner lacks a vector of a model."""
+        missing = 0
+        for owner_id in self.log.owners():
+            missing += sum(1 for _ in lacking(self.owners.get(owner_id).ledger, model))
+            self.owners.trim()
+        if missing:
+            raise RefusedError(
+                "other_model",
+                f"{missing:,} texts have no vector of {model} yet: run"
+                f" `palimpsest embed --model {model}`, again if texts came after it, then switch",
+            )
 
     def record(self, event: AnyEvent) -> None:
         """Record an event of the store, which no ledger folds."""
@@ -602,6 +624,8 @@ class Writer:
             self.owners.position = positions[-1]
             for event, _ in commit.events:
                 log_decision(event, self.policy.judge)
+                if isinstance(event, PolicySet) and event.data.changes_models:
+                    self.owners.follow(event)
             done = zip(positions, commit.events, strict=True)
             self._committed([(position, *what) for position, what in done])
         self.owners.trim()

@@ -1,0 +1,88 @@
+"""The model whose vectors an owner's texts are compared by, and the vectors of other models.
+
+A text has one vector of each model at most. Those of a model that is not in force lie beside the
+one that is: nothing compares them until the model is, and nothing compares two of different models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from palimpsest.contracts.events import PolicySet, Vector
+from palimpsest.streams.core.ledger import Distinct, Edge, Ledger
+from palimpsest.streams.core.touched import Touched
+
+
+def take_vector(distinct: Distinct, vector: Vector, *, ahead: bool = False) -> None:
+    """Give a text a recorded vector: in force, or beside that if it is of another model.
+
+    Before the model of an owner ever changed, only what was recorded `ahead` lies beside.
+    """
+    beside = ahead if distinct.model is None else vector.model != distinct.model
+    if beside:
+        distinct.beside = {**(distinct.beside or {}), vector.model: vector}
+    else:
+        distinct.vector = vector
+
+
+def fold_models(ledger: Ledger, event: PolicySet, touched: Touched) -> None:
+    """Compare by another model's vectors from here on, and let go of vectors that are dropped."""
+    model = event.data.policy["model"]
+    if event.data.former is not None:
+        ledger.model = model
+        for distinct in texts_of(ledger):
+            _use(distinct, model)
+        _read_again(ledger)
+        for first, distinct in [*ledger.unembedded.items()]:
+            if distinct.vector is not None:
+                del ledger.unembedded[first]
+                touched.unembedded[first] = False
+    for dropped in event.data.drops or ():
+        for distinct in texts_of(ledger):
+            if distinct.beside is not None:
+                distinct.beside.pop(dropped, None)
+
+
+def texts_of(ledger: Ledger) -> Iterator[Distinct]:
+    """Every distinct text, composed ones and those that are over among them."""
+    for scope in ledger.scopes.values():
+        for same in scope.by_search.values():
+            yield from same
+
+
+def lacking(ledger: Ledger, model: str) -> Iterator[tuple[str, str | None, Distinct]]:
+    """The texts that have no vector of a model: a candidate, for a composed one its event, and it.
+
+    Retracted and forgotten ones, too: they may return. Erased ones have no text.
+    """
+    for distinct in texts_of(ledger):
+        if distinct.text and distinct.vector_of(model) is None:
+            if distinct.members:
+                yield distinct.members[0].id, None, distinct
+            elif distinct.composed_for:
+                edge, text_id = _composing(distinct)
+                yield edge.newer.id, text_id, distinct
+
+
+def _composing(distinct: Distinct) -> tuple[Edge, str]:
+    """The first join for which a text was composed, and the event that brought it."""
+    edge = distinct.composed_for[0]
+    return edge, next(i for i, composed in (edge.composed or {}).items() if composed is distinct)
+
+
+def _use(distinct: Distinct, model: str) -> None:
+    """Put the vector of a model in force, and the former one beside."""
+    held = {**(distinct.beside or {})}
+    if distinct.vector is not None:
+        held[distinct.vector.model] = distinct.vector
+    distinct.model, distinct.vector = model, held.pop(model, None)
+    distinct.beside = held or None
+
+
+def _read_again(ledger: Ledger) -> None:
+    """Make searches read every text and face again."""
+    for scope in ledger.scopes.values():
+        scope.changed += range(len(scope.rows))
+        scope.forgotten += dict.fromkeys(scope.forgotten)
+    for memory in ledger.memories():
+        ledger.scope(memory.namespace).faces.append(memory.members[0])

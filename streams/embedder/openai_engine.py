@@ -1,0 +1,74 @@
+"""A service that speaks OpenAI's Embeddings API, as many servers do, through the vendor's SDK."""
+
+from __future__ import annotations
+
+import os
+
+from openai import APIConnectionError, APIStatusError, APITimeoutError, OpenAI, OpenAIError, omit
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.streams.embedder.contract import ModelUnusable, ServiceUnavailable
+from palimpsest.streams.embedder.function_engine import FunctionEngine
+from palimpsest.streams.embedder.settings import EmbedderSettings
+
+MOST_TEXTS = 128
+"""Texts of one request, which with 8,000 characters each stay within the vendor's limits."""
+KEY, ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"
+
+
+def openai_engine(settings: EmbedderSettings) -> FunctionEngine:
+    """An engine that asks the service; it embeds a word at once.
+
+    Raises UsageError if there is neither a key nor an address, ServiceUnavailable if it does not
+    answer, and ModelUnusable if it refuses. No error quotes a text or the key.
+    """
+    client = _client(settings)
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        rows: list[list[float]] = []
+        for start in range(0, len(texts), MOST_TEXTS):
+            rows += _embedded(client, settings, texts[start : start + MOST_TEXTS])
+        return rows
+
+    return FunctionEngine(embed, settings.model, name="openai", characters=settings.characters)
+
+
+def _client(settings: EmbedderSettings) -> OpenAI:
+    key, address = os.environ.get(KEY, "").strip(), settings.base_url or os.environ.get(ADDRESS)
+    if not key and not address:
+        raise UsageError(
+            f"the embedding service needs a key: set {KEY}, or base_url of [embedder] for a server"
+            " that needs none"
+        )
+    return OpenAI(
+        api_key=key or "none",
+        base_url=address,
+        max_retries=settings.retries,
+        timeout=settings.timeout,
+    )
+
+
+def _embedded(client: OpenAI, settings: EmbedderSettings, texts: list[str]) -> list[list[float]]:
+    """The vectors of some texts, in their order, whatever the order of the answer."""
+    try:
+        answer = client.embeddings.create(
+            input=texts,
+            model=settings.model,
+            encoding_format="float",
+            dimensions=omit if settings.dimensions is None else settings.dimensions,
+        )
+        return [one.embedding for one in sorted(answer.data, key=lambda one: one.index)]
+    except APITimeoutError:
+        why = f"no answer within {settings.timeout:g} s"
+    except APIConnectionError:
+        why = "no connection"
+    except APIStatusError as error:
+        if error.status_code in {400, 401, 403, 404, 422}:
+            raise ModelUnusable(
+                f"the embedding service refuses {settings.model} (status {error.status_code}):"
+                f" look at model and base_url of [embedder], and at {KEY}"
+            ) from None
+        why = f"status {error.status_code}"
+    except (OpenAIError, AttributeError, TypeError, ValueError):
+        why = "its answer is not that of the Embeddings API"
+    raise ServiceUnavailable(f"the embedding service with {settings.model}: {why}")

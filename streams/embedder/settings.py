@@ -1,0 +1,27 @@
+"""Settings of an embedding service: `[embedder]` in palimpsest.toml."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class EmbedderSettings(BaseModel):
+    """A service that speaks OpenAI's Embeddings API, in place of a model on this machine.
+
+    `base_url` is the service's address, else that of OPENAI_BASE_URL, else the vendor's; the key is
+    read from OPENAI_API_KEY. `model` is sent, and recorded as the model's name. `dimensions` asks
+    for shorter vectors, of a model that has them. Of a text longer than `characters`, the rest is
+    embedded in parts of that length. One attempt may take `timeout` seconds.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    protocol: Literal["openai"]
+    model: Annotated[str, Field(min_length=1)]
+    base_url: str | None = None
+    dimensions: Annotated[int, Field(ge=1)] | None = None
+    characters: Annotated[int, Field(ge=100)] = 8_000
+    timeout: Annotated[float, Field(gt=0.0)] = 60.0
+    retries: Annotated[int, Field(ge=0, le=20)] = 4

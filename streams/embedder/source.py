@@ -1,0 +1,95 @@
+"""Where a process gets its embedders from: the configured model, and others by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from palimpsest.contracts.errors import ModelError, UsageError
+from palimpsest.streams.embedder.background import Embedder
+from palimpsest.streams.embedder.contract import DEFAULT_MODEL, Engine, EngineMissing, ModelNotFound
+from palimpsest.streams.embedder.function_engine import EmbedFunction, FunctionEngine
+from palimpsest.streams.embedder.settings import EmbedderSettings
+
+
+@dataclass(frozen=True)
+class EmbedderSource:
+    """Loads embedders. `load` loads a model of this machine by its name, folder or hub name.
+
+    `configured` is such a name, if there is one; `given` is a service or a function in its place.
+    """
+
+    load: Callable[[str], Engine]
+    configured: str | None = None
+    given: EmbedderSettings | EmbedFunction | None = None
+
+    def __post_init__(self) -> None:
+        if self.given is None or isinstance(self.given, EmbedderSettings):
+            return
+        if self.configured is None:
+            raise UsageError("an embedder that is a function needs `model`: the name to record")
+
+    @property
+    def model(self) -> str | None:
+        """The configured model as the log records it; None if none is configured."""
+        if isinstance(self.given, EmbedderSettings):
+            return self.given.model
+        if self.configured is None or self.given is not None:
+            return self.configured
+        path = Path(self.configured).expanduser()
+        if path.is_dir() or _is_path(self.configured):
+            return path.resolve().name
+        return self.configured.removeprefix("sentence-transformers/")
+
+    def why_not(self, in_force: str | None) -> str | None:
+        """Why the configured model is not the one in force, or is not there, with the cure."""
+        if self.model not in {None, in_force} and in_force is not None:
+            return differs(in_force, self.model)
+        path = self.configured
+        if self.given is None and path and _is_path(path) and not Path(path).expanduser().is_dir():
+            return (
+                f"the configured model, the folder {path}, is not there: put the model's files"
+                " back, or set `model` (PALIMPSEST_MODEL) to where they are"
+            )
+        return None
+
+    def engine(self) -> Engine:
+        """The engine of the configured model, else of the default one."""
+        if isinstance(self.given, EmbedderSettings):
+            return _service(self.given)
+        if self.given is not None:
+            return FunctionEngine(self.given, self.configured or "")
+        return self.load(self.configured or DEFAULT_MODEL)
+
+    def of(self, model: str) -> Embedder:
+        """An embedder with a model that is in force; ModelNotFound says what to configure."""
+        if self.model in {None, model}:
+            return Embedder(self.engine() if self.model == model else self.load(model))
+        try:
+            return Embedder(self.load(model))
+        except ModelError as error:
+            raise ModelNotFound(f"{differs(model, self.model)} ({error})") from error
+
+
+def differs(in_force: str, configured: str | None) -> str:
+    """What is wrong if a store compares by another model than is configured, and the cure."""
+    return (
+        f"the store compares vectors of {in_force}, and {configured} is configured: set `model`"
+        f" (PALIMPSEST_MODEL) to {in_force} or its folder, or move the store to {configured} with"
+        f" `palimpsest embed --model {configured}`"
+    )
+
+
+def _is_path(model: str) -> bool:
+    return Path(model).is_absolute() or model.startswith((".", "~"))
+
+
+def _service(settings: EmbedderSettings) -> Engine:
+    try:
+        from palimpsest.streams.embedder.openai_engine import openai_engine
+    except ImportError as error:
+        raise EngineMissing(
+            "an embedding service needs the extra: pip install 'palimpsest-memory[judge]'"
+        ) from error
+    return openai_engine(settings)

@@ -33,6 +33,7 @@ from palimpsest.streams.cluster.tasks import StoppedError, unless
 from palimpsest.streams.cluster.topics import Kind, Topics, topic_id
 from palimpsest.streams.cluster.worker.replica import Followed, Replica
 from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.models import no_longer_unembedded
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.log.dead_letters import DeadLetters
@@ -140,6 +141,8 @@ class ProjectedReplica:
 
     def _folded(self, line: Recorded) -> tuple[Recorded, Touched]:
         """Fold an event; its questions to the judge are recorded in the same transaction."""
+        if _changes_models(line.event):
+            return line, self._renewed(line)
         try:
             touched = evolve(self._owners.get(line.event.owner_id).ledger, line.event)
         except KeyError as error:
@@ -149,6 +152,16 @@ class ProjectedReplica:
             ) from error
         self.log.follow_touched(line.event.owner_id, touched, line.position)
         return line, touched
+
+    def _renewed(self, line: Recorded) -> Touched:
+        """Note the texts that have a vector of another model now; ledgers follow after it."""
+        touched, event = Touched(), line.event
+        assert isinstance(event, PolicySet)
+        for owner_id in self.log.verifications.owners_unembedded():
+            ledger = self._owners.get(owner_id).ledger
+            touched.unembedded |= no_longer_unembedded(ledger, event.data.policy["model"])
+        self.log.follow_touched(event.owner_id, touched, line.position)
+        return touched
 
     def close(self) -> None:
         """Flush the projections and close the files."""

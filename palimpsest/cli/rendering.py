@@ -187,6 +187,14 @@ def vectors_sentence(vectors: Mapping[str, Any]) -> str:
     return f"its vectors were not used, the texts are embedded: {vectors['because']}"
 
 
+VECTORS_STAY_IN_THE_LOG = (
+    "the log only grows, so these vectors stay in it, for un-merges, replays and answers as of"
+    " then; nothing keeps them in memory any more"
+)
+THRESHOLDS_OF_THE_OLD_MODEL = (
+    "the thresholds are still those of the old model: `palimpsest calibrate` finds those of the"
+    " new one, and `palimpsest policy set` puts them in force (docs/embedder.md)"
+)
 EXACT_UNSET = (
     "this policy does not set `exact`, so texts that differ only in case, white space or"
     " compatibility characters are joined, as in earlier versions. The presets of this version set"

@@ -33,14 +33,19 @@ def fold_models(ledger: Ledger, event: PolicySet, touched: Touched) -> None:
         for distinct in texts_of(ledger):
             _use(distinct, model)
         _read_again(ledger)
-        for first, distinct in [*ledger.unembedded.items()]:
-            if distinct.vector is not None:
-                del ledger.unembedded[first]
-                touched.unembedded[first] = False
+        touched.unembedded |= no_longer_unembedded(ledger, model)
+        for first in touched.unembedded:
+            del ledger.unembedded[first]
     for dropped in event.data.drops or ():
         for distinct in texts_of(ledger):
             if distinct.beside is not None:
                 distinct.beside.pop(dropped, None)
+
+
+def no_longer_unembedded(ledger: Ledger, model: str) -> dict[str, bool]:
+    """The texts that wait for a vector and have one of a model, as `Touched.unembedded`."""
+    waiting = ledger.unembedded.items()
+    return {first: False for first, text in waiting if text.vector_of(model) is not None}
 
 
 def texts_of(ledger: Ledger) -> Iterator[Distinct]:

@@ -37,10 +37,7 @@ class EmbedderSource:
             return self.given.model
         if self.configured is None or self.given is not None:
             return self.configured
-        path = Path(self.configured).expanduser()
-        if path.is_dir() or _is_path(self.configured):
-            return path.resolve().name
-        return self.configured.removeprefix("sentence-transformers/")
+        return model_name(self.configured)
 
     def why_not(self, in_force: str | None) -> str | None:
         """Why the configured model is not the one in force, or is not there, with the cure."""
@@ -79,6 +76,14 @@ def differs(in_force: str, configured: str | None) -> str:
         f" (PALIMPSEST_MODEL) to {in_force} or its folder, or move the store to {configured} with"
         f" `palimpsest embed --model {configured}`"
     )
+
+
+def model_name(model: str) -> str:
+    """The name that the log has of a model, given by its folder or name."""
+    path = Path(model).expanduser()
+    if path.is_dir() or _is_path(model):
+        return path.resolve().name
+    return model.removeprefix("sentence-transformers/")
 
 
 def _is_path(model: str) -> bool:

@@ -188,9 +188,11 @@ class Log(Database):
         folded.
         """
         events = self._of_owner(owner_id, after, upto, chunk)
+        if not after:
+            events = in_order(events, owner_id)
         if owner_id and (changes := self.model_changes(after, upto)):
             events = merge(events, changes, key=attrgetter("position"))
-        yield from events if after else in_order(events, owner_id)
+        yield from events
 
     def _of_owner(
         self, owner_id: str, after: int, upto: int | None, most: int

@@ -53,7 +53,7 @@ from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.exact import verbatim_target
 from palimpsest.streams.core.expiry import advance
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger
-from palimpsest.streams.core.models import lacking
+from palimpsest.streams.core.models import lacking, no_longer_unembedded
 from palimpsest.streams.core.record import policy_event
 from palimpsest.streams.core.text import content_of, identity_of
 from palimpsest.streams.core.touched import Touched
@@ -555,8 +555,7 @@ class Writer:
         if policy.model in request.drops:
             raise RefusedError("model_in_force", f"{policy.model} is in force: it is not dropped")
         changes = policy.model != self.policy.model and bool(self.log.head())
-        if changes:
-            self._require_vectors(policy.model)
+        touched = self._with_vectors(policy.model) if changes else Touched()
         event = policy_event(
             policy,
             event_id(request.request_id, "0"),
@@ -565,15 +564,17 @@ class Writer:
             former=self.policy.model if changes else None,
             drops=request.drops or None,
         )
-        self.pending.events.append((event, Touched()))
+        self.pending.events.append((event, touched))
         self.pending.policy_before = self.pending.policy_before or self.policy
         self.use_policy(policy)
 
-    def _require_vectors(self, model: str) -> None:
-        """Raise RefusedError if any text of any owner lacks a vector of a model."""
-        missing = 0
+    def _with_vectors(self, model: str) -> Touched:
+        """The texts that wait for a vector no longer; RefusedError if any lacks the model's."""
+        missing, touched = 0, Touched()
         for owner_id in self.log.owners():
-            missing += sum(1 for _ in lacking(self.owners.get(owner_id).ledger, model))
+            ledger = self.owners.get(owner_id).ledger
+            missing += sum(1 for _ in lacking(ledger, model))
+            touched.unembedded |= no_longer_unembedded(ledger, model)
             self.owners.trim()
         if missing:
             raise RefusedError(
@@ -581,6 +582,7 @@ class Writer:
                 f"{missing:,} texts have no vector of {model} yet: run"
                 f" `palimpsest embed --model {model}`, again if texts came after it, then switch",
             )
+        return touched
 
     def record(self, event: AnyEvent) -> None:
         """Record an event of the store, which no ledger folds."""

@@ -59,7 +59,7 @@ def new_manager(
         topics,
         folder,
         load_policy("standard"),
-        lambda: embedder,
+        lambda _model: embedder,
         lambda: datetime.now(UTC),
         failed,
         metrics or Metrics(),

@@ -146,8 +146,8 @@ def test_a_model_is_loaded_before_partitions_come_where_there_is_one(
 ) -> None:
     loaded: list[tuple[str, ...]] = []
 
-    def load(*named: str, **_: object) -> StubEngine:
-        loaded.append(named)
+    def load(model: str, engine: str) -> StubEngine:
+        loaded.append((model, engine))
         return StubEngine()
 
     monkeypatch.setattr(embedder, "load_engine", load)
@@ -155,7 +155,7 @@ def test_a_model_is_loaded_before_partitions_come_where_there_is_one(
     monkeypatch.setenv("PALIMPSEST_MODEL", "a model")
     made = cluster._embedder(Invocation(tmp_path))
     assert len(loaded) == at_once
-    made()
+    made.engine()
     assert loaded == [("a model", engine)]
 
 

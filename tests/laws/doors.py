@@ -193,7 +193,7 @@ class Partition:
             TOPICS,
             INPUTS,
             self._policy,
-            lambda: self._embedder,
+            lambda _model: self._embedder,
             self._clock,
             Metrics(),
         )

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from palimpsest.streams.cluster.reader import Offsets
     from palimpsest.streams.cluster.setup import Finding
     from palimpsest.streams.cluster.topics import Topics
-    from palimpsest.streams.embedder import Embedder
+    from palimpsest.streams.embedder import Embedder, EmbedderSource
 
 
 # -- the connection ------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def _run_worker(
     settings: Settings,
     connection: Connection,
     topics: Topics,
-    embedder: Callable[[], Embedder],
+    embedder: Callable[[], Embedder] | EmbedderSource,
 ) -> None:
     """Run the worker of a folder until it is stopped."""
     from palimpsest.streams.cluster.worker.metrics import LETTERS_PER_MINUTE
@@ -231,20 +231,21 @@ def worker_folder(prefix: str, instance: str | None) -> Path:
     return Path("-".join(filter(None, (str(WORKER_FOLDER), prefix, instance))))
 
 
-def _embedder(call: Invocation) -> Callable[[], Embedder]:
-    """Load the embedder before partitions are assigned, so that they need not wait for it.
+def _embedder(call: Invocation) -> EmbedderSource:
+    """Load the configured model before partitions are assigned: they need not wait for it.
 
     With the engine `none` there is nothing to load, and the policy says what becomes of it.
     """
-    from palimpsest.streams.embedder import DEFAULT_MODEL, Embedder, load_engine
+    from palimpsest.streams.embedder import EmbedderSource, load_engine
 
     settings = call.settings
-    load = partial(load_engine, settings.model or DEFAULT_MODEL, settings.engine or "onnx")
-    if settings.engine == "none":
-        return lambda: Embedder(load())
-    with call.output.progress() as report:
-        embedder = Embedder(load(progress=report))
-    return lambda: embedder
+    load = cache(partial(load_engine, engine=settings.engine or "onnx"))
+    source = EmbedderSource(load, settings.model, settings.embedder)
+    if settings.engine != "none" or settings.embedder is not None:
+        with call.output.progress() as report:
+            report("loading the model", None)
+            source.engine()
+    return source
 
 
 @app.command(epilog="Example: palimpsest --store memories project --bootstrap 127.0.0.1:9092")

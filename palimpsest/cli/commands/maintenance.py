@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Group
 from rich.text import Text
 
 from palimpsest.cli import rendering
-from palimpsest.cli.invocation import DryRun, OneOwner, invocation
+from palimpsest.cli.invocation import DryRun, Invocation, OneOwner, invocation
 from palimpsest.cli.rendering import shown
 from palimpsest.cli.shell import FAILED
-from palimpsest.contracts.errors import ModelError, PalimpsestError, StoreError
+from palimpsest.contracts.errors import ModelError, PalimpsestError, StoreError, UsageError
 from palimpsest.process.output import Progress
 from palimpsest.process.paths import LOG_FILE, PROJECTIONS
 
@@ -101,15 +101,39 @@ def embed(
         bool, typer.Option("--long", help="Embed the ends of long texts that lack it.")
     ] = False,
     dry_run: DryRun = False,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Embed all texts with another model, beside the old."),
+    ] = None,
+    switch: Annotated[
+        bool, typer.Option("--switch", help="Compare by the --model from now on.")
+    ] = False,
+    policy: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="With --switch: a policy with thresholds for --model."),
+    ] = None,
+    drop_old: Annotated[
+        bool, typer.Option("--drop-old", help="Let go of vectors of models not in force.")
+    ] = False,
 ) -> None:
-    """Embed texts that were stored while the model was down, as the policy allows.
+    """Embed texts that lack a vector: since the model was down, or of another model.
 
-    It also happens automatically after an owner's next new text. With
-    --long, it embeds the ends of texts longer than the model's input that
-    were stored before these were embedded. Exit status 3 if the model is
-    still down.
+    What was stored while the model was down is also embedded after an owner's
+    next new text. With --long, it embeds the ends of texts longer than the
+    model's input that were stored before these were embedded. With --model,
+    every text gets a vector of that model, a folder or a name; the store is
+    used by the old vectors meanwhile, until --switch. Exit status 3 if the
+    model is still down, or a text lacks its vector at the switch.
     """
     call = invocation(context)
+    if model is not None or drop_old:
+        _require_plain(switch=switch, policy=policy, drop_old=drop_old, model=model)
+        if owner is not None or long:
+            raise UsageError("--owner and --long are for the model in force: without --model")
+        _another_model(call, model, policy, dry_run=dry_run, switch=switch, drop_old=drop_old)
+        return
+    if switch or policy is not None:
+        raise UsageError("--switch and --policy need --model MODEL: the model to compare by")
     with call.store() as store, call.output.progress() as report:
         call.require_owner(store, owner)
         answer = store.embed(
@@ -119,6 +143,50 @@ def embed(
             progress=lambda done, left: report(f"{done:,} embedded", done / (done + left)),
         )
     call.output.answer(answer, lambda: rendering.fields(answer))
+
+
+def _require_plain(*, switch: bool, policy: str | None, drop_old: bool, model: str | None) -> None:
+    if drop_old and (model is not None or switch):
+        raise UsageError("--drop-old comes after the switch, in a command of its own")
+    if policy is not None and not switch:
+        raise UsageError("--policy comes with --switch: embedding needs no thresholds")
+
+
+def _another_model(
+    call: Invocation,
+    model: str | None,
+    policy: str | None,
+    *,
+    dry_run: bool,
+    switch: bool,
+    drop_old: bool,
+) -> None:
+    """Embed with another model, switch to it, or let go of the old vectors."""
+    from palimpsest.streams.embedder.source import model_name
+
+    actor = call.settings.actor
+    answer: Mapping[str, Any]
+    with call.store() as store, call.output.progress() as report:
+        if drop_old:
+            answer = store.drop_old_vectors(actor=actor, dry_run=dry_run)
+        elif model is not None and switch:
+            if dry_run:
+                raise UsageError("--switch has no --dry-run: `backtest` says what it would change")
+            answer = store.switch_model(model_name(model), policy=policy, actor=actor)
+        else:
+            service = call.settings.embedder
+            answer = store.embed_with(
+                model,
+                engine=call.settings.engine or "onnx",
+                embedder=service if service is not None and service.model == model else None,
+                dry_run=dry_run,
+                progress=lambda done, left: report(f"{done:,} embedded", done / (done + left)),
+            )
+    call.output.answer(answer, lambda: rendering.fields(answer))
+    if drop_old and answer.get("dropped"):
+        call.output.remark(rendering.VECTORS_STAY_IN_THE_LOG)
+    if switch and policy is None:
+        call.output.remark(rendering.THRESHOLDS_OF_THE_OLD_MODEL)
 
 
 # -- doctor --------------------------------------------------------------------------------------
@@ -307,16 +375,14 @@ def _log_findings(settings: Settings, report: Progress) -> Iterator[DoctorFindin
 
 def _policy(policy: PolicySet, settings: Settings) -> DoctorFinding:
     """Whether the model in use is the one that the policy's thresholds are for."""
-    from palimpsest.streams.embedder.contract import DEFAULT_MODEL
-    from palimpsest.streams.embedder.resolve import locate
+    from palimpsest.streams.embedder import EmbedderSource, load_engine
+    from palimpsest.streams.embedder.source import differs
 
-    name, wanted = policy.data.policy.get("name"), policy.data.policy.get("model")
-    try:
-        used, _ = locate(settings.model or DEFAULT_MODEL)
-    except ModelError:
-        used = settings.model or DEFAULT_MODEL
+    name, wanted = policy.data.policy["name"], policy.data.policy["model"]
+    source = EmbedderSource(load_engine, settings.model, settings.embedder)
+    used = source.model or wanted
     detail = f"{name}, with thresholds for {wanted}"
-    remedy = f"candidates are refused: the model in use is {used}; set PALIMPSEST_MODEL to {wanted}"
+    remedy = differs(wanted, used)
     return DoctorFinding("policy", found=used == wanted, detail=detail, remedy=remedy)
 
 

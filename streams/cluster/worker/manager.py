@@ -67,7 +67,7 @@ class PartitionManager:
         topics: Topics,
         folder: Path,
         policy: Policy,
-        embedder: Callable[[], Embedder],
+        embedder_of: Callable[[str], Embedder],
         clock: Callable[[], datetime],
         failed: Callable[[BaseException], Awaitable[object]],
         metrics: Metrics,
@@ -81,7 +81,7 @@ class PartitionManager:
         self._replicas = ReplicaFolder(connection, topics, folder)
         self._standby = Standby(self._replicas) if standing_by else None
         self._policy = policy
-        self._embedder = embedder
+        self._embedder_of = embedder_of
         self._clock = clock
         self._failed = failed
         self._effect = effect
@@ -312,7 +312,7 @@ class PartitionManager:
             self._topics,
             inputs,
             self._policy,
-            self._embedder,
+            self._embedder_of,
             self._clock,
             self._metrics,
             self._effect,

@@ -67,8 +67,9 @@ class PartitionWriter:
     """Decides on the input of one partition of both input topics.
 
     `log` is caught up with the decisions topic up to `decisions`; appending to it goes through
-    `publish` first. `inputs` are the ids of the input topics by name. `in_doubt`: the brokers may
-    have decisions that the log lacks, which only another assignment finds out.
+    `publish` first. `inputs` are the ids of the input topics by name, `embedder_of` has a model's
+    embedder. `in_doubt`: the brokers may have decisions that the log lacks, which only another
+    assignment finds out.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class PartitionWriter:
         topics: Topics,
         inputs: Mapping[str, str],
         policy: Policy,
-        embedder: Callable[[], Embedder],
+        embedder_of: Callable[[str], Embedder],
         clock: Callable[[], datetime],
         metrics: Metrics,
         effect: Effect = no_effect,
@@ -93,7 +94,14 @@ class PartitionWriter:
         # No projections follow its commits: they are in the stores that follow the topic.
         self._metrics = metrics
         self.writer = Writer(
-            log, Owners(log), self._append, wanted, embedder, clock, self._decided, effect
+            log,
+            Owners(log),
+            self._append,
+            wanted,
+            lambda: embedder_of(self.writer.policy.model),
+            clock,
+            self._decided,
+            effect,
         )
         self.writer.time_checks(metrics.checked)
         self.ending = False

@@ -39,7 +39,7 @@ from palimpsest.streams.cluster.worker.leave_group import CLIENT, STANDBY_CLIENT
 from palimpsest.streams.cluster.worker.manager import AGAIN_SECONDS, PartitionManager  # noqa: E402
 from palimpsest.streams.cluster.worker.metrics import LETTERS_PER_MINUTE, CountedEmbedder, Metrics  # noqa: E402
 from palimpsest.streams.cluster.worker.watch import Watch, ask_waiting  # noqa: E402
-from palimpsest.streams.embedder import Embedder  # noqa: E402
+from palimpsest.streams.embedder import Embedder, EmbedderSource  # noqa: E402
 from palimpsest.streams.ending import end_in_time  # noqa: E402
 from palimpsest.streams.log.database import DiskFullError  # noqa: E402
 from palimpsest.streams.write.writer import Effect, no_effect  # noqa: E402
@@ -74,7 +74,7 @@ class WorkerSettings:
     topics: Topics
     folder: Path
     policy: Policy
-    embedder: Callable[[], Embedder]
+    embedder: Callable[[], Embedder] | EmbedderSource
     instance: str | None = None
     web_port: int | None = None
     session_seconds: float = SESSION_SECONDS
@@ -169,15 +169,20 @@ def build_app(settings: WorkerSettings) -> WorkerApp:
     metrics = Metrics(settings.letters_per_minute)
 
     @cache
-    def embedder() -> Embedder:
-        return CountedEmbedder(settings.embedder().engine, metrics)
+    def embedder_of(model: str) -> Embedder:
+        source = settings.embedder
+        if not isinstance(source, EmbedderSource):
+            return CountedEmbedder(source().engine, metrics)
+        if (why := source.why_not(model)) is not None:
+            _log.warning("%s", why)
+        return CountedEmbedder(source.of(model).engine, metrics)
 
     manager = PartitionManager(
         settings.connection,
         settings.topics,
         settings.folder,
         settings.policy,
-        embedder,
+        embedder_of,
         lambda: datetime.now(UTC),
         failed,
         metrics,

@@ -44,6 +44,7 @@ def test_without_a_path_it_is_the_model_of_the_settings(monkeypatch: pytest.Monk
     monkeypatch.setenv("PALIMPSEST_MODEL", "its-model")
     monkeypatch.setenv("PALIMPSEST_ENGINE", "sentence-transformers")
     for path, model in ((None, None), (None, "given"), ("elsewhere", "given")):
+        monkeypatch.setenv("PALIMPSEST_STORE", f"of-{model}")
         with Palimpsest.open(path, model=model) as memories:
             memories.submit({"owner_id": str(model), "text": "Ada lives in Paris."})
     assert asked == [

@@ -111,7 +111,7 @@ class Worker:
             TOPICS,
             INPUTS,
             load_policy("standard"),
-            lambda: self._embedder,
+            lambda _model: self._embedder,
             lambda: AT,
             Metrics(),
         )

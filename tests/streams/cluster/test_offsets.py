@@ -85,7 +85,7 @@ def opened_writer(
             TOPICS,
             INPUTS,
             policy,
-            lambda: embedder,
+            lambda _model: embedder,
             clock,
             Metrics(),
         )

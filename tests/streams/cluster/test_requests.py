@@ -63,7 +63,7 @@ class Partition:
             TOPICS,
             INPUTS,
             load_policy("standard"),
-            lambda: embedder,
+            lambda _model: embedder,
             lambda: AT,
             Metrics(),
         )

@@ -59,6 +59,32 @@ class BeforeWindows(StubEngine):
         return [replace(one, windows=None) for one in super().embed(texts)]
 
 
+class OtherStub(StubEngine):
+    """Another model: it sees the first letters of words, in fewer numbers."""
+
+    name, model, dimension = "other stub", "other", 32
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        """As the stub, of texts whose words are cut, with shorter vectors."""
+        return [_shortened(_embedding(initials_of(text))) for text in texts]
+
+
+def initials_of(text: str) -> str:
+    """The first three letters of each word."""
+    return " ".join(word[:3] for word in text.split()) or text
+
+
+def _shortened(one: Embedding) -> Embedding:
+    windows = None if one.windows is None else np.stack([*map(shortened, one.windows)])
+    return replace(one, vector=shortened(one.vector), windows=windows)
+
+
+def shortened(vector: NDArray[np.float16]) -> NDArray[np.float16]:
+    """A vector added up to the other model's dimension, of unit length before it is rounded."""
+    numbers = vector.astype(np.float32).reshape(-1, OtherStub.dimension).sum(axis=0)
+    return (numbers / np.linalg.norm(numbers)).astype(np.float16)
+
+
 def _embedding(text: str) -> Embedding:
     windows = windows_of(text)
     return Embedding(
@@ -89,6 +115,6 @@ def vector_of(text: str) -> NDArray[np.float16]:
     return (vector / np.linalg.norm(vector)).astype(np.float16)
 
 
-def load_stub(*_args: Any, **_kwargs: Any) -> StubEngine:
-    """Stands in for `streams.embedder.load_engine`."""
-    return StubEngine()
+def load_stub(model: str = DEFAULT_MODEL, *_args: Any, **_kwargs: Any) -> StubEngine:
+    """Stands in for `streams.embedder.load_engine`: the default model, or the `other` one."""
+    return OtherStub() if model == OtherStub.model else StubEngine()

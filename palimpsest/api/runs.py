@@ -18,12 +18,14 @@ from palimpsest.contracts.answers import (
     Apart,
     Concluded,
     Merged,
+    PolicyInForce,
     Recomposed,
     Restorations,
     Unmerged,
 )
 from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import ComposeRequest, Selection, SettleRequest
 from palimpsest.jobs import review_queue
 from palimpsest.jobs.dedupe import Wanted, dedupe
@@ -43,11 +45,13 @@ from palimpsest.jobs.review import review
 from palimpsest.queries.ids import require_owned
 from palimpsest.streams.core.text import verbatim_hash
 from palimpsest.streams.dedupe import Progress as BatchProgress
+from palimpsest.streams.embedder import EmbedderSettings, EmbedFunction
 from palimpsest.streams.judge.batching import PATIENCE_SECONDS, Batcher, BatchSettings
 from palimpsest.streams.judge.own import JudgeFunction
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.judge.verifier import Verifier
 from palimpsest.streams.judge.worker import JudgeWorker
+from palimpsest.streams.policies import load_policy
 
 
 @check_calls

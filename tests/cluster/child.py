@@ -27,7 +27,7 @@ from palimpsest.streams.cluster.worker import assigned_partition as assigned
 from palimpsest.streams.cluster.worker import consumer as consuming
 from palimpsest.streams.cluster.worker import replica, watch, worker
 from palimpsest.streams.cluster.worker.producer import PartitionProducer
-from palimpsest.streams.embedder import Embedder, Embedding
+from palimpsest.streams.embedder import Embedder, EmbedderSource, Embedding
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.handlers import bulk
 from tests.reliability.child import Plan, effect_of, main, take
@@ -106,14 +106,13 @@ def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
     following.AT_ONCE = plan.get("at_once", following.AT_ONCE)
     bulk.STEPS = plan.get("bulk", 3)
     _slow_down(plan.get("slow", 0.0))
-    engine = SlowEngine(plan["embedding"]) if "embedding" in plan else StubEngine()
-    embedder = Embedder(engine)
+    slow = Embedder(SlowEngine(plan["embedding"])) if "embedding" in plan else None
     settings = worker.WorkerSettings(
         connection,
         topics,
         Path(plan["store"]),
         load_policy(plan.get("policy", "standard")),
-        lambda: embedder,
+        (lambda: slow) if slow is not None else EmbedderSource(load_stub),
         instance=plan["instance"],
         web_port=plan.get("web_port"),
         standby=plan.get("standby", False),

@@ -14,7 +14,7 @@ from palimpsest.backends.reader import Reader
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.jobs.questions import open_questions
 from palimpsest.process.paths import LOG_FILE
-from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.embedder import EmbedderSource
 from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.judge.worker import Tally
 from palimpsest.streams.log.dead_letters import DeadLetters
@@ -23,7 +23,7 @@ from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from tests.conformance.runtime import verified
 from tests.streams.write.runtime import inputs
-from tests.stub_engine import StubEngine
+from tests.stub_engine import load_stub
 
 MEMORIES = "SELECT memory_id, face, members FROM memories WHERE owner_id = ? ORDER BY memory_id"
 
@@ -44,7 +44,7 @@ class EmbeddedRuntime:
     def _opened(self) -> EmbeddedWriter:
         log = Log.create(self._folder / LOG_FILE, shared=True)
         policy = load_policy("standard")
-        return EmbeddedWriter(Reader(self._folder, log, policy, lambda: Embedder(StubEngine())))
+        return EmbeddedWriter(Reader(self._folder, log, policy, EmbedderSource(load_stub)))
 
     def submit(self, rows: Sequence[bytes]) -> list[Mapping[str, Any]]:
         return [asdict(outcome) for outcome in self._writer.submit(inputs(rows))]

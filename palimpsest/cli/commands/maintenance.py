@@ -177,7 +177,6 @@ def _another_model(
             service = call.settings.embedder
             answer = store.embed_with(
                 model,
-                engine=call.settings.engine or "onnx",
                 embedder=service if service is not None and service.model == model else None,
                 dry_run=dry_run,
                 progress=lambda done, left: report(f"{done:,} embedded", done / (done + left)),

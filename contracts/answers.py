@@ -599,14 +599,21 @@ def result(answer: Answer[A_co]) -> A_co:
     return done
 
 
+OTHER_MODEL = "other_model"
+"""Why a switch to another embedding model is refused: a text has no vector of it."""
+
+
 def merged(answers: Sequence[Answer]) -> Answer:
     """What the partitions of a cluster did, together; a refusal only if none did anything.
 
-    If one of them hit a bug or did not understand it, that is the answer. Of several refusals it is
-    the first that is not about an unknown id.
+    If one of them hit a bug or did not understand it, that is the answer, and if one lacks vectors
+    of the model that all were to switch to. Of several refusals it is the first that is not about
+    an unknown id.
     """
     for answer in answers:
         if isinstance(answer, Failed | Misused):
+            return answer
+        if isinstance(answer, Refused) and answer.reason == OTHER_MODEL:
             return answer
     done = [answer.result for answer in answers if isinstance(answer, Done)]
     if done:

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypedDict
 from uuid import uuid4
 
 from palimpsest.backends.writer import StoreWriter
-from palimpsest.contracts.answers import PolicyInForce
+from palimpsest.contracts.answers import OTHER_MODEL, PolicyInForce
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import Vector
 from palimpsest.contracts.policy import Policy
@@ -152,7 +152,7 @@ def _lacking(writer: StoreWriter, model: str) -> Iterator[_Text]:
 
 
 def _require_other(writer: StoreWriter, model: str) -> None:
-    if writer.reader.policy_in_force().model == model:
+    if writer.reader.policy_in_force().model == model and not writer.reader.follows():
         raise UsageError(
             f"{model} is the model in force: `palimpsest embed` without --model embeds what lacks"
             " its vector"
@@ -164,10 +164,11 @@ def switch_model(
 ) -> PolicyInForce:
     """Compare by another model from here on, under `policy` or the present one's rules.
 
-    Raises RefusedError if it is in force, or any text lacks a vector of it.
+    Raises RefusedError if it is in force, or any text lacks a vector of it. A cluster's partitions
+    switch one by one: if one has refused, because a text came meanwhile, all are asked again.
     """
     present = writer.reader.policy_in_force()
-    if model == present.model:
+    if model == present.model and not writer.reader.follows():
         raise RefusedError("model_in_force", f"{model} is the model in force already")
     new = policy or present.model_copy(update={"model": model, "certificate": None})
     if new.model != model:
@@ -178,7 +179,7 @@ def switch_model(
     # A cluster's partitions decide one by one: ask none of them if one would refuse.
     if missing := sum(1 for _ in _lacking(writer, model)):
         raise RefusedError(
-            "other_model",
+            OTHER_MODEL,
             f"{missing:,} texts have no vector of {model} yet: run `palimpsest embed --model"
             f" {model}`, again if texts came after it, then switch",
         )

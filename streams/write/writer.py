@@ -19,6 +19,7 @@ from typing import Literal
 from msgspec import structs
 from pydantic import ValidationError
 
+from palimpsest.contracts.answers import OTHER_MODEL
 from palimpsest.contracts.commands import (
     Access,
     Admit,
@@ -578,7 +579,7 @@ class Writer:
             self.owners.trim()
         if missing:
             raise RefusedError(
-                "other_model",
+                OTHER_MODEL,
                 f"{missing:,} texts have no vector of {model} yet: run"
                 f" `palimpsest embed --model {model}`, again if texts came after it, then switch",
             )

@@ -82,7 +82,8 @@ def _shortened(one: Embedding) -> Embedding:
 def shortened(vector: NDArray[np.float16]) -> NDArray[np.float16]:
     """A vector added up to the other model's dimension, of unit length before it is rounded."""
     numbers = vector.astype(np.float32).reshape(-1, OtherStub.dimension).sum(axis=0)
-    return (numbers / np.linalg.norm(numbers)).astype(np.float16)
+    unit: NDArray[np.float16] = (numbers / np.linalg.norm(numbers)).astype(np.float16)
+    return unit
 
 
 def _embedding(text: str) -> Embedding:

@@ -457,7 +457,11 @@ GUARDED = {
         "palimpsest.backends.projector_service",
         "palimpsest.backends.cluster_client",
     ),
-    "judge": ("palimpsest.streams.judge.protocols", "palimpsest.anthropic"),
+    "judge": (
+        "palimpsest.streams.judge.protocols",
+        "palimpsest.streams.embedder.openai_engine",
+        "palimpsest.anthropic",
+    ),
     "langgraph": ("palimpsest.langgraph",),
     "openai-agents": ("palimpsest.openai_agents",),
     "serve": (

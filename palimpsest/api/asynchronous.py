@@ -208,6 +208,7 @@ class AsyncPalimpsest:
     ask_judge = AsyncMethod(Palimpsest.ask_judge)
     embed = AsyncMethod(Palimpsest.embed)
     embed_with = AsyncMethod(Palimpsest.embed_with)
+    plan_embedding = AsyncMethod(Palimpsest.plan_embedding)
     switch_model = AsyncMethod(Palimpsest.switch_model)
     drop_old_vectors = AsyncMethod(Palimpsest.drop_old_vectors)
     end_session = AsyncMethod(Palimpsest.end_session)

@@ -226,20 +226,21 @@ class Runs(Statements):
         model: str | None = None,
         *,
         embedder: EmbedderSettings | EmbedFunction | None = None,
-        dry_run: bool = False,
         progress: Callable[[int, int], None] | None = None,
-    ) -> EmbeddingPlan | EmbeddedAhead:
+    ) -> EmbeddedAhead:
         """Record vectors of another model beside those in force, for every text without one.
 
         The model is one of this machine, by the store's engine, or an `embedder` as in `open`.
         Texts are compared by the old vectors until `switch_model`. A run that was stopped continues
-        with the next; `dry_run` embeds a few texts, and says how many there are, how long all
-        would take, and the bytes in the log.
+        with the next; `progress` receives how many texts are done, and how many are left.
         """
-        engine = self._reader.engine_of(model, embedder)
-        if dry_run:
-            return plan_embedding(self._writer, engine)
-        return embed_ahead(self._writer, engine, progress)
+        return embed_ahead(self._writer, self._reader.engine_of(model, embedder), progress)
+
+    def plan_embedding(
+        self, model: str | None = None, *, embedder: EmbedderSettings | EmbedFunction | None = None
+    ) -> EmbeddingPlan:
+        """What `embed_with` would take: texts, seconds by a sample, bytes. Nothing is recorded."""
+        return plan_embedding(self._writer, self._reader.engine_of(model, embedder))
 
     def switch_model(
         self, model: str, *, policy: str | Policy | None = None, actor: Name | None = None

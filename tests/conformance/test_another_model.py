@@ -52,7 +52,7 @@ def test_texts_are_compared_by_the_new_model_after_the_switch_alone(runtime: Run
         runtime.submit([row(text, number, owner) for number, text in enumerate(TEXTS)])
     before = {owner: folded(runtime, owner) for owner in OWNERS}
     with runtime.client() as memories:
-        plan = memories.embed_with(OtherStub.model, dry_run=True)
+        plan = memories.plan_embedding(OtherStub.model)
         assert (plan["left"], plan["texts"]) == (3 * len(OWNERS), 3 * len(OWNERS))
         assert not any(models_of(runtime, owner) for owner in OWNERS), "a dry run records nothing"
         with pytest.raises(RefusedError, match="12 texts have no vector of other yet"):

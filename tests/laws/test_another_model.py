@@ -21,8 +21,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from palimpsest.contracts.commands import Admit, Embed
-from palimpsest.contracts.events import Decided, PolicySet, Vector
+from palimpsest.contracts.commands import Admit, Embed, OwnerCommand
+from palimpsest.contracts.events import AnyEvent, Decided, PolicySet, Vector
 from palimpsest.contracts.evidence import Answer
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core import candidates, evolve, models
@@ -33,6 +33,7 @@ from palimpsest.streams.core.text import content_of as recorded
 from palimpsest.streams.replay import without
 from palimpsest.streams.search.scope_index import ScopeIndex
 from tests.laws import checks, consequences, undoing, world
+from tests.laws.common import everything
 from tests.laws.histories import FEWER, Act, Playback, Say, play, policies, stories
 from tests.laws.test_consequences import lates, presets
 from tests.laws.world import WIDTH, WORDS, Command, World, cosine_of, vector_of
@@ -61,6 +62,13 @@ def wide_of(words: str) -> Vector:
     return wide_at(WORDS.index(oracle.search_form(words).split(maxsplit=1)[0]))
 
 
+class Switch(OwnerCommand):
+    """Stands among the commands of a history for the store's switch."""
+
+    command_id: str = ""
+    owner_id: str = ""
+
+
 def switched(policy: Policy) -> Policy:
     """The same rules for the other model."""
     return policy.model_copy(update={"model": MODEL})
@@ -75,7 +83,9 @@ def another_model() -> Iterator[None]:
     def vector(words: str) -> Vector:
         return wide_of(words) if in_force[0] == MODEL else vector_of(words)
 
-    def running(self: World, command: Command, seconds: int = 1) -> Any:
+    def running(self: World, command: Command | Switch, seconds: int = 1) -> Any:
+        if isinstance(command, Switch):
+            return switch(self)
         in_force[0] = self.policy.model
         return run(self, command, seconds)
 
@@ -96,12 +106,17 @@ def another_model() -> Iterator[None]:
             return
         embed_some(self, A_STEP)
         if not any(models.lacking(self.world.ledger, MODEL)):
-            switch(self.world)
+            self.steps.append((Switch(), self.world.run(Switch())))  # type: ignore[arg-type]
 
     def knowing_both(
         self: without.Without, owner_id: str, out: Any, known: Any, *rest: Any
     ) -> None:
-        both = {policy.hash: policy for one in known.values() for policy in (one, switched(one))}
+        each = (
+            one.model_copy(update={"model": model})
+            for one in known.values()
+            for model in ("grid", MODEL)
+        )
+        both = {policy.hash: policy for policy in each}
         begin(self, owner_id, out, both, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -132,13 +147,16 @@ def embed_some(told: Playback, most: int) -> None:
         told.steps.append((command, told.world.run(command)))
 
 
-def switch(of: World) -> None:
-    """The event of the store that puts the other model in force."""
+def switch(of: World) -> list[AnyEvent]:
+    """Put the other model in force by an event of the store; none of the owner's."""
+    if of.policy.model == MODEL:
+        return []
     policy = switched(of.policy)
     event = policy_event(policy, of.fresh(), None, of.now, former=of.policy.model)
     of.policy = policy
     of.log.append(event)
     fold_event(of.ledger, event)
+    return []
 
 
 def switches(told: Playback) -> bool:
@@ -205,12 +223,12 @@ def old_decisions_stay(policy: Policy, story: list[Act]) -> None:
     told = Playback(World(policy))
     before = None
     for act in story:
-        held = checks.everything(told.world.ledger), len(told.world.log)
+        held = everything(told.world.ledger), len(told.world.log)
         told.follow(act)
         if before is None and switches(told):
             before = held
     if before is not None:
-        assert checks.everything(world.fold("ada", told.world.log[: before[1]])) == before[0]
+        assert everything(world.fold("ada", told.world.log[: before[1]])) == before[0]
 
 
 @patient

@@ -175,12 +175,15 @@ def _another_model(
             answer = store.switch_model(model_name(model), policy=policy, actor=actor)
         else:
             service = call.settings.embedder
-            answer = store.embed_with(
-                model,
-                embedder=service if service is not None and service.model == model else None,
-                dry_run=dry_run,
-                progress=lambda done, left: report(f"{done:,} embedded", done / (done + left)),
-            )
+            given = service if service is not None and service.model == model else None
+            if dry_run:
+                answer = store.plan_embedding(model, embedder=given)
+            else:
+                answer = store.embed_with(
+                    model,
+                    embedder=given,
+                    progress=lambda done, left: report(f"{done:,} embedded", done / (done + left)),
+                )
     call.output.answer(answer, lambda: rendering.fields(answer))
     if drop_old and answer.get("dropped"):
         call.output.remark(rendering.VECTORS_STAY_IN_THE_LOG)

@@ -171,7 +171,7 @@ LISTED = {
     ),
     "embed": Listed(
         "maintenance",
-        "Embed texts that were stored while the model was down, as the policy allows.",
+        "Embed texts that lack a vector: since the model was down, or of another model.",
     ),
     "dedupe": Listed(
         "judge",

@@ -22,6 +22,7 @@ from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import AnyEvent, Decided, Redecided, Settled
 from palimpsest.contracts.policy import Policy
+from palimpsest.evaluation.other_vectors import with_vectors_of
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.replay.another_policy import AnotherPolicy
@@ -146,17 +147,10 @@ def backtest(
     """Decide a store's history again under a policy, as far as the log has what it needs.
 
     For owners that match the pattern `owner`, and from `since` on. Several `processes` share the
-    owners; each imports the program's main module, as `multiprocessing` does. UsageError if the
-    policy is of another embedder than the recorded vectors, or the pattern is malformed.
+    owners; each imports the program's main module, as `multiprocessing` does. UsageError if a
+    text has no recorded vector of the policy's model, or the pattern is malformed.
     """
     owners = _owners(reader, owner)
-    policies = reader.log.policies()
-    models = {known.model for known in policies.values()}
-    if models - {policy.model}:
-        raise UsageError(
-            f"the policy compares vectors of {policy.model}, and the log has those of"
-            f" {', '.join(sorted(models))}: name a policy of that model"
-        )
     counts, asked = _Counts(), _Options(policy, since, compares_anew)
     size = math.ceil(len(owners) / (PARTS * processes)) or 1
     parts = [owners[start : start + size] for start in range(0, len(owners), size)]
@@ -181,8 +175,11 @@ def _in_process(log_file: Path, asked: _Options, owners: Sequence[str]) -> _Coun
 def _decide_again(log: Log, asked: _Options, owners: Sequence[str]) -> _Counts:
     """What would be different for some owners."""
     counts, policies = _Counts(), log.policies()
+    others = {known.model for known in policies.values()} - {asked.policy.model}
     for owner_id in owners:
         events = [recorded.event for recorded in log.of_owner(owner_id)]
+        if others:
+            events = with_vectors_of(asked.policy.model, events)
         history = AnotherPolicy(
             owner_id,
             asked.policy,

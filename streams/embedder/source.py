@@ -60,11 +60,17 @@ class EmbedderSource:
         return self.load(self.configured or DEFAULT_MODEL)
 
     def of(self, model: str) -> Embedder:
-        """An embedder with a model that is in force; ModelNotFound says what to configure."""
-        if self.model in {None, model}:
-            return Embedder(self.engine() if self.model == model else self.load(model))
+        """An embedder with a model, on a thread of its own; raises as `engine_of`."""
+        return Embedder(self.engine_of(model))
+
+    def engine_of(self, model: str) -> Engine:
+        """The engine of a model that a policy names; ModelNotFound says what to configure."""
+        if self.model == model:
+            return self.engine()
+        if self.model is None:
+            return self.load(model)
         try:
-            return Embedder(self.load(model))
+            return self.load(model)
         except ModelError as error:
             raise ModelNotFound(f"{differs(model, self.model)} ({error})") from error
 

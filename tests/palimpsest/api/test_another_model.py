@@ -265,3 +265,29 @@ def test_a_function_that_returns_no_vectors_is_refused(memories: Palimpsest, wro
     with pytest.raises(ModelError, match="mine returned"):
         memories.embed_with("mine", embedder=wrong)  # type: ignore[arg-type]
     assert not vectors(memories)
+
+
+# -- backtest ------------------------------------------------------------------------------------
+
+
+def test_a_backtest_uses_the_recorded_vectors_of_another_model(
+    memories: Palimpsest, tmp_path: Path
+) -> None:
+    """It foresees what a store does that has had the other model all along."""
+    near = "every wintry even since the move two cats sleep indoors on our old sofas until dawns"
+    said = rows(*TEXTS, near, SAME)
+    decided = [outcome.decision for outcome in memories.submit(said)]
+    with Palimpsest.open(tmp_path / "all along", policy=rules(), model=OTHER) as other:
+        would = [outcome.decision for outcome in other.submit(said)]
+    assert decided != would
+    with pytest.raises(UsageError, match="palimpsest embed --model other"):
+        memories.backtest(rules())
+    memories.embed_with(OTHER)
+    for _ in range(2):  # before the switch, and after it: the history is the same
+        found = memories.backtest(rules())
+        changed = {(one["was"], one["would_be"]): one["count"] for one in found["changes"]}
+        assert changed == Counter(
+            (was, then) for was, then in zip(decided, would, strict=True) if was != then
+        )
+        if memories.policy.model != OTHER:
+            memories.switch_model(OTHER, policy=rules())

@@ -219,9 +219,13 @@ def _vectors(call: Invocation, policy: Policy, report: Progress) -> TrialVectors
     from palimpsest.evaluation.trial import TrialVectors
     from palimpsest.streams import embedder
 
-    engine = call.settings.engine or "onnx"
-    model = call.settings.model or policy.model
-    return TrialVectors(embedder.load_engine(model, engine, progress=report))
+    settings = call.settings
+
+    def load(model: str) -> embedder.Engine:
+        return embedder.load_engine(model, settings.engine or "onnx", progress=report)
+
+    source = embedder.EmbedderSource(load, settings.model, settings.embedder)
+    return TrialVectors(source.engine_of(policy.model))
 
 
 # -- on the terminal -----------------------------------------------------------------------------

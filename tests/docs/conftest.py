@@ -15,14 +15,27 @@ import pytest
 
 from palimpsest.api import store
 from palimpsest.cli.demo.judge import JudgeServer
-from palimpsest.streams.embedder import load_engine
+from palimpsest.streams.embedder import DEFAULT_MODEL, load_engine
 
 _loaded = cache(load_engine)
 
 
-def one_engine(*_args: Any, **_kwargs: Any) -> Any:
-    """Stands in for `load_engine`: the default model, whoever asks."""
-    return _loaded()
+OTHER = "bge-small-en"
+"""The model that a page moves to: to the tests the default one, by another name."""
+
+
+class ByAnotherName:
+    """The default model's engine, as that of another model."""
+
+    def __init__(self, model: str) -> None:
+        engine = _loaded()
+        self.model, self.name, self.dimension = model, engine.name, engine.dimension
+        self.embed = engine.embed
+
+
+def one_engine(model: str = DEFAULT_MODEL, *_args: Any, **_kwargs: Any) -> Any:
+    """Stands in for `load_engine`: the default model, whoever asks, but for the pages' other."""
+    return ByAnotherName(model) if model == OTHER else _loaded()
 
 
 @pytest.fixture(autouse=True)

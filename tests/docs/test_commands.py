@@ -18,7 +18,8 @@ from typer.testing import CliRunner
 
 from palimpsest.cli.main import app
 from palimpsest.process.output import Output
-from tests.docs.conftest import one_engine
+from palimpsest.streams.embedder import DEFAULT_MODEL
+from tests.docs.conftest import OTHER, one_engine
 from tests.docs.pages import NAMES, prose
 
 LINE = re.compile(r"^ {4}(?:.*\| )?(?:\.venv/bin/)?(palimpsest .+)$", re.MULTILINE)
@@ -146,7 +147,10 @@ def write_inputs() -> None:
     pq.write_table(pa.Table.from_pylist([row]), "table.parquet")
     Path("memories.csv").write_text("user_id,text\nada,Ada sings.\nada,Ada sings.\n")
     Path("separate.jsonl").write_text(json.dumps({"text": "Ada sings.", "partner_text": "No."}))
-    Path("mine.toml").write_text(run("policy", "show", "standard").stdout)
+    shown = run("policy", "show", "standard").stdout
+    Path("mine.toml").write_text(shown)
+    for name in ("new.toml", "calibrated.toml"):
+        Path(name).write_text(shown.replace(DEFAULT_MODEL, OTHER))
 
 
 def prepare_audit(store: Prepared, step: str) -> None:
@@ -185,6 +189,8 @@ def test_it_can_be_typed(line: str, prepared: Prepared, monkeypatch: pytest.Monk
     if "--folded" in words:
         run("--store", str(prepared.folder), "policy", "set", "namespaced")
         run("--store", str(prepared.folder), "ingest", "-", stdin=FOLDED.encode())
+    if "--switch" in words or "calibrated.toml" in words:
+        asked(prepared.folder, "embed", "--model", OTHER)
     if words[0] == "audit":
         prepare_audit(prepared, words[1])
     if words[0] == "withdraw":

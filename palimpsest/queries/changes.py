@@ -95,7 +95,8 @@ class ChangeFeed:
     ) -> Iterator[Recorded]:
         log = self._reader.log
         if owner_id is not None:
-            return log.of_owner(owner_id, after=after, upto=head, chunk=limit)
+            events = log.of_owner(owner_id, after=after, upto=head, chunk=limit)
+            return (recorded for recorded in events if recorded.event.owner_id == owner_id)
         return (recorded for recorded in log.after(after, limit) if recorded.position <= head)
 
     def _take_replay(self, owner_id: str, after: int) -> _Replay:

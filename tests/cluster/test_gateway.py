@@ -28,6 +28,7 @@ from palimpsest.contracts.events import Ran, SessionEnded
 from palimpsest.contracts.evidence import Evidence, Verdict
 from palimpsest.contracts.requests import (
     AccessRequest,
+    AddVectorsRequest,
     AnyRequest,
     CertifyRequest,
     CheckRequest,
@@ -198,9 +199,10 @@ def test_what_every_request_did_is_shown_when_its_answer_comes(
     ask(RunRequest, owner_id="ada", **reviewed)
     union, _ = get_args(AnyRequest)
     # A check writes nothing, a key is written down before its rows, and nobody waits until a store
-    # shows vectors that came late. Audits are tried in tests/conformance/test_audits.py.
+    # shows vectors that came late. Audits and another model's vectors are tried in
+    # tests/conformance.
     audits = {OpenAuditRequest, LabelAuditRequest, CertifyRequest}
-    others = {CheckRequest, EmbedRequest, SubmitRequest, *audits}
+    others = {CheckRequest, EmbedRequest, AddVectorsRequest, SubmitRequest, *audits}
     assert ask.kinds == set(get_args(union)) - others
     everyones = {request.request for request, owner in ask.workers.asked if owner is None}
     bulk = {"reverse", "reinstate_many", "retract", "restore"}

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal
 
+from msgspec import structs
+
 from palimpsest.contracts.light import Light
 
 
@@ -55,6 +57,23 @@ Answer = Literal["different", "same", "update", "compose", "unavailable", "unusa
 """What the judge said of a pair; `unavailable`: nobody answered, `unusable`: no valid answer."""
 
 
+class FirstAnswer(Light):
+    """What the first of two judges said of a pair; it settled nothing. Fields as in `Verdict`."""
+
+    answer: Answer
+    reasoning: str | None = None
+    model: str | None = None
+    prompt: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    seconds: float | None = None
+    calls: float | None = None
+    probability: float | None = None
+    protocol: str | None = None
+    remote: bool | None = None
+
+
 class Verdict(Light):
     """The judge's answer about a candidate and one neighbour, with what it cost.
 
@@ -64,6 +83,9 @@ class Verdict(Light):
     arrives: under `search: candidates` the neighbour's own, or that of its last update, else the
     memory's face. `probability` is what the judge gave for *the same*, where it gives one. `model`
     is the one that answered, as its answer names it. What a judge does not say is unknown: None.
+    `protocol` is the service's, and `remote` whether it is on another network. Of two judges,
+    `first` is what the other one said before; `certificate` is the digest of the labels by which
+    an answer of the first settles.
     """
 
     neighbour_id: str
@@ -78,6 +100,17 @@ class Verdict(Light):
     calls: float | None = None
     speaker: str | None = None
     probability: float | None = None
+    protocol: str | None = None
+    remote: bool | None = None
+    first: FirstAnswer | None = None
+    certificate: str | None = None
+
+    @property
+    def before(self) -> Verdict | None:
+        """What the first judge said, as a verdict on the same neighbour."""
+        if self.first is None:
+            return None
+        return Verdict(neighbour_id=self.neighbour_id, **structs.asdict(self.first))
 
 
 def deciding(verdicts: Sequence[Verdict], joined: str | None) -> Verdict | None:

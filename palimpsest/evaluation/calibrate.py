@@ -43,12 +43,13 @@ from palimpsest.evaluation.thresholds import (
 )
 from palimpsest.evaluation.trial import Progress, Trial, TrialVectors
 from palimpsest.streams.guard import guard_hash
+from palimpsest.streams.judge.certificate import CertifiedAnswer, JudgeCertificate
 
 Answer = Literal["same", "different"]
 Levels = NDArray[np.intp]
 
-SAME_MEASURES: tuple[Measure, ...] = ("cosine", "jaccard", "probability")
-DIFFERENT_MEASURES: tuple[Measure, ...] = ("cosine", "jaccard", "cues", "probability")
+SAME_MEASURES: tuple[Measure, ...] = ("cosine", "jaccard", "probability", "verdict")
+DIFFERENT_MEASURES: tuple[Measure, ...] = ("cosine", "jaccard", "cues", "probability", "verdict")
 ALL = "all"
 RISK: dict[Answer, str] = {
     "same": "wrong among what would be joined, at the labels' own mix",
@@ -113,7 +114,7 @@ def calibrate(
 
     `data` names the labels: their `digest` and the `date` of today.
     """
-    model = _judge_of(pairs)
+    model, prompt = _judge_of(pairs), _prompt_of(pairs)
     tested, held_out = chosen(pairs)
     vectors.prepare({text for pair in (*tested, *held_out) for text in pair[1:3]}, progress)
     halves = Halves(*(_measure(half, policy, vectors, progress) for half in (tested, held_out)))
@@ -132,12 +133,14 @@ def calibrate(
         "embedder": f"{vectors.model}/{vectors.name}",
         "guard": guard_hash(),
         "judge": model,
+        "prompt": prompt,
         "policy": policy.name,
         "labels": _labels(pairs, halves),
         "thresholds": statements,
         "policy_test": _shown(test, "same", len(pairs), budget) | path.at(test),
         "certificate": None,
     }
+    answer["judge_certificate"] = _judge_certificate(answer, policy.hash)
     if made is None:
         return answer, None
     counts = LabelCounts()
@@ -183,6 +186,19 @@ def _judge_of(pairs: Sequence[LabelledPair]) -> str | None:
     return model
 
 
+def _prompt_of(pairs: Sequence[LabelledPair]) -> str | None:
+    """The prompt to which all judged pairs are answers, if any; UsageError for several."""
+    prompts = {
+        pair.prompt for pair in pairs if pair.probability is not None and pair.prompt is not None
+    }
+    if len(prompts) > 1:
+        raise UsageError(
+            f"the answers are to the prompts {', '.join(sorted(prompts))}: a threshold is bound to"
+            " one, so ask the judge about all pairs again with `palimpsest judge pairs`"
+        )
+    return next(iter(prompts), None)
+
+
 def _labels(pairs: Sequence[LabelledPair], halves: Halves) -> dict[str, int]:
     return {
         "pairs": len(pairs),
@@ -219,7 +235,7 @@ def _statement(
     labels: int,
 ) -> list[dict[str, Any]]:
     """One statement; none where no pair has the score."""
-    among = halves.of(language, asked=answer == "different")
+    among = halves.of(language, asked=answer == "different" or measure == "verdict")
     sequence = downward()
     levels = [
         levels_at_least(scores(half, measure, same=answer == "same"), sequence)
@@ -283,6 +299,38 @@ def _shown(test: Test, answer: Answer, labels: int, budget: ErrorBudget) -> dict
         share = budget.of(answer)
         shown["labels_that_would_do"] = labels_that_would_do(step, labels, share, budget.confidence)
     return shown
+
+
+def _judge_certificate(answer: dict[str, Any], policy: str) -> dict[str, Any] | None:
+    """What a first judge may settle by these statements; None if nothing."""
+    certified = {
+        found["answer"]: CertifiedAnswer(
+            threshold=found["threshold"],
+            budget=answer["budget" if found["answer"] == "same" else "different_budget"],
+            taken=found["taken"],
+            wrong=found["errors"],
+            held_out_taken=found["held_out"]["taken"],
+            held_out_wrong=found["held_out"]["errors"],
+            held_out_bound=found["held_out"]["bound"],
+        )
+        for found in answer["thresholds"]
+        if found["score"] == "verdict" and found["language"] == ALL and found["certified"]
+    }
+    if not certified:
+        return None
+    certificate = JudgeCertificate(
+        model=answer["judge"],
+        prompt=answer["prompt"],
+        data=answer["data"],
+        date=answer["date"],
+        confidence=answer["confidence"],
+        labels=answer["labels"]["pairs"],
+        policy=policy,
+        embedder=answer["embedder"],
+        guard=answer["guard"],
+        **certified,
+    )
+    return certificate.model_dump(mode="json")
 
 
 # -- the policy as a whole -----------------------------------------------------------------------

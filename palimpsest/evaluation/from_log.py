@@ -19,7 +19,7 @@ def labels_of(reader: Reader, progress: Callable[[str, float | None], None]) -> 
     """The pairs about which a person's word holds: merged, confirmed, un-merged or separated.
 
     What a review by a model said, or a rule, is no label. If a judge gave a probability for the
-    pair, the last one comes with it.
+    pair, the last one comes with it; of two judges, that of the first.
     """
     owners = reader.owners()
     found: list[LabelledPair] = []
@@ -48,17 +48,15 @@ def _of_owner(reader: Reader, ledger: Ledger) -> Iterator[LabelledPair]:
                 verdicts |= _judged(event)
 
     def label(newer: Entry, older: Entry, *, separated: bool) -> LabelledPair:
-        verdict = verdicts.get(frozenset({newer.id, older.id}))
-        given = verdict is not None and verdict.probability is not None
-        return LabelledPair(
+        pair = LabelledPair(
             id=f"{newer.id}+{older.id}",
             a=older.text,
             b=newer.text,
             label="different" if separated else "same",
             source=SOURCE,
-            probability=verdict.probability if verdict is not None else None,
-            model=verdict.model if verdict is not None and given else None,
         )
+        verdict = verdicts.get(frozenset({newer.id, older.id}))
+        return pair if verdict is None else pair.judged(verdict.before or verdict)
 
     said: set[tuple[str, str]] = set()
     pairs = ((one, other) for one, others in ledger.statements.items() for other in others)

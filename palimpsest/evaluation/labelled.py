@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.contracts.candidate import Name, Text
 from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.evidence import Verdict
 from palimpsest.streams.core.text import normalise
 from palimpsest.streams.intake import RowReader
 
@@ -44,7 +45,8 @@ class LabelledPair(NamedTuple):
     """Two texts and a person's label.
 
     `related` ones, of which one says more than the other, are an error neither way.
-    `probability` is what a judge gave for *the same*, and `model` the model that answered.
+    `probability` is what a judge gave for *the same*, `model` the model that answered, `answer`
+    what it said, and `prompt` the question that it was asked.
     """
 
     id: str
@@ -55,6 +57,19 @@ class LabelledPair(NamedTuple):
     source: str | None = None
     probability: float | None = None
     model: str | None = None
+    answer: str | None = None
+    prompt: str | None = None
+
+    def judged(self, verdict: Verdict) -> LabelledPair:
+        """The pair with what a judge said of it, if it gave a probability."""
+        if verdict.probability is None:
+            return self
+        return self._replace(
+            probability=verdict.probability,
+            model=verdict.model,
+            answer=verdict.answer,
+            prompt=verdict.prompt,
+        )
 
     @property
     def key(self) -> bytes:
@@ -154,6 +169,8 @@ def _pair(row: _LabelledRow) -> LabelledPair:
         source=row.optional("source"),
         probability=_probability(row),
         model=row.optional("model"),
+        answer=row.optional("answer"),
+        prompt=row.optional("prompt"),
     )
 
 

@@ -20,7 +20,8 @@ from palimpsest.contracts.policy import Check, CosineCheck, Policy, SessionCheck
 from palimpsest.evaluation.labelled import LabelledPair
 from palimpsest.evaluation.trial import TrialDecision
 
-Measure = Literal["cosine", "jaccard", "probability", "cues"]
+Measure = Literal["cosine", "jaccard", "probability", "cues", "verdict"]
+"""`verdict` is a judge's probability where its answer is that of the statement."""
 Scores = NDArray[np.float64]
 NEVER = float("nan")
 """The score of a pair that no threshold takes."""
@@ -67,6 +68,8 @@ class Measured:
                 return self.jaccard if self.by_jaccard else NEVER
             case "probability":
                 return NEVER if self.pair.probability is None else self.pair.probability
+            case "verdict":
+                return self.same("probability") if self._said("same") else NEVER
             case "cues":
                 return NEVER
 
@@ -80,9 +83,14 @@ class Measured:
             case "probability":
                 known = self.pair.probability
                 return NEVER if known is None else 1.0 - LEAST - known
+            case "verdict":
+                return self.different("probability") if self._said("different") else NEVER
             case "cues":
                 found = [CUES.index(cue) for cue in self.cues if cue in CUES]
                 return 1.0 - min(found) / len(CUES) if found else NEVER
+
+    def _said(self, answer: str) -> bool:
+        return self.pair.answer == answer and self.pair.prompt is not None
 
 
 def wide_open(policy: Policy) -> Policy:

@@ -179,6 +179,23 @@ def refusal(answer: Mapping[str, Any]) -> str:
     return f"{what}; {would_do:,} labels of the same mix would do"
 
 
+def judge_refusal(answer: Mapping[str, Any]) -> str:
+    """Why no answer of a first judge is certified, and how many labels would do."""
+    found = [one for one in answer["thresholds"] if one["score"] == "verdict"]
+    if not found:
+        return (
+            "no pair that the policy would ask about has the answer, probability, model and prompt"
+            " of a judge: `palimpsest judge pairs` adds them to labelled pairs"
+        )
+    seen = [
+        f"{one['errors']:,} of {one['taken']:,} wrong among *{one['answer']}*"
+        + (f" ({n:,} labels would do)" if (n := one["labels_that_would_do"]) else "")
+        for one in found
+        if one["language"] == "all"
+    ]
+    return f"the labels bear no threshold of the judge's answers: {'; '.join(seen)}"
+
+
 def backtest_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
     """What `backtest` found, in words."""
     yield (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +20,12 @@ from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.light import to_json
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.pairs import JudgedPair, Side
-from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.settings import (
+    FirstJudgeSettings,
+    JudgeSettings,
+    ServiceSettings,
+)
+from palimpsest.streams.judge.two_judges import certificate_of
 
 Result = TypeVar("Result")
 
@@ -56,7 +61,18 @@ class Check:
     needed: bool = True
 
 
-def examine(rules: policy.Judge, settings: JudgeSettings) -> list[Check]:
+def examine_all(rules: policy.Judge, settings: JudgeSettings) -> list[Check]:
+    """Examine the judge, and the first one if there are two."""
+    if settings.first is None:
+        return examine(rules, settings)
+    first = [_certificate(settings.first), *examine(rules, settings.first)]
+    return [
+        *examine(rules, settings),
+        *(replace(check, name=f"first: {check.name}") for check in first),
+    ]
+
+
+def examine(rules: policy.Judge, settings: ServiceSettings) -> list[Check]:
     """Try the judge on the ten pairs in either order; about two calls, or twenty one by one."""
     rules = rules.model_copy(update={"ask": "same"})
 
@@ -98,7 +114,7 @@ def ask_about(
 
 
 def _run(
-    rules: policy.Judge, settings: JudgeSettings, question: Callable[[Judge], Awaitable[Result]]
+    rules: policy.Judge, settings: ServiceSettings, question: Callable[[Judge], Awaitable[Result]]
 ) -> Result:
     async def run(folder: Path) -> Result:
         async with Judge.beside(folder, rules, settings, lambda: datetime.now(UTC)) as judge:
@@ -112,6 +128,18 @@ def _pair(older: str, newer: str) -> JudgedPair:
     return JudgedPair(
         Side("older", older, _BEGIN), Side("newer", newer, _BEGIN + timedelta(hours=1))
     )
+
+
+def _certificate(settings: FirstJudgeSettings) -> Check:
+    remedy = "make one with `palimpsest judge pairs` and `palimpsest calibrate --judge-to FILE`"
+    try:
+        found = certificate_of(settings)
+    except UsageError as error:
+        return Check("certificate", found=False, detail=str(error), remedy=remedy)
+    if found is None:
+        detail = "none: its answers are recorded, and settle nothing"
+        return Check("certificate", found=False, detail=detail, remedy=remedy, needed=False)
+    return Check("certificate", found=True, detail=f"{found.model}, {found.date}, {found.data}")
 
 
 def _reasons(verdicts: Sequence[Verdict]) -> str:

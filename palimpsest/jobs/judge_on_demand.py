@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +16,7 @@ from palimpsest.streams.judge.models import NOTHING
 from palimpsest.streams.judge.own import JudgeFunction, OwnJudge
 from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.two_judges import TwoJudges, open_judge
 
 
 class ReviewJudge(PairJudge, Protocol):
@@ -52,7 +53,7 @@ class JudgeOnDemand:
         self._folder, self._rules, self._asked = folder, rules, judge
         self._recorded = recorded
         self._stack = AsyncExitStack()
-        self._judge: Judge | OwnJudge | None = None
+        self._judge: Judge | TwoJudges | OwnJudge | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -65,16 +66,16 @@ class JudgeOnDemand:
     ) -> None:
         await self._stack.aclose()
 
-    async def _opened(self) -> Judge | OwnJudge:
+    async def _opened(self) -> Judge | TwoJudges | OwnJudge:
         if self._judge is not None:
             return self._judge
         if isinstance(self._asked, JudgeSettings):
-            beside = Judge.beside(
+            beside: AbstractAsyncContextManager[Judge | TwoJudges] = open_judge(
                 self._folder, self._rules, self._asked, _now, recorded=self._recorded
             )
-            self._judge = await self._stack.enter_async_context(beside)
-        else:
-            self._judge = OwnJudge(self._asked, self._rules)
+            self._judge = judge = await self._stack.enter_async_context(beside)
+            return judge
+        self._judge = OwnJudge(self._asked, self._rules)
         return self._judge
 
     def cost(self) -> RunCost:

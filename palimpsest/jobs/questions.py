@@ -18,9 +18,9 @@ from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.questions import AnyQuestion
 from palimpsest.streams.core.questions import compose_question, settle_question
 from palimpsest.streams.judge.batching import PATIENCE_SECONDS, Batcher, BatchSettings
-from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.settings import JudgeSettings
-from palimpsest.streams.judge.verifier import Verifier, request_id
+from palimpsest.streams.judge.two_judges import open_judge
+from palimpsest.streams.judge.verifier import JudgeOf, Verifier, request_id
 from palimpsest.streams.judge.worker import (
     AnsweredQuestion,
     JudgeWorker,
@@ -103,10 +103,12 @@ async def settle(
     service is down, for up to `patience` in seconds. UsageError if the judge cannot be used.
     """
     rules = policy.Judge()  # each question brings those of its own policy
-    async with Judge.beside(folder, rules, settings, lambda: datetime.now(UTC)) as asked:
-        batcher = Batcher(BatchSettings(concurrency=settings.concurrency, patience=patience))
+    concurrency = max(one.concurrency for one in (settings, settings.first) if one is not None)
+    async with open_judge(folder, rules, settings, lambda: datetime.now(UTC)) as asked:
+        batcher = Batcher(BatchSettings(concurrency=concurrency, patience=patience))
         try:
-            verifier = Verifier(cache(asked.by), batcher)
+            by: JudgeOf = asked.by
+            verifier = Verifier(cache(by), batcher)
             worker = JudgeWorker(questions, verifier, lambda tally: report(tally, batcher.outage))
             return await worker.run(stop, once=once)
         finally:

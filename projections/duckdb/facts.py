@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from palimpsest.contracts.candidate import CandidateFields
 from palimpsest.contracts.events import (
@@ -28,6 +28,7 @@ from palimpsest.projections.base.rows import NOBODY_ELSE, Fact, Row
 from palimpsest.streams.core.compared import Spoke
 
 SomeLight = TypeVar("SomeLight", bound=Light)
+Step = Literal["first", "second"]
 
 
 def _nothing(kind: type[SomeLight], **but: object) -> SomeLight:
@@ -177,10 +178,14 @@ def score(neighbour: Neighbour) -> float | None:
 
 
 class VerdictRow(Row, frozen=True):
-    """One answer of the judge; those that settled nothing cost money, too."""
+    """One answer of a judge; those that settled nothing cost money, too.
+
+    `step` is which of two judges answered; None if there was one.
+    """
 
     position: int
     ordinal: int
+    step: Step | None
     event_id: str
     owner_id: str
     candidate_id: str | None
@@ -189,7 +194,7 @@ class VerdictRow(Row, frozen=True):
 
 
 def verdict_rows(fact: Fact) -> list[VerdictRow]:
-    """The judge's answers in an event."""
+    """The judge's answers in an event; those of a first judge are before those of the second."""
     event = fact.event
     match event:
         case Refused():
@@ -210,7 +215,18 @@ def verdict_rows(fact: Fact) -> list[VerdictRow]:
             return []
     return [
         VerdictRow(
-            fact.position, ordinal, event.id, event.owner_id, candidate_id, event.time, verdict
+            fact.position, ordinal, step, event.id, event.owner_id, candidate_id, event.time, verdict
         )
-        for ordinal, verdict in enumerate(verdicts)
+        for ordinal, (step, verdict) in enumerate(
+            one for verdict in verdicts for one in _by_step(verdict)
+        )
     ]
+
+
+def _by_step(verdict: Verdict) -> Iterator[tuple[Step | None, Verdict]]:
+    """A verdict, after what the first of two judges said before it."""
+    if (before := verdict.before) is not None:
+        yield "first", before
+        yield "second", verdict
+    else:
+        yield "first" if verdict.certificate is not None else None, verdict

@@ -26,7 +26,7 @@ from palimpsest.projections.duckdb.statements import event_row, statement_rows, 
 from palimpsest.streams.core.compared import Spoke
 from palimpsest.streams.core.text import search_hash
 
-LAYOUT = 12
+LAYOUT = 13
 """Raised when a column or its meaning changes: older segments are recreated from the log."""
 
 
@@ -228,6 +228,11 @@ VERDICTS = Table(
         _column("cost_usd", REAL, "verdict.cost_usd"),
         _column("seconds", REAL, "verdict.seconds"),
         _column("calls", REAL, "verdict.calls"),
+        _column("probability", REAL, "verdict.probability"),
+        _column("step", TEXT),
+        _column("certificate", TEXT, "verdict.certificate"),
+        _column("protocol", TEXT, "verdict.protocol"),
+        _column("remote", YES_NO, "verdict.remote"),
     ),
 )
 POLICIES = Table(

@@ -146,6 +146,12 @@ SELECT answered_at::DATE AS day, model, prompt, count(*) AS verdicts,
 FROM v GROUP BY ALL
 """
 
+_SENT_OUT = """
+SELECT answered_at, owner_id, candidate_id, neighbour_id, model, protocol, remote, step, calls,
+       event_id, position
+FROM v WHERE calls > 0 AND remote IS DISTINCT FROM FALSE
+"""
+
 _DAILY = """
 SELECT decided_at::DATE AS day, decision, count(*) AS n, max(position) AS position
 FROM d GROUP BY ALL
@@ -182,4 +188,5 @@ def views(place: Place) -> dict[str, str]:
         "policy_outcomes": over("dr", _POLICY_OUTCOMES),
         "removal_rate": over("c", _REMOVAL_RATE),
         "judge_cost": over("v", _JUDGE_COST),
+        "sent_out": over("v", _SENT_OUT),
     }

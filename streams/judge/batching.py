@@ -152,7 +152,8 @@ class Batcher:
     def _on_answer(self, request: _PendingRequest, answer: Verdict | CompositionAnswer) -> None:
         verdict = answer if isinstance(answer, Verdict) else answer.verdict
         if verdict.answer != "unavailable":
-            if verdict.calls:  # a cached answer says nothing about the service
+            # A cached answer says nothing about the service, nor does one of the first judge.
+            if verdict.calls and verdict.certificate is None:
                 self._end_outage()
             _resolve(request.answer, answer)
         elif verdict.reasoning == SPENT or self._is_given_up(request):

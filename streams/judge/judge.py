@@ -32,7 +32,7 @@ from palimpsest.streams.judge.messages import (
 from palimpsest.streams.judge.models import NOTHING, Cost, model
 from palimpsest.streams.judge.pairs import CompositionAnswer, JudgeAnswer, JudgedPair, Side
 from palimpsest.streams.judge.prompts import ANSWERS, Name, Prompt, prompt
-from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.settings import ServiceSettings
 from palimpsest.streams.judge.storage import FILE, LEASE_SECONDS, Budget, Key, VerdictCache
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class _PairComparison:
         return Key(pair.older.hash, pair.newer.hash, prompt_id, self.model)
 
 
+WRITES_NONE = "a decision model writes no text"
 ONE_SIDED = frozenset({"update", "compose"})
 """Answers that would change a text: they count only if given in both orders."""
 
@@ -87,7 +88,7 @@ class Judge:
     def __init__(
         self,
         rules: policy.Judge,
-        settings: JudgeSettings,
+        settings: ServiceSettings,
         cache: VerdictCache,
         budget: Budget,
         *,
@@ -106,17 +107,18 @@ class Judge:
         cls,
         folder: Path,
         rules: policy.Judge,
-        settings: JudgeSettings,
+        settings: ServiceSettings,
         clock: Callable[[], datetime],
         *,
         recorded: bool = True,
+        name: str = FILE,
     ) -> Judge:
-        """Create a judge that keeps its answers and budget in a store's folder.
+        """Create a judge that keeps its answers and budget in a store's folder, in file `name`.
 
         If its verdicts are not `recorded` in the log, as in a dry run, the cost of an answer goes
         to the verdict that is recorded later.
         """
-        file = folder / FILE
+        file = folder / name
         cache = VerdictCache(file)
         try:
             budget = Budget(file, settings, clock)
@@ -185,6 +187,11 @@ class Judge:
             case "relation":
                 return await self._verdicts_in_both_orders(pairs)
 
+    async def compare_once(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
+        """Like `compare` where pairs are asked about, but each in one order only."""
+        name: Name = "compare-same" if self.rules.ask == "same" else "compare-relation"
+        return await self._verdicts(name, self.rules.model, pairs)
+
     async def review(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """Like `compare`, by the policy's stronger model; every answer is `same` or `different`."""
         return await self._verdicts("review", self.rules.review_model, pairs)
@@ -193,7 +200,7 @@ class Judge:
         """Compose several texts, oldest first; the verdict's `neighbour_id` is the oldest's."""
         exchange, name = self.service.exchange, self.rules.model
         if not exchange.writes:
-            return CompositionAnswer(None, _no_text(sources[0], name))
+            return CompositionAnswer(None, self._no_text(sources[0], WRITES_NONE))
         asked = exchange.form(prompt("compose"))
         key = Key(sources[0].hash, _hash(sources[1:]), asked.id, name)
         answer = self._cached(key)
@@ -204,7 +211,7 @@ class Judge:
             if answer is None:
                 await asyncio.sleep(WAIT_SECONDS)
                 answer = self._cached(key)
-        return CompositionAnswer(answer.text, _verdict(sources[0], answer, asked, name))
+        return CompositionAnswer(answer.text, self._verdict(sources[0], answer, asked, name))
 
     async def _composed(self, key: Key, sources: Sequence[Side], asked: Prompt) -> JudgeAnswer:
         payload, entries = sources_payload(sources), composition_entries(sources)
@@ -223,7 +230,7 @@ class Judge:
 
     async def _verdicts(self, name: Name, model: str, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         comparison = _PairComparison(self.service.exchange.form(prompt(name)), model)
-        return _as_verdicts(comparison, pairs, await self._answers(comparison, pairs))
+        return self._as_verdicts(comparison, pairs, await self._answers(comparison, pairs))
 
     async def _verdicts_in_both_orders(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """An answer that would change a text is requested again in the other order."""
@@ -235,7 +242,43 @@ class Judge:
         others = await self._answers(swapped, [pairs[place] for place in again])
         for place, other in zip(again, others, strict=True):
             answers[place] = _agreed(answers[place], other)
-        return _as_verdicts(comparison, pairs, answers)
+        return self._as_verdicts(comparison, pairs, answers)
+
+    # -- from answers to verdicts ------------------------------------------------------------------
+
+    def _as_verdicts(
+        self, how: _PairComparison, pairs: Sequence[JudgedPair], answers: Sequence[JudgeAnswer]
+    ) -> list[Verdict]:
+        return [
+            self._verdict(pair.older, answer, how.prompt, how.model)
+            for pair, answer in zip(pairs, answers, strict=True)
+        ]
+
+    def _verdict(self, older: Side, answer: JudgeAnswer, asked: Prompt, model: str) -> Verdict:
+        cost = answer.cost
+        return Verdict(
+            neighbour_id=older.candidate_id,
+            answer=answer.answer,
+            reasoning=answer.reason,
+            model=answer.model or model,
+            prompt=asked.id,
+            probability=answer.probability,
+            input_tokens=cost.input_tokens,
+            output_tokens=cost.output_tokens,
+            cost_usd=cost.usd,
+            seconds=cost.seconds,
+            calls=cost.calls,
+            protocol=self._settings.protocol,
+            remote=self.service.is_remote,
+        )
+
+    def _no_text(self, oldest: Side, reason: str) -> Verdict:
+        return Verdict(
+            neighbour_id=oldest.candidate_id,
+            answer="unusable",
+            reasoning=reason,
+            model=self.rules.model,
+        )
 
     # -- from pairs to answers ---------------------------------------------------------------------
 
@@ -398,13 +441,6 @@ def _composition(reply: ServiceReply) -> JudgeAnswer:
     return JudgeAnswer("compose", None, reply.cost, text, model=reply.model)
 
 
-def _no_text(oldest: Side, model: str) -> Verdict:
-    reason = "a decision model writes no text"
-    return Verdict(
-        neighbour_id=oldest.candidate_id, answer="unusable", reasoning=reason, model=model
-    )
-
-
 async def _gather(requests: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
     """All results, in order; if one request raises, the others are cancelled."""
     tasks = [asyncio.ensure_future(request) for request in requests]
@@ -422,29 +458,3 @@ def _hash(sources: Sequence[Side]) -> str:
     if len(sources) == 1:
         return sources[0].hash
     return hashlib.sha256("".join(source.hash for source in sources).encode()).hexdigest()
-
-
-def _as_verdicts(
-    how: _PairComparison, pairs: Sequence[JudgedPair], answers: Sequence[JudgeAnswer]
-) -> list[Verdict]:
-    return [
-        _verdict(pair.older, answer, how.prompt, how.model)
-        for pair, answer in zip(pairs, answers, strict=True)
-    ]
-
-
-def _verdict(older: Side, answer: JudgeAnswer, asked: Prompt, model: str) -> Verdict:
-    cost = answer.cost
-    return Verdict(
-        neighbour_id=older.candidate_id,
-        answer=answer.answer,
-        reasoning=answer.reason,
-        model=answer.model or model,
-        prompt=asked.id,
-        probability=answer.probability,
-        input_tokens=cost.input_tokens,
-        output_tokens=cost.output_tokens,
-        cost_usd=cost.usd,
-        seconds=cost.seconds,
-        calls=cost.calls,
-    )

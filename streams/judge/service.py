@@ -21,7 +21,8 @@ from palimpsest.streams.judge.protocols.contract import (
     FailedRequestError,
     NoMessageError,
 )
-from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.reach import is_remote
+from palimpsest.streams.judge.settings import ServiceSettings
 from palimpsest.streams.judge.storage import SPENT, Budget, Reservation
 
 _log = logging.getLogger(__name__)
@@ -81,16 +82,18 @@ class TokenBucket:
 class Service:
     """Sends requests, with the settings' concurrency and rate, within the day's budget.
 
-    `cost` is the cost of all requests so far, `exchange` the protocol. The client of the protocol
+    `cost` is the cost of all requests so far, `exchange` the protocol, and `is_remote` whether what
+    is sent may leave the private network. The client of the protocol
     handles retries, back-off with jitter, `retry-after` and the key.
     """
 
-    def __init__(self, settings: JudgeSettings, budget: Budget, exchange: Exchange) -> None:
+    def __init__(self, settings: ServiceSettings, budget: Budget, exchange: Exchange) -> None:
         self._settings = settings
         self._budget = budget
         self._slots = asyncio.Semaphore(settings.concurrency)
         self._bucket = TokenBucket(settings.calls_per_second)
         self.exchange = exchange
+        self.is_remote = is_remote(exchange.address)
         self._taken = False
         self._refused = 0
         self.cost = Cost()
@@ -209,7 +212,7 @@ def _cost(usage: Usage | None, known: JudgeModel, reserved: Reservation, seconds
     return Cost(usage.read, usage.output_tokens, known.cost(usage), seconds, 1)
 
 
-def open_exchange(settings: JudgeSettings) -> Exchange:
+def open_exchange(settings: ServiceSettings) -> Exchange:
     """The protocol of the settings, with an open client; UsageError without package or key."""
     try:
         match settings.protocol:

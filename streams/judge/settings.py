@@ -1,7 +1,8 @@
-"""Settings of the service: its protocol, concurrency, rate, timeouts and the day's budget."""
+"""Settings of the services: protocol, concurrency, rate, timeouts and the day's budget."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -9,26 +10,25 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from palimpsest.contracts import policy
 
 Positive = Annotated[float, Field(gt=0.0)]
+ModelName = Annotated[str, Field(min_length=1)]
 Protocol = Literal["anthropic", "openai-chat", "openai-decisions", "systemone"]
 
 
-class JudgeSettings(BaseModel):
-    """Settings of `[judge]` in palimpsest.toml; the policy has the questions.
+class ServiceSettings(BaseModel):
+    """How one service is asked.
 
-    `model` and `review_model` (by default `model`) take the place of the policy's, which names
-    models of the protocol `anthropic` only. At most `concurrency` requests run at a time, and
-    `calls_per_second` start. One attempt may take `timeout` seconds, all `retries` together
-    `patience`; requests of many pairs may take longer. A day is a day in UTC. The service's key is
-    read from the environment, from the variable that its vendor's SDK reads; so is the address if
-    `base_url` is not set.
+    `model` takes the place of the policy's, which names models of the protocol `anthropic` only. At
+    most `concurrency` requests run at a time, and `calls_per_second` start. One attempt may take
+    `timeout` seconds, all `retries` together `patience`; requests of many pairs may take longer. A
+    day is a day in UTC. The service's key is read from the environment, from the variable that its
+    vendor's SDK reads; so is the address if `base_url` is not set.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     protocol: Protocol = "anthropic"
     base_url: str | None = None
-    model: Annotated[str, Field(min_length=1)] | None = None
-    review_model: Annotated[str, Field(min_length=1)] | None = None
+    model: ModelName | None = None
     concurrency: Annotated[int, Field(ge=1, le=256)] = 8
     calls_per_second: Positive = 20.0
     daily_calls: Annotated[int, Field(ge=0)] | None = 20_000
@@ -44,9 +44,36 @@ class JudgeSettings(BaseModel):
         return self
 
     def over(self, rules: policy.Judge) -> policy.Judge:
-        """A policy's rules with these models in the place of its own."""
-        if self.model is None and self.review_model is None:
+        """A policy's rules with this model in the place of its own."""
+        if self.model is None:
             return rules
-        model = self.model or rules.model
-        review = self.review_model or self.model or rules.review_model
-        return rules.model_copy(update={"model": model, "review_model": review})
+        return rules.model_copy(update={"model": self.model, "review_model": self.model})
+
+
+class FirstJudgeSettings(ServiceSettings):
+    """Settings of `[judge.first]`: a cheaper judge that is asked before `[judge]`.
+
+    `certificate` is a file of `palimpsest calibrate`: without it no answer of this judge settles
+    anything. A path is relative to the current folder.
+    """
+
+    model: ModelName
+    certificate: Path | None = None
+
+
+class JudgeSettings(ServiceSettings):
+    """Settings of `[judge]` in palimpsest.toml; the policy has the questions.
+
+    `review_model` (by default `model`) takes the place of the policy's. `first` is the judge that
+    is asked before this one, if there are two.
+    """
+
+    review_model: ModelName | None = None
+    first: FirstJudgeSettings | None = None
+
+    def over(self, rules: policy.Judge) -> policy.Judge:
+        """A policy's rules with these models in the place of its own."""
+        rules = super().over(rules)
+        if self.review_model is None:
+            return rules
+        return rules.model_copy(update={"review_model": self.review_model})

@@ -18,10 +18,12 @@ from typing import Any
 from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.streams.judge.models import NOTHING, Cost
 from palimpsest.streams.judge.pairs import JudgeAnswer
-from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.settings import ServiceSettings
 
 FILE = "judge.sqlite"
 """The file's name, beside a store's log."""
+FIRST_FILE = "judge-first.sqlite"
+"""That of the first of two judges."""
 BUSY_SECONDS = 30.0
 LEASE_SECONDS = 10.0
 """How long a request in progress keeps others from the same pair, unless it is renewed: after a
@@ -216,7 +218,7 @@ class Budget:
     overspend together. Afterwards the actual cost replaces the expected one.
     """
 
-    def __init__(self, file: Path, settings: JudgeSettings, clock: Callable[[], datetime]) -> None:
+    def __init__(self, file: Path, settings: ServiceSettings, clock: Callable[[], datetime]) -> None:
         self._file = file
         self._connection = connect(file)
         self._calls, self._usd = settings.daily_calls, settings.daily_usd

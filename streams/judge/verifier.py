@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import structs
 
 from palimpsest.contracts import policy
-from palimpsest.contracts.evidence import Answer, Verdict
+from palimpsest.contracts.evidence import Answer, FirstAnswer, Verdict
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.questions import (
     AnyQuestion,
@@ -209,8 +209,12 @@ def _oldest_first(asked: Sequence[AskedText]) -> list[Side]:
 
 def _at_no_cost(verdict: Verdict) -> Verdict:
     """The verdict on equal texts, whose cost another verdict carries."""
-    free = {name: 0 for name in COSTS if getattr(verdict, name) is not None}
-    return structs.replace(verdict, **free)
+    first = verdict.first and structs.replace(verdict.first, **_zero_costs(verdict.first))
+    return structs.replace(verdict, first=first, **_zero_costs(verdict))
+
+
+def _zero_costs(said: Verdict | FirstAnswer) -> dict[str, int]:
+    return {name: 0 for name in COSTS if getattr(said, name) is not None}
 
 
 def _with_composition(verdict: Verdict, result: CompositionAnswer) -> Verdict:

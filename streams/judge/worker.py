@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from palimpsest.contracts.errors import TransientError
-from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.evidence import FirstAnswer, Verdict
 from palimpsest.contracts.questions import AnyQuestion
 from palimpsest.streams.judge.verifier import Decided, Undecided, Verifier, request_id
 
@@ -65,8 +65,9 @@ class Questions(Protocol):
 class Tally:
     """A worker's totals: verdicts by answer, requests by outcome, and their cost.
 
-    `left` counts the questions that stay pending, by reason. `known` counts cached verdicts, which
-    cost nothing. `usd` is None if a price is not known.
+    `left` counts the questions that stay pending, by reason. `known` counts cached answers, which
+    cost nothing, and `first` the verdicts that were the first judge's, if there are two. `usd` is
+    None if a price is not known.
     """
 
     questions: int = 0
@@ -74,6 +75,7 @@ class Tally:
     outcomes: Counter[str] = field(default_factory=Counter)
     left: Counter[str] = field(default_factory=Counter)
     known: int = 0
+    first: int = 0
     calls: float = 0.0
     usd: float | None = 0.0
 
@@ -83,7 +85,11 @@ class Tally:
         if isinstance(answered.answer, Undecided):
             self.left[answered.answer.reason] += 1
         for verdict in answered.answer.verdicts:
-            self._count(verdict)
+            self.answers[verdict.answer] += 1
+            self.first += verdict.certificate is not None
+            for said in (verdict, verdict.first):
+                if said is not None:
+                    self._count(said)
 
     def document(self, waiting: int | None) -> dict[str, Any]:
         """The totals as JSON values; `waiting` are the questions that a store still has, if any."""
@@ -93,18 +99,18 @@ class Tally:
             "outcomes": dict(self.outcomes),
             "left": dict(self.left),
             "known": self.known,
+            "first": self.first,
             "calls": round(self.calls, 2),
             "usd": None if self.usd is None else round(self.usd, 6),
             "waiting": waiting,
         }
 
-    def _count(self, verdict: Verdict) -> None:
-        self.answers[verdict.answer] += 1
-        self.known += verdict.calls == 0 and verdict.answer != "unavailable"
-        self.calls += verdict.calls or 0.0
-        if verdict.cost_usd is not None:
-            self.usd = None if self.usd is None else self.usd + verdict.cost_usd
-        elif verdict.calls:
+    def _count(self, said: Verdict | FirstAnswer) -> None:
+        self.known += said.calls == 0 and said.answer != "unavailable"
+        self.calls += said.calls or 0.0
+        if said.cost_usd is not None:
+            self.usd = None if self.usd is None else self.usd + said.cost_usd
+        elif said.calls:
             self.usd = None
 
 

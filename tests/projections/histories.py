@@ -41,7 +41,7 @@ from palimpsest.contracts.events import (
     Use,
     Vector,
 )
-from palimpsest.contracts.evidence import Answer, Neighbour, Verdict
+from palimpsest.contracts.evidence import Answer, FirstAnswer, Neighbour, Verdict
 from palimpsest.contracts.identity import candidate_id, digest, invalid_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.wire import Recorded
@@ -52,6 +52,24 @@ from palimpsest.streams.core.decide import execute
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.touched import Touched
 
+STEPS: tuple[dict[str, Any], ...] = (
+    {},
+    {"calls": 1.0, "protocol": "systemone", "remote": False, "certificate": "sha256:labels"},
+    {
+        "calls": 1.0,
+        "remote": True,
+        "first": FirstAnswer(
+            answer="same",
+            model="first-1",
+            probability=0.5,
+            calls=1.0,
+            cost_usd=0.25,
+            protocol="openai-chat",
+            remote=True,
+        ),
+    },
+)
+"""Answers of one judge, of the first of two, and of the second."""
 STANDARD = Policy.model_validate(
     {
         "name": "standard",
@@ -348,6 +366,7 @@ class History:
                 output_tokens=10,
                 cost_usd=0.001,
                 seconds=0.5,
+                **STEPS[int(neighbour[:2], 16) % len(STEPS)],
             )
             for neighbour, about in said
         )

@@ -57,6 +57,7 @@ def tables(lines: Iterable[tuple[int, bytes]]) -> Tables:
         "policy_outcomes": _policy_outcomes(decisions),
         "removal_rate": _removal_rate(candidates),
         "judge_cost": _judge_cost(verdicts),
+        "sent_out": _sent_out(verdicts),
         "lancedb memories": [
             {k: v for k, v in m.items() if k not in NOT_IN_LANCEDB} for m in memories
         ],
@@ -235,7 +236,8 @@ def _policies(said: Oracle) -> list[Row]:
 
 
 VERDICT = ("neighbour_id", "answer", "reasoning", "model", "prompt", "input_tokens",
-           "output_tokens", "cost_usd", "seconds", "calls")  # fmt: skip
+           "output_tokens", "cost_usd", "seconds", "calls", "probability", "certificate",
+           "protocol", "remote")  # fmt: skip
 
 
 def _verdicts(said: Oracle) -> list[Row]:
@@ -247,11 +249,32 @@ def _verdicts(said: Oracle) -> list[Row]:
             "owner_id": event.owner,
             "candidate_id": event.data.get("candidate_id"),
             "answered_at": event.at,
+            "step": step,
             **{name: verdict.get(name) for name in VERDICT},
         }
         for event in said.events
-        for ordinal, verdict in enumerate(event.verdicts)
+        for ordinal, (step, verdict) in enumerate(_answers_by_step(event.verdicts))
     ]
+
+
+def _answers_by_step(verdicts: Sequence[Row]) -> list[tuple[str | None, Row]]:
+    found: list[tuple[str | None, Row]] = []
+    for verdict in verdicts:
+        step = "first" if verdict.get("certificate") else None
+        if verdict.get("first"):
+            found.append(("first", verdict["first"] | {"neighbour_id": verdict["neighbour_id"]}))
+            step = "second"
+        found.append((step, verdict))
+    return found
+
+
+SENT_OUT = ("answered_at", "owner_id", "candidate_id", "neighbour_id", "model", "protocol",
+            "remote", "step", "calls", "event_id", "position")  # fmt: skip
+
+
+def _sent_out(verdicts: Sequence[Row]) -> list[Row]:
+    sent = [row for row in verdicts if row["calls"] and row["remote"] is not False]
+    return [{name: row[name] for name in SENT_OUT} for row in sent]
 
 
 # -- decisions and events --------------------------------------------------------------------------
@@ -915,6 +938,7 @@ KEYS = {
     "candidates": ("candidate_id",),
     "memories": ("memory_id",),
     "verdicts": ("position", "ordinal"),
+    "sent_out": ("position", "neighbour_id", "step"),
     "separations": ("position", "candidate_id", "other_id"),
     "review_queue": ("waits_as", "position", "existing_id"),
     "daily": ("day", "decision"),

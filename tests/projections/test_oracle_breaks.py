@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.events import Joined, Redecided, Settled
 from palimpsest.projections import batch
 from palimpsest.projections.base import changes, totals
@@ -96,6 +97,14 @@ def verdicts_that_settled_nothing_are_lost(monkeypatch: pytest.MonkeyPatch) -> N
 
     told = facts.verdict_rows
     monkeypatch.setattr(tables, "verdict_rows", broken)
+
+
+def what_the_first_judge_said_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Verdict, "before", None)
+
+
+def what_went_to_a_first_judge_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_sql(monkeypatch, "_SENT_OUT", "calls > 0", "calls > 0 AND step <> 'first'")
 
 
 def reversed_joins_stand(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,6 +256,8 @@ BREAKS: list[tuple[Patch, str]] = [
     (member_counts_are_stale, "memories members"),
     (times_are_swapped, "memories created_at"),
     (verdicts_that_settled_nothing_are_lost, "verdicts missing"),
+    (what_the_first_judge_said_is_lost, "verdicts missing"),
+    (what_went_to_a_first_judge_is_not_shown, "sent_out missing"),
     (reversed_joins_stand, "joins standing"),
     (moves_are_not_reported, "candidates memory_id"),
     (memories_that_ended_stay, "lancedb memories extra"),

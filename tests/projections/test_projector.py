@@ -25,7 +25,7 @@ from tests.projections.histories import History, MemoryLog
 
 VIEWS = (
     "candidates daily decisions dedup_log joins judge_cost log_position memories policies"
-    " policy_outcomes removal_rate review_queue verdicts"
+    " policy_outcomes removal_rate review_queue sent_out verdicts"
 ).split()
 STEPS = 12
 """Random commands between two commits of `live`."""

@@ -186,11 +186,6 @@ judge_app = typer.Typer(
 )
 
 
-@judge_app.callback()
-def _judge() -> None:
-    """Keep `doctor` a command of the group: typer makes an only command the group itself."""
-
-
 @judge_app.command("doctor", epilog="Example: palimpsest judge doctor")
 def judge_doctor(
     context: typer.Context,
@@ -205,7 +200,7 @@ def judge_doctor(
     """
     call = invocation(context)
     from palimpsest.cli.commands.maintenance import DoctorFinding, finding_line
-    from palimpsest.jobs.judge_doctor import ask_about, examine
+    from palimpsest.jobs.judge_doctor import ask_about, examine_all
     from palimpsest.streams.policies import load_policy
 
     rules, settings = load_policy(call.settings.policy or "standard").judge, call.settings.judge
@@ -216,12 +211,54 @@ def judge_doctor(
         if verdict["answer"] in {"unavailable", "unusable"}:
             raise typer.Exit(FAILED)
         return
-    checks = examine(rules, settings)
+    checks = examine_all(rules, settings)
     findings = [DoctorFinding(**asdict(check)) for check in checks]
     healthy = all(finding.found or not finding.needed for finding in findings)
     document = {"healthy": healthy, "findings": [asdict(finding) for finding in findings]}
     call.output.answer(document, lambda: Group(*map(finding_line, findings)))
     if not healthy:
+        raise typer.Exit(FAILED)
+
+
+@judge_app.command(
+    "pairs", epilog="Example: palimpsest judge pairs labelled.jsonl --to judged.jsonl"
+)
+def judge_pairs(
+    context: typer.Context,
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE…", help="Labelled pairs, as `calibrate` reads them."),
+    ],
+    to: Annotated[
+        Path, typer.Option(metavar="FILE", help="Write the pairs with the answers to this file.")
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="For answers and budget; default: .palimpsest-verifier."),
+    ] = None,
+) -> None:
+    """Ask the judge about labelled pairs, the first of two, for `calibrate --judge-to`.
+
+    Exit status 1 if some are left without a probability; a later call asks about what is not
+    cached.
+    """
+    import asyncio
+
+    from palimpsest.evaluation.labelled import read_pairs
+    from palimpsest.jobs.judge_pairs import ask_about_pairs, rows_of
+    from palimpsest.streams.policies import load_policy
+
+    call = invocation(context)
+    rules, settings = load_policy(call.settings.policy or "standard").judge, call.settings.judge
+    folder = call.settings.over(data=data).data or VERIFIER_FOLDER
+    pairs = read_pairs(files, {})
+    folder.mkdir(parents=True, exist_ok=True)
+    judged = asyncio.run(ask_about_pairs(pairs, rules, settings, folder))
+    to.write_bytes(b"".join(rows_of(judged)))
+    lacking = sum(pair.probability is None for pair in judged)
+    document = {"pairs": len(judged), "without_probability": lacking, "file": str(to)}
+    call.output.answer(document, lambda: fields(document))
+    if lacking:
         raise typer.Exit(FAILED)
 
 

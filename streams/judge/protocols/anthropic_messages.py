@@ -10,6 +10,7 @@ from anthropic import (
     APITimeoutError,
     AsyncAnthropic,
     CredentialsError,
+    DefaultAsyncHttpxClient,
 )
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -26,7 +27,7 @@ from palimpsest.streams.judge.protocols.contract import (
     NoMessageError,
     address,
 )
-from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.settings import ServiceSettings
 
 _NO_CREDIT = "credit balance"
 _NO_KEY = (
@@ -59,8 +60,9 @@ class AnthropicMessages:
     most = 500
     writes = True
 
-    def __init__(self, settings: JudgeSettings) -> None:
+    def __init__(self, settings: ServiceSettings) -> None:
         self._client = _client(settings)
+        self.address = str(self._client.base_url)
 
     def form(self, prompt: Prompt) -> Prompt:
         """The prompt as it is: its tool is offered."""
@@ -104,11 +106,16 @@ class AnthropicMessages:
         await self._client.close()
 
 
-def _client(settings: JudgeSettings) -> AsyncAnthropic:
+def _client(settings: ServiceSettings) -> AsyncAnthropic:
     """The SDK's client, without its tracing. Raises UsageError without a key or an address."""
     url = address(settings.base_url, "ANTHROPIC_BASE_URL")
     try:
-        client = AsyncAnthropic(base_url=url, max_retries=settings.retries, open_telemetry=False)
+        client = AsyncAnthropic(
+            base_url=url,
+            max_retries=settings.retries,
+            open_telemetry=False,
+            http_client=DefaultAsyncHttpxClient(follow_redirects=False),
+        )
     except CredentialsError:
         raise UsageError(_NO_KEY) from None
     if not (client.api_key or client.auth_token or client.credentials):

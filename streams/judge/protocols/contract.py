@@ -71,12 +71,14 @@ class Exchange(Protocol):
     """A protocol with an open client.
 
     `key` is the variable of the environment with the key, `most` the number of pairs in a request,
-    and `writes` whether the model can compose a text.
+    and `writes` whether the model can compose a text. `address` is where requests go; a redirection
+    is not followed.
     """
 
     key: str
     most: int
     writes: bool
+    address: str
 
     def form(self, prompt: Prompt) -> Prompt:
         """The prompt as this protocol puts it, which verdicts name; UsageError if it cannot."""

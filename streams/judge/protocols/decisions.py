@@ -24,7 +24,7 @@ from palimpsest.streams.judge.protocols.contract import (
     is_probability,
 )
 from palimpsest.streams.judge.protocols.openai_client import Counted, body_of, open_client
-from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.settings import ServiceSettings
 
 CONTRADICTION = "the choice is same, but the probability that they are is below one half"
 EVEN = 0.5
@@ -74,8 +74,9 @@ class _Decisions:
     most = 100
     writes = False
 
-    def __init__(self, settings: JudgeSettings) -> None:
+    def __init__(self, settings: ServiceSettings) -> None:
         self._client = open_client(settings, self.key, self.url)
+        self.address = str(self._client.base_url)
 
     def form(self, prompt: Prompt) -> Prompt:
         """The questions in the place of a prompt about pairs."""
@@ -185,7 +186,7 @@ class SystemOne(_Decisions):
     url = "TYPESAFE_BASE_URL"
     yes = ("noul", "noul")
 
-    def __init__(self, settings: JudgeSettings) -> None:
+    def __init__(self, settings: ServiceSettings) -> None:
         if not (settings.base_url or os.environ.get(self.url)):
             raise UsageError(
                 f"protocol systemone needs an address: set base_url of [judge], or {self.url}"

@@ -25,7 +25,7 @@ from palimpsest.streams.judge.protocols.contract import (
     NoMessageError,
 )
 from palimpsest.streams.judge.protocols.openai_client import Counted, body_of, open_client
-from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.settings import ServiceSettings
 
 TOP = 5
 """How many alternatives of each token are asked for, to find the probability of *same*."""
@@ -80,8 +80,9 @@ class OpenAIChat:
     most = 500
     writes = True
 
-    def __init__(self, settings: JudgeSettings) -> None:
+    def __init__(self, settings: ServiceSettings) -> None:
         self._client = open_client(settings, self.key, "OPENAI_BASE_URL")
+        self.address = str(self._client.base_url)
         self._refused: dict[str, set[str]] = {}
 
     def form(self, prompt: Prompt) -> Prompt:

@@ -7,13 +7,19 @@ from collections.abc import Awaitable
 from typing import Annotated, Any
 
 import httpx2
-from openai import APIConnectionError, APIStatusError, APITimeoutError, AsyncOpenAI
+from openai import (
+    APIConnectionError,
+    APIStatusError,
+    APITimeoutError,
+    AsyncOpenAI,
+    DefaultAsyncHttpxClient,
+)
 from pydantic import BaseModel, Field
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.streams.judge.models import Usage
 from palimpsest.streams.judge.protocols.contract import FailedRequestError, address
-from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.settings import ServiceSettings
 
 Tokens = Annotated[int, Field(ge=0)]
 
@@ -46,7 +52,7 @@ class Counted(BaseModel):
         )
 
 
-def open_client(settings: JudgeSettings, key: str, url: str) -> AsyncOpenAI:
+def open_client(settings: ServiceSettings, key: str, url: str) -> AsyncOpenAI:
     """A client for the service at `base_url` or in the variable `url`, with the key of `key`.
 
     Without an address it is the vendor's own. A server at another address may need no key. Raises
@@ -60,7 +66,11 @@ def open_client(settings: JudgeSettings, key: str, url: str) -> AsyncOpenAI:
             " server that needs none"
         )
     client = AsyncOpenAI(
-        api_key=secret or "none", base_url=found, max_retries=settings.retries, admin_api_key=""
+        api_key=secret or "none",
+        base_url=found,
+        max_retries=settings.retries,
+        admin_api_key="",
+        http_client=DefaultAsyncHttpxClient(follow_redirects=False),
     )
     if key != "OPENAI_API_KEY":  # another vendor's service: these are not for it
         client.organization = client.project = None

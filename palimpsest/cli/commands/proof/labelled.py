@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import orjson
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
@@ -37,7 +38,8 @@ Pairs = Annotated[
     typer.Option(
         metavar="FILE",
         help="Labelled pairs, as CSV, JSON lines or Parquet: columns a, b and label, and if there"
-        " are any id, language, source, probability and model; repeatable.",
+        " are any id, language, source, and a judge's probability, model, answer and prompt;"
+        " repeatable.",
     ),
 ]
 Map = Annotated[
@@ -153,6 +155,12 @@ def calibrate(
         Path | None,
         typer.Option(metavar="FILE", help="Write the policy, with its certificate, to this file."),
     ] = None,
+    judge_to: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write which answers of the rows' judge may settle to this file."
+        ),
+    ] = None,
     page: Page = None,
 ) -> None:
     """Choose thresholds from a budget of errors, on labelled pairs, and certify them.
@@ -166,7 +174,12 @@ def calibrate(
     from palimpsest.evaluation.calibrate import calibrate as calibrated
     from palimpsest.evaluation.evaluate import language_of
     from palimpsest.evaluation.labelled import digest_of, read_pairs
-    from palimpsest.evaluation.tables import calibration_sentences, calibration_table, refusal
+    from palimpsest.evaluation.tables import (
+        calibration_sentences,
+        calibration_table,
+        judge_refusal,
+        refusal,
+    )
 
     call = invocation(context)
     if bool(pairs) == from_log:
@@ -197,11 +210,21 @@ def calibrate(
 
         to.write_text(write_policy(made), encoding="utf-8")
         answer["file"] = str(to)
+    certificate = answer["judge_certificate"]
+    if certificate is not None and judge_to is not None:
+        judge_to.write_bytes(orjson.dumps(certificate, option=orjson.OPT_INDENT_2) + b"\n")
+        answer["judge_file"] = str(judge_to)
     call.output.answer(
         answer, lambda: drawn([calibration_table(answer)], calibration_sentences(answer))
     )
-    if made is None:
-        call.output.problem(f"refused: {refusal(answer)}")
+    problems = []
+    if made is None and (to is not None or judge_to is None):
+        problems.append(refusal(answer))
+    if certificate is None and judge_to is not None:
+        problems.append(judge_refusal(answer))
+    for problem in problems:
+        call.output.problem(f"refused: {problem}")
+    if problems:
         raise typer.Exit(REFUSED)
 
 

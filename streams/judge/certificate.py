@@ -1,0 +1,90 @@
+"""Which answers of a first judge settle: thresholds of `palimpsest calibrate`, for one model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.evidence import Verdict
+
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class CertifiedAnswer(BaseModel):
+    """The `threshold` of the probability of *the same* for one answer, and what it rests on.
+
+    Of the labels that chose it, it took `taken`, `wrong` of those wrongly; of those held out until
+    then `held_out_taken` and `held_out_wrong`. At most `budget` of what it takes is wrong, at the
+    labels' own mix.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    threshold: Share
+    budget: Share
+    taken: Count
+    wrong: Count
+    held_out_taken: Count
+    held_out_wrong: Count
+    held_out_bound: Share
+
+
+class JudgeCertificate(BaseModel):
+    """Thresholds for *same* and *different*, of one exact model that answered one exact prompt.
+
+    `data` is the digest of the labels, `date` when they were looked at. `policy` (its hash),
+    `embedder` and `guard` chose which of the pairs are questions at all.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: Annotated[str, Field(min_length=1)]
+    prompt: Annotated[str, Field(min_length=1)]
+    data: str
+    date: str
+    confidence: Share
+    labels: Count
+    policy: str
+    embedder: str
+    guard: str
+    same: CertifiedAnswer | None = None
+    different: CertifiedAnswer | None = None
+
+    def is_about(self, verdict: Verdict) -> bool:
+        """Whether this model answered, and this prompt."""
+        return (verdict.model, verdict.prompt) == (self.model, self.prompt)
+
+    def settles(self, verdict: Verdict) -> bool:
+        """Whether this answer may stand: probabilities count with four decimals, as calibrated."""
+        if verdict.probability is None or not self.is_about(verdict):
+            return False
+        probability = round(verdict.probability, 4)
+        match verdict.answer:
+            case "same":
+                return self.same is not None and probability >= self.same.threshold
+            case "different":
+                return self.different is not None and probability < self.different.threshold
+            case _:
+                return False
+
+
+def read_certificate(file: Path) -> JudgeCertificate:
+    """The certificate in a file; UsageError if there is none, with what is wrong."""
+    try:
+        return JudgeCertificate.model_validate_json(file.read_bytes())
+    except OSError as error:
+        raise UsageError(
+            f"certificate of [judge.first]: {file} cannot be read ({error.strerror}): write it with"
+            " `palimpsest calibrate --pairs FILE --judge-to FILE`"
+        ) from None
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        place = ".".join(map(str, wrong["loc"])) or "the file"
+        raise UsageError(
+            f"certificate of [judge.first]: {file}: {place}: {wrong['msg']}; write it anew with"
+            " `palimpsest calibrate --pairs FILE --judge-to FILE`"
+        ) from None

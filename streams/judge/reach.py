@@ -1,0 +1,38 @@
+"""Whether a service is on this machine or in a private network, by its address alone."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+_PRIVATE = tuple(
+    map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"))
+)
+
+
+def is_remote(url: str) -> bool:
+    """Whether what is sent to this address may leave the private network.
+
+    Only `localhost` and addresses written as numbers can be local: what another name stands for
+    changes. So can none to which a proxy leads.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if host != "localhost" and not _is_private(host):
+        return True
+    proxies = getproxies()
+    return bool(proxies.get(parts.scheme) or proxies.get("all")) and not proxy_bypass(host)
+
+
+def _is_private(host: str) -> bool:
+    try:
+        address: IPv4Address | IPv6Address = ip_address(host)
+    except ValueError:
+        return False
+    address = getattr(address, "ipv4_mapped", None) or address
+    return (
+        address.is_loopback
+        or address.is_link_local
+        or any(address in network for network in _PRIVATE)
+    )

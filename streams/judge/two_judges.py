@@ -1,0 +1,169 @@
+"""Two judges: a cheaper one, whose certified answers settle, and one that gets the rest.
+
+Each has its service, cache, budget and limits (docs/judge.md).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from msgspec import structs
+
+from palimpsest.contracts import policy
+from palimpsest.contracts.evidence import FirstAnswer, Verdict
+from palimpsest.streams.judge.certificate import JudgeCertificate, read_certificate
+from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.models import Cost
+from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
+from palimpsest.streams.judge.settings import FirstJudgeSettings, JudgeSettings
+from palimpsest.streams.judge.storage import FIRST_FILE
+
+_log = logging.getLogger(__name__)
+
+PAUSE_SECONDS = 30.0
+"""How long the first judge is left alone after it was unavailable: the second need not wait."""
+_FIELDS = FirstAnswer.__struct_fields__
+
+
+@dataclass(slots=True)
+class _State:
+    """What the judges of all rules share: until when the first is away, and what was said of it."""
+
+    certificate: JudgeCertificate | None
+    away_until: float = 0.0
+    warned: bool = False
+
+
+class TwoJudges:
+    """Asks a first judge about each pair, and a second where that answer is not certified.
+
+    Texts are composed, and joins reviewed, by the second alone. An async context manager, as
+    `Judge`; both close with it.
+    """
+
+    def __init__(self, first: Judge, second: Judge, state: _State) -> None:
+        self._first, self._second, self._state = first, second, state
+        self._entered = AsyncExitStack()
+
+    def by(self, rules: policy.Judge) -> TwoJudges:
+        """The two under other rules."""
+        return TwoJudges(self._first.by(rules), self._second.by(rules), self._state)
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as entering:
+            for judge in (self._second, self._first):
+                entering.callback(judge.close)
+            for judge in (self._second, self._first):
+                await entering.enter_async_context(judge)
+            self._entered = entering.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        await self._entered.aclose()
+
+    @property
+    def cost(self) -> Cost:
+        """The cost of all requests so far, to either."""
+        return self._first.cost + self._second.cost
+
+    async def compare(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
+        """One verdict per pair, in order; all must be of one owner.
+
+        A verdict of the first judge names its certificate, one of the second what the first said.
+        """
+        if self._second.rules.ask == "compose" or self._is_away:
+            return await self._second.compare(pairs)
+        verdicts = await self._first.compare_once(pairs)
+        self._notice(verdicts)
+        certificate = self._state.certificate
+        rest: list[int] = []
+        for place, verdict in enumerate(verdicts):
+            if certificate is not None and certificate.settles(verdict):
+                verdicts[place] = structs.replace(verdict, certificate=certificate.data)
+            else:
+                rest.append(place)
+        others = await self._second.compare([pairs[place] for place in rest]) if rest else []
+        for place, other in zip(rest, others, strict=True):
+            said = {name: getattr(verdicts[place], name) for name in _FIELDS}
+            verdicts[place] = structs.replace(other, first=FirstAnswer(**said))
+        return verdicts
+
+    async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
+        """One text composed from several, given oldest first."""
+        return await self._second.compose(sources)
+
+    async def review(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
+        """Like `Judge.review`."""
+        return await self._second.review(pairs)
+
+    @property
+    def _is_away(self) -> bool:
+        return asyncio.get_running_loop().time() < self._state.away_until
+
+    def _notice(self, verdicts: Sequence[Verdict]) -> None:
+        """Leave the first judge alone if it is away; say once that its certificate is void."""
+        if any(verdict.answer == "unavailable" for verdict in verdicts):
+            self._state.away_until = asyncio.get_running_loop().time() + PAUSE_SECONDS
+        certificate = self._state.certificate
+        if certificate is None or self._state.warned:
+            return
+        for verdict in verdicts:
+            if verdict.probability is not None and not certificate.is_about(verdict):
+                self._state.warned = True
+                _log.warning(
+                    "the first judge's answers settle nothing: its certificate is about model %s"
+                    " and prompt %s, and %s answered %s",
+                    *(certificate.model, certificate.prompt, verdict.model, verdict.prompt),
+                )
+                return
+
+
+def open_judge(
+    folder: Path,
+    rules: policy.Judge,
+    settings: JudgeSettings,
+    clock: Callable[[], datetime],
+    *,
+    recorded: bool = True,
+) -> Judge | TwoJudges:
+    """The judge or the two judges of the settings, which keep their files in a store's folder.
+
+    `recorded` as for `Judge.beside`. If no answer of the first could settle anything, the log says
+    so. UsageError if its certificate cannot be read.
+    """
+    if settings.first is None:
+        return Judge.beside(folder, rules, settings, clock, recorded=recorded)
+    certificate = certificate_of(settings.first)
+    if certificate is None:
+        _log.warning(
+            "the first judge (%s) has no certificate, so its answers are recorded and settle"
+            " nothing: make one with `palimpsest calibrate` (docs/judge.md)",
+            settings.first.model,
+        )
+    second = Judge.beside(folder, rules, settings, clock, recorded=recorded)
+    try:
+        first = Judge.beside(
+            folder, rules, settings.first, clock, recorded=recorded, name=FIRST_FILE
+        )
+    except BaseException:
+        second.close()
+        raise
+    return TwoJudges(first, second, _State(certificate))
+
+
+def certificate_of(settings: FirstJudgeSettings) -> JudgeCertificate | None:
+    """The certificate of a first judge, if it has one; UsageError if it cannot be read."""
+    return None if settings.certificate is None else read_certificate(settings.certificate)

@@ -46,7 +46,7 @@ DESIGNED = (
     " dead-letters list,"
     " dead-letters show, dead-letters retry, doctor, topics create, topics check,"
     " topics restore, worker,"
-    " project, verifier, judge doctor, serve, mcp,"
+    " project, verifier, judge doctor, judge pairs, serve, mcp,"
     " demo-judge, dedupe, schedule, review run, review next, review same, review different,"
     " review open,"
     " extract, prompt extract,"

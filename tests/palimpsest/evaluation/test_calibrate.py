@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import CosineCheck, Policy, Zone
 from palimpsest.evaluation.calibrate import ErrorBudget, calibrate, chosen
 from palimpsest.evaluation.labelled import LabelledPair
 from palimpsest.evaluation.rates import upper_bound
+from palimpsest.evaluation.tables import judge_refusal
 from palimpsest.evaluation.trial import TrialVectors
+from palimpsest.streams.judge.certificate import JudgeCertificate
 from palimpsest.streams.policies import load_policy, parse_policy
 from palimpsest.streams.policies.explain import explain
 from palimpsest.streams.policies.writing import write_policy
@@ -208,3 +210,69 @@ def test_probabilities_of_no_exact_model_are_refused(
 def test_probabilities_of_two_models_are_refused(vectors: TrialVectors) -> None:
     with pytest.raises(UsageError, match="one exact model"):
         calibrated(vectors, [*judged("judge-5-1", 8), *judged("judge-5-2", 12)[8:]])
+
+
+# -- what a first judge may settle -----------------------------------------------------------------
+
+
+ASKS_ALL = STANDARD.model_copy(
+    update={"checks": (CosineCheck(check="cosine", zones=(Zone(at_least=0.0, action="pending"),)),)}
+)
+
+
+def answered(count: int = 500, wrong: int = 0) -> list[LabelledPair]:
+    """Pairs with a judge's answers: `wrong` labels are the other way round."""
+    found = [
+        pair._replace(answer=pair.label, prompt="compare-same@sha256:1")
+        for pair in judged("judge-5-20260901", count)
+    ]
+    other = {"same": "different", "different": "same"}
+    return [
+        pair._replace(label=other[pair.label]) if n < wrong else pair
+        for n, pair in enumerate(found)
+    ]
+
+
+def test_a_judges_answers_are_certified_among_what_is_asked(vectors: TrialVectors) -> None:
+    answer, made = calibrated(vectors, answered(), policy=ASKS_ALL)
+    assert made is None, "the policy itself joins nothing"
+    certificate = JudgeCertificate.model_validate(answer["judge_certificate"])
+    assert (certificate.model, certificate.prompt) == ("judge-5-20260901", "compare-same@sha256:1")
+    assert (certificate.data, certificate.policy) == (DATA["digest"], ASKS_ALL.hash)
+    assert certificate.same is not None
+    assert certificate.different is not None
+    assert (certificate.same.threshold, certificate.same.budget) == (0.97, 0.05)
+    assert (certificate.different.threshold, certificate.different.budget) == (0.025, 0.2)
+    tested, held_out = chosen(answered())
+    counts = {label: sum(p.label == label for p in tested) for label in ("same", "different")}
+    assert (certificate.same.taken, certificate.same.wrong) == (counts["same"], 0)
+    assert (certificate.different.taken, certificate.different.wrong) == (counts["different"], 0)
+    assert certificate.same.held_out_taken == sum(pair.label == "same" for pair in held_out)
+
+
+def test_pairs_that_the_policy_joins_itself_certify_no_judge(vectors: TrialVectors) -> None:
+    """Under `standard` the pairs that are the same are joined by rule, and not asked about."""
+    certificate = calibrated(vectors, answered())[0]["judge_certificate"]
+    assert certificate["same"] is None
+    assert certificate["different"] is not None
+
+
+@pytest.mark.parametrize("said", ["update", None])
+def test_another_answer_than_same_or_different_certifies_nothing(
+    vectors: TrialVectors, said: str | None
+) -> None:
+    pairs = [pair._replace(answer=said) for pair in answered(200)]
+    assert calibrated(vectors, pairs, policy=ASKS_ALL)[0]["judge_certificate"] is None
+
+
+def test_wrong_answers_certify_nothing(vectors: TrialVectors) -> None:
+    answer, _ = calibrated(vectors, answered(wrong=250), policy=ASKS_ALL)
+    assert answer["judge_certificate"] is None
+    assert "wrong among *same*" in judge_refusal(answer)
+
+
+def test_answers_to_two_prompts_are_refused(vectors: TrialVectors) -> None:
+    pairs = answered(8)
+    pairs[0] = pairs[0]._replace(prompt="compare-same@sha256:2")
+    with pytest.raises(UsageError, match="judge pairs"):
+        calibrated(vectors, pairs)

@@ -215,7 +215,14 @@ def verdict_rows(fact: Fact) -> list[VerdictRow]:
             return []
     return [
         VerdictRow(
-            fact.position, ordinal, step, event.id, event.owner_id, candidate_id, event.time, verdict
+            fact.position,
+            ordinal,
+            step,
+            event.id,
+            event.owner_id,
+            candidate_id,
+            event.time,
+            verdict,
         )
         for ordinal, (step, verdict) in enumerate(
             one for verdict in verdicts for one in _by_step(verdict)

@@ -218,7 +218,9 @@ class Budget:
     overspend together. Afterwards the actual cost replaces the expected one.
     """
 
-    def __init__(self, file: Path, settings: ServiceSettings, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, file: Path, settings: ServiceSettings, clock: Callable[[], datetime]
+    ) -> None:
         self._file = file
         self._connection = connect(file)
         self._calls, self._usd = settings.daily_calls, settings.daily_usd

@@ -10,7 +10,7 @@ import pytest
 
 from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.streams.judge.certificate import read_certificate
-from tests.cli.conftest import CommandLine
+from tests.palimpsest.cli.conftest import CommandLine
 
 SETTINGS = """
 [judge]

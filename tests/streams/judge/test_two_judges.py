@@ -27,8 +27,8 @@ from palimpsest.streams.judge.storage import FILE, FIRST_FILE, SPENT
 from palimpsest.streams.judge.two_judges import TwoJudges, open_judge
 from palimpsest.streams.judge.worker import Tally
 from palimpsest.streams.policies import load_policy
-from tests.judge.asking import BEGIN, pair
-from tests.judge.test_worker import ASKING, GRAY, Store
+from tests.streams.judge.asking import BEGIN, pair
+from tests.streams.judge.test_worker import ASKING, GRAY, Store
 
 SAME = pair("Ada has a big dog.", "ada has a big dog", "s")
 APART = pair("Ada has a dog.", "The build runs at night.", "d")

@@ -439,11 +439,15 @@ class RunJoin(Pairing):
 
 
 class TextSide(TypedDict):
-    """A text that a composed one is to be made of; `moment` is when it happened."""
+    """A text that a composed one is to be made of; `moment` is when it happened.
+
+    A `local` text is not sent to a remote service.
+    """
 
     candidate_id: str
     text: str
     moment: str
+    local: bool
 
 
 class TextToCompose(TypedDict):

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from palimpsest.contracts.candidate import Duration, Kind
+from palimpsest.contracts.candidate import CandidateFields, Duration, Kind
 from palimpsest.contracts.errors import NewerError
 from palimpsest.contracts.event_data import PolicySetData
 from palimpsest.contracts.model import Model
@@ -325,6 +325,7 @@ class Policy(_Strict):
     stored uncompared (fail open). `embedder_fails`: the same where the model is down; vectors
     follow when it is back. `certificate`: where the thresholds come from, which is no rule.
     `expiry`: after how long a candidate of a category expires that does not say so itself.
+    `local_only`: owners, namespaces and categories of which no text is sent to a remote service.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=64)]
@@ -346,6 +347,13 @@ class Policy(_Strict):
     exact: Annotated[Exact | None, ADDED] = None
     certificate: Annotated[Certificate | None, ADDED] = None
     expiry: Annotated[dict[str, Duration], Field(exclude_if=operator.not_), ADDED] = {}
+    local_only: Annotated[
+        tuple[Annotated[str, Field(min_length=1)], ...], Field(exclude_if=operator.not_), ADDED
+    ] = ()
+
+    def keeps_local(self, fields: CandidateFields) -> bool:
+        """Whether `local_only` names the owner, the namespace or the category of a candidate."""
+        return not {fields.owner_id, fields.namespace, fields.category}.isdisjoint(self.local_only)
 
     @property
     def active(self) -> tuple[Check, ...]:

@@ -5,6 +5,7 @@ They are wire format: a reader needs nothing else to ask the judge.
 
 from __future__ import annotations
 
+import operator
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
@@ -17,12 +18,14 @@ class AskedText(Model):
     """A text as it is compared, and the candidate that it stands for.
 
     `recorded_at` is the text's moment: when it happened, as far as is known, else when it was
-    recorded. Questions of older versions have the time of recording there.
+    recorded. Questions of older versions have the time of recording there. A `local` text is not
+    sent to a remote service.
     """
 
     candidate_id: str
     text: str
     recorded_at: WireTime
+    local: Annotated[bool, Field(exclude_if=operator.not_)] = False
 
 
 class AskedNeighbour(Model):

@@ -111,9 +111,9 @@ class Submissions(OpenedStore):
         if not infer:
             return self.submit(spoken(listed, known), source=source)
         with self.turn.lock:
-            rules = self._reader.policy_in_force().judge
+            policy = self._reader.policy_in_force()
         settings = judge or late_settings().judge
-        extracted = memories_of(listed, known, rules, settings, source=source, folder=self.folder)
+        extracted = memories_of(listed, known, policy, settings, source=source, folder=self.folder)
         rows = run_to_end(extracted)
         return self.submit(rows, source=source)
 

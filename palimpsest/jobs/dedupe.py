@@ -211,8 +211,13 @@ async def _composed(
         run.progress("composing", None)
         for text in lacking:
             sides = [
-                Side(s["candidate_id"], s["text"], datetime.fromisoformat(s["moment"]))
-                for s in text["sides"]
+                Side(
+                    side["candidate_id"],
+                    side["text"],
+                    datetime.fromisoformat(side["moment"]),
+                    side["local"],
+                )
+                for side in text["sides"]
             ]
             made = await judge.compose(sides)
             run.asked[made.verdict.answer] += 1

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from palimpsest.contracts.errors import TransientError, UsageError
-from palimpsest.contracts.policy import Judge as Rules
+from palimpsest.contracts.policy import Policy
 from palimpsest.streams.extract.conversation import (
     INSTRUCTING,
     TIMES,
@@ -34,30 +34,37 @@ def extract_candidates(
     about: dict[str, str],
     write: Callable[[dict[str, Any]], None],
     *,
-    rules: Rules,
+    policy: Policy,
     settings: JudgeSettings,
     folder: Path | None = None,
 ) -> Extraction:
     """Write each candidate of a conversation as it arrives; returns the totals.
 
     The day's budget is kept in `folder`, a store's; without it, the budget covers this call only.
-    Raises UsageError for a line that is not a message, and if the service cannot be used.
+    Raises UsageError for a line that is not a message, if the service cannot be used, and if it is
+    remote and the policy keeps the owner or the namespace local.
     """
     messages = read_conversation(lines)
     with ExitStack() as stack:
         where = folder or Path(stack.enter_context(TemporaryDirectory()))
-        judge = Judge.beside(where, rules, settings, lambda: datetime.now(UTC))
-        return asyncio.run(_extracted(judge, messages, about, write))
+        judge = Judge.beside(where, policy.judge, settings, lambda: datetime.now(UTC))
+        return asyncio.run(_extracted(judge, policy, messages, about, write))
 
 
 async def _extracted(
     judge: Judge,
+    policy: Policy,
     messages: list[Message],
     about: dict[str, str],
     write: Callable[[dict[str, Any]], None],
 ) -> Extraction:
     total = Extraction()
     async with judge:
+        if judge.service.is_remote and not set(about.values()).isdisjoint(policy.local_only):
+            raise UsageError(
+                "the policy keeps this owner or namespace local (`local_only`), and the judge's"
+                " service is remote: set a local one in [judge], or store the messages as they are"
+            )
         async for found in extract(judge.service, judge.rules.model, messages, about):
             for row in found.rows:
                 write(row)
@@ -68,7 +75,7 @@ async def _extracted(
 async def memories_of(
     messages: Sequence[Mapping[str, Any]],
     about: dict[str, str],
-    rules: Rules,
+    policy: Policy,
     settings: JudgeSettings,
     *,
     source: str,
@@ -80,8 +87,8 @@ async def memories_of(
     """
     said = [(number, message) for number, message in enumerate(messages, start=1) if _says(message)]
     lines = [_line(one) for _, one in said]
-    judge = Judge.beside(folder, rules, settings, lambda: datetime.now(UTC))
-    found = await _extracted(judge, read_conversation(lines), about, lambda _: None)
+    judge = Judge.beside(folder, policy.judge, settings, lambda: datetime.now(UTC))
+    found = await _extracted(judge, policy, read_conversation(lines), about, lambda _: None)
     if found.unanswered:
         raise TransientError("the judge's service did not answer: nothing is stored")
     if found.unusable:
@@ -98,7 +105,7 @@ def transcript_candidates(
     transcript: Path,
     about: dict[str, str],
     *,
-    rules: Rules,
+    policy: Policy,
     settings: JudgeSettings,
     folder: Path,
 ) -> tuple[list[dict[str, Any]], list[str]]:
@@ -114,7 +121,7 @@ def transcript_candidates(
         return [], []
     try:
         found = extract_candidates(
-            lines, about, rows.append, rules=rules, settings=settings, folder=folder
+            lines, about, rows.append, policy=policy, settings=settings, folder=folder
         )
     except UsageError as error:
         return statements(messages, about), [f"what users stated is captured as it is: {error}"]

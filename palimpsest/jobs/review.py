@@ -18,9 +18,11 @@ from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import RANKS, BatchStep, Figures
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.identity import event_id, run_id
+from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AnyRequest, ConfirmRequest, RunRequest, UnmergeRequest
 from palimpsest.jobs.judge_on_demand import ReviewJudge
 from palimpsest.streams.core.ledger import Edge, Ledger
+from palimpsest.streams.core.local_only import is_local
 from palimpsest.streams.core.moment import moment
 from palimpsest.streams.core.operate import unmerge
 from palimpsest.streams.core.refusal import Refusal
@@ -94,7 +96,7 @@ async def review(
         if due is not None and writer.reader.log.find(event_id(run_id(owner, STEP, due), "0")):
             continue
         before, began = deepcopy(result), time.perf_counter()
-        ledger = fold_owner(writer.reader.log, owner)
+        ledger, policy = fold_owner(writer.reader.log, owner), writer.reader.policy_in_force()
         waiting = list(unreviewed(ledger))
         repeats = [edge for edge in waiting if edge.face == "repeat"]
         _confirm_exact(writer, repeats, ledger.seen, result)
@@ -103,7 +105,7 @@ async def review(
             if result.asked["unavailable"]:
                 result.asked["unavailable"] += len(part)
                 continue
-            verdicts = await judge.review([_pair(edge) for edge in part])
+            verdicts = await judge.review([_pair(ledger, edge, policy) for edge in part])
             _carry_out(writer, part, verdicts, ledger, result)
         ledger.dissolve()
         if due is not None and waiting:
@@ -224,7 +226,10 @@ def _reverse(edge: Edge, verdict: Verdict, seen: int) -> UnmergeRequest:
     )
 
 
-def _pair(edge: Edge) -> JudgedPair:
+def _pair(ledger: Ledger, edge: Edge, policy: Policy) -> JudgedPair:
     """Ordered by arrival: the text that arrived later is the one that was left out."""
-    older, newer = (Side(entry.id, entry.text, moment(entry)) for entry in (edge.older, edge.newer))
+    older, newer = (
+        Side(entry.id, entry.text, moment(entry), is_local(ledger, entry, policy))
+        for entry in (edge.older, edge.newer)
+    )
     return JudgedPair(older, newer)

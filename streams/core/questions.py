@@ -13,6 +13,7 @@ from palimpsest.contracts.questions import (
 )
 from palimpsest.streams.core.graph import current
 from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.local_only import face_is_local, is_local
 from palimpsest.streams.core.moment import by_moment, face_moment, moment
 
 
@@ -25,14 +26,16 @@ def settle_question(ledger: Ledger, candidate_id: str, policy: Policy) -> Settle
     entry = ledger.entries.get(candidate_id)
     if entry is None or not entry.open:
         return None
-    asked = tuple(_neighbour(ledger.entries[candidate_id], policy) for candidate_id in entry.open)
+    asked = tuple(
+        _neighbour(ledger, ledger.entries[candidate_id], policy) for candidate_id in entry.open
+    )
     return SettleQuestion(
         owner_id=ledger.owner_id,
         policy=policy.hash,
         rules=policy.judge,
         requires=required_version(policy.judge),
         decision_id=entry.asked_by,
-        candidate=_own(entry),
+        candidate=_own(ledger, entry, policy),
         asked=asked,
     )
 
@@ -49,32 +52,40 @@ def compose_question(ledger: Ledger, decision_id: str, policy: Policy) -> Compos
         requires=required_version(policy.judge),
         decision_id=decision_id,
         lost_by=lost.event_id,
-        sources=_oldest_first(ledger.entries[source] for source in lost.sources),
+        sources=_oldest_first(ledger, (ledger.entries[source] for source in lost.sources), policy),
     )
 
 
-def _own(entry: Entry) -> AskedText:
-    return AskedText(candidate_id=entry.id, text=entry.text, recorded_at=moment(entry))
+def _own(ledger: Ledger, entry: Entry, policy: Policy) -> AskedText:
+    return AskedText(
+        candidate_id=entry.id,
+        text=entry.text,
+        recorded_at=moment(entry),
+        local=is_local(ledger, entry, policy),
+    )
 
 
-def _oldest_first(sources: Iterable[Entry]) -> tuple[AskedText, ...]:
-    return tuple(_own(source) for source in sorted(sources, key=by_moment))
+def _oldest_first(
+    ledger: Ledger, sources: Iterable[Entry], policy: Policy
+) -> tuple[AskedText, ...]:
+    return tuple(_own(ledger, source, policy) for source in sorted(sources, key=by_moment))
 
 
-def _neighbour(entry: Entry, policy: Policy) -> AskedNeighbour:
+def _neighbour(ledger: Ledger, entry: Entry, policy: Policy) -> AskedNeighbour:
     """The neighbour as the policy compares it: its own text, or its memory's face.
 
     Of a text that an update displaced, the one that it says now is asked about.
     """
     face = entry.memory.face
     now = current(entry)
-    side = _own(now).model_copy(update={"candidate_id": entry.id})
+    side = _own(ledger, now, policy).model_copy(update={"candidate_id": entry.id})
     speaker = now.id
     if policy.search == "memories":
         speaker = face.voice
-        side = side.model_copy(update={"text": face.text, "recorded_at": face_moment(entry.memory)})
+        said = {"text": face.text, "recorded_at": face_moment(entry.memory)}
+        side = side.model_copy(update=said | {"local": face_is_local(ledger, face, policy)})
     if face.sources == (entry.id,):
         return AskedNeighbour(side=side, speaker=speaker)
     members = {member.id: member for member in entry.memory.members}
-    sources = _oldest_first(members[source] for source in face.sources)
+    sources = _oldest_first(ledger, (members[source] for source in face.sources), policy)
     return AskedNeighbour(side=side, face=sources, speaker=speaker)

@@ -52,7 +52,7 @@ async def by_clusters(
         elif run.unanswered or not policy.judge.enabled:
             run.left += 1
         else:
-            composed = await judge.compose(sides(cluster))
+            composed = await judge.compose(sides(ledger, cluster, policy))
             yield _composed(ledger, cluster, composed, policy, run)
 
 
@@ -126,9 +126,9 @@ def members(cluster: Cluster) -> list[Entry]:
     return sorted(entries.values(), key=spoke_at)
 
 
-def sides(cluster: Cluster) -> list[Side]:
+def sides(ledger: Ledger, cluster: Cluster, policy: Policy) -> list[Side]:
     """The texts of a cluster in the form for the judge, oldest first."""
-    return [spoken(entry) for entry in members(cluster)]
+    return [spoken(ledger, entry, policy) for entry in members(cluster)]
 
 
 # -- proposals ----------------------------------------------------------------------------------

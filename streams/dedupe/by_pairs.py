@@ -184,7 +184,9 @@ def _planned(
     if rule.equal == "compose":
         made = texts.get(sources)
         if made is None:
-            return ToCompose(tuple(spoken(entry) for entry in near.in_time), sources)
+            return ToCompose(
+                tuple(spoken(ledger, entry, policy) for entry in near.in_time), sources
+            )
         planned = PlannedJoin(near, "llm_merge", "text", made.text, sources, made.verdict)
     kept = planned.text and concatenated(ledger, near.older.fields.namespace, planned.text, sources)
     return planned if kept else None

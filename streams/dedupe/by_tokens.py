@@ -38,7 +38,7 @@ async def by_tokens(
     while gray := [pair for pair in gray if not _merged(pair, run)]:
         asked, gray = gray[: policy.judge.most], gray[policy.judge.most :]
         run.progress("asking the judge", 1 - len(gray) / len(near))
-        verdicts = await judge.compare([_pair(pair) for pair in asked])
+        verdicts = await judge.compare([_pair(ledger, pair, policy) for pair in asked])
         yield list(_settled(asked, verdicts, policy, run))
         if run.unanswered:
             run.left += len(gray)
@@ -100,6 +100,6 @@ def _merged(near: Near, run: Run) -> bool:
     return any(memory.id in run.merged for memory in near.memories)
 
 
-def _pair(near: Near) -> JudgedPair:
+def _pair(ledger: Ledger, near: Near, policy: Policy) -> JudgedPair:
     first, second = near.in_time
-    return JudgedPair(spoken(first), spoken(second))
+    return JudgedPair(spoken(ledger, first, policy), spoken(ledger, second, policy))

@@ -12,8 +12,10 @@ from palimpsest.contracts.answers import Pairing
 from palimpsest.contracts.events import BatchJoin
 from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
 from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import CombineRequest, SeparateRequest
-from palimpsest.streams.core.ledger import Entry, Memory
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.local_only import face_is_local
 from palimpsest.streams.core.moment import face_moment
 from palimpsest.streams.guard import guard_hash
 from palimpsest.streams.judge.pairs import Side
@@ -66,9 +68,11 @@ class Run:
         return self.asked["unavailable"]
 
 
-def spoken(entry: Entry) -> Side:
+def spoken(ledger: Ledger, entry: Entry, policy: Policy) -> Side:
     """The face of a memory in the form for the judge; `entry` is its candidate."""
-    return Side(entry.id, entry.memory.face.text, face_moment(entry.memory))
+    face = entry.memory.face
+    local = face_is_local(ledger, face, policy)
+    return Side(entry.id, face.text, face_moment(entry.memory), local)
 
 
 def spoke_at(entry: Entry) -> tuple[datetime, int]:

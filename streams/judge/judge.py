@@ -73,6 +73,8 @@ class _PairComparison:
 
 
 WRITES_NONE = "a decision model writes no text"
+LOCAL_ONLY = "the policy keeps a text local, and the judge is remote: a person decides"
+NOT_SENT = JudgeAnswer("unusable", LOCAL_ONLY)
 ONE_SIDED = frozenset({"update", "compose"})
 """Answers that would change a text: they count only if given in both orders."""
 
@@ -199,6 +201,8 @@ class Judge:
     async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
         """Compose several texts, oldest first; the verdict's `neighbour_id` is the oldest's."""
         exchange, name = self.service.exchange, self.rules.model
+        if self.service.is_remote and any(source.local for source in sources):
+            return CompositionAnswer(None, self._no_text(sources[0], LOCAL_ONLY))
         if not exchange.writes:
             return CompositionAnswer(None, self._no_text(sources[0], WRITES_NONE))
         asked = exchange.form(prompt("compose"))
@@ -256,6 +260,10 @@ class Judge:
 
     def _verdict(self, older: Side, answer: JudgeAnswer, asked: Prompt, model: str) -> Verdict:
         cost = answer.cost
+        if answer.reason == LOCAL_ONLY:  # nobody was asked
+            return Verdict(
+                neighbour_id=older.candidate_id, answer=answer.answer, reasoning=LOCAL_ONLY
+            )
         return Verdict(
             neighbour_id=older.candidate_id,
             answer=answer.answer,
@@ -287,11 +295,17 @@ class Judge:
     ) -> list[JudgeAnswer]:
         """The cached or requested answer about each pair, in order.
 
-        Pairs of equal texts are requested once, and the first of them carries the cost.
+        Pairs of equal texts are requested once, and the first of them carries the cost. A pair with
+        a local text is not requested of a remote service.
         """
         keys = [how.key(pair) for pair in pairs]
         found: dict[Key, JudgeAnswer] = {}
-        while missing := self._missing(dict(zip(keys, pairs, strict=True)), found):
+        sendable = {
+            key: pair
+            for key, pair in zip(keys, pairs, strict=True)
+            if not (pair.local and self.service.is_remote)
+        }
+        while missing := self._missing(sendable, found):
             async with self._lease(missing) as leased:
                 unanswered = self._missing({key: missing[key] for key in leased}, found)
                 requested = await self._ask_all(how, list(unanswered.values()))
@@ -300,8 +314,9 @@ class Judge:
                 await asyncio.sleep(WAIT_SECONDS)
         answers = []
         for key in keys:
-            answers.append(found[key])
-            found[key] = replace(found[key], cost=NOTHING)
+            answer = found.get(key) or self._cached(key) or NOT_SENT
+            answers.append(answer)
+            found[key] = replace(answer, cost=NOTHING)
         return answers
 
     def _missing(

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from palimpsest.contracts import policy
 from palimpsest.contracts.evidence import Answer, Verdict
+from palimpsest.streams.judge.judge import LOCAL_ONLY
 from palimpsest.streams.judge.models import NOTHING, Cost
 from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 from palimpsest.streams.judge.prompts import ANSWERS
@@ -23,13 +24,15 @@ NOT_OFFERED = "the function gave no answer that the policy asks for"
 class OwnJudge:
     """Asks a function about each pair; it writes no text, so it may not answer `compose`.
 
-    Its name stands in verdicts as the model; their cost is unknown. What it raises is raised.
+    Its name stands in verdicts as the model; their cost is unknown. What it raises is raised. It
+    counts as remote, and sees no local text, unless it has an attribute `local` that is true.
     """
 
     def __init__(self, function: JudgeFunction, rules: policy.Judge) -> None:
         self._function = function
         self._name = f"{function.__module__}.{getattr(function, '__qualname__', 'judge')}"
         self._rules = rules
+        self._is_remote = not getattr(function, "local", False)
         self.cost = NOTHING
 
     async def compare(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
@@ -49,6 +52,9 @@ class OwnJudge:
         return CompositionAnswer(None, verdict)
 
     def _verdict(self, pair: JudgedPair, allowed: Sequence[str]) -> Verdict:
+        if pair.local and self._is_remote:
+            about = pair.older.candidate_id
+            return Verdict(neighbour_id=about, answer="unusable", reasoning=LOCAL_ONLY)
         begun = time.monotonic()
         said: Any = self._function(pair.older.text, pair.newer.text)
         seconds = time.monotonic() - begun
@@ -64,4 +70,5 @@ class OwnJudge:
             seconds=seconds,
             calls=1.0,
             probability=probability if usable else None,
+            remote=self._is_remote,
         )

@@ -14,12 +14,14 @@ from palimpsest.streams.judge.models import NOTHING, Cost
 class Side:
     """One text of a comparison: a candidate's, or the face of its memory.
 
-    `moment` is when it happened, if that is known; otherwise when it was recorded.
+    `moment` is when it happened, if that is known; otherwise when it was recorded. A `local` text
+    is not sent to a remote service.
     """
 
     candidate_id: str
     text: str
     moment: datetime
+    local: bool = False
 
     @property
     def hash(self) -> str:
@@ -33,6 +35,11 @@ class JudgedPair:
 
     older: Side
     newer: Side
+
+    @property
+    def local(self) -> bool:
+        """Whether either text is."""
+        return self.older.local or self.newer.local
 
 
 @dataclass(frozen=True, slots=True)

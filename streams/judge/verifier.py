@@ -199,7 +199,7 @@ def request_id(question: AnyQuestion) -> str:
 
 
 def _side(asked: AskedText) -> Side:
-    return Side(asked.candidate_id, asked.text, asked.recorded_at)
+    return Side(asked.candidate_id, asked.text, asked.recorded_at, asked.local)
 
 
 def _oldest_first(asked: Sequence[AskedText]) -> list[Side]:

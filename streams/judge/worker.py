@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ from palimpsest.contracts.errors import TransientError
 from palimpsest.contracts.evidence import FirstAnswer, Verdict
 from palimpsest.contracts.questions import AnyQuestion
 from palimpsest.streams.judge.verifier import Decided, Undecided, Verifier, request_id
+
+_log = logging.getLogger(__name__)
 
 MOST_QUESTIONS = 512
 """Maximum number of questions in progress; their pairs may share batches."""
@@ -195,6 +198,8 @@ class JudgeWorker:
         self._done = []
         self.tally.outcomes += outcomes
         for answer in answered:
+            if isinstance(answer.answer, Undecided) and answer.answer.reason not in self.tally.left:
+                _log.warning("questions stay pending: %s", answer.answer.reason)
             self.tally.count(answer)
         self.report(self.tally)
 

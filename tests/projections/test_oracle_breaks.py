@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.events import Joined, Redecided, Settled
+from palimpsest.contracts.evidence import Verdict
 from palimpsest.projections import batch
 from palimpsest.projections.base import changes, totals
 from palimpsest.projections.base.rows import CandidateState, Fact, Gone, MemoryState

@@ -118,7 +118,7 @@ def _capture(call: Invocation, owner: str, file: str, results: Queue[HookReport 
                 entries, problems = transcript_candidates(
                     given.transcript,
                     {"owner_id": owner, **given.about},
-                    rules=store.policy.judge,
+                    policy=store.policy,
                     settings=settings.judge,
                     folder=settings.store,
                 )

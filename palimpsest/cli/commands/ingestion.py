@@ -251,7 +251,7 @@ def extract(
             lines,
             {name: value for name, value in named.items() if value is not None},
             write_json,
-            rules=load_policy(call.settings.policy or "replace-or-merge").judge,
+            policy=load_policy(call.settings.policy or "replace-or-merge"),
             settings=call.settings.judge,
             folder=folder,
         )

@@ -91,6 +91,7 @@ def _described(lacking: ToCompose) -> TextToCompose:
                 "candidate_id": side.candidate_id,
                 "text": side.text,
                 "moment": side.moment.isoformat(),
+                "local": side.local,
             }
             for side in lacking.sides
         ],

@@ -695,7 +695,7 @@ def test_extract(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> No
     assert asked.pop() == {
         "lines": [b"a line\n"],
         "about": {"owner_id": "ada"},
-        "rules": load_policy("replace-or-merge").judge,
+        "policy": load_policy("replace-or-merge"),
         "settings": JudgeSettings(),
         "folder": None,
     }
@@ -707,7 +707,7 @@ def test_extract(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> No
     assert asked.pop() == {
         "lines": [b"piped"],
         "about": {"owner_id": "ada", "namespace": "n", "session_id": "s"},
-        "rules": load_policy("layered").judge,
+        "policy": load_policy("layered"),
         "settings": JudgeSettings(retries=0),
         "folder": palimpsest.store,
     }

@@ -32,7 +32,7 @@ class Fault:
     `status` other than 200 is an error of the service with these headers; `change` turns the right
     message into another, `body` sends these bytes instead of either. `delay` comes before the
     answer, in seconds; with `dribble` it comes before each byte, for ever. `hang_up` closes the
-    connection without an answer.
+    connection without an answer, `cut` in the middle of one.
     """
 
     status: int = 200
@@ -44,6 +44,7 @@ class Fault:
     delay: float = 0.0
     dribble: float = 0.0
     hang_up: bool = False
+    cut: bool = False
 
 
 class JudgeServer:
@@ -174,7 +175,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._dribble(fault.dribble)
         else:
             body = fault.body or orjson.dumps(self._body(request, fault))
-            self._send(fault.status, body, fault.headers)
+            self._send(fault.status, body, fault.headers, cut=fault.cut)
 
     def _body(self, request: dict[str, Any], fault: Fault) -> object:
         if fault.status != 200:
@@ -182,13 +183,21 @@ class _Handler(BaseHTTPRequestHandler):
         body = WIRES[self.path](request)
         return body if fault.change is None else fault.change(body)
 
-    def _send(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
+    def _send(
+        self,
+        status: int,
+        body: bytes,
+        headers: Mapping[str, str] | None = None,
+        *,
+        cut: bool = False,
+    ) -> None:
         self.send_response(status)
         for name, value in {"content-type": "application/json", **(headers or {})}.items():
             self.send_header(name, value)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        self.close_connection = self.close_connection or cut
+        self.wfile.write(body[: len(body) // 2] if cut else body)
 
     def _dribble(self, seconds: float) -> None:
         """Send blanks until the client gives up: a JSON parser ignores them."""

@@ -101,11 +101,20 @@ def without(name: str) -> Change:
     return change
 
 
+ANSWERED = '{"answers": [{"pair": 1, "reason": "", "answer": "same"}]}'
+THOUGHT = "<think>They are the same.</think>"
+FENCED = f"```json\n{ANSWERED}\n```"
+WRITTEN = {"type": "text"}
 MESSAGES_GO_WRONG: dict[str, Change] = {
     "refusal": lambda body: body | {"stop_reason": "refusal", "content": []},
     "thinking alone": lambda body: body | {"content": [{"type": "thinking", "thinking": "same"}]},
     "prose": lambda body: body | {"content": [{"type": "text", "text": '{"answer": "same"}'}]},
+    "thinking before": lambda body: body | {"content": [WRITTEN | {"text": THOUGHT + ANSWERED}]},
+    "a code fence": lambda body: body | {"content": [WRITTEN | {"text": FENCED}]},
     "half JSON": block(input='{"answers": [{"pair": 1, "ans'),
+    "cut off": lambda body: block(input={"answers": [{"pair": 1}]})(
+        body | {"stop_reason": "max_tokens"}
+    ),
     "a wrong label": block(input={"answers": [{"pair": 1, "reason": "", "answer": "SAME"}]}),
     "a wrong type": block(input={"answers": [{"pair": "1", "reason": "", "answer": "same"}]}),
     "no answer": block(input={"answers": []}),
@@ -126,12 +135,13 @@ CHATS_GO_WRONG: dict[str, Change] = {
     "no answer": said(lambda _: '{"answers": []}'),
 }
 DECISIONS_GO_WRONG: dict[str, Change] = {
-    "refusal of the choice": in_answers("choice", type="refusal"),
+    "refusal": in_answers("choice", type="refusal"),
     "no choice": without("pair_1"),
     "no probability": without("same_1"),
-    "no answers": lambda body: body | {"answers": []},
+    "no answer": lambda body: body | {"answers": []},
     "text": lambda body: body | {"answers": "same"},
     "a wrong label": in_answers("choice", choice="yes"),
+    "a wrong type": in_answers("choice", choice=1),
     "a label that is a boolean": in_answers("choice", choice=True),
     "a label that is a list": in_answers("choice", choice=["same"]),
     "too little": probabilities(0.5, 0.2),
@@ -279,6 +289,13 @@ def test_many_pairs_are_more_requests(judge: Asking) -> None:
 # -- unusable ------------------------------------------------------------------------------------
 
 
+def test_each_protocol_goes_wrong_in_every_way(spoken: Spoken) -> None:
+    """Beside what its own wire shape allows, and the bodies below, which all are sent."""
+    assert spoken.wrong.keys() >= {"refusal", "a wrong label", "a wrong type", "no answer"}
+    if spoken.writes:
+        assert spoken.wrong.keys() >= {"thinking before", "a code fence", "half JSON", "prose"}
+
+
 @pytest.mark.parametrize(("protocol", "kind"), WRONG, ids=[f"{p}: {k}" for p, k in WRONG])
 def test_what_is_no_answer_decides_nothing(
     protocol: Protocol, kind: str, asking: Asking, caplog: pytest.LogCaptureFixture
@@ -297,6 +314,10 @@ def test_what_is_no_answer_decides_nothing(
     [
         b"<html>",
         b'{"model": "m", "answ',
+        b'{"choices": [{"message": {"content": "{',
+        b'{"content": [{"type": "tool_use", "na',
+        f"{THOUGHT}{ANSWERED}".encode(),
+        FENCED.encode(),
         b"[1, 2]",
         b'"text"',
         b"null",
@@ -316,12 +337,28 @@ def test_what_is_no_message_is_not_remembered(judge: Asking, body: bytes) -> Non
     assert judge.answers(SAME) == ["same"]
 
 
+def lacking_one(given: str) -> str:
+    """What a model wrote, without its answer about the second pair."""
+    answers = orjson.loads(given)["answers"]
+    return orjson.dumps({"answers": [one for one in answers if one["pair"] != 2]}).decode()
+
+
+def message_lacking_one(body: Body) -> object:
+    [call] = body["content"]
+    given = orjson.loads(lacking_one(orjson.dumps(call["input"]).decode()))
+    return body | {"content": [call | {"input": given}]}
+
+
+LACKS_ONE: dict[str, Change] = {
+    "anthropic": message_lacking_one,
+    "openai-chat": said(lacking_one),
+}
+
+
 def test_one_pair_without_an_answer_keeps_no_other_from_its_own(
     spoken: Spoken, judge: Asking
 ) -> None:
-    if spoken.writes:
-        pytest.skip("test_failures.py tests this for tools; chats are read alike")
-    judge.server.fail(Fault(change=without("pair_2")))
+    judge.server.fail(Fault(change=LACKS_ONE.get(spoken.protocol, without("pair_2"))))
     assert judge.answers(SAME, APART, UPDATE) == ["same", "different", "different"]
     assert judge.server.calls == 2
 
@@ -348,7 +385,10 @@ AWAY = {
     "bad gateway": Fault(502, body=b"<html>"),
     "service unavailable": Fault(503),
     "time-out": Fault(408),
-    "cut": Fault(hang_up=True),
+    "conflict": Fault(409),
+    "hung up": Fault(hang_up=True),
+    "cut": Fault(cut=True),
+    "no gzip, though it says so": Fault(body=b"{}", headers={"content-encoding": "gzip"}),
 }
 
 

@@ -60,6 +60,7 @@ FIGURES: dict[str, Measure] = {
     "worker-memory": failing.memory,
     "bad-records": enduring.bad_records,
     "judge": judge.calls,
+    "judge-batched": judge.batched,
     "judge-stream": waiting.stream,
     "janitor": janitor.janitor,
     "importance-run": runs.runs,

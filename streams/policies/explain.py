@@ -93,6 +93,9 @@ def _sentences(policy: Policy) -> Iterator[str]:
     for category, seconds in policy.expiry.items():
         after = _days(seconds / DAY) if seconds >= DAY else f"{seconds:.12g} s"
         yield f"A candidate of category {category} expires after {after} unless it says otherwise."
+    if policy.local_only:
+        named = ", ".join(policy.local_only)
+        yield f"Of these owners, namespaces and categories no text goes to a remote judge: {named}."
     if policy.certificate is not None:
         yield _certificate(policy.certificate)
 

@@ -102,7 +102,7 @@ class Tally:
             "outcomes": dict(self.outcomes),
             "left": dict(self.left),
             "known": self.known,
-            "first": self.first,
+            "first": self.first or None,
             "calls": round(self.calls, 2),
             "usd": None if self.usd is None else round(self.usd, 6),
             "waiting": waiting,

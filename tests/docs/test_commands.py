@@ -44,9 +44,10 @@ STILL_WRONG: dict[tuple[str, ...], int] = {
     ("dead-letters", "retry"): 1,
     ("restore", "stdin"): 1,
     ("judge", "doctor"): 1,
+    ("judge", "pairs"): 1,
 }
 """A dead letter is as wrong as it was: nothing has been mended. Nothing was retracted. The rules of
-the stand-in tell no synonyms."""
+the stand-in tell no synonyms, and it gives no probability by the protocol of the settings."""
 IN_BULK = ("reverse", "reinstate", "retract", "restore")
 
 
@@ -147,6 +148,8 @@ def write_inputs() -> None:
     pq.write_table(pa.Table.from_pylist([row]), "table.parquet")
     Path("memories.csv").write_text("user_id,text\nada,Ada sings.\nada,Ada sings.\n")
     Path("separate.jsonl").write_text(json.dumps({"text": "Ada sings.", "partner_text": "No."}))
+    pair = {"a": "Ada has a dog.", "b": "Ada has a cat.", "label": "different"}
+    Path("labelled.jsonl").write_text(json.dumps(pair))
     shown = run("policy", "show", "standard").stdout
     Path("mine.toml").write_text(shown)
     for name in ("new.toml", "calibrated.toml"):

@@ -366,7 +366,7 @@ class History:
                 output_tokens=10,
                 cost_usd=0.001,
                 seconds=0.5,
-                **STEPS[int(neighbour[:2], 16) % len(STEPS)],
+                **STEPS[int(neighbour[-2:], 16) % len(STEPS)],
             )
             for neighbour, about in said
         )

@@ -17,7 +17,14 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from palimpsest.contracts.events import AnyEvent, Decided, PolicySet, PolicySetData, Redecided
+from palimpsest.contracts.events import (
+    AnyEvent,
+    Decided,
+    PolicySet,
+    PolicySetData,
+    Redecided,
+    Settled,
+)
 from palimpsest.contracts.evidence import Cue
 from palimpsest.contracts.identity import NAMESPACE
 from palimpsest.contracts.policy import Policy
@@ -52,7 +59,7 @@ from tests.laws.histories import (
     play,
     policies,
 )
-from tests.projections.histories import History, MemoryLog
+from tests.projections.histories import STEPS, History, MemoryLog
 from tests.projections.oracle import Tables
 from tests.projections.oracle_tables import differences, tables
 
@@ -261,7 +268,7 @@ def of_owners(count: int, length: int) -> MemoryLog:
     histories += [play(ASKING, story, owner).world.log for owner, story in by_hand.items()]
     histories.append([of_words(event) for event in play(ASKING, ASKED, "of words").world.log])
     for event in shuffled(histories):
-        log.append(guarded(event))
+        log.append(judged(guarded(event)))
     return log
 
 
@@ -287,6 +294,19 @@ def guarded(event: AnyEvent) -> AnyEvent:
         for neighbour in evidence.neighbours
     ]
     evidence = structs.replace(event.data.evidence, neighbours=tuple(seen))
+    return structs.replace(event, data=structs.replace(event.data, evidence=evidence))
+
+
+def judged(event: AnyEvent) -> AnyEvent:
+    """As it would be recorded with one judge or two, by turns, remote or not."""
+    if not isinstance(event, Settled):
+        return event
+    evidence = event.data.evidence
+    verdicts = tuple(
+        structs.replace(verdict, **STEPS[int(verdict.neighbour_id[-2:], 16) % len(STEPS)])
+        for verdict in evidence.verdicts
+    )
+    evidence = structs.replace(evidence, verdicts=verdicts)
     return structs.replace(event, data=structs.replace(event.data, evidence=evidence))
 
 

@@ -187,6 +187,10 @@ def rows(a: str, x: str, b: str, c: str, ids: dict[str, str], other: dict[str, s
             _verdict(9, 0, ids["reject"], c, at(15), x, "different", 0.0, 0.0),
             _verdict(9, 1, ids["reject"], c, at(15), a, "same", 0.5, 0.125),
         ],
+        "sent_out": [  # nothing says that it was not
+            _sent(7, ids["merge"], b, at(13), a, 1.0),
+            _sent(9, ids["reject"], c, at(15), a, 0.5),
+        ],
         "decisions": decisions,
         "joins": [row for row in decisions if row["decision"] in ("llm_merge", "llm_reject")],
         "events": _events(a, x, b, c, ids, other),
@@ -357,6 +361,15 @@ def _verdict(
         "candidate_id": one, "answered_at": when, "neighbour_id": neighbour, "answer": answer,
         "reasoning": f"they are {answer}", "model": "judge-1", "prompt": "compare@1",
         "input_tokens": 200, "output_tokens": 20, "cost_usd": cost, "seconds": 1.5, "calls": calls,
+        "probability": None, "step": None, "certificate": None, "protocol": None, "remote": None,
+    }  # fmt: skip
+
+
+def _sent(position: int, event: str, one: str, when: datetime, neighbour: str, calls: float) -> Row:
+    return {
+        "answered_at": when, "owner_id": "ada", "candidate_id": one, "neighbour_id": neighbour,
+        "model": "judge-1", "protocol": None, "remote": None, "step": None, "calls": calls,
+        "event_id": event, "position": position,
     }  # fmt: skip
 
 

@@ -73,9 +73,11 @@ def test_it_asks_as_the_settings_say(
     given: list[JudgeSettings] = []
     beside = Judge.beside
 
-    def noted(folder: Path, rules: policy.Judge, settings: JudgeSettings, clock: Clock) -> Judge:
+    def noted(
+        folder: Path, rules: policy.Judge, settings: JudgeSettings, clock: Clock, **more: Any
+    ) -> Judge:
         given.append(settings)
-        return beside(folder, rules, settings, clock)
+        return beside(folder, rules, settings, clock, **more)
 
     monkeypatch.setattr(Judge, "beside", noted)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test")

@@ -102,7 +102,7 @@ FADING = load_policy("standard").model_copy(
     update={
         "absent": Absent(confidence=0.9, importance=0.5),
         "expiry": {"chat": 604_800.0, "alarm": 90.0},
-        "local_only": ["health", "zoe"],
+        "local_only": ("health", "zoe"),
         "decay": Decay(
             field="confidence", rate=0.01, days=2, after_days=1, floor=0.05, since="access"
         ),

@@ -209,10 +209,10 @@ class Intents:
             return spoken(messages, known)
         if judge is None:
             raise UsageError(f"`infer` needs a judge: {NO_JUDGE}")
-        rules = (await self._store.call(lambda store: store.reader.policy_in_force())).judge
+        policy = await self._store.call(lambda store: store.reader.policy_in_force())
         known["owner_id"] = self.owner_id
         folder = self._store.store.folder
-        rows = await memories_of(messages, known, rules, judge, source=self._source, folder=folder)
+        rows = await memories_of(messages, known, policy, judge, source=self._source, folder=folder)
         # Under a key, a memory's id follows from the key and its number (`_candidate`).
         return rows if self._key is None else [{**row, "id": None} for row in rows]
 

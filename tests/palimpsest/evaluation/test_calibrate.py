@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.policy import CosineCheck, Policy, Zone
 from palimpsest.evaluation.calibrate import ErrorBudget, calibrate, chosen
-from palimpsest.evaluation.labelled import LabelledPair
+from palimpsest.evaluation.labelled import Label, LabelledPair
 from palimpsest.evaluation.rates import upper_bound
 from palimpsest.evaluation.tables import judge_refusal
 from palimpsest.evaluation.trial import TrialVectors
@@ -226,7 +226,7 @@ def answered(count: int = 500, wrong: int = 0) -> list[LabelledPair]:
         pair._replace(answer=pair.label, prompt="compare-same@sha256:1")
         for pair in judged("judge-5-20260901", count)
     ]
-    other = {"same": "different", "different": "same"}
+    other: dict[Label, Label] = {"same": "different", "different": "same"}
     return [
         pair._replace(label=other[pair.label]) if n < wrong else pair
         for n, pair in enumerate(found)

@@ -135,7 +135,7 @@ class PartitionRuntime:
             topics,
             {"memory.candidates": "candidates", "memory.commands": "commands"},
             policy,
-            lambda: self._embedder,
+            lambda _model: self._embedder,
             lambda: AT,
             Metrics(),
         )
@@ -158,9 +158,9 @@ class PartitionRuntime:
         records = [self._record("memory.candidates", orjson.dumps(row)) for row in rows]
         self._writer.close(self._writer.open(records))
 
-    def ask(self, request: AnyRequest) -> object:
+    def ask(self, request: AnyRequest) -> None:
         body = request.model_dump_json(exclude_none=True).encode()
-        return self._writer.carry_out(self._record("memory.commands", body))
+        self._writer.carry_out(self._record("memory.commands", body))
 
     def _record(self, topic: str, value: bytes) -> Record:
         self._offset += 1

@@ -63,7 +63,7 @@ def threshold(at: float) -> CertifiedAnswer:
 
 def certificate(**changed: Any) -> JudgeCertificate:
     """Both thresholds are within what the stand-in is sure of."""
-    made = {
+    made: dict[str, Any] = {
         "model": MODEL,
         "prompt": prompt_id(),
         "data": "sha256:labels",

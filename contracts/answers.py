@@ -210,6 +210,13 @@ class NewExpiry(Undoable):
     memories: list[MemoryPicture]
 
 
+class Names(TypedDict):
+    """By which names an owner is called."""
+
+    owner_id: str
+    names: list[str]
+
+
 class Accessed(TypedDict):
     """The candidate whose memory was used."""
 

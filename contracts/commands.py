@@ -31,6 +31,7 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
 from palimpsest.contracts.model import Model, Timestamp
+from palimpsest.contracts.names import OwnerNames
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +240,13 @@ class SetExpiry(OwnerCommand):
     rank: Speaker = "person"
 
 
+class SetNames(OwnerCommand):
+    """Say by which names an owner is called; none of them any more, if there are none."""
+
+    command: Literal["set_names"] = "set_names"
+    names: OwnerNames
+
+
 class Restore(OwnerCommand):
     """Take a retraction back."""
 
@@ -330,6 +338,7 @@ Operation = Annotated[
     | Retract
     | Restore
     | SetExpiry
+    | SetNames
     | Settle
     | Compose
     | Access

@@ -328,6 +328,15 @@ class ExpirySetData(Light):
     because: str | None = None
 
 
+class NamesSetData(Light):
+    """By which names the owner is called from here on; `was` is by which until then."""
+
+    names: tuple[str, ...]
+    was: tuple[str, ...] = ()
+    actor: str | None = None
+    because: str | None = None
+
+
 class Use(Light):
     """How often a memory was used since that was last recorded, and when it was last.
 

@@ -31,6 +31,7 @@ from palimpsest.contracts.event_data import (
     Join,
     JoinedData,
     LaterJoin,
+    NamesSetData,
     OnCandidateData,
     OnDecisionData,
     OnSessionData,
@@ -95,6 +96,8 @@ __all__ = [
     "Joined",
     "JoinedData",
     "LaterJoin",
+    "NamesSet",
+    "NamesSetData",
     "OnCandidateData",
     "OnDecisionData",
     "OnSessionData",
@@ -237,6 +240,12 @@ class ExpirySet(Event, tag="palimpsest.expiry_set.v1"):
     data: ExpirySetData
 
 
+class NamesSet(Event, tag="palimpsest.names_set.v1"):
+    """`subject` is the owner, who is called by these names from here on."""
+
+    data: NamesSetData
+
+
 class Accessed(Event, tag="palimpsest.accessed.v1"):
     """`subject` is the candidate whose memory was used, or the first of several."""
 
@@ -335,6 +344,7 @@ AnyEvent = (
     | Certified
     | Erased
     | ExpirySet
+    | NamesSet
 )
 
 EVENT: TypeAdapter[AnyEvent] = TypeAdapter(

@@ -24,6 +24,7 @@ from palimpsest.contracts.answers import (
     LateVectors,
     Merged,
     Named,
+    Names,
     NewExpiry,
     PolicyInForce,
     PutBack,
@@ -55,6 +56,7 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.evidence import Evidence, Verdict
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.model import Strict, Timestamp
+from palimpsest.contracts.names import OwnerNames
 
 CandidateId = Annotated[
     str,
@@ -390,6 +392,16 @@ class SetExpiryRequest(Request[NewExpiry]):
     rank: Speaker = "person"
 
 
+class SetNamesRequest(Request[Names]):
+    """`palimpsest names`: by which names an owner is called, in place of those until then."""
+
+    request: Literal["set_names"] = "set_names"
+    owner_id: Name
+    names: OwnerNames = Field(
+        description="Two or more, such as Ada, the user and I; an empty list takes them back."
+    )
+
+
 class SettleRequest(Request[Concluded]):
     """The judge's verdicts on a pending candidate; `composed` is the text where one was asked.
 
@@ -557,6 +569,7 @@ AnyRequest = Annotated[
     | RetractRequest
     | RestoreRequest
     | SetExpiryRequest
+    | SetNamesRequest
     | SettleRequest
     | ComposeRequest
     | RunRequest
@@ -581,6 +594,7 @@ OneCommand = (
     | WithdrawRequest
     | ConfirmRequest
     | SetExpiryRequest
+    | SetNamesRequest
     | SettleRequest
     | ComposeRequest
     | AccessRequest
@@ -602,6 +616,8 @@ def target_of(request: OneCommand) -> str:
             return request.candidate_id
         case SessionRequest():
             return request.session_id
+        case SetNamesRequest():
+            return request.owner_id
 
 
 class CommandHead(TypedDict):

@@ -14,6 +14,7 @@ from palimpsest.api.arguments import MOST, Id, Time, Words, ignore_progress, opt
 from palimpsest.api.calls import check_calls, takes_own_turns
 from palimpsest.api.opened import OpenedStore
 from palimpsest.backends.upkeep import POLL_SECONDS
+from palimpsest.contracts.answers import Names
 from palimpsest.contracts.candidate import Name, Text
 from palimpsest.contracts.events import Decision
 from palimpsest.contracts.limits import PYTHON
@@ -353,6 +354,10 @@ class Reads(OpenedStore):
             limit=limit,
             as_of=_as_of(as_of),
         )
+
+    def names(self, owner_id: Name) -> Names:
+        """By which names texts call an owner (docs/guard.md, Names)."""
+        return {"owner_id": owner_id, "names": [*self._reader.ledger(owner_id).names]}
 
     def owners_of_session(self, session_id: Name) -> builtins.list[str]:
         """The owners with candidates in a session: usually one."""

@@ -15,6 +15,7 @@ from palimpsest.contracts.answers import (
     Apart,
     Forgotten,
     Merged,
+    Names,
     NewExpiry,
     PutBack,
     Reinstatements,
@@ -41,6 +42,7 @@ from palimpsest.contracts.requests import (
     Selection,
     SeparateRequest,
     SetExpiryRequest,
+    SetNamesRequest,
     UnmergeRequest,
     UpdateRequest,
     WithdrawRequest,
@@ -384,5 +386,19 @@ class Statements(OpenedStore):
                 expires_at=expires_at,
                 rank=rank,
                 **said,
+            )
+        )
+
+    def set_names(
+        self, owner_id: Name, names: Sequence[Name], **attribution: Unpack[Attribution]
+    ) -> Names:
+        """Say by which names texts call an owner, such as Ada, the user and I; none takes it back.
+
+        Texts that arrive from now on may be joined if they differ in that alone; what was decided
+        stays. Raises RefusedError if these are the names already (`unchanged`).
+        """
+        return self._writer.ask(
+            SetNamesRequest(
+                request_id=request_id(), owner_id=owner_id, names=tuple(names), **attribution
             )
         )

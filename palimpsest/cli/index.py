@@ -121,6 +121,9 @@ LISTED = {
         "statements",
         "Keep a memory that expires, or has expired; `undo` with the answer's id takes it back.",
     ),
+    "names": Listed(
+        "statements", "Show by which names texts call an owner, or say by which they do."
+    ),
     "unmerge": Listed(
         "undo", "Take a join out and show the resulting memories. Name exactly one thing."
     ),

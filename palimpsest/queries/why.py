@@ -231,7 +231,7 @@ def _reasons(reader: Reader, older: Entry, newer: Entry) -> Iterator[Reason]:
     elif (seen := _seen(ledger, evidence.neighbours, older)) is None:
         yield from _unseen(reader, policy, older, newer, arrival.position - 1)
     else:
-        yield from _compared(policy, older, newer, seen)
+        yield from _compared(policy, older, newer, seen, ledger.names)
 
 
 def _separated(reader: Reader, ledger: Ledger, older: Entry, newer: Entry) -> Iterator[Reason]:
@@ -321,7 +321,9 @@ def _unseen(
         return
     score = cosine(mine, other)
     if score < reach.cosine:
-        yield from _compared(policy, older, newer, Neighbour(candidate_id=older.id, cosine=score))
+        seen = Neighbour(candidate_id=older.id, cosine=score)
+        names = reader.ledger(newer.fields.owner_id).names
+        yield from _compared(policy, older, newer, seen, names)
         return
     with folded(reader, newer.fields.owner_id, before) as then:
         vectors = [
@@ -356,9 +358,11 @@ def _below(check: str, score: float, at_least: float) -> Reason:
     }
 
 
-def _compared(policy: Policy, older: Entry, newer: Entry, seen: Neighbour) -> Iterator[Reason]:
+def _compared(
+    policy: Policy, older: Entry, newer: Entry, seen: Neighbour, names: tuple[str, ...]
+) -> Iterator[Reason]:
     """Why no rule joined two with these scores: a threshold, the guard, or both."""
-    readings = [reading_of(entry.text, entry.distinct.vector) for entry in (older, newer)]
+    readings = [reading_of(entry.text, entry.distinct.vector, names) for entry in (older, newer)]
     words = unlicensed(readings[0], readings[1])
     passes = words is None and not seen.cues
     namespace = newer.fields.namespace

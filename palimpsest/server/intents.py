@@ -27,6 +27,7 @@ from palimpsest.contracts.answers import (
     Checked,
     Forgotten,
     JsonObject,
+    Names,
     NewExpiry,
 )
 from palimpsest.contracts.errors import RefusedError, UsageError
@@ -85,6 +86,7 @@ WRITES = (
     "retract",
     "end_session",
     "compact_session",
+    "set_names",
 )
 """The kinds of requests with a key; each has an id of its own."""
 
@@ -297,6 +299,10 @@ class Intents:
         return shown
 
     # -- changing and forgetting -------------------------------------------------------------------
+
+    async def names(self) -> Names:
+        """By which names the owner is called."""
+        return await self._asked(lambda store: store.names(self.owner_id))
 
     async def ask(self, write: str, kind: type[Request[A_co]], **given: Any) -> A_co:
         """Make a request of the store for the caller; a `write` with a key is done once.

@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
-from palimpsest.contracts.answers import Checked, NewExpiry, TakenBack
+from palimpsest.contracts.answers import Checked, Names, NewExpiry, TakenBack
 from palimpsest.contracts.model import Strict, Timestamp
 from palimpsest.contracts.requests import (
     ConfirmRequest,
@@ -26,6 +26,7 @@ from palimpsest.contracts.requests import (
     ReverseRequest,
     SeparateRequest,
     SessionRequest,
+    SetNamesRequest,
     UnmergeRequest,
     UpdateRequest,
     WithdrawRequest,
@@ -118,6 +119,10 @@ class Pin(Strict):
     id: SomeId = Field(description="A memory's id, or that of any of its candidates.")
     until: Timestamp | None = Field(None, description="Until then, and not for ever.")
     because: Because | None = Field(None, description=bodies.BECAUSE)
+
+
+class Nothing(Strict):
+    """No parameters beside the owner."""
 
 
 class OneMemory(Strict):
@@ -260,6 +265,10 @@ def _taking(way: Way) -> Carry:
         )
 
     return take
+
+
+async def _names(intents: Intents, _given: Nothing) -> Names:
+    return await intents.names()
 
 
 async def _pin(intents: Intents, given: Pin) -> NewExpiry:
@@ -548,6 +557,23 @@ OPERATIONS = (
         Pin,
         _pin,
         write="pin",
+        role="reviewer",
+    ),
+    Operation(
+        "names",
+        "GET",
+        f"{OWNER}/names",
+        "By which names the owner is called.",
+        Names,
+        Nothing,
+        _names,
+    ),
+    _request(
+        "set_names",
+        f"{OWNER}/names",
+        "Say by which names texts call the owner: they may be joined if they differ in that alone;"
+        " for people.",
+        SetNamesRequest,
         role="reviewer",
     ),
     _request(

@@ -40,12 +40,12 @@ class Folding:
                 return min((z.at_least for z in zones if z.action != "pending"), default=None)
         return None
 
-    def kind(self, memory: Memory) -> Hashable:
+    def kind(self, ledger: Ledger, memory: Memory) -> Hashable:
         """What indistinguishable memories share, most of all the words that no edit changes.
 
         So of a thousand memories that differ in a number, no two are compared.
         """
-        reading = reading_of(memory.face.text, memory.face.vector)
+        reading = reading_of(memory.face.text, memory.face.vector, ledger.names)
         return memory.namespace, reading.unknown, reading.fixed
 
     def folds(self, ledger: Ledger, one: Memory, other: Memory) -> bool:
@@ -54,8 +54,9 @@ class Folding:
         if floor is None or one.namespace != other.namespace:
             return False
         # The guard first: texts are read once, but vectors are decoded for each pair.
+        mine, theirs = one.face, other.face
         return (
-            alike(one.face.text, one.face.vector, other.face.text, other.face.vector)
+            alike(mine.text, mine.vector, theirs.text, theirs.vector, ledger.names)
             and (score := cosine(one.face.vector, other.face.vector)) is not None
             and score >= floor
             and not (self._protected(one) or self._protected(other))
@@ -68,9 +69,11 @@ class Folding:
         return any(entry.fields.category in protected for entry in memory.members)
 
 
-def alike(one: str, its: Vector | None, other: str, others: Vector | None) -> bool:
-    """Whether two texts are near-identical in order, without a cue."""
-    return passes(reading_of(one, its), reading_of(other, others))
+def alike(
+    one: str, its: Vector | None, other: str, others: Vector | None, names: tuple[str, ...]
+) -> bool:
+    """Whether two texts are near-identical in order, without a cue; `names` are their owner's."""
+    return passes(reading_of(one, its, names), reading_of(other, others, names))
 
 
 def _covers(one: Vector | None, other: Vector | None, floor: float) -> bool:

@@ -68,6 +68,8 @@ def recall(
     """
     if not wanted.former and query(folder, _MAY_BE_FORMER, {"owner": owner_id}):
         return None
+    if query(folder, _HAS_NAMES, {"owner": owner_id}):
+        return None  # by which names texts are alike or of one frame, only the ledger knows
     where = f"owner_id = {_literal(owner_id)}"
     if wanted.filter.namespace is not None:
         where += f" AND namespace = {_literal(wanted.filter.namespace)}"
@@ -118,6 +120,7 @@ HAVING bool_or(NOT standing) AND bool_or(standing AND rank IN ('agent', 'person'
 
 What the update displaced is not in the tables: the ledger knows whether there is such a memory.
 """
+_HAS_NAMES = "SELECT 1 FROM words WHERE owner_id = $owner AND event = 'names_set' LIMIT 1"
 _EXPIRED = f"""
 SELECT memory_id FROM memories WHERE owner_id = $owner AND expires_at <= $at LIMIT {MOST_NAMED + 1}
 """  # noqa: S608
@@ -295,7 +298,7 @@ def _is_said_twice(
         near = [row for row in rows if _score(row) >= floor - NEARLY]
         pairs = ((faces[row.get("query_index", 0)], row) for row in near)
         others = (pair for pair in pairs if pair[0]["memory_id"] != pair[1]["memory_id"])
-        if any(alike(face["face"], None, row["face"], None) for face, row in others):
+        if any(alike(face["face"], None, row["face"], None, ()) for face, row in others):
             return True
         if len(near) < limit:
             return False

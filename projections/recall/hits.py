@@ -117,7 +117,7 @@ class _Folds:
 
     def add(self, one: Ranked, *, begins: bool = True) -> None:
         """Add a memory to the first fold of which none differs from it; else it `begins` one."""
-        kind = None if self._folding is None else self._folding.kind(one.memory)
+        kind = None if self._folding is None else self._folding.kind(self._ledger, one.memory)
         for fold in self._by_kind.get(kind, ()):
             if self._all_fold(fold, one):
                 fold.append(one)

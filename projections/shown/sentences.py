@@ -21,6 +21,7 @@ from palimpsest.contracts.events import (
     Invalid,
     Join,
     Joined,
+    NamesSet,
     PolicySet,
     Ran,
     Rank,
@@ -88,6 +89,8 @@ def did(event: AnyEvent, back: TakenBack | None = None) -> str:
             if expiry.expires_at is None:
                 return "pinned: it does not expire"
             return f"expires at {expiry.expires_at.isoformat()}"
+        case NamesSet():
+            return f"the owner is called {', '.join(event.data.names) or 'by no names'}"
         case Accessed():
             return "the memory was used"
         case Embedded():

@@ -189,8 +189,8 @@ def in_reach(
                     return True
                 other = ledger.entries[neighbour.candidate_id]
                 if _proves(check, score) and passes(
-                    reading_of(other.text, other.distinct.vector),
-                    reading_of(newcomer.content.text, newcomer.content.vector),
+                    reading_of(other.text, other.distinct.vector, ledger.names),
+                    reading_of(newcomer.content.text, newcomer.content.vector, ledger.names),
                 ):
                     return True
             case _:

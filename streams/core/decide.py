@@ -24,6 +24,7 @@ from palimpsest.contracts.commands import (
     Retract,
     Separate,
     SetExpiry,
+    SetNames,
     Settle,
     Undo,
     Unmerge,
@@ -95,6 +96,8 @@ def decide(
             result = record.restore(command, ledger, now)
         case SetExpiry():
             result = set_expiry(command, ledger, now)
+        case SetNames():
+            result = record.set_names(command, ledger, now)
         case Compose():
             result = record.compose(command, ledger, policy, now)
         case Access():

@@ -27,6 +27,7 @@ from palimpsest.contracts.events import (
     Invalid,
     Join,
     Joined,
+    NamesSet,
     PolicySet,
     Ran,
     Rank,
@@ -135,7 +136,7 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
             _refused(ledger, event, touched)
         case Erased():
             fold_erased(ledger, event, touched)
-        case Compacted() | Ran():
+        case Compacted() | Ran() | NamesSet():
             _noted(ledger, event)
         case (
             SessionEnded() | Invalid() | Unchanged() | AuditOpened() | AuditLabelled() | Certified()
@@ -164,12 +165,14 @@ def _on_candidate(
             fold_expiry_set(ledger, event, touched)
 
 
-def _noted(ledger: Ledger, event: Compacted | Ran) -> None:
+def _noted(ledger: Ledger, event: Compacted | Ran | NamesSet) -> None:
     match event:
         case Compacted():
             ledger.compacted[event.data.session_id] = ledger.seen
         case Ran():
             ledger.runs[event.data.step] = LastRun(event.id, event.data.due, event.time)
+        case NamesSet():
+            ledger.names = event.data.names
 
 
 def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:

@@ -39,7 +39,7 @@ def of_one_frame(ledger: Ledger, one: Memory, other: Memory) -> bool:
     """Whether two memories are of one frame, and no judge and no person has told them apart."""
     return (
         one.namespace == other.namespace
-        and frame(_reading(one), _reading(other))
+        and frame(_reading(one, ledger.names), _reading(other, ledger.names))
         and not (one.former or other.former)
         and not _told_apart(ledger, one, other)
     )
@@ -50,8 +50,8 @@ def by_face_moment(memory: Memory) -> tuple[datetime, int]:
     return face_moment(memory), memory.face.speaker.place
 
 
-def _reading(memory: Memory) -> Reading:
-    return reading_of(memory.face.text, memory.face.vector)
+def _reading(memory: Memory, names: tuple[str, ...]) -> Reading:
+    return reading_of(memory.face.text, memory.face.vector, names)
 
 
 def _told_apart(ledger: Ledger, one: Memory, other: Memory) -> bool:

@@ -571,6 +571,7 @@ class Ledger:
     `uses_recorded` is when gathered uses were last recorded.
     `turned_away` are candidates that were refused because their text was forgotten.
     `retractions` are those that stand and are no forgetting, by candidate.
+    `names` are those by which texts may call the owner.
     `unembedded` are the texts that have no vector, because the model was down, by the first
     candidate of each. `expiring` is a heap of who will expire, by when and which event set it,
     and `moment` the latest at which somebody was found to have (`streams.core.expiry`). `model` is
@@ -608,6 +609,7 @@ class Ledger:
     last_time: datetime | None = None
     uses_recorded: datetime | None = None
     model: str | None = None
+    names: tuple[str, ...] = ()
 
     def scope(self, namespace: str) -> Scope:
         """The scope of a namespace, made when first asked for."""

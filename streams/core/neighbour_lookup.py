@@ -48,7 +48,7 @@ class NeighbourLookup:
 
     @cached_property
     def _reading(self) -> Reading:
-        return reading_of(self._content.text, self._content.vector)
+        return reading_of(self._content.text, self._content.vector, self._ledger.names)
 
     def entry(self, neighbour: Neighbour) -> Entry:
         """The neighbour's entry in the ledger."""
@@ -85,7 +85,7 @@ class NeighbourLookup:
         """
         if neighbour.near_identical is not None:
             return neighbour.near_identical and not neighbour.cues
-        same = passes(reading_of(*self._text_of(neighbour)), self._reading)
+        same = passes(self._reading_of(neighbour), self._reading)
         if not same:
             self._unlike.add(neighbour.candidate_id)
         return same
@@ -116,13 +116,16 @@ class NeighbourLookup:
             return face.text, face.vector
         return entry.text, entry.distinct.vector
 
+    def _reading_of(self, neighbour: Neighbour) -> Reading:
+        return reading_of(*self._text_of(neighbour), self._ledger.names)
+
     def _compare(self, neighbour: Neighbour) -> Comparison:
         found = self._compared.get(neighbour.candidate_id)
         if found is None and neighbour.near_identical is not None:
             found = Comparison(neighbour.cues, neighbour.near_identical)
             self._compared[neighbour.candidate_id] = found
         if found is None:
-            other = reading_of(*self._text_of(neighbour))
+            other = self._reading_of(neighbour)
             found = self._compared[neighbour.candidate_id] = compare(other, self._reading)
         return found
 
@@ -159,7 +162,8 @@ class NeighbourLookup:
     @property
     def guard(self) -> str | None:
         """The guard that was asked about a neighbour, if one was."""
-        return guard_hash() if self._compared or self._unlike else None
+        asked = self._compared or self._unlike
+        return guard_hash(named=bool(self._ledger.names)) if asked else None
 
     def _annotated(self, neighbour: Neighbour) -> Neighbour:
         found = self._compared.get(neighbour.candidate_id)
@@ -180,11 +184,12 @@ def with_truncated(cues: tuple[Cue, ...], uncovered: bool) -> tuple[Cue, ...]:
     return tuple(sorted({*cues, Cue.TRUNCATED})) if uncovered else cues
 
 
-def reading_of(text: str, vector: Vector | None) -> Reading:
+def reading_of(text: str, vector: Vector | None, names: tuple[str, ...]) -> Reading:
     """A text as the guard compares it, with what its model could not read; read once, then kept.
 
-    Whether windows have their counterparts is said of a pair, not of a text.
+    `names` are its owner's. Whether windows have their counterparts is said of a pair, not of a
+    text.
     """
     if vector is None:
-        return kept_reading(text)
-    return kept_reading(text, truncated=not vector.covers_text, unknown=vector.unknown)
+        return kept_reading(text, names=names)
+    return kept_reading(text, truncated=not vector.covers_text, unknown=vector.unknown, names=names)

@@ -16,6 +16,7 @@ from palimpsest.contracts.commands import (
     RecordRun,
     Reinstate,
     Restore,
+    SetNames,
 )
 from palimpsest.contracts.events import (
     Accessed,
@@ -30,6 +31,8 @@ from palimpsest.contracts.events import (
     Join,
     Joined,
     JoinedData,
+    NamesSet,
+    NamesSetData,
     OnCandidateData,
     OnDecisionData,
     OnSessionData,
@@ -218,6 +221,17 @@ def record_run(command: RecordRun, policy: Policy, now: datetime) -> Result:
         because=command.because,
     )
     return [Ran(**head(command, command.step, now), data=data)]
+
+
+def set_names(command: SetNames, ledger: Ledger, now: datetime) -> Result:
+    """`names_set`: what was decided until then stays as it is."""
+    if command.names == ledger.names:
+        called = ", ".join(command.names) or "nothing"
+        return Refusal("unchanged", f"the names are {called} already")
+    data = NamesSetData(
+        names=command.names, was=ledger.names, actor=command.actor, because=command.because
+    )
+    return [NamesSet(**head(command, command.owner_id, now), data=data)]
 
 
 def policy_event(

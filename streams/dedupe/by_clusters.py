@@ -67,11 +67,13 @@ def clusters(ledger: Ledger, policy: Policy, check: CosineCheck, run: Run) -> li
     found: list[Cluster] = []
     for namespace in ledger.scopes:
         memories = comparable(ledger, policy, namespace, check.min_characters, run)
-        found += _united(ledger, _near(memories, check.zones_of(namespace), run))
+        found += _united(ledger, _near(memories, check.zones_of(namespace), run, ledger.names))
     return sorted(found, key=lambda cluster: (-len(cluster), cluster[-1].newer.place))
 
 
-def _near(memories: list[Memory], zones: tuple[Zone, ...], run: Run) -> list[Near]:
+def _near(
+    memories: list[Memory], zones: tuple[Zone, ...], run: Run, names: tuple[str, ...]
+) -> list[Near]:
     """All pairs of a scope that reach a zone, exactly, nearest first; ties to the earlier."""
     if len(memories) < 2:
         return []
@@ -79,7 +81,12 @@ def _near(memories: list[Memory], zones: tuple[Zone, ...], run: Run) -> list[Nea
     vectors = np.stack([vector_of(f.vector) for e in speakers if (f := e.memory.face).vector])
     run.pairs += len(memories) * (len(memories) - 1) // 2
     return [
-        Near(a, b, compared(a.memory.face, b.memory.face, score, _zone(zones, score).at_least))
+        Near(
+            a,
+            b,
+            compared(a.memory.face, b.memory.face, score, _zone(zones, score).at_least, names),
+            named=bool(names),
+        )
         for score, older, newer in pairs_above(vectors, zones[-1].at_least)
         for a, b in [(speakers[older], speakers[newer])]
     ]

@@ -60,7 +60,8 @@ def by_pairs(
         entries = {near.older.id, near.newer.id}
         if entries & run.merged or hindrance_of(ledger, near.older, near.newer) is not None:
             continue
-        seen = compared(faces[near.older.id], faces[near.newer.id], near.score, rule.above)
+        old, new = faces[near.older.id], faces[near.newer.id]
+        seen = compared(old, new, near.score, rule.above, ledger.names)
         planned = _planned(ledger, policy, rule, Near(near.older, near.newer, seen), texts)
         if isinstance(planned, PlannedJoin):
             run.merged.add(_absorbed(planned).id)
@@ -97,7 +98,7 @@ def combine_command(
             neighbours=(near.seen,),
             asked=(near.older.id,) if verdict else (),
             verdicts=(structs.replace(verdict, neighbour_id=near.older.id),) if verdict else (),
-            guard=guard_hash(),
+            guard=guard_hash(named=bool(ledger.names)),
         ),
         rank="judge" if verdict else "rule",
         outright=planned.face == "take",

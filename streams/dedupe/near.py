@@ -78,16 +78,23 @@ def _in_scope(
             yield Near(
                 older,
                 newer,
-                compared(older.memory.face, newer.memory.face, float(scores[at]), floor),
+                compared(
+                    older.memory.face, newer.memory.face, float(scores[at]), floor, ledger.names
+                ),
+                named=bool(ledger.names),
             )
 
 
-def compared(older: Face, newer: Face, score: float, at_least: float) -> Neighbour:
-    """The pair as evidence, with the guard's cues.
+def compared(
+    older: Face, newer: Face, score: float, at_least: float, names: tuple[str, ...]
+) -> Neighbour:
+    """The pair as evidence, with the guard's cues; `names` are their owner's.
 
     The cue `truncated` is set if a window of either has no counterpart that near.
     """
-    result = compare(reading_of(older.text, older.vector), reading_of(newer.text, newer.vector))
+    result = compare(
+        reading_of(older.text, older.vector, names), reading_of(newer.text, newer.vector, names)
+    )
     both = coverage(older.vector, newer.vector)
     return Neighbour(
         candidate_id=older.speaker.id,

@@ -84,12 +84,14 @@ def spoke_at(entry: Entry) -> tuple[datetime, int]:
 class Near:
     """Two near memories: the candidates with their faces, and the score.
 
-    `older` arrived first, whichever happened first.
+    `older` arrived first, whichever happened first. `named`: their owner has names, which the
+    guard knew.
     """
 
     older: Entry
     newer: Entry
     seen: Neighbour
+    named: bool = False
 
     @property
     def score(self) -> float:
@@ -129,7 +131,7 @@ def joined(
         neighbours=(near.seen,),
         asked=(near.older.id,) if verdict else (),
         verdicts=(verdict,) if verdict else (),
-        guard=guard_hash() if near.seen.near_identical is not None else None,
+        guard=guard_hash(named=near.named) if near.seen.near_identical is not None else None,
     )
     return CombineRequest(
         request_id=request_id,

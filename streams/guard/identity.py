@@ -6,19 +6,26 @@ import hashlib
 from functools import cache
 from types import ModuleType
 
-from palimpsest.streams.guard.data import closed_class, en
+from palimpsest.streams.guard.data import closed_class, en, name_words
 from palimpsest.streams.guard.edits.moves import MOVE
 from palimpsest.streams.guard.edits.table import EDITS
 
 REVISION = 1
 """Raised with each change of a rule that no row of the table and no word list shows."""
+NAMES_REVISION = 1
+"""The same for owners who have names."""
 
 
 @cache
-def guard_hash() -> str:
-    """`sha256:` and 16 hex digits of the table of edits, the word lists and the tokeniser."""
+def guard_hash(*, named: bool = False) -> str:
+    """`sha256:` and 16 hex digits of the table of edits, the word lists and the tokeniser.
+
+    If an owner is `named`, so is the rule of names: by which names, its events say.
+    """
     rows = [(e.name, e.changes, e.context, e.passes, e.fails) for e in (*EDITS, MOVE)]
     said = repr((REVISION, rows, _lists(en), _lists(closed_class)))
+    if named:
+        said += repr((NAMES_REVISION, _lists(name_words)))
     return "sha256:" + hashlib.sha256(said.encode()).hexdigest()[:16]
 
 

@@ -10,20 +10,26 @@ SHORT = 1_024
 """Characters of a text that counts as short: nearly all memories are."""
 
 
-def kept_reading(text: str, *, truncated: bool = False, unknown: tuple[str, ...] = ()) -> Reading:
+def kept_reading(
+    text: str,
+    *,
+    truncated: bool = False,
+    unknown: tuple[str, ...] = (),
+    names: tuple[str, ...] = (),
+) -> Reading:
     """The reading of a text, as `read` gives it; those used last are kept.
 
     Of short texts some thousands, of long ones a few: memory is bounded by both, some 30 MB.
     """
     keep = _short if len(text) <= SHORT else _long
-    return keep(text, truncated, unknown)
+    return keep(text, truncated, unknown, names)
 
 
 @lru_cache(maxsize=4_096)
-def _short(text: str, truncated: bool, unknown: tuple[str, ...]) -> Reading:
-    return read(text, truncated=truncated, unknown=unknown)
+def _short(text: str, truncated: bool, unknown: tuple[str, ...], names: tuple[str, ...]) -> Reading:
+    return read(text, truncated=truncated, unknown=unknown, names=names)
 
 
 @lru_cache(maxsize=32)
-def _long(text: str, truncated: bool, unknown: tuple[str, ...]) -> Reading:
-    return read(text, truncated=truncated, unknown=unknown)
+def _long(text: str, truncated: bool, unknown: tuple[str, ...], names: tuple[str, ...]) -> Reading:
+    return read(text, truncated=truncated, unknown=unknown, names=names)

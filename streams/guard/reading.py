@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from palimpsest.streams.guard.clues import Clues, clues_of
 from palimpsest.streams.guard.data.frame_words import NOW
+from palimpsest.streams.guard.names import called_alike
 from palimpsest.streams.guard.text.fixed import fixed_of
 from palimpsest.streams.guard.text.language import is_english
 from palimpsest.streams.guard.text.tokeniser import (
@@ -122,10 +123,21 @@ class Reading:
         return clues_of(self.text, self.texts, self.lows, self.has_identifiers)
 
 
-def read(text: str, *, truncated: bool = False, unknown: tuple[str, ...] = ()) -> Reading:
+def read(
+    text: str,
+    *,
+    truncated: bool = False,
+    unknown: tuple[str, ...] = (),
+    names: tuple[str, ...] = (),
+) -> Reading:
     """Read ``text`` for comparison; linear in its length, total on every string.
 
     ``unknown`` are the words that the model's tokenizer maps to its unknown token; ``truncated``
-    says that the model saw only the beginning of the text.
+    says that the model saw only the beginning of the text. ``names`` are those of its owner: a
+    subject that is one of them is read as any other of them.
     """
-    return Reading(plain(text), frozenset(unknown), truncated)
+    text = plain(text)
+    called = called_alike(text, names)
+    if called != text:  # the model need not know the name that is left out
+        unknown = tuple(word for word in unknown if word.casefold() in called.casefold())
+    return Reading(called, frozenset(unknown), truncated)

@@ -23,7 +23,6 @@ from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
 from palimpsest.streams.core.checks import in_session, session_texts
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Memory, Scope
-from palimpsest.streams.core.neighbour_lookup import reading_of
 from palimpsest.streams.guard import tokens
 from palimpsest.streams.search import (
     FullTextIndex,
@@ -369,14 +368,17 @@ class ScopeIndex:
             if (entry := entries[row]) is not None
         )
 
-    def with_framed(self, admit: Admit, near: tuple[Neighbour, ...]) -> tuple[Neighbour, ...]:
+    def with_framed(
+        self, admit: Admit, near: tuple[Neighbour, ...], names: tuple[str, ...]
+    ) -> tuple[Neighbour, ...]:
         """The neighbours that were found near, and those of the new candidate's frame.
 
         The newest, as many as the policy asks about; those that were not near have their cosine.
+        `names` are the owner's.
         """
         if not self._most_framed:
             return near
-        mates = self._frames.of(reading_of(admit.content.text, admit.content.vector))
+        mates = self._frames.of(admit.content, names)
         firsts = {
             distinct.current.id: distinct.row
             for distinct in mates[: self._most_framed]

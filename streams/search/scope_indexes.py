@@ -30,4 +30,4 @@ class ScopeIndexes:
             scope = ledger.scope(namespace)
             index = self._made[key] = ScopeIndex(scope, policy)
         near = index.neighbours(ledger, admit)
-        return index.with_framed(admit, near) if self._framed else near
+        return index.with_framed(admit, near, ledger.names) if self._framed else near

@@ -380,7 +380,9 @@ class Writer:
         namespace = admit.candidate.namespace
         try:
             index = owner.index(namespace, self.policy)
-            neighbours = index.with_framed(admit, index.neighbours(owner.ledger, admit))
+            neighbours = index.with_framed(
+                admit, index.neighbours(owner.ledger, admit), owner.ledger.names
+            )
             forgotten = index.forgotten(admit)
         except SearchError as error:
             self._continue_without(owner, namespace, error)

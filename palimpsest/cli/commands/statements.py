@@ -1,4 +1,4 @@
-"""A person's statements: `merge`, `separate`, `withdraw`, `confirm`, `pin`."""
+"""A person's statements: `merge`, `separate`, `withdraw`, `confirm`, `pin`, `names`."""
 
 from __future__ import annotations
 
@@ -105,3 +105,28 @@ def pin(
         memory = resolve_id(store.reader, memory).candidate_id
         answer = store.pin(memory, until=until, actor=call.settings.actor, because=because)
     call.output.answer(answer, lambda: rendering.changed("pinned", answer))
+
+
+@app.command(epilog='Example: palimpsest names ada Ada "the user" I')
+def names(
+    context: typer.Context,
+    owner: Annotated[str, typer.Argument(metavar="OWNER", help="Whose names they are.")],
+    called: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="All names from now on, two or more."),
+    ] = None,
+    none: Annotated[bool, typer.Option("--none", help="No names any more.")] = False,
+    because: Because = None,
+) -> None:
+    """Show by which names texts call an owner, or say by which they do."""
+    if called and none:
+        raise typer.BadParameter("give names or --none, not both")
+    call = invocation(context)
+    with call.store() as store:
+        if called or none:
+            actor = call.settings.actor
+            answer = store.set_names(owner, called or [], actor=actor, because=because)
+        else:
+            call.warn_if_behind(store)
+            answer = store.names(owner)
+    call.output.answer(answer, lambda: rendering.fields(answer))

@@ -11,6 +11,7 @@ from palimpsest.contracts.answers import (
     Apart,
     Concluded,
     Merged,
+    Names,
     NewExpiry,
     Recomposed,
     Session,
@@ -26,6 +27,7 @@ from palimpsest.contracts.commands import (
     OwnerCommand,
     Separate,
     SetExpiry,
+    SetNames,
     Settle,
     Withdraw,
 )
@@ -41,6 +43,7 @@ from palimpsest.contracts.requests import (
     SeparateRequest,
     SessionRequest,
     SetExpiryRequest,
+    SetNamesRequest,
     SettleRequest,
     WithdrawRequest,
     command_head,
@@ -118,6 +121,12 @@ def set_expiry(executor: Executor, request: SetExpiryRequest) -> NewExpiry:
         "expires_at": None if entry.expires_at is None else entry.expires_at.isoformat(),
         "memories": pictures([entry]),
     }
+
+
+def set_names(executor: Executor, request: SetNamesRequest) -> Names:
+    """Say by which names an owner is called."""
+    executor.run(_command(SetNames, request, request.owner_id))
+    return {"owner_id": request.owner_id, "names": [*request.names]}
 
 
 def combine(executor: Executor, request: CombineRequest) -> Concluded:

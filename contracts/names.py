@@ -1,0 +1,43 @@
+"""The names of an owner, by any of which a text may call it (docs/guard.md, Names)."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+MOST = 16
+SPEAKER = "I"
+"""The only pronoun that may be a name: who says it, says it of the owner."""
+_NAME = re.compile(r"[^\W\d_](?:[ .'\-]?[^\W_])*")
+_OF_ANYBODY = frozenset(
+    (
+        "me my mine myself we us our ours ourselves you your yours yourself he him his himself she"
+        " her hers herself it its itself they them their theirs themselves one this that these"
+        " those who somebody someone anybody anyone everybody everyone nobody"
+    ).split()
+)
+
+
+def _name(value: str) -> str:
+    value = value.replace("’", "'")
+    if not _NAME.fullmatch(value):
+        raise ValueError(f"{value!r} is no name: words of letters, such as Ada or the user")
+    if value.casefold() in _OF_ANYBODY:
+        raise ValueError(f"{value!r} may be anybody: of all pronouns, only I can be an owner's")
+    return SPEAKER if value == "i" else value
+
+
+def _several(values: tuple[str, ...]) -> tuple[str, ...]:
+    if len(values) == 1:
+        raise ValueError("one name alone says nothing: two or more, or none")
+    if len({value.casefold() for value in values}) < len(values):
+        raise ValueError("the same name is there twice")
+    return values
+
+
+OwnerName = Annotated[
+    str, StringConstraints(strict=True, min_length=1, max_length=100), AfterValidator(_name)
+]
+OwnerNames = Annotated[tuple[OwnerName, ...], Field(max_length=MOST), AfterValidator(_several)]

@@ -1,0 +1,124 @@
+"""The names of an owner: by any of them, the subject of a text is the same (docs/guard.md, Names).
+
+A text whose subject is certainly one of them is read as if it called the owner by the first: *I
+live in Rome* as *Ada lives in Rome*. What follows has to be near-identical as it is in any pair.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from palimpsest.contracts.names import SPEAKER
+from palimpsest.streams.guard.data import en
+from palimpsest.streams.guard.data.frame_words import VERBS
+from palimpsest.streams.guard.data.name_words import (
+    ADVERBS,
+    FIRST_AND_SECOND,
+    NEVER,
+    PRONOUNS,
+    SAME,
+    THIRD,
+)
+
+_ARTICLES = frozenset({"the", "a", "an"})
+_CONTRACTED = {"'m": " is", "'ve": " has", "'ll": " will"}
+_THIRDS = frozenset(THIRD.values()) | SAME | en.STATES | en.ACTIONS | {"isn't"}
+_FINITE = _THIRDS | VERBS | en.FINITE
+_SAYS_MORE = re.compile(r"[?!\"“”«»()\[\]{}<>`\n\t]|[;:](?=\s)|[.](?=\s)")
+"""More than one plain sentence: what is asked, quoted, or added."""
+_WORD = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
+
+
+def called_alike(text: str, names: tuple[str, ...]) -> str:
+    """A text as if it called its subject by the first of an owner's names; as it is in doubt.
+
+    The subject is at the beginning, and a verb that fits it follows; or it is whose something is,
+    and a verb follows later. No other word of the names stands in the text, nor any pronoun by
+    which the change of the subject could change who is meant.
+    """
+    if not names:
+        return text
+    said = text.replace("’", "'")
+    by_length = sorted((name for name in names if _can_be_told(name)), key=len, reverse=True)
+    for name in by_length:
+        rest = _behind(said, name)
+        if rest is not None:
+            follows = _said_of(name == SPEAKER, rest) if _is_plain(name, rest, names) else None
+            return text if follows is None else _capitalised(_spoken(names)) + follows
+    return text
+
+
+def _spoken(names: tuple[str, ...]) -> str:
+    """By which name every text is read: *the user* if it is one, as the table has an edit for it.
+
+    Else the first in order that is no pronoun: which one it is must not depend on how they came.
+    """
+    fit = sorted(name for name in names if name != SPEAKER and _can_be_told(name))
+    return next((name for name in fit if name.casefold() == "the user"), fit[0] if fit else SPEAKER)
+
+
+def _can_be_told(name: str) -> bool:
+    return name.casefold() not in NEVER
+
+
+def _behind(text: str, name: str) -> str | None:
+    """What follows a name at the beginning of a text; its own possessive of a pronoun is *'s*."""
+    beginnings = {name, _capitalised(name)} if name != SPEAKER else {"I", "i"}
+    for beginning in beginnings:
+        if text.startswith(beginning) and text[len(beginning) :][:1] in (" ", "'"):
+            return text[len(beginning) :]
+    if name == SPEAKER and text[:3] in ("My ", "my "):
+        return "'s" + text[2:]
+    return None
+
+
+def _is_plain(name: str, rest: str, names: Iterable[str]) -> bool:
+    """Whether the rest is one plain sentence in which nobody is meant who may be the subject."""
+    said = rest.rstrip(".")
+    if _SAYS_MORE.search(said):
+        return False
+    words = {part for word in _words(said) for part in (word, word.partition("'")[0])}
+    own = {word for each in names for word in _words(each)} - _ARTICLES
+    own |= {word + "s" for word in own if word != "i"}
+    pronouns = PRONOUNS if name == SPEAKER else FIRST_AND_SECOND
+    return words.isdisjoint(own | pronouns)
+
+
+def _said_of(speaker: bool, rest: str) -> str | None:
+    """What is said of the subject, in the third person; None if that is not certain."""
+    if rest.startswith("'s "):
+        return rest if _is_of_something(rest[3:]) else None
+    if rest.startswith("' "):
+        return None
+    if speaker:
+        for contracted, written in _CONTRACTED.items():
+            if rest.startswith(contracted + " "):
+                return written + rest[len(contracted) :]
+    if not rest.startswith(" "):
+        return None
+    words = rest[1:].split(" ")
+    for at, word in enumerate(words[:3]):
+        verb = word.rstrip(".")
+        if speaker and verb in THIRD:
+            words[at] = THIRD[verb] + word[len(verb) :]
+            return " " + " ".join(words)
+        if verb in SAME or (not speaker and verb in _THIRDS):
+            return rest
+        if word not in ADVERBS:
+            return None
+    return None
+
+
+def _is_of_something(rest: str) -> bool:
+    """Whether what the subject has is followed by a verb: else *'s* may be *is* or *has*."""
+    words = rest.rstrip(".").split(" ")
+    return words[0].isalpha() and not _FINITE.isdisjoint(words[1:])
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+def _capitalised(name: str) -> str:
+    return name[:1].upper() + name[1:]

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 MOST = 16
 SPEAKER = "I"
 """The only pronoun that may be a name: who says it, says it of the owner."""
-_NAME = re.compile(r"[^\W\d_](?:[ .'\-]?[^\W_])*")
+_NAME = re.compile(r"(?=[^\W\d_])[^\W_]+(?:(?:\.? |[.'\-])[^\W_]+)*")
 _OF_ANYBODY = frozenset(
     (
         "me my mine myself we us our ours ourselves you your yours yourself he him his himself she"

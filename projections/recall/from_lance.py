@@ -120,7 +120,7 @@ HAVING bool_or(NOT standing) AND bool_or(standing AND rank IN ('agent', 'person'
 
 What the update displaced is not in the tables: the ledger knows whether there is such a memory.
 """
-_HAS_NAMES = "SELECT 1 FROM words WHERE owner_id = $owner AND event = 'names_set' LIMIT 1"
+_HAS_NAMES = "SELECT 1 FROM events WHERE owner_id = $owner AND event = 'names_set' LIMIT 1"
 _EXPIRED = f"""
 SELECT memory_id FROM memories WHERE owner_id = $owner AND expires_at <= $at LIMIT {MOST_NAMED + 1}
 """  # noqa: S608

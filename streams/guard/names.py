@@ -30,23 +30,21 @@ _SAYS_MORE = re.compile(r"[?!\"“”«»()\[\]{}<>`\n\t]|[;:](?=\s)|[.](?=\s)")
 _WORD = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
 
 
-def called_alike(text: str, names: tuple[str, ...]) -> str:
-    """A text as if it called its subject by the first of an owner's names; as it is in doubt.
+def called_alike(text: str, names: tuple[str, ...]) -> str | None:
+    """A text as if it called its subject by one of an owner's names; None if in doubt.
 
     The subject is at the beginning, and a verb that fits it follows; or it is whose something is,
     and a verb follows later. No other word of the names stands in the text, nor any pronoun by
     which the change of the subject could change who is meant.
     """
-    if not names:
-        return text
     said = text.replace("’", "'")
     by_length = sorted((name for name in names if _can_be_told(name)), key=len, reverse=True)
     for name in by_length:
         rest = _behind(said, name)
         if rest is not None:
             follows = _said_of(name == SPEAKER, rest) if _is_plain(name, rest, names) else None
-            return text if follows is None else _capitalised(_spoken(names)) + follows
-    return text
+            return None if follows is None else _capitalised(_spoken(names)) + follows
+    return None
 
 
 def _spoken(names: tuple[str, ...]) -> str:
@@ -113,7 +111,7 @@ def _said_of(speaker: bool, rest: str) -> str | None:
 def _is_of_something(rest: str) -> bool:
     """Whether what the subject has is followed by a verb: else *'s* may be *is* or *has*."""
     words = rest.rstrip(".").split(" ")
-    return words[0].isalpha() and not _FINITE.isdisjoint(words[1:])
+    return words[0].replace("'", "").isalpha() and not _FINITE.isdisjoint(words[1:])
 
 
 def _words(text: str) -> list[str]:

@@ -137,7 +137,8 @@ def read(
     subject that is one of them is read as any other of them.
     """
     text = plain(text)
-    called = called_alike(text, names)
-    if called != text:  # the model need not know the name that is left out
-        unknown = tuple(word for word in unknown if word.casefold() in called.casefold())
-    return Reading(called, frozenset(unknown), truncated)
+    if names and (called := called_alike(text, names)) is not None:
+        # By which name it was called, the model need not know.
+        unseen = (word for word in unknown if not any(word in name.casefold() for name in names))
+        return Reading(called, frozenset(unseen), truncated)
+    return Reading(text, frozenset(unknown), truncated)

@@ -53,6 +53,7 @@ from palimpsest.contracts.requests import (
     SeparateRequest,
     SessionRequest,
     SetExpiryRequest,
+    SetNamesRequest,
     SettleRequest,
     SubmitRequest,
     UndoRequest,
@@ -188,6 +189,7 @@ def test_what_every_request_did_is_shown_when_its_answer_comes(
     changed = ask(UpdateRequest, memory_id=d, text="Dora mends old watches")
     ask(UndoRequest, decision_id=changed["decision_id"])
     ask(SetExpiryRequest, candidate_id=a, expires_at=datetime(2999, 1, 1, tzinfo=UTC))
+    ask(SetNamesRequest, owner_id="ada", names=("Ada", "I"))
     ask(AccessRequest, candidate_id=a)
     ask(SessionRequest, request="compact", owner_id="ada", session_id="s")
     ask(RetractRequest, selection=Selection(candidate_id=a))

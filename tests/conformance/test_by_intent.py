@@ -24,6 +24,7 @@ from palimpsest.contracts.requests import (
     Selection,
     SeparateRequest,
     SetExpiryRequest,
+    SetNamesRequest,
     UndoRequest,
     UnmergeRequest,
     UpdateRequest,
@@ -34,6 +35,7 @@ from tests.conformance.test_conformance import BESIDE, FIRST, folded, fresh, of
 from tests.stub_engine import load_stub
 
 GOOGLE, META, APPLE = (f"Ada works at {name}" for name in ("Google", "Meta", "Apple"))
+KENT = ("I moved to Kent.", "Ada moved to Kent.", "Bob moved to Kent.")
 BRIDGE, RIVER = "the bridge is closed", "no way over this river"
 
 
@@ -292,6 +294,28 @@ def test_what_has_expired_is_passed_over_and_a_pin_brings_it_back(ada: Agent) ->
         faces = [one["face"] for one in store.list(ada.owner_id)["memories"]]
         assert faces == [RIVER, BRIDGE]
     assert ada.refused(SetExpiryRequest, candidate_id=river, rank="agent") == "unchanged"
+
+
+def test_by_its_names_an_owner_is_one_subject_from_then_on(ada: Agent) -> None:
+    names = ("Ada", "the user", "I")
+    texts = ("Ada lives in Rome.", "I live in Rome.", "The user lives in Rome.")
+    ada.say(*texts)
+    owner = {"owner_id": ada.owner_id}
+    assert ada.ask(SetNamesRequest, **owner, names=names) == {**owner, "names": [*names]}
+    assert ada.refused(SetNamesRequest, **owner, names=names) == "unchanged"
+    assert len(ada.faces()) == 3
+    again = ada.say(*KENT)
+    join = ada.events()[-2]
+    assert isinstance(join, Decided)
+    assert (join.data.decision, join.data.join and join.data.join.to) == ("auto_reject", again[0])
+    assert ada.faces()[KENT[0]] == 2
+    ada.ask(UnmergeRequest, decision_id=join.id)
+    assert ada.faces() == dict.fromkeys((*texts, *KENT), 1)
+    ada.ask(SetNamesRequest, **owner, names=())
+    ada.say("The user moved to Kent.")
+    assert len(ada.faces()) == 7
+    with ada.reading() as store:
+        assert store.names(ada.owner_id)["names"] == []
 
 
 def test_an_update_keeps_what_was_said_beside_the_text(ada: Agent) -> None:

@@ -7,50 +7,70 @@ from __future__ import annotations
 
 from palimpsest.streams.guard.data import en
 
-_BASES = frozenset(
+_REGULAR = frozenset(
     (
-        "accept add admire adore agree aim appreciate argue arrive ask attend avoid bake begin"
-        " believe belong bike bring build buy call care carry change choose clean climb close"
-        " collect come commute compete consider contribute cook count cycle dance deal decide"
-        " depend deploy design develop dislike doubt draw dream drink drive earn eat employ enjoy"
-        " enter expect explain explore fear feel finish fish fly follow forget garden get give go"
-        " grow handle happen hate have hear help hike hold host hope hunt intend invest invite jog"
-        " join keep know lack lead lean learn leave lend like listen live look lose love maintain"
-        " make manage mean meet mentor mind miss move need notice offer open order organise"
-        " organize own paint park participate pay perform plan play practice practise pray prefer"
-        " prepare produce pronounce publish raise realise realize receive recommend record relax"
-        " rely remember remember rent repair report respect rest ride run save say search see seek"
-        " seem sell send serve share sign sing sit skip sleep smoke speak spend stand start stay"
-        " stop struggle study subscribe suffer suggest support suspect swim take talk teach tell"
-        " tend test think train translate travel trust try turn type understand use value visit"
-        " volunteer vote wait wake walk want wash watch wear weigh win wish work worry write"
+        "accept add admire adore agree aim appreciate argue arrive ask attend avoid bake believe"
+        " belong bike call care carry change clean climb close collect commute compete consider"
+        " contribute cook count cycle dance decide depend deploy design develop dislike doubt"
+        " earn employ enjoy enter expect explain explore fear finish fish follow garden handle"
+        " happen hate help hike hope host hunt intend invest invite join lack like listen live"
+        " look love maintain manage mentor mind miss move need notice offer open order organise"
+        " organize own paint park participate perform play practice practise pray prefer prepare"
+        " produce pronounce publish raise realise realize receive recommend record relax rely"
+        " remember rent repair report respect rest sail save seem serve share sign smoke start"
+        " stay struggle study subscribe suffer suggest support suspect talk test thank train"
+        " translate travel trust try turn type use value visit volunteer vote wait walk want wash"
+        " watch weigh wish work worry"
+    ).split()
+)
+_IRREGULAR = frozenset(
+    (
+        "begin bring build buy choose come deal draw dream drink drive eat feel fly forget get"
+        " give go grow hear hold jog keep know lead lean learn leave lend lose make mean meet pay"
+        " plan ride run say see seek sell send sing sit skip sleep speak spend stand stop swim"
+        " take teach tell think understand wake wear win write"
     ).split()
 )
 """Verbs whose present is not their past: not *put* or *read*, of which *I put* may be either."""
 
-_IRREGULAR = {"have": "has", "go": "goes", "am": "is", "do": "does", "don't": "doesn't"}
+_AUXILIARIES = {
+    "am": "is",
+    "have": "has",
+    "haven't": "hasn't",
+    "do": "does",
+    "don't": "doesn't",
+}
 
 
 def _third(base: str) -> str:
-    if base.endswith(("s", "sh", "ch", "x", "z")):
+    if base.endswith(("s", "sh", "ch", "x", "z", "o")):
         return base + "es"
-    if base.endswith("y") and base[-2] not in "aeiou":
-        return base[:-1] + "ies"
-    return base + "s"
+    return base[:-1] + "ies" if _ends_in_consonant_y(base) else base + "s"
 
 
-THIRD = {base: _third(base) for base in sorted(_BASES)} | _IRREGULAR | {"haven't": "hasn't"}
+def _past(base: str) -> str:
+    if base.endswith("e"):
+        return base + "d"
+    return base[:-1] + "ied" if _ends_in_consonant_y(base) else base + "ed"
+
+
+def _ends_in_consonant_y(base: str) -> bool:
+    return base.endswith("y") and base[-2] not in "aeiou"
+
+
+THIRD = {base: _third(base) for base in sorted(_REGULAR | _IRREGULAR)} | _AUXILIARIES
 """The third person of a verb, by the form that stands behind *I*."""
 
 SAME = (
-    en.PASTS
-    | frozenset(base + "d" if base.endswith("e") else base + "ed" for base in _BASES)
+    (en.PASTS - {"found", "fell", "felt"})
+    | frozenset(map(_past, _REGULAR))
     | frozenset("was wasn't had hadn't did didn't can can't cannot could couldn't".split())
-    | frozenset("will won't would wouldn't used went became studied tried worried".split())
+    | frozenset("will won't would wouldn't went became planned stopped jogged skipped".split())
 )
 """Forms of verbs that are the same behind *I* and behind a name.
 
-None that says what ought to be: a requirement has a user who is nobody.
+No present of another verb (*I found firms*), and none that says what ought to be: a requirement has
+a user who is nobody.
 """
 
 ADVERBS = frozenset(

@@ -143,6 +143,8 @@ CALLS: dict[str, dict[str, Any]] = {
         "progress": nothing,
     },
     "pin": {"memory_id": A, "until": "2999-01-01", "owner_id": "ada", **SAID},
+    "names": {"owner_id": "ada"},
+    "set_names": {"owner_id": "ada", "names": ["Ada", "I"], **SAID},
     "renew": {"candidate_id": A, "expires_at": "2999-01-01", "owner_id": "ada", **SAID},
     "likeness": {"owner_id": "ada", "at_least": 0.9, "limit": 1},
     "list": {"owner_id": "ada", "limit": 1, "after": None, "former": True, **NARROWED},

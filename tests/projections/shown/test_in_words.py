@@ -70,6 +70,7 @@ SAID = {
     "retracted": "hidden from recall and search; its joins stay",
     "restored": "restored to recall and search",
     "expiry_set": "expires at 2026-01-01T00:01:19+00:00",
+    "names_set": "the owner is called Ada, the user",
     "accessed": "the memory was used",
     "embedded": "its text, stored while the model was down, was embedded",
     "refused": "refused: merge, because of separated",

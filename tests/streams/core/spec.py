@@ -31,6 +31,7 @@ from palimpsest.contracts.commands import (
     Retract,
     Separate,
     SetExpiry,
+    SetNames,
     Settle,
     Undo,
     Unmerge,
@@ -392,6 +393,15 @@ def set_expiry(name: str, ttl: float | None, after: float = 0, rank: Speaker = "
             expires_at=None if ttl is None else history.now + ttl * SECOND,
             rank=rank,
         )
+
+    return step
+
+
+def set_names(*names: str) -> Step:
+    """The owner is called by these names from then on."""
+
+    def step(history: History) -> SetNames:
+        return SetNames(command_id=history.fresh(), owner_id=history.owner_id, names=tuple(names))
 
     return step
 

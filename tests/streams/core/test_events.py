@@ -58,6 +58,7 @@ from tests.streams.core.spec import (
     say,
     separate,
     set_expiry,
+    set_names,
     unmerge,
     vector,
 )
@@ -85,6 +86,7 @@ def everything() -> History:
         retract("z"),
         restore("z"),
         set_expiry("z", 60),
+        set_names("Ada", "the user"),
         access("a"),
         end_session("s"),
         ran("dedupe"),

@@ -1,0 +1,232 @@
+"""The names of an owner: by them the subject of a pair may differ, and by nothing else."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from palimpsest.contracts.names import OwnerNames
+from palimpsest.streams.guard import compare, frame, guard_hash, kept_reading, passes, read
+from palimpsest.streams.guard.names import called_alike
+
+NAMES = ("Ada", "the user", "I", "Ada Lovelace")
+SAME = """
+Ada lives in Rome. / I live in Rome.
+Ada lives in Rome. / The user lives in Rome.
+Ada Lovelace lives in Rome. / Ada lives in Rome
+I live in Rome / the user lives in Rome
+I live in Rome. / Lives in Rome.
+I am a baker. / Ada is a baker.
+I'm a baker. / The user is a baker.
+I have two cats. / Ada has two cats.
+I've moved to Rome. / Ada has moved to Rome.
+I moved to Rome in May. / The user moved to Rome in May.
+I was born in Kent. / Ada was born in Kent.
+I don't eat meat. / Ada does not eat meat.
+I do not eat meat. / The user doesn't eat meat.
+I haven't seen Rome. / Ada hasn't seen Rome.
+I usually work from home. / Ada usually works from home.
+I can't swim. / Ada cannot swim.
+I never fly. / Ada never flies.
+I'll move to Rome. / Ada will move to Rome.
+I study law. / The user studies law.
+I think Bob is right. / Ada thinks Bob is right.
+My wife is called Bea. / Ada's wife is called Bea.
+My wife is called Bea. / The user's wife is called Bea.
+my wife's dog is called Rex / Ada's wife's dog is called Rex
+Ada thinks she is right. / The user thinks she is right.
+Ada lives with her sister. / The user lives with her sister.
+"""
+DIFFERENT = """
+I told Ada a story. / Ada told me a story.
+I told Ada a story. / Ada told Ada a story.
+I told Bob a story. / Ada told me a story.
+Ada told me a story. / The user told me a story.
+I told the user a story. / Ada told the user a story.
+I know Ada. / Ada knows Ada.
+I am Ada. / The user is Ada.
+I am Ada's sister. / The user is Ada's sister.
+I live with Ada in Rome. / The user lives with Ada in Rome.
+Bob lives in Rome. / Ada lives in Rome.
+Bob lives in Rome. / I live in Rome.
+Ada Byron lives in Rome. / Ada lives in Rome.
+Ada Byron lives in Rome. / I live in Rome.
+Adam lives in Rome. / I live in Rome.
+Ada-Marie lives in Rome. / I live in Rome.
+Ada and Bob live in Rome. / I live in Rome.
+Ada, Bob's sister, lives in Rome. / I live in Rome.
+Ada, who lives in Rome, sings. / I sing.
+Bob likes Ada. / Bob likes the user.
+Bob likes me. / Bob likes Ada.
+Bob gave me a book. / Bob gave Ada a book.
+Bob lives with me in Rome. / Bob lives with Ada in Rome.
+Bob says Ada lives in Rome. / Bob says I live in Rome.
+Bob says Ada lives in Rome. / Bob says the user lives in Rome.
+Rome is where Ada lives. / Rome is where I live.
+I think she is right. / Ada thinks she is right.
+I know he likes it. / Ada knows he likes it.
+I live with my sister. / Ada lives with her sister.
+I live with my sister. / Ada lives with my sister.
+I like my job. / The user likes their job.
+I made myself a tea. / Ada made herself a tea.
+I love you. / Ada loves you.
+We live in Rome. / Ada lives in Rome.
+You live in Rome. / Ada lives in Rome.
+She lives in Rome. / Ada lives in Rome.
+Someone lives in Rome. / Ada lives in Rome.
+The users live in Rome. / The user lives in Rome.
+A user lives in Rome. / Ada lives in Rome.
+The user's manual is long. / The user manual is long.
+The user interface is slow. / Ada is slow.
+The user Bob lives in Rome. / Ada lives in Rome.
+The user who pays is right. / I pay.
+The user must confirm the order. / I must confirm the order.
+The user should log in first. / Ada should log in first.
+The user may cancel. / I may cancel.
+I put the cup on the table. / Ada puts the cup on the table.
+I put the cup on the table. / Ada put the cup on the table.
+I read the paper at noon. / Ada reads the paper at noon.
+I read the paper at noon. / Ada read the paper at noon.
+I cut the grass. / Ada cuts the grass.
+I lived in Rome. / Ada lives in Rome.
+I live in Rome. / Ada lived in Rome.
+I live in Rome. / Ada does not live in Rome.
+I'd like tea. / Ada had like tea.
+I'd moved to Rome. / Ada would moved to Rome.
+I have a dog. / Ada had a dog.
+I am a baker. / Ada was a baker.
+I live in Rome. / Ada lives in Paris.
+I have two cats. / Ada has three cats.
+I never fly. / Ada often flies.
+Does Ada live in Rome? / Do I live in Rome?
+Ada lives in Rome? / I live in Rome?
+Ada said "I live in Rome". / I said "Ada lives in Rome".
+I said: I live in Rome. / Ada said: I live in Rome.
+"I live in Rome" / Ada lives in Rome
+I live in Rome. She sings. / Ada lives in Rome. She sings.
+I live in Rome. I sing. / Ada lives in Rome. Ada sings.
+I live in Rome; Bob pays. / Ada lives in Rome; Bob pays.
+I live in Rome (near Bob). / Ada lives in Rome (near Bob).
+I, Robot is a film. / Ada, Robot is a film.
+I Am Legend is a film. / Ada Is Legend is a film.
+Henry I lives in Rome. / Henry Ada lives in Rome.
+My wife lives in Rome. / My husband lives in Rome.
+My wife lives in Rome. / Bob's wife lives in Rome.
+My wife lives in Rome. / Her wife lives in Rome.
+My wife lives in Rome. / Ada lives in Rome.
+My wife likes me. / Ada's wife likes her.
+My wife says she sings. / Ada's wife says she sings.
+My wife likes Ada. / The user's wife likes Ada.
+My home in Rome / Ada's home in Rome
+My home / Ada's home
+My God / Ada's God
+My, Ada sings. / Ada's, Ada sings.
+Ada's running late. / My running late.
+Ada's tall. / My tall.
+Ada's a baker. / My a baker.
+Ada's wife is called Bea. / Ada is called Bea.
+Our house is old. / Ada's house is old.
+Mine is red. / Ada's is red.
+Ada Street is closed. / My street is closed.
+Ada Lovelace Day is on Monday. / Ada Day is on Monday.
+Run as I. / Run as Ada.
+./ada lives in rome / I live in rome
+I live in Rome `now`. / Ada lives in Rome `now`.
+"""
+OTHERS = {
+    ("April", "I"): "April was busy. / I was busy.",
+    ("April", "the user"): "April is warm. / The user is warm.",
+    ("Hope", "I"): "Hope is important. / I am important.",
+    ("Will", "I"): "will live in Rome / I live in Rome",
+    ("Ada", "Eve"): "I live in Rome. / Ada lives in Rome.",
+    ("Ada", "I"): "The user lives in Rome. / I live in Rome.",
+    ("the user", "I"): "Ada lives in Rome. / I live in Rome.",
+}
+"""By the owner's names, a pair that differs."""
+
+
+def pairs(lines: str) -> list[tuple[str, str]]:
+    return [(one, other) for one, _, other in (a.partition(" / ") for a in lines.split("\n") if a)]
+
+
+def joined(one: str, other: str, names: tuple[str, ...]) -> bool:
+    a, b = read(one, names=names), read(other, names=names)
+    found = passes(a, b)
+    assert passes(b, a) == found
+    seen = compare(a, b)
+    assert (seen.near_identical and not seen.cues) == found
+    return found
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(SAME))
+def test_by_its_names_an_owner_is_one_subject(one: str, other: str) -> None:
+    assert joined(one, other, NAMES)
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(DIFFERENT))
+def test_no_other_difference_is_a_name(one: str, other: str) -> None:
+    assert not joined(one, other, NAMES)
+
+
+@pytest.mark.parametrize(("names", "pair"), OTHERS.items())
+def test_only_declared_names_count_and_none_that_is_another_word(
+    names: tuple[str, ...], pair: str
+) -> None:
+    [(one, other)] = pairs(pair)
+    assert not joined(one, other, names)
+
+
+def test_a_text_is_not_changed_where_nobody_has_names() -> None:
+    for one, other in pairs(SAME + DIFFERENT):
+        for text in (one, other):
+            assert called_alike(text, ()) is None
+            assert read(text, names=()) == read(text)
+    assert guard_hash() == guard_hash(named=False) != guard_hash(named=True)
+
+
+def test_the_order_of_the_names_says_nothing() -> None:
+    for text in {text for pair in pairs(SAME + DIFFERENT) for text in pair}:
+        assert len({called_alike(text, names) for names in permutations(NAMES)}) == 1
+
+
+@given(
+    st.text(max_size=80), st.sampled_from(["", "I ", "My ", "Ada ", "Ada's ", "the user ", "I'"])
+)
+def test_every_text_can_be_read_and_read_again(text: str, begins: str) -> None:
+    """What is read by one name stays as it is when it is read again."""
+    once = called_alike(begins + text, NAMES)
+    assert once is None or called_alike(once, NAMES) == once
+
+
+def test_the_model_need_not_know_a_name_that_is_left_out() -> None:
+    names = ("王", "Ada", "I")
+    one = read("王 lives in Rome.", unknown=("王",), names=names)
+    assert passes(one, read("I live in Rome.", names=names))
+    assert not passes(read("王 lives in Rome.", unknown=("王",)), read("I live in Rome."))
+
+
+def test_a_value_that_changed_is_of_one_frame_by_any_name() -> None:
+    paris, rome = "Ada lives in Paris.", "I live in Rome."
+    assert frame(read(paris, names=NAMES), read(rome, names=NAMES))
+    assert not frame(kept_reading(paris), kept_reading(rome))
+    assert not frame(read(paris, names=NAMES), read("Bob lives in Rome.", names=NAMES))
+
+
+declared: TypeAdapter[tuple[str, ...]] = TypeAdapter(OwnerNames)
+
+
+def test_names_are_words_that_name_one() -> None:
+    assert declared.validate_python(()) == ()
+    assert declared.validate_python(("i", "Ada O’Neill-Lovelace", "J. R. Hartley", "王明")) == (
+        *("I", "Ada O'Neill-Lovelace", "J. R. Hartley", "王明"),
+    )
+    for wrong in ["", "she", "ADA", "a  b", "7", "Ada.", " Ada", "A" * 101]:
+        with pytest.raises(ValidationError):
+            declared.validate_python(("Ada", wrong))
+    for wrong in (("Ada",), tuple(f"n{letter}" for letter in "abcdefghijklmnopq")):
+        with pytest.raises(ValidationError):
+            declared.validate_python(wrong)

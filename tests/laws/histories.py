@@ -33,6 +33,7 @@ from palimpsest.contracts.commands import (
     Retract,
     Separate,
     SetExpiry,
+    SetNames,
     Settle,
     Undo,
     Unmerge,
@@ -47,7 +48,18 @@ from palimpsest.contracts.requests import ReinstateRequest, RestoreRequest, Unme
 from palimpsest.streams.core.expand import reinstate_commands, restore_commands, unmerge_commands
 from palimpsest.streams.core.ledger import Edge, Entry
 from palimpsest.streams.core.version import version_of
-from tests.laws.world import POINTS, WIDTH, Command, Retrieve, World, admit_at, content_at
+from tests.laws.world import (
+    POINTS,
+    PREDICATES,
+    SUBJECTS,
+    WIDTH,
+    Command,
+    Retrieve,
+    World,
+    admit_at,
+    admit_sentence,
+    content_at,
+)
 
 COSINES = [1 - step / WIDTH for step in range(9)]
 JACCARDS = [1.0, 0.6, 0.3333]
@@ -288,6 +300,21 @@ class Renew:
 
 
 @dataclass(frozen=True)
+class Sentence:
+    """A candidate that says something of somebody."""
+
+    subject: int
+    predicate: int
+
+
+@dataclass(frozen=True)
+class Call:
+    """By which names the owner is called from then on."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Nothing:
     """What every other act shrinks to."""
 
@@ -311,6 +338,8 @@ Act = (
     | HoldBack
     | SettleAgain
     | Renew
+    | Sentence
+    | Call
 )
 
 ANSWERS: tuple[Answer, ...] = (
@@ -493,6 +522,12 @@ class Playback:
                 return self._forget(act)
             case Renew():
                 return self._renew(act)
+            case Sentence():
+                name = f"c{len(self.world.ledger.entries)}"
+                owner_id = self.world.ledger.owner_id
+                return admit_sentence(owner_id, name, act.subject, act.predicate)
+            case Call():
+                return SetNames(**self._head(), names=act.names)
             case Again():
                 return self.steps[act.which % len(self.steps)][0] if self.steps else None
             case _:
@@ -882,6 +917,38 @@ _EXPIRING = (
 )  # fmt: skip
 expiring = _with_a_cut(_EXPIRING, 7, 18)
 """Stories in which much expires, a second an act, and is said again, prolonged and pinned."""
+
+CALLED: tuple[tuple[str, ...], ...] = (
+    (),
+    ("Ada", "the user", "I"),
+    ("Ada", "I"),
+    ("I", "the user"),
+    ("Bob", "the user"),
+)
+SENTENCES = Kind(Sentence, subject=range(len(SUBJECTS)), predicate=range(len(PREDICATES)))
+_CALLS = Kind(Call, names=CALLED)
+_CALLING = (
+    *[SENTENCES] * 10, *[_CALLS] * 3, *[JUDGES] * 2, PAIRS, *[ON_JOINS] * 2, ON_CANDIDATES,
+    WHOLES, AGAINS,
+)  # fmt: skip
+calling = st.builds(operator.add, st.lists(among(_CALLS), max_size=1), _with_a_cut(_CALLING, 7, 18))
+"""Stories of sentences about an owner who is called by names, which change."""
+
+GUARDED = Policy.model_validate(
+    {
+        "name": "guarded",
+        "model": "grid",
+        "search": "candidates",
+        "checks": [
+            {
+                "check": "cosine",
+                "zones": [{"at_least": 0.5, "action": "pending"}],
+                "near_identical": 0.4,
+            }
+        ],
+    }
+)
+"""A policy whose rules join what the guard finds near-identical alone."""
 
 ASKING = Policy.model_validate(
     {

@@ -126,6 +126,35 @@ def admit_at(
     )
 
 
+SUBJECTS = ("Ada", "The user", "I", "Bob")
+PREDICATES = (
+    ("lives in Rome", "live in Rome"),
+    ("has two cats", "have two cats"),
+    ("moved to Kent", "moved to Kent"),
+    ("met Ada in Rome", "met Ada in Rome"),
+)
+"""What is said of somebody, and how it is said behind *I*; the last is never read by a name."""
+
+
+def sentence(subject: int, predicate: int) -> str:
+    """What a subject is said to do."""
+    return f"{SUBJECTS[subject]} {PREDICATES[predicate][SUBJECTS[subject] == 'I']}."
+
+
+def admit_sentence(owner_id: str, name: str, subject: int, predicate: int) -> Admit:
+    """A candidate with a sentence; those of one predicate have one vector."""
+    words = sentence(subject, predicate)
+    candidate = Candidate(owner_id=owner_id, source="grid", id=name, text=words)
+    fingerprint = digest(words.encode())
+    content = text.content_of(words, fingerprint=fingerprint, vector=vector_at(3 * predicate))
+    return Admit(
+        candidate_id=candidate_id(owner_id, "grid", name),
+        candidate=candidate,
+        content=content,
+        digest=digest(f"{name}{words}".encode()),
+    )
+
+
 def by_brute_force(policy: Policy) -> Retrieve:
     """Everyone in the scope, exactly: distinct current candidates, or faces of such memories."""
 

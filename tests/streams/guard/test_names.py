@@ -227,6 +227,6 @@ def test_names_are_words_that_name_one() -> None:
     for wrong in ["", "she", "ADA", "a  b", "7", "Ada.", " Ada", "A" * 101]:
         with pytest.raises(ValidationError):
             declared.validate_python(("Ada", wrong))
-    for wrong in (("Ada",), tuple(f"n{letter}" for letter in "abcdefghijklmnopq")):
+    for several in (("Ada",), tuple(f"n{letter}" for letter in "abcdefghijklmnopq")):
         with pytest.raises(ValidationError):
-            declared.validate_python(wrong)
+            declared.validate_python(several)

@@ -16,6 +16,7 @@ from palimpsest.streams.guard.data.name_words import (
     ADVERBS,
     FIRST_AND_SECOND,
     NEVER,
+    PLAIN,
     PRONOUNS,
     SAME,
     THIRD,
@@ -42,7 +43,8 @@ def called_alike(text: str, names: tuple[str, ...]) -> str | None:
     for name in by_length:
         rest = _behind(said, name)
         if rest is not None:
-            follows = _said_of(name == SPEAKER, rest) if _is_plain(name, rest, names) else None
+            bare = not said.casefold().startswith(name.casefold()) and name != SPEAKER
+            follows = _said_of(name, rest, bare) if _is_plain(name, rest, names) else None
             return None if follows is None else _capitalised(_spoken(names)) + follows
     return None
 
@@ -63,6 +65,8 @@ def _can_be_told(name: str) -> bool:
 def _behind(text: str, name: str) -> str | None:
     """What follows a name at the beginning of a text; its own possessive of a pronoun is *'s*."""
     beginnings = {name, _capitalised(name)} if name != SPEAKER else {"I", "i"}
+    if name.startswith("the "):
+        beginnings.add(_capitalised(name.removeprefix("the ")))
     for beginning in beginnings:
         if text.startswith(beginning) and text[len(beginning) :][:1] in (" ", "'"):
             return text[len(beginning) :]
@@ -83,8 +87,13 @@ def _is_plain(name: str, rest: str, names: Iterable[str]) -> bool:
     return words.isdisjoint(own | pronouns)
 
 
-def _said_of(speaker: bool, rest: str) -> str | None:
-    """What is said of the subject, in the third person; None if that is not certain."""
+def _said_of(name: str, rest: str, bare: bool) -> str | None:
+    """What is said of the subject, in the third person; None if that is not certain.
+
+    `bare`: its article is left out, so that what follows may belong to the noun (*user tests*).
+    """
+    speaker = name == SPEAKER
+    verbs = PLAIN if bare else _THIRDS
     if rest.startswith("'s "):
         return rest if _is_of_something(rest[3:]) else None
     if rest.startswith("' "):
@@ -101,7 +110,7 @@ def _said_of(speaker: bool, rest: str) -> str | None:
         if speaker and verb in THIRD:
             words[at] = THIRD[verb] + word[len(verb) :]
             return " " + " ".join(words)
-        if verb in SAME or (not speaker and verb in _THIRDS):
+        if (verb in SAME and not bare) or (not speaker and verb in verbs):
             return rest
         if word not in ADVERBS:
             return None

@@ -9,26 +9,52 @@ from palimpsest.streams.guard.data import en
 
 _REGULAR = frozenset(
     (
-        "accept add admire adore agree aim appreciate argue arrive ask attend avoid bake believe"
-        " belong bike call care carry change clean climb close collect commute compete consider"
-        " contribute cook count cycle dance decide depend deploy design develop dislike doubt"
-        " earn employ enjoy enter expect explain explore fear finish fish follow garden handle"
-        " happen hate help hike hope host hunt intend invest invite join lack like listen live"
-        " look love maintain manage mentor mind miss move need notice offer open order organise"
-        " organize own paint park participate perform play practice practise pray prefer prepare"
-        " produce pronounce publish raise realise realize receive recommend record relax rely"
-        " remember rent repair report respect rest sail save seem serve share sign smoke start"
-        " stay struggle study subscribe suffer suggest support suspect talk test thank train"
-        " translate travel trust try turn type use value visit volunteer vote wait walk want wash"
-        " watch weigh wish work worry"
+        "accept ache add admire adopt adore advise agree aim allow answer appear apply"
+        " appreciate argue arrange arrive ask aspire assist assume attend avoid bake balance"
+        " behave believe belong bike blame blog book borrow breathe brew brush budget call"
+        " calm camp campaign cancel care carry celebrate change charge chat check chew clean"
+        " climb coach code collect combine commute compare compete complain compose"
+        " concentrate consider construct consult consume contribute convert cook copy correct"
+        " count cover crave create criticise criticize cross cry cultivate cycle dance date"
+        " decide declare decline decorate dedicate defend delay deliver demand deny depend"
+        " deploy describe deserve design despise detest develop dine direct disagree dislike"
+        " dismiss display distrust dive divide divorce donate doubt download dread dress dry"
+        " dye earn edit educate embroider emigrate employ encourage enjoy enter entertain envy"
+        " escape estimate examine exercise exist expect experience explain explore export"
+        " express face fail farm fear ferment fill film finance finish fish fix focus fold"
+        " follow foster freelance garden gather graduate guard guess guide handle happen hate"
+        " help hike hire hope host hunt identify ignore imagine immigrate import improve"
+        " include inherit insist inspect install instruct intend interview introduce invent"
+        " invest invite iron join joke juggle kayak kick knock lack laugh launch lease lecture"
+        " like limit listen live load lock log look love maintain major manage march mark"
+        " marry massage master match matter measure meditate memorise memorize mention mentor"
+        " migrate mind miss mix monitor mourn move multiply narrate need negotiate notice"
+        " nurse obey object observe obtain offer open operate oppose order organise organize"
+        " own pack paint park participate pass pause perform persuade photograph pick plant"
+        " play polish possess post pour practice practise praise pray preach prepare"
+        " present preserve press prevent print process produce promise promote"
+        " pronounce propose protect protest prove provide publish pull punish purchase push"
+        " question race rank rate reach realise realize receive recognise recognize recommend"
+        " record recover recycle reduce refuse regret reject relate relax release rely remain"
+        " remember remind remove renovate rent repair repeat replace reply report represent"
+        " request require rescue research reserve respect respond rest restore retire return"
+        " review roast row ruin sail save schedule search seem separate serve settle share"
+        " shave shout shower sign skate ski smell smile smoke sneeze snore solve sound"
+        " specialise specialize spell spray start stay stress stretch struggle study subscribe"
+        " succeed suffer suggest supervise supply support suppose surf surprise survive"
+        " suspect switch talk taste tend test text thank tolerate touch train transfer"
+        " translate travel treat trust try turn tutor tweet twist type unlock update use value"
+        " vape visit volunteer vote wait walk want warn wash waste watch water weigh welcome"
+        " whisper wish wonder work worry worship wrestle yell"
     ).split()
 )
 _IRREGULAR = frozenset(
     (
-        "begin bring build buy choose come deal draw dream drink drive eat feel fly forget get"
-        " give go grow hear hold jog keep know lead lean learn leave lend lose make mean meet pay"
-        " plan ride run say see seek sell send sing sit skip sleep speak spend stand stop swim"
-        " take teach tell think understand wake wear win write"
+        "become begin bring build burn buy catch choose come deal dig do draw dream drink drive eat"
+        " feed feel fight fly forget forgive freeze get give go grow hear hide hold jog keep knit"
+        " know lead lean learn leave lend lose make mean meet nap owe pay plan prefer program rent"
+        " refer ride rise run say see seek sell send sew shop sing sit skip sleep speak spend stand"
+        " steal stop swim take teach tell think throw understand wake wear win write"
     ).split()
 )
 """Verbs whose present is not their past: not *put* or *read*, of which *I put* may be either."""
@@ -65,7 +91,7 @@ SAME = (
     (en.PASTS - {"found", "fell", "felt"})
     | frozenset(map(_past, _REGULAR))
     | frozenset("was wasn't had hadn't did didn't can can't cannot could couldn't".split())
-    | frozenset("will won't would wouldn't went became planned stopped jogged skipped".split())
+    | frozenset("will won't would wouldn't went became planned stopped preferred shopped".split())
 )
 """Forms of verbs that are the same behind *I* and behind a name.
 
@@ -74,10 +100,16 @@ a user who is nobody.
 """
 
 ADVERBS = frozenset(
-    "also always currently generally mostly never normally now often only rarely really recently"
-    " seldom sometimes still typically usually".split()
+    (
+        "actually already also always currently especially frequently generally just longer mainly"
+        " mostly never no normally now occasionally often only primarily probably rarely really"
+        " recently regularly seldom sometimes still strongly typically usually"
+    ).split()
 )
 """What may stand between a subject and its verb."""
+
+PLAIN = en.STATES | en.PASTS | frozenset("is was has had doesn't didn't isn't wasn't".split())
+"""Verbs that are no part of a noun behind *user*: not those of *user tests* or *user needs*."""
 
 FIRST_AND_SECOND = frozenset(
     "i me my mine myself we us our ours ourselves you your yours yourself yourselves".split()

@@ -38,6 +38,10 @@ I think Bob is right. / Ada thinks Bob is right.
 My wife is called Bea. / Ada's wife is called Bea.
 My wife is called Bea. / The user's wife is called Bea.
 my wife's dog is called Rex / Ada's wife's dog is called Rex
+User lives in Rome. / I live in Rome.
+User has two cats / Ada has two cats
+User's wife is called Bea. / My wife is called Bea.
+I no longer eat meat. / Ada no longer eats meat.
 Ada thinks she is right. / The user thinks she is right.
 Ada lives with her sister. / The user lives with her sister.
 """
@@ -84,6 +88,9 @@ The user's manual is long. / The user manual is long.
 The user interface is slow. / Ada is slow.
 The user Bob lives in Rome. / Ada lives in Rome.
 The user who pays is right. / I pay.
+User tests fail on Mondays. / I test fail on Mondays.
+User needs change. / I need change.
+Users live in Rome. / I live in Rome.
 The user must confirm the order. / I must confirm the order.
 The user should log in first. / Ada should log in first.
 The user may cancel. / I may cancel.

@@ -1,6 +1,7 @@
 """`python -m bench [NAME…]`: each figure in a process of its own, as a table or as JSON lines.
 
 `python -m bench designs --data DIR` runs the presets on real streams instead (designs.py),
+`python -m bench day --data DIR` on a day of an agent (remembering.py),
 `python -m bench peers --quality --data DIR` other systems' rules (peers.py), and `python -m bench
 soak` a worker for half an hour (enduring.py).
 """
@@ -19,7 +20,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from bench import designs, enduring, peers
+from bench import designs, enduring, peers, remembering
 from bench.against import against
 from bench.figure import Measured, Scale
 from bench.machine import machine
@@ -31,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] == ["designs"]:
         sys.exit(designs.main(words[1:]))
+    if words[:1] == ["day"]:
+        sys.exit(remembering.main(words[1:]))
     if words[:1] == ["peers"]:
         sys.exit(peers.main(words[1:]))
     if words[:1] == ["soak"]:

@@ -366,6 +366,14 @@ class Policy(_Strict):
         return any(isinstance(check, TokenCheck) for check in self.active)
 
     @property
+    def proves(self) -> bool:
+        """Whether the guard's word alone joins two texts, from a low cosine on."""
+        return any(
+            isinstance(check, CosineCheck) and check.near_identical is not None
+            for check in self.active
+        )
+
+    @property
     def asks_guard(self) -> bool:
         """Whether any rule joins only what the guard accepts."""
         return any(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple, cast
 
 from palimpsest.contracts.shown import Recalled
@@ -68,7 +68,9 @@ def hits(
 ) -> list[Recalled]:
     """The best `k` that pass, from memories in order; each counts once.
 
-    Of one frame the newest comes first, at the place of the best (docs/guard.md). `near` quickly
+    Of one frame the newest comes first, at the place of the best (docs/guard.md); of an owner who
+    has names, it is looked for among those that follow, as another name is far from the question's.
+    `near` quickly
     selects which of the following memories are compared with the hits.
     """
     left, gate = iter(ranked), _Gate(ledger, wanted)
@@ -77,13 +79,34 @@ def hits(
         folds.add(candidate)
         if len(folds.all) == wanted.k:
             break
+    if ledger.names:
+        further = [*islice(left, LOOKED_AT)]
+        left = chain(further, left)
+        for candidate in filter(gate.lets, _newer_of_a_frame(ledger, folds.all, further)):
+            folds.add(candidate)
     for candidate in filter(gate.lets, _the_rest(folds.all, left, wanted.folding, near)):
         folds.add(candidate, begins=False)
     found: list[Recalled] = []
     for group in by_frame(folds.all, lambda a, b: of_one_frame(ledger, a[0].memory, b[0].memory)):
         group.sort(key=lambda fold: by_face_moment(fold[0].memory), reverse=True)
         found += _naming_each_other([_shown(ledger, fold, wanted) for fold in group])
-    return found
+    return found[: wanted.k]
+
+
+def _newer_of_a_frame(
+    ledger: Ledger, folds: Sequence[list[Ranked]], further: Sequence[Ranked]
+) -> list[Ranked]:
+    """Those that say since what one of the hits says, up to one value."""
+    heads = [fold[0].memory for fold in folds]
+    return [
+        one
+        for one in further
+        if any(
+            by_face_moment(one.memory) > by_face_moment(head)
+            and of_one_frame(ledger, head, one.memory)
+            for head in heads
+        )
+    ]
 
 
 class _Gate:

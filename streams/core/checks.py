@@ -161,6 +161,11 @@ def _by_cosine(
         elif not _stopped(zone.guard, neighbour, lookup, gray, zone.at_least):
             face: FaceRule = "take" if zone.action == "superseded" else "keep"
             return Choice(zone.action, neighbour, face, score, "cosine")
+    for neighbour in lookup.beyond(check.top):
+        score = neighbour.cosine or 0.0
+        alike = _proves(check, score) and lookup.says_the_same(neighbour)
+        if alike and lookup.passes(neighbour, check.near_identical):
+            return Choice("auto_reject", neighbour, "keep", score, "cosine")
     return None
 
 

@@ -58,6 +58,10 @@ class NeighbourLookup:
         """The eligible neighbours with a cosine, nearest first."""
         return self._best(lambda n: n.cosine, top)
 
+    def beyond(self, top: int) -> list[Neighbour]:
+        """Of an owner who has names, those behind the `top` nearest: their wording is another."""
+        return self.by_cosine(len(self._known))[top:] if self._ledger.names else []
+
     def by_jaccard(self, top: int) -> list[Neighbour]:
         """The eligible neighbours with a Jaccard score, nearest first."""
         return self._best(lambda n: n.jaccard, top)

@@ -24,8 +24,10 @@ from palimpsest.streams.guard.data.name_words import (
 
 _ARTICLES = frozenset({"the", "a", "an"})
 _CONTRACTED = {"'m": " is", "'ve": " has", "'ll": " will"}
-_THIRDS = frozenset(THIRD.values()) | SAME | en.STATES | en.ACTIONS | {"isn't"}
-_FINITE = _THIRDS | VERBS | en.FINITE
+_OUGHT = frozenset("may might shall should shouldn't must mustn't".split())
+"""A requirement has a user who is nobody."""
+_THIRDS = (frozenset(THIRD.values()) | SAME | en.FINITE | en.STATES) - _OUGHT
+_FINITE = _THIRDS | VERBS
 _SAYS_MORE = re.compile(r"[?!\"“”«»()\[\]{}<>`\n\t]|[;:](?=\s)|[.](?=\s)")
 """More than one plain sentence: what is asked, quoted, or added."""
 _WORD = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")

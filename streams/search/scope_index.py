@@ -32,6 +32,7 @@ from palimpsest.streams.search import (
     VectorIndex,
     peers,
 )
+from palimpsest.streams.search.alike_index import AlikeIndex
 from palimpsest.streams.search.content import content_tokens, terms
 from palimpsest.streams.search.cosine.prepared import MOST, SearchVectors
 from palimpsest.streams.search.exact import covered
@@ -318,6 +319,7 @@ class ScopeIndex:
         self._rows = _Rows(self._reach.tokens)
         self._gone = _Gone(scope, self._reach, policy.model)
         self._frames = FrameIndex(scope)
+        self._alike = AlikeIndex(scope) if policy.proves and not self._faces else None
         self._most_framed = policy.judge.frames if policy.judge.enabled else 0
         self._seen = self._changed = 0
         self._row_of: dict[Entry, int] = {}
@@ -356,6 +358,11 @@ class ScopeIndex:
             by_session = self._by_session(ledger, admit, query, near)
             scored.update((hit.row, (hit.score, None)) for hit in by_session)
         scored.update(self._by_tokens(admit.content.text, query))
+        if self._alike is not None and ledger.names and query is not None:
+            alike = [distinct.row for distinct in self._alike.of(admit.content, ledger.names)]
+            others = [row for row in alike if row is not None and row not in scored]
+            cosines = self._rows.cosines(query, others)
+            scored.update((row, (c, None)) for row, c in zip(others, cosines, strict=True))
         entries, own = self._rows.entries, admit.content.vector
         return tuple(
             Neighbour(

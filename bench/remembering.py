@@ -1,0 +1,242 @@
+"""A day of an agent under every preset: `python -m bench day --data DIR`.
+
+Fifty sessions of twenty rows: the facts of a day (`day.jsonl`), each in five wordings, among rows of
+real streams; eight of the facts change. Without a judge, and with one that answers from the facts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from uuid import uuid5
+
+import orjson
+from msgspec import structs
+from rich.console import Console
+from rich.table import Table
+
+from bench.designs import BEGIN, Clock, Driven, KnownTexts, LabelJudge, Row
+from bench.embedding import distinct
+from bench.scratch import scratch_store
+from bench.vectors import KeptVectors
+from palimpsest import Palimpsest
+from palimpsest.contracts.evidence import Answer
+from palimpsest.contracts.identity import NAMESPACE
+from palimpsest.contracts.policy import Judge as Rules
+from palimpsest.contracts.requests import SetNamesRequest, SettleRequest
+from palimpsest.streams.core.ledger import Entry
+from palimpsest.streams.embedder import Engine, load_engine
+from palimpsest.streams.policies import load_policy, preset_names
+
+OWNER = "ada"
+NAMES = ("Ada", "the user", "I")
+SESSIONS, SESSION_ROWS = 50, 20
+OF_OTHERS = ("i ", "i'", "my ")
+"""How rows begin that are left out: other people say them of themselves, and *I* is the owner."""
+FACTS = [
+    orjson.loads(line) for line in Path(__file__).with_name("day.jsonl").read_bytes().splitlines()
+]
+"""Of two days: facts in five wordings, what is so `after` a change, and a question about it."""
+
+
+Gold = tuple[int, bool]
+"""Which fact a row says, and whether it says what is so after the change."""
+
+
+class GoldJudge(LabelJudge):
+    """Always right: the same fact, a change of it, or another one; others have a fact each."""
+
+    def __init__(
+        self, gold: dict[str, Gold], labels: dict[str, str], texts: dict[str, str], rules: Rules
+    ) -> None:
+        super().__init__(labels, texts, rules)
+        self._facts = gold
+        self._ask = rules.ask
+
+    def says(self, a: str, b: str) -> Answer:
+        """What is so of the older and the newer candidate."""
+        said = super().says(a, b)
+        one, other = self._facts.get(a), self._facts.get(b)
+        changes = one is not None and other is not None and one[0] == other[0] and one != other
+        if said == "different" and changes and other is not None and other[1]:
+            return "different" if self._ask == "same" else "update"
+        return said
+
+
+class Told(Driven):
+    """A store of a day's rows; a text that is composed about a change says what is so after it."""
+
+    def _settled(self, entry: Entry) -> SettleRequest:
+        request = super()._settled(entry)
+        verdict = request.verdicts[-1]
+        if self.policy.judge.ask == "compose" and verdict.answer == "update":
+            composes = (*request.verdicts[:-1], structs.replace(verdict, answer="compose"))
+            return request.model_copy(update={"verdicts": composes, "composed": entry.text})
+        return request
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What a preset made of a day. `memories` are those of the facts, of 100 wordings and changes.
+
+    `mixed` of them hold something else, too. `lost` are the questions that a stale fact answers
+    first, or that the new one does not answer at all; `judged` the pairs that the judge was asked
+    about.
+    """
+
+    day: str
+    preset: str
+    judge: bool
+    names: bool
+    memories: int
+    mixed: int
+    lost: tuple[str, ...]
+    judged: int
+    pending: int
+
+
+def rows(day: str, data: Path | None) -> tuple[list[Row], dict[str, Gold]]:
+    """The rows of a day in order, with what those about its facts say."""
+    facts = [fact for fact in FACTS if fact["day"] == day]
+    chance = random.Random(1)
+    said: list[tuple[str, Gold | None]] = []
+    later: list[tuple[str, Gold | None]] = []
+    for number, fact in enumerate(facts):
+        for text in fact["wordings"]:
+            early = "after" in fact or chance.random() < 0.5
+            (said if early else later).append((text, (number, False)))
+        if "after" in fact:
+            later.append((fact["after"], (number, True)))
+    rest = (text for _, text in distinct(data, SESSIONS * SESSION_ROWS * 100))
+    others = [text for text in rest if not text.lower().startswith(OF_OTHERS)]
+    chance.shuffle(others)
+    half = SESSIONS * SESSION_ROWS // 2
+    for part in (said, later):
+        while len(part) < half:
+            part.append((others.pop(), None))
+        chance.shuffle(part)
+    found, gold = [], dict[str, Gold]()
+    for number, (text, fact_said) in enumerate(said + later):
+        at = BEGIN + number * timedelta(minutes=1)
+        fields = {
+            "owner_id": OWNER,
+            "text": text,
+            "id": str(number),
+            "source": "day",
+            "session_id": str(number // SESSION_ROWS),
+            "occurred_at": at.isoformat(),
+        }
+        row = Row(fields, at, "/".join(map(str, fact_said)) if fact_said else text, timed=True)
+        found.append(row)
+        if fact_said is not None:
+            gold[row.id] = fact_said
+    return found, gold
+
+
+def run_one(
+    day: str, preset: str, engine: Engine, data: Path | None, *, judged: bool, named: bool
+) -> Remembered:
+    """A preset on a day, with an owner who has names or not, with a judge or without."""
+    said, gold = rows(day, data)
+    policy = load_policy(preset)
+    labels = {row.id: row.gold or "" for row in said} if judged else {}
+    judge = GoldJudge(gold, labels, {row.id: row.said["text"] for row in said}, policy.judge)
+    clock = Clock()
+    with scratch_store(engine, clock, policy) as store:
+        driven = Told(store, clock, policy, judge)
+        if named:
+            asked = str(uuid5(NAMESPACE, "names"))
+            store.ask([SetNamesRequest(request_id=asked, owner_id=OWNER, names=NAMES)])
+        for start in range(0, len(said), SESSION_ROWS):
+            part = said[start : start + SESSION_ROWS]
+            driven.day(part, [(OWNER, part[0].said["session_id"])])
+        clock.now += timedelta(days=1)
+        driven.batch(clock.now)
+        ledger = driven.ledger(OWNER)
+        homes: dict[str, set[str]] = {}
+        for row in said:
+            homes.setdefault(ledger.entries[row.id].memory.id, set()).add(_fact(row, gold))
+        about = {ledger.entries[one].memory.id for one in gold}
+        store.projections.show()
+        return Remembered(
+            day,
+            preset,
+            judged,
+            named,
+            memories=len(about),
+            mixed=sum(len(homes[one]) > 1 for one in about),
+            lost=tuple(_lost(day, store.folder)),
+            judged=judge.pairs,
+            pending=sum(bool(entry.open) for entry in ledger.entries.values()),
+        )
+
+
+def _fact(row: Row, gold: dict[str, Gold]) -> str:
+    return str(gold[row.id][0]) if row.id in gold else row.said["text"]
+
+
+def _lost(day: str, folder: Path) -> list[str]:
+    """The changes whose question is not answered by the new fact before the old one."""
+    lost = []
+    with Palimpsest.open(folder, create=False) as store:
+        for fact in FACTS:
+            if fact["day"] == day and "after" in fact:
+                told = {*fact["wordings"], fact["after"]}
+                faces = [hit["face"] for hit in store.recall(OWNER, fact["question"])]
+                answers = [face for face in faces if any(text in face for text in told)]
+                if answers[:1] != [fact["after"]]:
+                    lost.append(fact["after"])
+    return lost
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run every preset on both days; print a table."""
+    parser = argparse.ArgumentParser(prog="python -m bench day", description=__doc__)
+    parser.add_argument("--data", type=Path, help="a folder with streams/, else made-up rows")
+    parser.add_argument("--presets", nargs="+", choices=preset_names(), help="else all")
+    parser.add_argument("--days", nargs="+", default=["home", "work"])
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    asked = parser.parse_args(arguments)
+    logging.disable(logging.WARNING)  # that nobody answers is part of what is measured
+    engine = load_engine()
+    results: list[Remembered] = []
+    with TemporaryDirectory() as folder:
+        kept = KeptVectors(Path(folder) / "vectors.sqlite", engine)
+        for day in asked.days:
+            texts = {row.said["text"] for row in rows(day, asked.data)[0]}
+            known = KnownTexts(engine, kept.of(texts))
+            for preset in asked.presets or preset_names():
+                for judged in (False, True)[: 1 + load_policy(preset).judge.enabled]:
+                    for named in (False, True):
+                        results.append(
+                            run_one(day, preset, known, asked.data, judged=judged, named=named)
+                        )
+                        if asked.json:
+                            sys.stdout.write(orjson.dumps(asdict(results[-1])).decode() + "\n")
+                            sys.stdout.flush()
+        kept.close()
+    if not asked.json:
+        Console(width=None if sys.stdout.isatty() else 160).print(_table(results))
+    return 0
+
+
+def _table(results: Sequence[Remembered]) -> Table:
+    shown = Table(title="A day of an agent")
+    for name in ("day", "preset", "judge", "names", "memories", "mixed", "corrections", "judged"):
+        shown.add_column(name)
+    shown.add_column("lost")
+    for one in results:
+        answers = sum(fact["day"] == one.day and "after" in fact for fact in FACTS)
+        cells: list[Any] = [one.day, one.preset, "yes" if one.judge else "-"]
+        cells += ["yes" if one.names else "-", one.memories, one.mixed]
+        cells += [f"{answers - len(one.lost)} of {answers}", one.judged or "-"]
+        shown.add_row(*map(str, cells), "\n".join(one.lost))
+    return shown

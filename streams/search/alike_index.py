@@ -1,0 +1,44 @@
+"""The texts that the guard finds near-identical to a newcomer's, whatever their cosine.
+
+For owners who have names: another name moves a text further than other subjects do, so that the one
+that says the same may not be among the nearest (docs/guard.md, Names).
+"""
+
+from __future__ import annotations
+
+from palimpsest.contracts.events import Content
+from palimpsest.streams.core.ledger import Distinct, Scope
+from palimpsest.streams.core.neighbour_lookup import reading_of
+from palimpsest.streams.guard import Reading, passes
+
+MOST = 5
+"""Texts that are handed on, the earliest."""
+
+
+class AlikeIndex:
+    """The distinct texts of a scope by the words that no edit changes."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._by_words: dict[int, list[Distinct]] = {}
+        self._seen = 0
+        self._names: tuple[str, ...] = ()
+
+    def of(self, content: Content, names: tuple[str, ...]) -> list[Distinct]:
+        """The current texts that are near-identical to a newcomer's, by the owner's names."""
+        if names != self._names:
+            self._by_words.clear()
+            self._seen, self._names = 0, names
+        for distinct in self._scope.rows[self._seen :]:
+            self._by_words.setdefault(hash(self._reading(distinct).fixed), []).append(distinct)
+        self._seen = len(self._scope.rows)
+        newcomer = reading_of(content.text, content.vector, names)
+        found = (
+            distinct
+            for distinct in self._by_words.get(hash(newcomer.fixed), ())
+            if distinct.current is not None and passes(self._reading(distinct), newcomer)
+        )
+        return [distinct for distinct, _ in zip(found, range(MOST), strict=False)]
+
+    def _reading(self, distinct: Distinct) -> Reading:
+        return reading_of(distinct.members[0].text, distinct.vector, self._names)

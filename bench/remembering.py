@@ -1,7 +1,7 @@
 """A day of an agent under every preset: `python -m bench day --data DIR`.
 
-Fifty sessions of twenty rows: the facts of a day (`day.jsonl`), each in five wordings, among rows of
-real streams; eight of the facts change. Without a judge, and with one that answers from the facts.
+Fifty sessions of twenty rows: the facts of a day (`day.jsonl`), each in five wordings, among rows
+of real streams; eight of the facts change. Without a judge, and with one that knows the facts.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def _said_of(name: str, rest: str, bare: bool) -> str | None:
 def _is_of_something(rest: str) -> bool:
     """Whether what the subject has is followed by a verb: else *'s* may be *is* or *has*."""
     words = rest.rstrip(".").split(" ")
-    return words[0].replace("'", "").isalpha() and not _FINITE.isdisjoint(words[1:])
+    return re.sub("['-]", "", words[0]).isalpha() and not _FINITE.isdisjoint(words[1:])
 
 
 def _words(text: str) -> list[str]:

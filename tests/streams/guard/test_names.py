@@ -39,6 +39,7 @@ My wife is called Bea. / Ada's wife is called Bea.
 My wife is called Bea. / The user's wife is called Bea.
 my wife's dog is called Rex / Ada's wife's dog is called Rex
 User lives in Rome. / I live in Rome.
+My stand-up is at 9:30. / Ada's stand-up is at 9:30.
 User has two cats / Ada has two cats
 User's wife is called Bea. / My wife is called Bea.
 I no longer eat meat. / Ada no longer eats meat.

@@ -12,7 +12,7 @@ import random
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -72,7 +72,17 @@ class GoldJudge(LabelJudge):
 
 
 class Told(Driven):
-    """A store of a day's rows; a text that is composed about a change says what is so after it."""
+    """A store of a day's rows, with batch rules once the day is over.
+
+    A text that is composed about a change says what is so after it.
+    """
+
+    over = False
+
+    def batch(self, due: datetime) -> None:
+        """Run the batch rules at the end of the day; a session's end is none."""
+        if self.over:
+            super().batch(due)
 
     def _settled(self, entry: Entry) -> SettleRequest:
         request = super()._settled(entry)
@@ -159,6 +169,7 @@ def run_one(
             part = said[start : start + SESSION_ROWS]
             driven.day(part, [(OWNER, part[0].said["session_id"])])
         clock.now += timedelta(days=1)
+        driven.over = True
         driven.batch(clock.now)
         ledger = driven.ledger(OWNER)
         homes: dict[str, set[str]] = {}

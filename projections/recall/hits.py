@@ -96,17 +96,20 @@ def hits(
 def _newer_of_a_frame(
     ledger: Ledger, folds: Sequence[list[Ranked]], further: Sequence[Ranked]
 ) -> list[Ranked]:
-    """Those that say since what one of the hits says, up to one value."""
-    heads = [fold[0].memory for fold in folds]
-    return [
-        one
-        for one in further
-        if any(
-            by_face_moment(one.memory) > by_face_moment(head)
+    """Of each hit the newest that says since what it says, up to one value."""
+    newest: dict[str, Ranked] = {}
+    for fold in folds:
+        head = fold[0].memory
+        mates = [
+            one
+            for one in further
+            if by_face_moment(one.memory) > by_face_moment(head)
             and of_one_frame(ledger, head, one.memory)
-            for head in heads
-        )
-    ]
+        ]
+        if mates:
+            found = max(mates, key=lambda one: by_face_moment(one.memory))
+            newest[found.memory.id] = found
+    return [*newest.values()]
 
 
 class _Gate:

@@ -785,3 +785,19 @@ def test_what_expires_is_hidden_and_only_a_person_pins_it(served: Use[None]) -> 
         assert known["state"] == "living"
 
     served(used)
+
+
+def test_only_a_person_says_by_which_names_texts_call_an_owner(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        path, names = "/v1/owners/ada/names", ["Ada", "I"]
+        assert (await server.ask("POST", path, {"names": names})).status_code == 403
+        said = {"names": names, "because": "she said so"}
+        called = await server.ask("POST", path, said, name="grace")
+        assert (called.status_code, called.json()["names"]) == (200, names)
+        assert (await server.ask("GET", path)).json() == {"owner_id": "ada", "names": names}
+        twice = await server.ask("POST", path, said, name="grace")
+        assert (twice.status_code, twice.json()["reason"]) == (409, "unchanged")
+        wrong = await server.ask("POST", path, {"names": ["Ada", "she"]}, name="grace")
+        assert (wrong.status_code, "'she' may be anybody" in wrong.text) == (422, True)
+
+    served(used)

@@ -1,0 +1,107 @@
+"""An owner's names, from Python: what was decided stays, and reads know them (docs/guard.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from palimpsest import Palimpsest, RefusedError, UsageError
+from palimpsest.contracts.events import Decided
+from palimpsest.projections.recall import from_lance
+from palimpsest.queries import recall as recalling
+from palimpsest.streams.guard import guard_hash
+
+NAMES = ["Ada", "the user", "I"]
+ROME = ("Ada lives in Rome.", "I live in Rome.", "The user lives in Rome.")
+
+
+def say(store: Palimpsest, *texts: str) -> list[str | None]:
+    return [one.decision for one in store.submit([{"owner_id": "ada", "text": t} for t in texts])]
+
+
+def test_names_count_from_then_on_and_are_one_owners(memories: Palimpsest) -> None:
+    assert memories.names("ada") == {"owner_id": "ada", "names": []}
+    assert say(memories, *ROME[:2]) == ["stored", "stored"]
+    assert memories.set_names("ada", NAMES, because="she said so")["names"] == NAMES
+    assert memories.list("ada")["total"] == 2
+    assert say(memories, ROME[2]) == ["auto_reject"]
+    others = [{"owner_id": "bob", "text": text} for text in ROME]
+    assert [one.decision for one in memories.submit(others)] == ["stored"] * 3
+    memories.set_names("ada", [])
+    assert say(memories, "I moved to Kent.", "Ada moved to Kent.") == ["stored", "stored"]
+
+
+def test_the_evidence_names_the_guard_that_knew_names(memories: Palimpsest) -> None:
+    memories.set_names("ada", NAMES)
+    say(memories, *ROME)
+    events = [recorded.event for recorded in memories.reader.log.of_owner("ada")]
+    guards = [event.data.evidence.guard for event in events if isinstance(event, Decided)]
+    assert guards == [None, guard_hash(named=True), guard_hash(named=True)]
+
+
+@pytest.mark.parametrize("names", [["Ada"], ["Ada", "she"], ["Ada", "ada"], ["Ada", "7 dwarfs"]])
+def test_what_is_no_name_is_told_so(memories: Palimpsest, names: list[str]) -> None:
+    with pytest.raises(UsageError, match="set_names: `names"):
+        memories.set_names("ada", names)
+
+
+def test_names_are_set_again_rather_than_undone(memories: Palimpsest) -> None:
+    memories.set_names("ada", NAMES)
+    ledger = memories.reader.ledger("ada")
+    [event_id] = ledger.events
+    with pytest.raises(RefusedError, match="set the former ones again"):
+        memories.undo(event_id)
+    with pytest.raises(RefusedError, match="are Ada, the user, I already"):
+        memories.set_names("ada", NAMES)
+
+
+def test_a_large_owner_with_names_is_recalled_from_the_ledger(
+    memories: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LanceDB does not know by which names two hits are of one frame."""
+    say(memories, "Ada lives in Paris.", "I live in Rome.")
+    faces = [hit["face"] for hit in memories.recall("ada", "Ada lives in Paris.")]
+    assert faces == ["Ada lives in Paris.", "I live in Rome."]
+    memories.set_names("ada", NAMES)
+    monkeypatch.setattr(type(memories.reader), "ledger_if_small", lambda *_: None)
+    asked: list[object] = []
+
+    def found(*given: object, **options: object) -> object:
+        asked.append(recall(*given, **options))  # type: ignore[arg-type]
+        return asked[-1]
+
+    recall = from_lance.recall
+    monkeypatch.setattr(recalling, "recall_stored", found)
+    hits = memories.recall("ada", "Ada lives in Paris.")
+    assert [hit["face"] for hit in hits] == ["I live in Rome.", "Ada lives in Paris."]
+    assert hits[0]["frame"] == [hits[1]["memory_id"]]
+    assert asked == [None]
+
+
+def test_the_new_value_is_found_by_any_name_from_below_the_hits(memories: Palimpsest) -> None:
+    memories.set_names("ada", NAMES)
+    others = [f"Bob lives in house {number} of Ada's street." for number in range(10)]
+    say(memories, "Ada lives in Paris.", *others, "I live in Rome.")
+    hits = memories.recall("ada", "Ada lives in Paris.", k=3)
+    assert len(hits) == 3
+    faces = [hit["face"] for hit in hits]
+    assert faces.index("I live in Rome.") < faces.index("Ada lives in Paris.")
+
+
+def test_a_store_keeps_the_standard_that_it_recorded(tmp_path: Path) -> None:
+    """It asked about no frames once; `policy set` brings those that it asks about now."""
+    with Palimpsest.open(tmp_path / "new", by="person") as store:
+        now = store.policy
+        assert (now.name, now.hash) == ("standard", "sha256:ac9cbd65b24ff08c")
+    before = now.model_copy(update={"judge": now.judge.model_copy(update={"frames": 0})})
+    assert before.hash == "sha256:2439a1837ee125f1"
+    with Palimpsest.open(tmp_path / "old", policy=before, by="person") as store:
+        assert say(store, "Ada works at Google.", "Ada works at Meta.") == ["stored", "stored"]
+    with Palimpsest.open(tmp_path / "old", policy="standard", by="person") as store:
+        assert store.policy.hash == before.hash
+        assert say(store, "Ada works at Apple.") == ["stored"]
+        store.set_policy("standard")
+        assert say(store, "Ada works at Adobe.") == ["pending"]
+        faces = {hit["face"] for hit in store.recall("ada", "Ada works at Adobe.")}
+        assert "Ada works at Adobe." in faces

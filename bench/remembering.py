@@ -184,7 +184,7 @@ def run_one(
             named,
             memories=len(about),
             mixed=sum(len(homes[one]) > 1 for one in about),
-            lost=tuple(_lost(day, store.folder)),
+            lost=tuple(_lost(day, store.folder, clock.now)),
             judged=judge.pairs,
             pending=sum(bool(entry.open) for entry in ledger.entries.values()),
         )
@@ -194,14 +194,14 @@ def _fact(row: Row, gold: dict[str, Gold]) -> str:
     return str(gold[row.id][0]) if row.id in gold else row.said["text"]
 
 
-def _lost(day: str, folder: Path) -> list[str]:
-    """The changes whose question is not answered by the new fact before the old one."""
+def _lost(day: str, folder: Path, now: datetime) -> list[str]:
+    """The changes whose question is not answered by the new fact before the old one, then."""
     lost = []
     with Palimpsest.open(folder, create=False) as store:
         for fact in FACTS:
             if fact["day"] == day and "after" in fact:
                 told = {*fact["wordings"], fact["after"]}
-                faces = [hit["face"] for hit in store.recall(OWNER, fact["question"])]
+                faces = [hit["face"] for hit in store.recall(OWNER, fact["question"], as_of=now)]
                 answers = [face for face in faces if any(text in face for text in told)]
                 if answers[:1] != [fact["after"]]:
                     lost.append(fact["after"])

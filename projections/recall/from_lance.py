@@ -68,8 +68,6 @@ def recall(
     """
     if not wanted.former and query(folder, _MAY_BE_FORMER, {"owner": owner_id}):
         return None
-    if query(folder, _HAS_NAMES, {"owner": owner_id}):
-        return None  # by which names texts are alike or of one frame, only the ledger knows
     where = f"owner_id = {_literal(owner_id)}"
     if wanted.filter.namespace is not None:
         where += f" AND namespace = {_literal(wanted.filter.namespace)}"
@@ -81,6 +79,8 @@ def recall(
     if without:
         where += f" AND memory_id NOT IN ({_literals(without)})"
     found = _searched(folder, log, vector, where, wanted)
+    if found and query(folder, _HAS_NAMES, {"owner": owner_id}):
+        return None  # by which names texts are alike or of one frame, only the ledger knows
     if not found or not any(_has_expired(hit, wanted.filter) for hit in found):
         return found
     # Only now, so that an owner of whom nothing expires costs nothing more.

@@ -50,7 +50,7 @@ from tests.projections.oracle_questions import RANKS
 from tests.projections.test_oracle import wrong
 
 OWNER = "ada"
-FACES = STANDARD.model_copy(update={"name": "faces", "search": "memories"})
+FACES = STANDARD.model_copy(update={"name": "faces", "search": "memories", "judge": Judge()})
 
 
 class OneOwner(History):

@@ -108,7 +108,8 @@ def test_a_join_is_confirmed_or_taken_out_and_both_are_taken_back(served: Use[No
 
 def test_a_pair_shows_the_composed_text_that_was_compared(served: Use[None]) -> None:
     async def used(server: Server) -> None:
-        rules = load_policy("standard").model_dump(mode="json") | {"search": "memories"}
+        searches = {"search": "memories", "judge": {}}
+        rules = load_policy("standard").model_dump(mode="json") | searches
         await server.twin.set_policy(Policy.model_validate(rules))
         await waiting_pairs(server, 1)
         _, newer = pair_texts(0)

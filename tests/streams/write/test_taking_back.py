@@ -17,7 +17,7 @@ from palimpsest import Palimpsest
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Speaker
 from palimpsest.contracts.evidence import Answer, Verdict
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import Judge, Policy
 from palimpsest.contracts.requests import ComposeRequest, JoinSelection, Selection, SettleRequest
 from palimpsest.streams.core.questions import compose_question
 from palimpsest.streams.policies import load_policy
@@ -469,7 +469,8 @@ def test_who_reinstated_an_update_outranks_an_agent(tmp_path: Path) -> None:
 
 def test_what_a_reinstatement_freed_for_a_moment_overtakes_nobody(tmp_path: Path) -> None:
     """Its commands are one in the history without another join, too: nothing settles in between."""
-    searches = load_policy("standard").model_copy(update={"name": "m", "search": "memories"})
+    rules = {"name": "m", "search": "memories", "judge": Judge()}
+    searches = load_policy("standard").model_copy(update=rules)
     near = "Ada owns a big dog, she"
     with opened(tmp_path, searches) as told:
         older = told.say(APART[0], "1").candidate_id

@@ -37,6 +37,7 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.contracts.evidence import Answer, Evidence, Neighbour, Verdict
 from palimpsest.contracts.identity import candidate_id
+from palimpsest.contracts.policy import Judge
 from palimpsest.projections.duckdb.queries import query
 from palimpsest.projections.duckdb.segments import MANIFEST, listed
 from palimpsest.projections.duckdb.tables import LAYOUT

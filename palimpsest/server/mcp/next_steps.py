@@ -13,6 +13,7 @@ LOOK = "search_memories, find_memories and get_memories show the ids of this own
 HISTORY = "memory_history shows what happened to a memory, with the ids that can be undone"
 JOINS = "memory_joins shows the joins of a memory, with their ids"
 READ_AGAIN = "read it again with get_memory, and repeat the call with the new version"
+PREVIEW_AGAIN = "look at it again for a new token, and repeat the call with that"
 BY_PERSON = "a person has decided this: do not try again, tell the user"
 NOTHING = "nothing is to be done: it is so already"
 APART = "they stay apart; if that is wrong, tell the user"
@@ -80,6 +81,8 @@ def next_step(problem: ProblemError, fields: Collection[str]) -> str | None:
     """What to do after an error of a tool with these fields; None if its detail says all."""
     if problem.kind == "invalid" and "errors" in problem.more:
         return f"correct it, and call again; the fields are {', '.join(fields)}"
+    if problem.more.get("reason") == "moved_on" and "token" in fields:
+        return PREVIEW_AGAIN
     return NEXT_STEPS.get(problem.more.get("reason", problem.kind))
 
 

@@ -366,8 +366,8 @@ def forgotten_all(answer: Answer) -> list[ProseLine]:
         return [ProseLine(None, f"Forgotten: {count}{undo}.")]
     if answer["token"] is None:
         return [ProseLine(None, "There are no memories to forget.")]
-    again = f"If the user agrees, call delete_all_memories with token {answer['token']}"
-    return [ProseLine(None, f"Nothing is forgotten yet: {count} would be. {again}.")]
+    again = f"If the user agrees, call delete_all_memories with this token: {answer['token']}"
+    return [ProseLine(None, f"Nothing is forgotten yet: {count} would be. {again}")]
 
 
 def session(answer: Answer, what: str) -> list[ProseLine]:
@@ -383,7 +383,8 @@ def taken(answer: Answer, way: Way) -> list[ProseLine]:
         heading = f"{'Undone' if way == 'undo' else 'Done again'}. The memories now:"
     else:
         heading = (
-            f"Not done yet: call {way} again with token {answer['token']}. The memories would be:"
+            "Not done yet: the memories would be as below. If that is right, call"
+            f" {way} again with this token: {answer['token']}"
         )
     result = answer["result"]
     lines = [ProseLine(None, heading), *map(_memory, result.get("memories", ()))]

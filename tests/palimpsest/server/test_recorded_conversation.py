@@ -1,0 +1,93 @@
+"""A recorded conversation: a model that reads the texts of answers alone, and nothing else of them.
+
+It finds, corrects and forgets by what it reads, as models behind clients do that pass on texts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from palimpsest.server.mcp import next_steps
+from tests.palimpsest.server.conftest import Server, Use
+from tests.palimpsest.server.test_mcp import client, prose
+
+SAID: list[dict[str, Any]] = [
+    {"role": "user", "content": "Ada lives in Paris"},
+    {"role": "assistant", "content": None, "tool_calls": []},
+    {"role": "user", "content": "Rex is the dog of Ada and Grace"},
+    {"role": "user", "content": "Ada takes care of INC-1007"},
+]
+
+
+class Reader:
+    """What a scripted model does: it calls a tool, and reads the text of the answer."""
+
+    def __init__(self, made: Any) -> None:
+        self._made = made
+
+    async def read(self, tool: str, **arguments: Any) -> str:
+        return prose(await self._made.call_tool(tool, arguments))
+
+    async def search(self, query: str, word: str) -> str:
+        """The id that stands beside the first hit with a word."""
+        lines = (await self.read("search_memories", query=query)).split("\n")
+        [line, *_] = [line for line in lines if word in line]
+        return id_in(line)
+
+    async def twice(self, tool: str, **arguments: Any) -> str:
+        """Call a tool, and then again with the token that the answer ends its first line with."""
+        token = token_in(await self.read(tool, **arguments))
+        return await self.read(tool, **arguments, token=token)
+
+    async def knows(self) -> set[str]:
+        """All that is known."""
+        return set(re.findall(r'^- "(.*)" \(id', await self.read("get_memories"), re.MULTILINE))
+
+
+def id_in(text: str) -> str:
+    return re.findall(r"\bid ([0-9a-f-]{8,})", text)[0]
+
+
+def token_in(text: str) -> str:
+    return re.findall(r"this token: (\S+)$", text, re.MULTILINE)[0]
+
+
+def test_a_model_finds_corrects_and_forgets_the_right_memories(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await server.add("Bob lives in Paris", "bob")
+        async with client(server) as made:
+            model = Reader(made)
+            told = await model.read("add_messages", messages=SAID)
+            assert told.count("Stored as memory") == 3
+            joined = await model.read("add_memory", text="Rex is the dog of Ada and Grace.")
+            assert "If the join is wrong" in joined
+
+            home = await model.search("Ada lives in", "Paris")
+            changed = await model.read("update_memory", memory_id=home, text="Ada lives in Rome")
+            assert await model.search("Ada lives in", "Rome") == home
+            assert await model.search("INC-1007", "INC-1007") != home
+            back = await model.twice("undo", id=id_in(changed))
+            assert "Paris" in back
+            await model.twice("redo", id=id_in(changed))
+
+            parts = await model.twice("undo", id=id_in(joined))
+            assert parts.count('"Rex is') == 2
+
+            plan = await model.read("find_memories", query="Rex")
+            found = plan.split("perhaps not meant")[0].split("\n")
+            ids = [id_in(line) for line in found if "Rex" in line]
+            gone = await model.read("delete_found_memories", memory_ids=ids, token=token_in(plan))
+            assert await model.knows() == {"Ada lives in Rome", "Ada takes care of INC-1007"}
+            await model.twice("undo", id=id_in(gone))
+            assert len(await model.knows()) == 4
+
+            everything = await model.read("delete_all_memories")
+            await model.read("add_memory", text="Ada sings in the choir")
+            stale = await model.read("delete_all_memories", token=token_in(everything))
+            assert next_steps.PREVIEW_AGAIN in stale
+            assert "Forgotten: " in await model.twice("delete_all_memories")
+            assert await model.knows() == set()
+        assert (await server.twin.list("bob"))["total"] == 1
+
+    served(used)

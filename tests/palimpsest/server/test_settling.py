@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import signal
+import subprocess
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -22,6 +25,7 @@ from palimpsest.server_process.run import serve
 from palimpsest.settings.serve import ServeSettings
 from palimpsest.settings.settings import NO_JUDGE, read_settings
 from palimpsest.streams.judge.settings import JudgeSettings
+from tests.palimpsest.server.child import PROGRAM
 from tests.streams.judge.conftest import server
 
 BOATS = [f"Ada paints {n} wooden boats in the harbour" for n in range(2, 8)]
@@ -179,3 +183,47 @@ def test_mcp_says_at_its_start_that_questions_wait(
     assert began.exit_code == 0
     assert (NO_JUDGE in began.stderr) != configured
     assert began.stdout == ""
+
+
+@pytest.mark.parametrize("configured", [True, False])
+def test_the_process_of_a_server_settles_or_says_that_questions_wait(
+    configured: bool, tmp_path: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the command itself, configured by the environment alone."""
+    monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
+    monkeypatch.chdir(tmp_path)
+    if configured:
+        monkeypatch.setenv("PALIMPSEST_JUDGE_PROTOCOL", "anthropic")
+        monkeypatch.setenv("PALIMPSEST_JUDGE_BASE_URL", server.url)
+    store = tmp_path / "store"
+    said = tmp_path / "said.log"
+
+    async def pending() -> None:
+        endpoint = json.loads((store / "serve.json").read_text())
+        headers = {"authorization": f"Bearer {endpoint['agent']}"}
+        url = endpoint["url"]
+        async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=60) as http:
+            decisions = [await Client(http).add(text) for text in BOATS]
+        assert decisions == ["stored", *["pending"] * 5]
+
+    async def ready() -> bool:
+        return (store / "serve.json").exists()
+
+    async def done() -> bool:
+        if configured:
+            return server.calls > 0 and waiting(store) == 0
+        return NO_JUDGE in said.read_text() and waiting(store) == 5
+
+    async def use() -> None:
+        await until(ready)
+        await pending()
+        await until(done)
+
+    with said.open("w") as log:
+        words = (*PROGRAM, "--store", str(store), "serve", "--port", "0")
+        process = subprocess.Popen(words, stderr=log, stdout=log)
+    try:
+        asyncio.run(use())
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0

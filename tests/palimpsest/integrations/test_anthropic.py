@@ -13,7 +13,7 @@ import pytest
 from anthropic import Anthropic
 from anthropic.lib.tools import ToolError
 from anthropic.tools import BetaLocalFilesystemMemoryTool
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from palimpsest import Palimpsest
@@ -48,6 +48,14 @@ commands: st.SearchStrategy[Command] = st.one_of(
             "new_str": st.sampled_from(["Kim is here", " owns ", "number 9"]),
         }
     ),
+    st.fixed_dictionaries(
+        {
+            "command": st.just("str_replace"),
+            "path": paths,
+            "old_str": st.sampled_from([f"{line}\n" for line in LINES]),
+            "new_str": st.sampled_from(["", "Kim and "]),
+        }
+    ),
     st.fixed_dictionaries({"command": st.just("delete"), "path": paths}),
     st.fixed_dictionaries({"command": st.just("rename"), "old_path": paths, "new_path": paths}),
 )
@@ -65,14 +73,18 @@ def done(tool: Any, command: Command) -> bool:
 def on_disk(folder: Path) -> dict[str, list[str]]:
     """The files of the SDK's tool, as sets of lines: ours say each once, in another order."""
     return {
-        f"/{path.relative_to(folder)}": sorted({*path.read_text().split("\n")})
+        f"/{path.relative_to(folder)}": sorted(
+            {line.strip() for line in path.read_text().split("\n")}
+        )
         for path in folder.glob("memories/**/*.md")
     }
 
 
 @settings(
-    max_examples=40,
+    max_examples=25,
     deadline=None,
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(commands, min_size=2, max_size=8))
@@ -83,7 +95,8 @@ def test_it_does_what_the_sdks_own_tool_does(
     own = BetaLocalFilesystemMemoryTool(str(folder))
     with Palimpsest.open(folder / "store", policy=EXACT) as memories:
         tool = PalimpsestMemoryTool(memories, "ada")
-        for command in story:
+        beginning = {"command": "create", "path": PATHS[0], "file_text": "\n".join(LINES)}
+        for command in (beginning, *story):
             files = on_disk(folder)
             path = command.get("path") or command["old_path"]
             if path == PATHS[-1] and command["command"] == "create" and not files:

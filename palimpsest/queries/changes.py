@@ -7,7 +7,7 @@ that readers share are at the log's end already.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import cast
@@ -66,6 +66,7 @@ class ChangeFeed:
         return recorded.position
 
     def _make_page(self, owner_id: str | None, after: int, limit: int, head: int) -> bytes:
+        switches = self._reader.log.model_changes(after, head)
         replays: dict[str, _Replay] = {}
         changes: list[Change] = []
         members = 0
@@ -73,6 +74,7 @@ class ChangeFeed:
             owner = recorded.event.owner_id
             if owner not in replays:
                 replays[owner] = self._take_replay(owner, after)
+            replays[owner].catch_up(switches, recorded.position)
             change, more = replays[owner].note(recorded)
             changes.append(change)
             members += more
@@ -141,6 +143,12 @@ class _Replay:
         more = _changed(touched).difference(self._touched)
         self._touched |= more
         return happened, sum(len(self.ledger.entries[one].memory.members) for one in more)
+
+    def catch_up(self, switches: Sequence[Recorded], position: int) -> None:
+        """Fold the store's own events before a position: they are about every owner's vectors."""
+        for recorded in switches:
+            if self.position < recorded.position < position:
+                self.follow(recorded)
 
     def follow(self, recorded: Recorded) -> tuple[Change, Touched]:
         """Fold an event; returns what it did, and what it touched."""

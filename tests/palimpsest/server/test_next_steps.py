@@ -21,12 +21,12 @@ from tests.palimpsest.server.test_mcp import client, prose
 ROOT = Path(__file__).parents[3]
 OF_OPERATORS = {
     "follows_a_cluster",
+    "model_in_force",
     "no_audit",
     "no_batch_rules",
     "not_due",
     "not_proven",
     "other_joins",
-    "other_model",
     "target_exists",
     "unknown_letter",
     "wrong_partition",

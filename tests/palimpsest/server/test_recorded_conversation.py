@@ -46,11 +46,11 @@ class Reader:
 
 
 def id_in(text: str) -> str:
-    return re.findall(r"\bid ([0-9a-f-]{8,})", text)[0]
+    return str(re.findall(r"\bid ([0-9a-f-]{8,})", text)[0])
 
 
 def token_in(text: str) -> str:
-    return re.findall(r"this token: (\S+)$", text, re.MULTILINE)[0]
+    return str(re.findall(r"this token: (\S+)$", text, re.MULTILINE)[0])
 
 
 def test_a_model_finds_corrects_and_forgets_the_right_memories(served: Use[None]) -> None:

@@ -214,5 +214,5 @@ def test_only_what_is_asked_for_is_decided_again(store: Palimpsest) -> None:
     with pytest.raises(UsageError, match="no regular expression"):
         counted(store, "loose", owner="(")
     other = POLICIES["standard"].model_copy(update={"model": "another"})
-    with pytest.raises(UsageError, match="the log has those of all-MiniLM-L6-v2"):
+    with pytest.raises(UsageError, match="9 texts of an owner have no recorded vector of another"):
         backtest(store.reader, other, quiet)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from palimpsest.contracts.answers import (
+    OTHER_MODEL,
     Answer,
     Done,
     Failed,
@@ -74,3 +75,5 @@ def test_what_one_partition_did_does_not_hide_that_another_did_not_understand() 
     done, refused, misused, failed = (answer for answer, _ in ANSWERS)
     assert merged([done, misused, refused]) == misused
     assert merged([refused, failed, done]) == failed
+    lacking = Refused(OTHER_MODEL, "3 texts have no vector of it yet")
+    assert merged([done, lacking, refused]) == lacking, "a switch is of all partitions, or told"

@@ -36,7 +36,7 @@ from tests.laws import checks, consequences, undoing, world
 from tests.laws.common import everything
 from tests.laws.histories import FEWER, Act, Playback, Say, play, policies, stories
 from tests.laws.test_consequences import lates, presets
-from tests.laws.world import WIDTH, WORDS, Command, World, cosine_of, vector_of
+from tests.laws.world import WIDTH, WORDS, Command, World, cosine_of, vector_at, vector_of
 from tests.projections import oracle
 
 MODEL = "wide grid"
@@ -311,3 +311,27 @@ def test_a_break_is_found(hasty: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     with another_model(), pytest.raises((AssertionError, ValueError)):
         compares_by_the_new_model(policy, story)
+
+
+def test_no_index_has_vectors_of_two_models() -> None:
+    """Not even if one came late by the old model, as from a partition that has not switched."""
+    policy = Policy.model_validate(
+        {
+            "name": "near",
+            "model": "grid",
+            "search": "candidates",
+            "checks": [{"check": "cosine", "zones": [{"at_least": 0.0, "action": "pending"}]}],
+        }
+    )
+    told = play(policy, [Say(0), Say(3)])
+    embed_some(told, 2)
+    switch(told.world)
+    late = play(policy, [Say(0), Say(3), Say(5)]).world.log[-1]
+    fold_event(told.world.ledger, late)
+    scope = told.world.ledger.scope("default")
+    for model, vector, count in (("grid", vector_at(1), 3), (MODEL, wide_at(1), 2)):
+        index = ScopeIndex(scope, policy.model_copy(update={"model": model}))
+        found = index.neighbours(told.world.ledger, with_vector(told._say(Say(1)), vector))
+        assert len(found) == count, model
+        other = wide_at(1) if model == "grid" else vector_at(1)
+        assert not index.neighbours(told.world.ledger, with_vector(told._say(Say(1)), other))

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import logging
+import signal
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -14,12 +18,14 @@ from palimpsest.api import store
 from palimpsest.contracts.errors import ModelError, RefusedError, UsageError
 from palimpsest.contracts.events import Embedded
 from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import AddVectorsRequest, TextVector
 from palimpsest.jobs import embed_model
 from palimpsest.streams.embedder import DEFAULT_MODEL, ModelNotFound
 from palimpsest.streams.policies import load_policy
 from tests.stub_engine import OtherStub, StubEngine, load_stub
 
 OTHER = OtherStub.model
+ROOT = Path(__file__).parents[3]
 FIRST = "every winter evening since the move two cats sleep indoors on our old sofa until dawn"
 SAME = f"{FIRST}."
 TEXTS = [FIRST, "the red mill has a blue door", "tea before noon, never after it"]
@@ -54,6 +60,9 @@ def test_recall_follows_the_switch_and_looks_back_before_it(memories: Palimpsest
     assert after[0]["face"] == FIRST
     assert after[0]["score"] > before[0]["score"]
     assert memories.recall("ann", question, k=3, as_of=position) == before
+    with Palimpsest.open(memories.folder) as again:  # its ledgers are folded from the log
+        assert again.recall("ann", question, k=1) == after
+        assert again.recall("ann", question, k=3, as_of=position) == before
     assert memories.verify()["differences"] == 0
     rebuilt = memories.rebuild()
     assert {name: one["differences"] for name, one in rebuilt.items()} == {
@@ -102,6 +111,45 @@ def test_a_run_that_was_killed_goes_on_where_it_was(
         assert (len(counted), counted.total()) == (10, 10)
         assert memories.embed_with(OTHER)["embedded"] == 0
         memories.switch_model(OTHER)
+
+
+KILLED = """
+import os, signal, sys
+from palimpsest import Palimpsest
+from palimpsest.api import store
+from palimpsest.jobs import embed_model
+from tests.stub_engine import load_stub
+
+store.load_engine, embed_model.AT_ONCE = load_stub, 4
+with Palimpsest.open(sys.argv[1]) as memories:
+    memories.embed_with("other", progress=lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+"""
+
+
+def test_a_killed_process_leaves_whole_batches(memories: Palimpsest) -> None:
+    memories.submit(rows(*(f"note {number} about the mill" for number in range(10))))
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(memories.folder)], cwd=ROOT, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert len(vectors(memories)) == 4
+    assert memories.embed_with(OTHER) == {"model": OTHER, "embedded": 6, "left": 0}
+    memories.switch_model(OTHER)
+    assert memories.verify()["differences"] == 0
+
+
+def test_a_vector_that_comes_twice_is_recorded_once(memories: Palimpsest) -> None:
+    """Two runs at a time ask for the same texts."""
+    memories.submit(rows(*TEXTS))
+    memories.embed_with(OTHER)
+    [first, *_] = vectors(memories)
+    again = AddVectorsRequest(
+        request_id=str(uuid4()),
+        owner_id="ann",
+        vectors=(TextVector(candidate_id=first.data.candidate_id, vector=first.data.vector),),
+    )
+    assert memories.writer.ask(again) == {"added": 0, "events": []}
+    assert len(vectors(memories)) == len(TEXTS)
 
 
 def test_texts_without_a_vector_have_one_after_the_switch(

@@ -6,6 +6,7 @@ is left to do follows from the ledgers: a run that was killed continues where it
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypedDict
@@ -19,6 +20,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AddVectorsRequest, PolicyRequest, TextVector
 from palimpsest.streams.core.models import lacking, texts_of
 from palimpsest.streams.embedder import Engine
+from palimpsest.streams.log.database import PAGE_BYTES
 from palimpsest.streams.write.vectors import recorded_vector
 
 AT_ONCE = 256
@@ -27,8 +29,8 @@ OF_REQUEST = 32
 """Texts of one request: each vector is about a kilobyte, and up to 192 with its windows."""
 SAMPLE = 64
 """Texts embedded to measure the time that all will take."""
-ENVELOPE_BYTES = 420
-"""Of an event and its index entries, beside its vector."""
+ENVELOPE_BYTES, INDEX_BYTES = 420, 50
+"""Of an event's line beside its vector, and of its entries in the log's indexes."""
 
 Counting = Callable[[int, int], None]
 """Receives how many texts are done, and how many are left."""
@@ -84,7 +86,7 @@ def plan_embedding(writer: StoreWriter, engine: Engine) -> EmbeddingPlan:
     begun = time.perf_counter()
     made = [recorded_vector(one, engine) for one in engine.embed(some)]
     each = (time.perf_counter() - begun) / max(1, len(some))
-    size = sum(map(_size, made)) / max(1, len(made)) + ENVELOPE_BYTES
+    size = sum(map(_stored, made)) / max(1, len(made))
     return {
         "model": engine.model,
         "texts": texts,
@@ -208,6 +210,16 @@ def drop_old_vectors(writer: StoreWriter, actor: str | None, *, dry_run: bool) -
             )
         )
     return {"dropped": sorted(found), "vectors": vectors, "bytes": size}
+
+
+def _stored(vector: Vector) -> float:
+    """The bytes that an event with a vector takes in the log's file, whose pages have whole lines.
+
+    Measured: 2,092 for 384 numbers.
+    """
+    line = _size(vector) + ENVELOPE_BYTES
+    pages = math.ceil(line / PAGE_BYTES) / max(1, PAGE_BYTES // line)
+    return pages * PAGE_BYTES + INDEX_BYTES
 
 
 def _size(vector: Vector) -> int:

@@ -113,6 +113,22 @@ def test_a_run_that_was_killed_goes_on_where_it_was(
         memories.switch_model(OTHER)
 
 
+def test_the_plan_foresees_the_bytes_of_the_log(tmp_path: Path) -> None:
+    log = tmp_path / "store" / "log.sqlite"
+    with Palimpsest.open(tmp_path / "store") as memories:
+        memories.submit(rows(*(f"note {n} of {n * 7} mills" for n in range(600))))
+    before = log.stat().st_size
+    with Palimpsest.open(tmp_path / "store") as memories:
+        plan = memories.plan_embedding("same length", embedder=wide)
+        memories.embed_with("same length", embedder=wide)
+    assert plan["left"] == 600
+    assert 0.8 < (log.stat().st_size - before) / plan["bytes"] < 1.2
+
+
+def wide(texts: list[str]) -> list[list[float]]:
+    return [[float(len(text)), *([1.0] * 383)] for text in texts]
+
+
 KILLED = """
 import os, signal, sys
 from palimpsest import Palimpsest

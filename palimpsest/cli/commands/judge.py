@@ -244,8 +244,8 @@ def judge_pairs(
     """
     import asyncio
 
+    from palimpsest.evaluation.judge_pairs import ask_about_pairs, rows_of
     from palimpsest.evaluation.labelled import read_pairs
-    from palimpsest.jobs.judge_pairs import ask_about_pairs, rows_of
     from palimpsest.streams.policies import load_policy
 
     call = invocation(context)

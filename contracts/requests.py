@@ -524,11 +524,13 @@ class PolicyRequest(Request[PolicyInForce]):
     """`palimpsest policy set`: the whole policy, in force from then on.
 
     If it is of another embedding model, texts are compared by that from then on; it is refused
-    while any text lacks a vector of it. `drops` are models whose vectors nothing reads any more.
+    while any text lacks a vector of it. `former` is the one before: a cluster's partition that has
+    no events does not know. `drops` are models whose vectors nothing reads any more.
     """
 
     request: Literal["set_policy"] = "set_policy"
     policy: dict[str, object]
+    former: Name | None = None
     drops: tuple[Name, ...] = ()
 
 

@@ -16,8 +16,8 @@ from palimpsest.backends.requested import request_id
 from palimpsest.contracts.answers import PolicyInForce
 from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.policy import Policy
-from palimpsest.contracts.requests import PolicyRequest
 from palimpsest.jobs import log_files as exchange
+from palimpsest.jobs.embed import policy_request
 from palimpsest.process.paths import PROJECTIONS
 from palimpsest.streams.log.dead_letters import DeadLetterState
 from palimpsest.streams.policies import load_policy
@@ -68,8 +68,8 @@ class Maintenance(OpenedStore):
         Earlier decisions stay. UsageError for an unknown name.
         """
         wanted = policy if isinstance(policy, Policy) else load_policy(policy)
-        rules = wanted.model_dump(mode="json")
-        return self._writer.ask(PolicyRequest(request_id=request_id(), policy=rules, actor=actor))
+        request = policy_request(self._writer, wanted, actor)
+        return self._writer.ask(request.model_copy(update={"request_id": request_id()}))
 
     def rebuild(
         self,

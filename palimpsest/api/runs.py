@@ -29,13 +29,13 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import ComposeRequest, Selection, SettleRequest
 from palimpsest.jobs import review_queue
 from palimpsest.jobs.dedupe import Wanted, dedupe
-from palimpsest.jobs.embed import embed_late
-from palimpsest.jobs.embed_model import (
+from palimpsest.jobs.embed import (
     EmbeddedAhead,
     EmbeddingPlan,
     OldVectors,
     drop_old_vectors,
     embed_ahead,
+    embed_late,
     plan_embedding,
     switch_model,
 )

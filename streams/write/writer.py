@@ -564,7 +564,7 @@ class Writer:
             event_id(request.request_id, "0"),
             request.actor,
             self.clock(),
-            former=self.policy.model if changes else None,
+            former=self.policy.model if changes else request.former,
             drops=request.drops or None,
         )
         self.pending.events.append((event, touched))

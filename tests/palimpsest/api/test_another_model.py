@@ -19,7 +19,7 @@ from palimpsest.contracts.errors import ModelError, RefusedError, UsageError
 from palimpsest.contracts.events import Embedded
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AddVectorsRequest, TextVector
-from palimpsest.jobs import embed_model
+from palimpsest.jobs import embed
 from palimpsest.streams.embedder import DEFAULT_MODEL, ModelNotFound
 from palimpsest.streams.policies import load_policy
 from tests.stub_engine import OtherStub, StubEngine, load_stub
@@ -88,7 +88,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No text is embedded twice, by however many runs; the store is opened anew after each."""
-    monkeypatch.setattr(embed_model, "AT_ONCE", 4)
+    monkeypatch.setattr(embed, "AT_ONCE", 4)
     texts = [f"note {number} about the mill" for number in range(10)]
     with Palimpsest.open(tmp_path / "store") as memories:
         memories.submit(rows(*texts))
@@ -133,10 +133,10 @@ KILLED = """
 import os, signal, sys
 from palimpsest import Palimpsest
 from palimpsest.api import store
-from palimpsest.jobs import embed_model
+from palimpsest.jobs import embed
 from tests.stub_engine import load_stub
 
-store.load_engine, embed_model.AT_ONCE = load_stub, 4
+store.load_engine, embed.AT_ONCE = load_stub, 4
 with Palimpsest.open(sys.argv[1]) as memories:
     memories.embed_with("other", progress=lambda *_: os.kill(os.getpid(), signal.SIGKILL))
 """

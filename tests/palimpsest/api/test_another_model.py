@@ -193,9 +193,9 @@ def test_texts_without_a_vector_have_one_after_the_switch(
 
 
 def test_long_and_composed_texts_move_with_the_others(memories: Palimpsest) -> None:
-    composing = load_policy("replace-or-merge").model_copy(
-        update={"judge": STANDARD.judge.model_copy(update={"enabled": False})}
-    )
+    composing = load_policy("replace-or-merge")
+    unasked = composing.judge.model_copy(update={"enabled": False})
+    composing = composing.model_copy(update={"judge": unasked})
     memories.set_policy(composing)
     long = " ".join(f"word{number}" for number in range(200))
     memories.submit(rows(*TEXTS, long))

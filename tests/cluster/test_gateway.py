@@ -208,7 +208,9 @@ def test_what_every_request_did_is_shown_when_its_answer_comes(
     assert ask.kinds == set(get_args(union)) - others
     everyones = {request.request for request, owner in ask.workers.asked if owner is None}
     bulk = {"reverse", "reinstate_many", "retract", "restore"}
-    assert everyones == bulk | {"compact", "run", "set_policy"}, "the client knows whose these are"
+    assert everyones == bulk | {"compact", "run", "set_names", "set_policy"}, (
+        "the client knows whose these are"
+    )
 
 
 def test_a_dry_run_asks_no_worker(opened: Palimpsest, ask: Asking) -> None:

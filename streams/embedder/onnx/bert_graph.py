@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import onnx
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
 
 from palimpsest.streams.embedder.contract import ModelUnusable
+from palimpsest.streams.embedder.onnx.model_file import FLOAT, INT32, Model, Tensor, node, value
 
 Weights = Mapping[str, NDArray[Any]]
 
@@ -52,7 +51,7 @@ class BertShape:
         )
 
 
-def build_bert_graph(weights: Weights, shape: BertShape) -> onnx.ModelProto:
+def build_bert_graph(weights: Weights, shape: BertShape) -> Model:
     """Build the graph; ModelUnusable if a weight is missing."""
     graph = _Graph(weights, shape)
     hidden = graph.embeddings()
@@ -71,8 +70,8 @@ class _Graph:
     def __init__(self, weights: Weights, shape: BertShape) -> None:
         self._weights = weights
         self._shape = shape
-        self._nodes: list[onnx.NodeProto] = []
-        self._constants: dict[str, onnx.TensorProto] = {}
+        self._nodes: list[bytes] = []
+        self._constants: dict[str, Tensor] = {}
         self._dimension = len(self._weight("embeddings.LayerNorm.weight"))
 
     def embeddings(self) -> str:
@@ -109,25 +108,22 @@ class _Graph:
 
     def pool(self, rows: str) -> None:
         axis = self._constant("axis", np.array([1]))
-        weight = self._add("Cast", ["mask"], to=TensorProto.FLOAT)
+        weight = self._add("Cast", ["mask"], to=FLOAT)
         weight = self._add("Unsqueeze", [weight, axis])
         total = self._add("Squeeze", [self._add("MatMul", [weight, self._texts(rows)]), axis])
         # The mean's divisor cancels out in the norm that follows, so the sum suffices.
         self._add("LpNormalization", [total], outputs=["vectors"], axis=1, p=2)
 
-    def model(self) -> onnx.ModelProto:
-        inputs = [
-            helper.make_tensor_value_info(name, TensorProto.INT32, ["texts", "tokens"])
-            for name in ("ids", "mask")
-        ]
-        output = helper.make_tensor_value_info(
-            "vectors", TensorProto.FLOAT, ["texts", self._dimension]
+    def model(self) -> Model:
+        return Model(
+            "sentence encoder",
+            self._nodes,
+            [*self._constants.values()],
+            [value(name, INT32, ["texts", "tokens"]) for name in ("ids", "mask")],
+            [value("vectors", FLOAT, ["texts", self._dimension])],
+            {"": _OPSET, _FUSED: 1},
+            _IR_VERSION,
         )
-        graph = helper.make_graph(
-            self._nodes, "sentence encoder", inputs, [output], list(self._constants.values())
-        )
-        domains = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_FUSED, 1)]
-        return helper.make_model(graph, opset_imports=domains, ir_version=_IR_VERSION)
 
     def _query_key_value(self, at: str) -> list[str]:
         parts = ("query", "key", "value")
@@ -159,8 +155,8 @@ class _Graph:
     def _constant_of(self, name: str) -> str:
         return self._constant(name, self._weight(name))
 
-    def _constant(self, name: str, value: NDArray[Any]) -> str:
-        self._constants[name] = numpy_helper.from_array(np.ascontiguousarray(value), name)
+    def _constant(self, name: str, array: NDArray[Any]) -> str:
+        self._constants[name] = Tensor.of(name, array)
         return name
 
     def _weight(self, name: str) -> NDArray[np.float32]:
@@ -176,10 +172,9 @@ class _Graph:
         *,
         outputs: list[str] | None = None,
         domain: str = "",
-        **attributes: Any,
+        **attributes: float,
     ) -> str:
         name = f"n{len(self._nodes)}"
         outputs = outputs or [name]
-        node = helper.make_node(operator, inputs, outputs, name, domain=domain, **attributes)
-        self._nodes.append(node)
+        self._nodes.append(node(operator, inputs, outputs, name, domain, attributes))
         return outputs[0]

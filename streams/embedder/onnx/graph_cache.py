@@ -14,14 +14,12 @@ import hashlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from palimpsest.streams.embedder.contract import ModelUnusable, Progress
 from palimpsest.streams.embedder.model_folder import ModelFolder
 from palimpsest.streams.embedder.notes import DIGITS, Notes, write_whole
-
-if TYPE_CHECKING:
-    import onnx
+from palimpsest.streams.embedder.onnx.bert_graph import BertShape, build_bert_graph
+from palimpsest.streams.embedder.onnx.model_file import Model
 
 GRAPH_VERSION = 3
 """Part of a cached graph's name: raise it whenever the same weights give another graph."""
@@ -68,16 +66,13 @@ def _build(folder: ModelFolder, cache_dir: Path, key: str, progress: Progress) -
         return _keep(graph, cache_dir, key)
     except OSError as error:
         progress(f"the graph cannot be kept in {cache_dir} ({error}); it is built at each start", 1)
-        whole: bytes = graph.SerializeToString()
-        return whole
+        return graph.encode()
 
 
-def _graph(folder: ModelFolder) -> onnx.ModelProto:
-    # Needed only to build a graph: a cached one is opened without them.
+def _graph(folder: ModelFolder) -> Model:
+    # Needed only to build a graph: a cached one is opened without it.
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
-
-    from palimpsest.streams.embedder.onnx.bert_graph import BertShape, build_bert_graph
 
     shape = BertShape.read(folder.config)
     try:
@@ -87,24 +82,13 @@ def _graph(folder: ModelFolder) -> onnx.ModelProto:
     return build_bert_graph(weights, shape)
 
 
-def _keep(graph: onnx.ModelProto, cache_dir: Path, key: str) -> Path:
+def _keep(graph: Model, cache_dir: Path, key: str) -> Path:
     """Write the weights, then the graph without them."""
-    from onnx import ModelProto
-    from onnx.external_data_helper import set_external_data
-
-    light = ModelProto()
-    light.CopyFrom(graph)
-    large = [tensor for tensor in light.graph.initializer if len(tensor.raw_data) > APART]
-    of_weights = _digest(tensor.raw_data for tensor in large)
+    large = [tensor for tensor in graph.tensors if len(tensor.data) > APART]
+    of_weights = _digest(tensor.data for tensor in large)
     weights = cache_dir / f"{key}.{of_weights}.weights"
-    write_whole(weights, (tensor.raw_data for tensor in large))
-    offset = 0
-    for tensor in large:
-        length = len(tensor.raw_data)
-        set_external_data(tensor, weights.name, offset, length)
-        tensor.ClearField("raw_data")
-        offset += length
-    written: bytes = light.SerializeToString()
+    write_whole(weights, (tensor.data for tensor in large))
+    written = graph.encode(weights.name, large)
     path = cache_dir / f"{key}.{of_weights}.{_digest([written])}.onnx"
     write_whole(path, [written])
     return path

@@ -91,7 +91,7 @@ def test_weights_beside_a_graph_give_the_vectors_of_weights_inside(
     folder: ModelFolder, engine: OnnxEngine
 ) -> None:
     weights = load_file(folder.weights)
-    whole = build_bert_graph(weights, BertShape.read(folder.config)).SerializeToString()
+    whole = build_bert_graph(weights, BertShape.read(folder.config)).encode()
     inside = OnnxEngine(folder, whole, threads=1)
     assert np.array_equal(inside.vectors(TEXTS), engine.vectors(TEXTS))
 

@@ -76,6 +76,11 @@ class UsageError(PalimpsestError):
     """A call that makes no sense as it was written."""
 
 
+def missing_extra(what: str, extra: str) -> UsageError:
+    """What is wanted (a noun) needs packages that are not installed; the sentence names the cure."""
+    return UsageError(f"{what} needs the extra: pip install 'palimpsest-memory[{extra}]'")
+
+
 class WrongFileError(PalimpsestError):
     """An input whose first rows are all wrong: most likely it is not the file that was meant."""
 

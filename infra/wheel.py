@@ -21,6 +21,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "": (),
     "cluster": ("faust", "aiokafka", "cramjam", "uvloop"),
     "judge": ("anthropic", "httpx2", "openai"),
+    "lancedb": ("lancedb",),
     "langgraph": ("langgraph",),
     "openai-agents": ("agents",),
     "serve": ("h11", "jinja2", "mcp", "mcp_types", "prometheus_client", "starlette", "uvicorn"),
@@ -69,7 +70,7 @@ OPTIONAL = {
     "uvloop",
 }
 OPTIONAL |= {"h11", "mcp", "mcp_types", "sentence_transformers", "starlette", "torch", "uvicorn"}
-OPTIONAL |= {"jinja2", "langgraph", "markupsafe"}
+OPTIONAL |= {"jinja2", "lancedb", "langgraph", "markupsafe"}
 """What the base may lack; of an extra, what is not its own."""
 
 

@@ -1,4 +1,7 @@
-"""The projector: writes rows of committed events to both projections, on its own thread."""
+"""The projector: writes rows of committed events to the projections, on its own thread.
+
+They are DuckDB's segments and, if LanceDB is installed, its tables.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,11 @@ from palimpsest.projections.batch import Batch, batches
 from palimpsest.projections.duckdb.queries import ensure_views
 from palimpsest.projections.duckdb.segments import SegmentWriter
 from palimpsest.projections.duckdb.store import DuckStore
-from palimpsest.projections.lancedb.files import finish_swap
+from palimpsest.projections.lancedb.files import finish_swap, is_installed
 from palimpsest.projections.lancedb.store import FOLDER as LANCE_FOLDER
 from palimpsest.projections.lancedb.store import LanceStore
 from palimpsest.projections.overlap import write_overlapped
-from palimpsest.projections.rebuild import rebuild
+from palimpsest.projections.rebuild import kept_projections, rebuild
 from palimpsest.projections.sharing import StartHelper, no_helper
 
 BATCH_ROWS = 6_000
@@ -46,7 +49,7 @@ class Report:
 
 
 class Projector:
-    """Keeps both projections up to date. Use it only while holding the writer's lock.
+    """Keeps the projections up to date. Use it only while holding the writer's lock.
 
     Call `start` before the first `submit`, and again after another process may have written.
     """
@@ -56,7 +59,7 @@ class Projector:
         self._source = source
         self._effect = effect
         self._duck = DuckStore(folder, effect)
-        self._lance = LanceStore(folder / LANCE_FOLDER, effect)
+        self._lance = LanceStore(folder / LANCE_FOLDER, effect) if is_installed() else None
         self._seen: object = None
         self._changed = threading.Condition()
         self._pending: Rows | None = None
@@ -69,7 +72,8 @@ class Projector:
 
     def positions(self) -> dict[str, int]:
         """The position that each projection has reached."""
-        return {"lancedb": self._lance.position, "duckdb": self._duck.position}
+        lance = {} if self._lance is None else {"lancedb": self._lance.position}
+        return {**lance, "duckdb": self._duck.position}
 
     # -- start ---------------------------------------------------------------------------------
 
@@ -96,15 +100,21 @@ class Projector:
         """Like `start`, then tidy up: for a process that only follows the log."""
         self.start()
         with store_errors():
-            self._duck.tidy()
-            self._lance.tidy()
+            self._tidy()
             self._seen = self._look()
+
+    def _tidy(self) -> None:
+        self._duck.tidy()
+        if self._lance is not None:
+            self._lance.tidy()
 
     def _look(self) -> object:
         """A cheap fingerprint that changes when another process has written."""
         try:
-            state = (self._folder / LANCE_FOLDER / "position.json").stat()
             names = sorted(path.name for path in (self._folder / "segments").iterdir())
+            if self._lance is None:
+                return names
+            state = (self._folder / LANCE_FOLDER / "position.json").stat()
         except FileNotFoundError:
             return None
         return state.st_mtime_ns, state.st_size, names
@@ -114,41 +124,40 @@ class Projector:
         written = ensure_views(self._folder, self._effect)
         done = ["the views were written"] if written and not new else []
         done += self._duck.open(self._source)
-        return done + self._open_lance()
+        return done if self._lance is None else done + self._open_lance(self._lance)
 
-    def _open_lance(self) -> list[str]:
+    def _open_lance(self, lance: LanceStore) -> list[str]:
         live = self._folder / LANCE_FOLDER
         finish_swap(self._folder / f"{LANCE_FOLDER}.new", live)
         if not live.exists():
-            self._lance.create()
+            lance.create()
             return []
         try:
-            undone = self._lance.open(self._source.head(), suspect=self._failed)
+            undone = lance.open(self._source.head(), suspect=self._failed)
             self._failed = False
         except StoreError as damage:
-            self._lance.create()
+            lance.create()
             return [f"{damage}: recreated"]
         return ["a half commit to LanceDB was undone"] if undone else []
 
     def _catch_up(self, head: int) -> None:
         """Project what is missing; with one fold if both projections are at one position."""
-        starts = {self._lance.position, self._duck.position} - {head}
-        for start in sorted(starts):
-            lance = self._lance.position == start
+        for start in sorted({*self.positions().values()} - {head}):
+            behind = self._lance is not None and self._lance.position == start
+            lance = self._lance if behind else None
             if self._duck.position == start:
                 with SegmentWriter(self._folder, start, self._effect) as writer:
-                    into = self._lance if lance else None
                     write_overlapped(
-                        batches(self._source, start, head), partial(_write, writer, into)
+                        batches(self._source, start, head), partial(_write, writer, lance)
                     )
-                    if into is not None:
-                        into.flush()  # a segment counts at once: do first what can fail
+                    if lance is not None:
+                        lance.flush()  # a segment counts at once: do first what can fail
                     self._duck.add(writer, start, head)
-            else:
-                write_overlapped(batches(self._source, start, head), self._lance.apply)
-            if lance:
-                self._lance.index()
-                self._lance.commit(head)
+            elif lance is not None:
+                write_overlapped(batches(self._source, start, head), lance.apply)
+            if lance is not None:
+                lance.index()
+                lance.commit(head)
 
     # -- rows ----------------------------------------------------------------------------------
 
@@ -158,7 +167,7 @@ class Projector:
             self._changed.wait_for(self._has_room)
             self._raise_failure()
             if self._thread is None:
-                if _NO_THREADS_AT_EXIT:
+                if _NO_THREADS_AT_EXIT and self._lance is not None:
                     import lancedb  # noqa: F401 - its import starts the thread that it works on
                 self._thread = threading.Thread(target=self._run, name="projector", daemon=True)
                 self._thread.start()
@@ -219,8 +228,12 @@ class Projector:
                 self._thread.join()
                 self._thread = None
             self._closing = False
-            self._lance.close()
+            self._close_lance()
             self._seen = None
+
+    def _close_lance(self) -> None:
+        if self._lance is not None:
+            self._lance.close()
 
     # -- the thread ----------------------------------------------------------------------------
 
@@ -264,13 +277,12 @@ class Projector:
     def _commit(self, rows: Rows) -> None:
         batch = Batch.of(rows)
         self._duck.commit(batch)
-        if batch.upto > self._lance.position:
+        if self._lance is not None and batch.upto > self._lance.position:
             self._lance.apply(batch)
             self._lance.commit(batch.upto)
         # A store written call by call, each of which waits, would never be tidied.
         if not self._hurry or self._duck.is_overdue:
-            self._duck.tidy()
-            self._lance.tidy()
+            self._tidy()
         self._seen = self._look()
 
     # -- rebuild -------------------------------------------------------------------------------
@@ -283,11 +295,12 @@ class Projector:
     ) -> dict[str, Any]:
         """Rebuild projections beside the live ones, compare and swap; all if none is named.
 
+        UsageError if one is named that is unknown, or LanceDB without being installed.
         Returns for each name `rows`, and `differences`, the number of rows that were wrong.
         """
         self.flush()
-        names = list(which) or ["lancedb", "duckdb"]
-        self._lance.close()
+        names = list(which) or kept_projections()
+        self._close_lance()
         self._seen = None  # even if it fails: the next start opens both again
         with store_errors():
             done = rebuild(

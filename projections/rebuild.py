@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.errors import UsageError, missing_extra
 from palimpsest.projections.base.files import remove
 from palimpsest.projections.base.source import Effect, EventSource, Progress
 from palimpsest.projections.batch import Batch, batches
 from palimpsest.projections.compare import ProjectionComparison, compare_lance, compare_segments
 from palimpsest.projections.duckdb.segments import SegmentWriter
 from palimpsest.projections.duckdb.store import DuckStore
-from palimpsest.projections.lancedb.files import swap
+from palimpsest.projections.lancedb.files import is_installed, swap
 from palimpsest.projections.lancedb.store import FOLDER, LanceStore
 from palimpsest.projections.overlap import write_overlapped
 from palimpsest.projections.sharing import StartHelper, no_helper, shared_batches
@@ -21,13 +21,20 @@ from palimpsest.projections.sharing import StartHelper, no_helper, shared_batche
 NAMES = ("lancedb", "duckdb")
 
 
+def kept_projections() -> list[str]:
+    """The projections that this installation keeps: LanceDB is an extra."""
+    return [name for name in NAMES if name != "lancedb" or is_installed()]
+
+
 class Build:
-    """Both projections, built from the log beside the live ones."""
+    """The projections named, built from the log beside the live ones."""
 
     def __init__(self, folder: Path, names: Sequence[str], end: int, effect: Effect) -> None:
         for name in names:
             if name not in NAMES:
                 raise UsageError(f"there is no projection {name}: use {' or '.join(NAMES)}")
+        if "lancedb" in names and not is_installed():
+            raise missing_extra("the projection lancedb", "lancedb")
         self.end = end
         self.rows = 0
         self.writer = SegmentWriter(folder, 0, effect) if "duckdb" in names else None

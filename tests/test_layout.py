@@ -462,6 +462,14 @@ GUARDED = {
         "palimpsest.streams.embedder.openai_engine",
         "palimpsest.anthropic",
     ),
+    "lancedb": (
+        "palimpsest.projections.compare",
+        "palimpsest.projections.lancedb",
+        "palimpsest.projections.projector",
+        "palimpsest.projections.recall.from_lance",
+        "palimpsest.sources.copies",
+        "palimpsest.sources.lance",
+    ),
     "langgraph": ("palimpsest.langgraph",),
     "openai-agents": ("palimpsest.openai_agents",),
     "serve": (

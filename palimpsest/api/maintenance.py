@@ -18,7 +18,6 @@ from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.policy import Policy
 from palimpsest.jobs import log_files as exchange
 from palimpsest.jobs.embed import policy_request
-from palimpsest.process.paths import PROJECTIONS
 from palimpsest.streams.log.dead_letters import DeadLetterState
 from palimpsest.streams.policies import load_policy
 
@@ -73,10 +72,13 @@ class Maintenance(OpenedStore):
 
     def rebuild(
         self,
-        which: Sequence[str] = PROJECTIONS,
+        which: Sequence[str] = (),
         progress: Callable[[str, float], None] | None = None,
     ) -> dict[str, Any]:
-        """Recreate projections from the log beside the live ones, then swap them in."""
+        """Recreate projections from the log beside the live ones, then swap them in.
+
+        All that are kept, if none is named; LanceDB is kept if it is installed.
+        """
         return self._reader.upkeep.rebuild(which, progress)
 
     def verify(self, progress: Callable[[str, float], None] | None = None) -> dict[str, Any]:

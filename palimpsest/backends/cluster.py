@@ -20,6 +20,7 @@ from palimpsest.contracts.errors import (
     RefusedError,
     StoreError,
     UsageError,
+    missing_extra,
 )
 from palimpsest.contracts.identity import decision_id_or_unchanged, event_id
 from palimpsest.contracts.requests import (
@@ -98,9 +99,7 @@ class ClusterWriter:
                     " given, too: use a store that follows the cluster, or no cluster"
                 )
             if find_spec("aiokafka") is None:
-                raise UsageError(
-                    "a cluster needs the extra: pip install 'palimpsest-memory[cluster]'"
-                )
+                raise missing_extra("a cluster", "cluster")
             from palimpsest.backends.cluster_client import ClusterClient
 
             followed: dict[str, str] = dict(

@@ -17,6 +17,7 @@ from palimpsest.contracts.events import Use
 from palimpsest.contracts.policy import Policy, recorded_policy
 from palimpsest.process.paths import PROJECTIONS_FOLDER
 from palimpsest.projections.duckdb.segments import reached
+from palimpsest.projections.lancedb.files import is_installed
 from palimpsest.projections.lancedb.store import FOLDER as LANCE_FOLDER
 from palimpsest.projections.lancedb.store import read_state
 from palimpsest.projections.live import LiveProjections
@@ -224,8 +225,10 @@ class Reader:
 
     def positions(self) -> dict[str, int]:
         """The log position that each projection has reached; read without a lock."""
-        lance = read_state(self.projections / LANCE_FOLDER)
-        return {"lancedb": lance["position"], "duckdb": reached(self.projections)}
+        found = {"duckdb": reached(self.projections)}
+        if is_installed():
+            found["lancedb"] = read_state(self.projections / LANCE_FOLDER)["position"]
+        return found
 
 
 def nothing_follows(folder: Path) -> str:

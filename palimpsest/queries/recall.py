@@ -14,6 +14,7 @@ from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.shown import Recalled
+from palimpsest.projections.lancedb.files import is_installed
 from palimpsest.projections.lancedb.store import FOLDER as LANCE_FOLDER
 from palimpsest.projections.lancedb.store import read_state
 from palimpsest.projections.recall.by_words import ranked_by_words
@@ -49,9 +50,9 @@ def recall(
 ) -> list[Recalled]:
     """The nearest memories now, or as of a position or time by folding the log.
 
-    They come from the owner's ledger, or from LanceDB for a large owner who is not in memory, if it
-    has enough of the owner's memories. While the model is down, they are found by words; texts
-    without a vector always are. `fold`: indistinguishable memories are shown once. `unrecorded`
+    They come from the owner's ledger, or from LanceDB, if it is installed, for a large owner who is
+    not in memory, if it has enough of the owner's memories. While the model is down, they are found
+    by words; texts without a vector always are. `fold`: indistinguishable memories are shown once. `unrecorded`
     uses, by memory id, count against decay; as of a time, only recorded uses do.
     """
     policy, at = rules_at(reader, as_of)
@@ -97,6 +98,8 @@ def _quickly(
     if ledger is not None and kept is not None:
         index = reader.mention_indexes.of(ledger)
         return _of_ledger(ledger, kept, question, vector, wanted, index)
+    if not is_installed():
+        return None
     reader.refresh()
     if read_state(reader.projections / LANCE_FOLDER)["models"]["in_force"][1] not in {None, model}:
         return None  # its rows are still of another model

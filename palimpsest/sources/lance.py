@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from palimpsest.contracts.errors import missing_extra
+from palimpsest.projections.lancedb.files import is_installed
 from palimpsest.sources.contract import Item, Kind, SourcePlace, one_of
 from palimpsest.streams.intake.parquet import values_of
 
@@ -40,7 +42,9 @@ class LanceSource:
     remarks: Sequence[str] = ()
 
     def __init__(self, place: SourcePlace) -> None:
-        """UsageError if the table is not named."""
+        """UsageError if the table is not named, or LanceDB is not installed."""
+        if not is_installed():
+            raise missing_extra("a LanceDB table", "lancedb")
         import lancedb
 
         folder, self.name = locate_table(place)

@@ -1,8 +1,13 @@
-"""The files of LanceDB's folder: checking them, and replacing the folder by a new one."""
+"""The files of LanceDB's folder: checking them, and replacing the folder by a new one.
+
+LanceDB is an extra. Without it the folder stays as it is, and a process that has it catches up.
+"""
 
 from __future__ import annotations
 
 import os
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 from palimpsest.contracts.errors import StoreError
@@ -10,6 +15,12 @@ from palimpsest.projections.base.files import remove
 from palimpsest.projections.base.source import Effect
 
 STATE = "position.json"
+
+
+@cache
+def is_installed() -> bool:
+    """Whether this installation has LanceDB, and keeps its tables."""
+    return find_spec("lancedb") is not None
 
 
 def sizes(folder: Path) -> dict[str, int]:

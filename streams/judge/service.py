@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.errors import UsageError, missing_extra
 from palimpsest.streams.judge.messages import ANSWER_TOKENS, answer_limit, tokens
 from palimpsest.streams.judge.models import Cost, JudgeModel, Usage, model
 from palimpsest.streams.judge.prompts import Prompt
@@ -233,6 +233,4 @@ def open_exchange(settings: ServiceSettings) -> Exchange:
 
                 return SystemOne(settings)
     except ModuleNotFoundError:
-        raise UsageError(
-            "the judge needs more packages: pip install 'palimpsest-memory[judge]'"
-        ) from None
+        raise missing_extra("the judge", "judge") from None

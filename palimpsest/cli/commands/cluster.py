@@ -19,7 +19,7 @@ from palimpsest.cli import rendering
 from palimpsest.cli.invocation import Invocation, invocation
 from palimpsest.cli.rendering import shown
 from palimpsest.cli.shell import FAILED
-from palimpsest.contracts.errors import TransientError, UsageError
+from palimpsest.contracts.errors import TransientError, UsageError, missing_extra
 from palimpsest.process.output import Progress
 from palimpsest.process.signals import stop_event
 
@@ -52,7 +52,7 @@ def require_cluster(call: Invocation) -> Connection:
             " bootstrap under [kafka] in palimpsest.toml"
         )
     if find_spec("aiokafka") is None:
-        raise UsageError("a cluster needs the extra: pip install 'palimpsest-memory[cluster]'")
+        raise missing_extra("a cluster", "cluster")
     return connection
 
 

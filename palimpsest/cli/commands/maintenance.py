@@ -40,7 +40,7 @@ def rebuild(
     context: typer.Context,
     projections: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PROJECTION…", help="lancedb or duckdb; else both."),
+        typer.Argument(metavar="PROJECTION…", help="lancedb or duckdb; else all that are kept."),
     ] = None,
     accept_loss: Annotated[
         bool,
@@ -53,7 +53,7 @@ def rebuild(
     its log is restored from a copy, or `--accept-loss` continues without them.
     """
     call = invocation(context)
-    wanted = projections or list(PROJECTIONS)
+    wanted = projections or []
     if unknown := sorted(set(wanted) - set(PROJECTIONS)):
         raise typer.BadParameter(f"no projection {', '.join(unknown)}: {', '.join(PROJECTIONS)}")
     with call.store(accept_loss=accept_loss) as store, call.output.progress() as report:
@@ -199,7 +199,6 @@ doctor_app = typer.Typer()
 PACKAGES = (
     "palimpsest-memory",
     "duckdb",
-    "lancedb",
     "pyarrow",
     "pydantic",
     "onnxruntime",
@@ -209,6 +208,7 @@ PACKAGES = (
 EXTRAS = {
     "cluster": "faust-streaming",
     "judge": "anthropic",
+    "lancedb": "lancedb",
     "langgraph": "langgraph-checkpoint",
     "serve": "mcp",
     "sentence-transformers": "sentence-transformers",

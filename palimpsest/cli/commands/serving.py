@@ -17,7 +17,7 @@ import typer
 
 from palimpsest.cli import rendering
 from palimpsest.cli.invocation import Invocation, invocation
-from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.errors import missing_extra
 from palimpsest.process.signals import stop_event
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def server_of(call: Invocation) -> Callable[[], Endpoint]:
 def require_serve() -> None:
     """UsageError if the extra `serve` is not installed."""
     if not all(map(find_spec, ("jinja2", "mcp", "starlette", "uvicorn"))):
-        raise UsageError("a server needs: pip install 'palimpsest-memory[serve]'")
+        raise missing_extra("a server", "serve")
 
 
 async def _serve(call: Invocation, settings: ServeSettings, idle: float | None) -> None:

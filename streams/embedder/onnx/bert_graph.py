@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palimpsest.streams.embedder.contract import ModelUnusable
-from palimpsest.streams.embedder.onnx.model_file import FLOAT, INT32, Model, Tensor, node, value
+from palimpsest.streams.onnx_model import FLOAT, INT32, Model, Tensor, node, value
 
 Weights = Mapping[str, NDArray[Any]]
 

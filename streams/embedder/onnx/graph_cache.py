@@ -19,7 +19,7 @@ from palimpsest.streams.embedder.contract import ModelUnusable, Progress
 from palimpsest.streams.embedder.model_folder import ModelFolder
 from palimpsest.streams.embedder.notes import DIGITS, Notes, write_whole
 from palimpsest.streams.embedder.onnx.bert_graph import BertShape, build_bert_graph
-from palimpsest.streams.embedder.onnx.model_file import Model
+from palimpsest.streams.onnx_model import Model
 
 GRAPH_VERSION = 3
 """Part of a cached graph's name: raise it whenever the same weights give another graph."""

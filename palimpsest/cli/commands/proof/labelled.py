@@ -22,7 +22,7 @@ from palimpsest.cli.invocation import (
     named_values,
 )
 from palimpsest.cli.shell import REFUSED
-from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.errors import UsageError, missing_extra
 
 if TYPE_CHECKING:
     from palimpsest.contracts.policy import Policy
@@ -231,7 +231,7 @@ def calibrate(
 def require_templates(page: Path | None) -> None:
     """UsageError if a page is wanted and what makes it is not installed."""
     if page is not None and find_spec("jinja2") is None:
-        raise UsageError("--html needs: pip install 'palimpsest-memory[serve]'")
+        raise missing_extra("--html", "serve")
 
 
 def _policy(call: Invocation, name: str | None) -> Policy:

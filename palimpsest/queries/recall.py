@@ -52,8 +52,8 @@ def recall(
 
     They come from the owner's ledger, or from LanceDB, if it is installed, for a large owner who is
     not in memory, if it has enough of the owner's memories. While the model is down, they are found
-    by words; texts without a vector always are. `fold`: indistinguishable memories are shown once. `unrecorded`
-    uses, by memory id, count against decay; as of a time, only recorded uses do.
+    by words; texts without a vector always are. `fold`: indistinguishable memories are shown once.
+    `unrecorded` uses, by memory id, count against decay; as of a time, only recorded uses do.
     """
     policy, at = rules_at(reader, as_of)
     unrecorded = unrecorded if as_of is None else NONE_UNRECORDED

@@ -6,9 +6,9 @@ import http.client
 
 import orjson
 
+from palimpsest.client.shim import connect
 from palimpsest.contracts.errors import TransientError, UsageError
 from palimpsest.server.endpoint import Endpoint
-from palimpsest.server.starting import connect
 
 ANSWER_SECONDS = 10.0
 

@@ -9,8 +9,8 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
+from palimpsest.client.shim import connect
 from palimpsest.contracts.errors import TransientError
 from palimpsest.server.endpoint import STARTING_LOCK, Endpoint, read_endpoint
 from palimpsest.streams.embedded.lock import WriterLock
@@ -52,13 +52,6 @@ def ready_server(folder: Path) -> Endpoint | None:
     """The address of the server, if it is ready."""
     found = read_endpoint(folder)
     return found if found is not None and _is_ready(found) else None
-
-
-def connect(endpoint: Endpoint, seconds: float) -> http.client.HTTPConnection:
-    """A connection to a server, with a timeout for each wait."""
-    at = urlsplit(endpoint.url)
-    assert at.hostname, "a server's URL has a host"
-    return http.client.HTTPConnection(at.hostname, at.port, timeout=seconds)
 
 
 def _is_ready(endpoint: Endpoint) -> bool:

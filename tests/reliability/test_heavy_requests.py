@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from palimpsest.client.shim import connect
 from palimpsest.server.endpoint import Endpoint
-from palimpsest.server.starting import connect
 from tests.reliability.processes import Child, Forge
 from tests.reliability.test_server_kills import ask, serving
 

@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
+from palimpsest.client.shim import connect
 from palimpsest.server.endpoint import Endpoint
-from palimpsest.server.starting import connect, ready_server
+from palimpsest.server.starting import ready_server
 from tests.reliability.processes import Child, Forge, until
 
 KILLS = int(os.environ.get("PALIMPSEST_KILLS", "3"))

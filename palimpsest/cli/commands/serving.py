@@ -17,7 +17,7 @@ import typer
 
 from palimpsest.cli import rendering
 from palimpsest.cli.invocation import Invocation, invocation
-from palimpsest.contracts.errors import missing_extra
+from palimpsest.contracts.errors import PalimpsestError, UsageError, missing_extra
 from palimpsest.process.signals import stop_event
 
 if TYPE_CHECKING:
@@ -108,6 +108,10 @@ def mcp(
             callback=_check_owner,
         ),
     ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Of a server elsewhere, instead of the store's own."),
+    ] = None,
 ) -> None:
     """Speak MCP on standard input and output, for one owner, and forward it to the store's server.
 
@@ -123,13 +127,20 @@ def mcp(
         return
     if owner is None:
         raise typer.BadParameter("missing option '--owner'")
-    require_serve()
-    from palimpsest.server.mcp.shim import speak
+    from palimpsest.client.shim import ServerAddress, speak
     from palimpsest.settings.settings import NO_JUDGE
 
+    token = os.environ.get("PALIMPSEST_TOKEN")
+    if url is not None:
+        if not token:
+            raise UsageError("set PALIMPSEST_TOKEN to a token of that server")
+        address = ServerAddress(url)
+        speak(owner, lambda: address, token)
+        return
+    require_serve()
     if call.settings.judge_of_server is None and call.settings.kafka is None:
         call.output.remark(NO_JUDGE)
-    speak(owner, server_of(call), os.environ.get("PALIMPSEST_TOKEN"))
+    speak(owner, server_of(call), token, told=PalimpsestError)
 
 
 def _configuration(call: Invocation, client: Client, owner: str) -> dict[str, Any]:

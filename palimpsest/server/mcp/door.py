@@ -26,6 +26,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Message, Receive, Scope, Send
 
 from palimpsest.api.asynchronous import AsyncPalimpsest
+from palimpsest.client.shim import WITH_BATCHES
 from palimpsest.contracts.limits import NETWORK
 from palimpsest.process.logs import loggable
 from palimpsest.process.output import plain
@@ -35,7 +36,6 @@ from palimpsest.server.intents import Intents, digest_of_call
 from palimpsest.server.mcp.bounds import STRUCTURED_BYTES, bounded
 from palimpsest.server.mcp.next_steps import next_step, wrong_fields
 from palimpsest.server.mcp.prose import DEFAULT_BYTES, fitted
-from palimpsest.server.mcp.shim import WITH_BATCHES
 from palimpsest.server.mcp.tools import Tool, tools_of
 from palimpsest.server.problems import ProblemError, not_found, problem_of
 from palimpsest.settings.serve import Role

@@ -21,9 +21,9 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from palimpsest import Palimpsest
+from palimpsest.client import shim as shims
+from palimpsest.client.shim import Shim
 from palimpsest.server.endpoint import Endpoint, read_endpoint
-from palimpsest.server.mcp import shim as shims
-from palimpsest.server.mcp.shim import Shim
 from palimpsest.server.starting import ready_server
 from tests.palimpsest.server.child import PROGRAM
 from tests.palimpsest.server.script import Script

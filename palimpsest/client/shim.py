@@ -18,15 +18,11 @@ from dataclasses import dataclass
 from itertools import count
 from math import isfinite
 from threading import Lock, local
-from typing import Any, BinaryIO
-from urllib.parse import quote
+from typing import Any, BinaryIO, Protocol
+from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
-import orjson
-
-from palimpsest.contracts.errors import PalimpsestError, TransientError
-from palimpsest.server.endpoint import Endpoint
-from palimpsest.server.starting import connect
+from .errors import ClientError, ServerUnreachable
 
 THREADS = 8
 """Maximum number of concurrent requests of one client, calls of tools not counted."""
@@ -55,6 +51,34 @@ HALF_A_PAIR = (
 JsonObject = dict[str, Any]
 
 
+class Address(Protocol):
+    """Where a server is, and the secret for agents that it has made, if any."""
+
+    @property
+    def url(self) -> str:
+        """Its address, without a path of its own."""
+
+    @property
+    def agent(self) -> str | None:
+        """The secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """A server that was given tokens."""
+
+    url: str
+    agent: str | None = None
+
+
+def connect(address: Address, seconds: float) -> http.client.HTTPConnection:
+    """A connection to a server, with a timeout for each wait."""
+    at = urlsplit(address.url)
+    assert at.hostname, "a server's URL has a host"
+    kind = http.client.HTTPSConnection if at.scheme == "https" else http.client.HTTPConnection
+    return kind(at.hostname, at.port, timeout=seconds)
+
+
 @dataclass(eq=False)
 class _Request:
     """A message of the client; whether it expects an answer, and has not cancelled it."""
@@ -74,18 +98,27 @@ class _Request:
 
 
 class Shim:
-    """One client's messages, for one owner. `find` returns the server when it is ready."""
+    """One client's messages, for one owner. `find` returns the server when it is ready.
+
+    The client is told the messages of its exceptions of the kind `told`; others are bugs.
+    """
 
     def __init__(
-        self, owner_id: str, find: Callable[[], Endpoint], token: str | None, out: BinaryIO
+        self,
+        owner_id: str,
+        find: Callable[[], Address],
+        token: str | None,
+        out: BinaryIO,
+        told: type[Exception] = ClientError,
     ) -> None:
         self._path = f"/mcp/{quote(owner_id, safe='')}"
         self._find = find
         self._token = token
         self._out = out
+        self._told = (ClientError, told)
         self._writing = Lock()
         self._finding = Lock()
-        self._endpoint: Endpoint | None = None
+        self._endpoint: Address | None = None
         self._version: str | None = None
         self._mine = local()
         self._numbers = count(1)
@@ -179,7 +212,7 @@ class Shim:
             return None
         try:
             answer = self._forwarded(request)
-        except PalimpsestError as error:
+        except self._told as error:
             answer = _error(None, INTERNAL, str(error))
         except Exception as error:  # noqa: BLE001 - the client waits for an answer
             answer = _error(None, INTERNAL, f"a bug: {type(error).__name__}")
@@ -213,7 +246,7 @@ class Shim:
     def _asked(self, line: bytes) -> tuple[int, bytes]:
         """The server's answer; while it is away, the request is retried under the same key."""
         key, until = str(uuid4()), time.monotonic() + AGAIN_SECONDS
-        failed: Endpoint | None = None
+        failed: Address | None = None
         while True:
             endpoint = self._server(failed)
             try:
@@ -226,17 +259,17 @@ class Shim:
             elif status != 0 and status not in BUSY:
                 return status, body
             if time.monotonic() > until:
-                raise TransientError("the server does not answer")
+                raise ServerUnreachable("the server does not answer")
             time.sleep(PAUSE_SECONDS)
 
-    def _server(self, failed: Endpoint | None) -> Endpoint:
+    def _server(self, failed: Address | None) -> Address:
         """The server; it is looked up again if the known one has failed."""
         with self._finding:
             if self._endpoint is None or self._endpoint is failed:
                 self._endpoint = self._find()
             return self._endpoint
 
-    def _post(self, endpoint: Endpoint, line: bytes, key: str) -> tuple[int, bytes]:
+    def _post(self, endpoint: Address, line: bytes, key: str) -> tuple[int, bytes]:
         known = getattr(self._mine, "connection", None)
         if known is None or known[0] is not endpoint:
             known = self._mine.connection = endpoint, connect(endpoint, ANSWER_SECONDS)
@@ -248,15 +281,17 @@ class Shim:
         }
         if self._version is not None:
             headers["mcp-protocol-version"] = self._version
-        known[1].request("POST", self._path, body=line, headers=headers)
+        known[1].request(
+            "POST", urlsplit(endpoint.url).path.rstrip("/") + self._path, body=line, headers=headers
+        )
         response = known[1].getresponse()
         return response.status, response.read()
 
 
 def _parse(body: bytes) -> JsonObject:
     try:
-        found = orjson.loads(body)
-    except orjson.JSONDecodeError:
+        found = json.loads(body)
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -282,6 +317,11 @@ def _error(of: Any, code: int, message: str, data: JsonObject | None = None) -> 
     return {"jsonrpc": "2.0", "id": of, "error": error}
 
 
-def speak(owner_id: str, find: Callable[[], Endpoint], token: str | None) -> None:
+def speak(
+    owner_id: str,
+    find: Callable[[], Address],
+    token: str | None,
+    told: type[Exception] = ClientError,
+) -> None:
     """Run an owner's shim on standard input and output until the input ends."""
-    Shim(owner_id, find, token, sys.stdout.buffer).run(sys.stdin.buffer)
+    Shim(owner_id, find, token, sys.stdout.buffer, told).run(sys.stdin.buffer)

@@ -1,0 +1,229 @@
+"""Writes the calls of `palimpsest-client` from the server's OpenAPI document.
+
+`python -m infra.client`. A test compares the file with what this writes, so the two cannot drift.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from palimpsest.server.http.feed import Feeds
+from palimpsest.server.http.openapi import document
+from palimpsest.server.http.v1 import all_operations
+
+CALLS = Path(__file__).parents[1] / "palimpsest" / "client" / "calls.py"
+REFERENCE = "#/components/schemas/"
+SIMPLE = {
+    "string": "str",
+    "integer": "int",
+    "number": "float",
+    "boolean": "bool",
+    "null": "None",
+}
+HEAD = '''"""The operations of a server, from its OpenAPI document, by `infra/client.py`.
+
+What is None is not sent, so the server's default holds.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal, NotRequired, TypedDict
+
+from .exchange import Exchange
+'''
+CLASS = '''class {name}:
+    """Each operation, as a {what}."""
+
+    {head} _call(self, wanted: Exchange) -> Any:
+        """Send it; the answer, or a problem."""
+        raise NotImplementedError
+'''
+
+Schema = Mapping[str, Any]
+
+
+def written() -> str:
+    """The module: the types of answers, and each operation in both classes."""
+    described = document(all_operations(Feeds.__new__(Feeds)))  # its routes are not used
+    schemas: Mapping[str, Schema] = described["components"]["schemas"]
+    operations = [
+        (method.upper(), path, operation)
+        for path, methods in described["paths"].items()
+        for method, operation in methods.items()
+    ]
+    kinds = _kinds(schemas, [operation for _, _, operation in operations])
+    types = [_type_class(name, schemas[name]) for name in sorted(kinds)]
+    calls = [
+        _call(method, path, operation, schemas, asynchronous=asynchronous)
+        for asynchronous in (False, True)
+        for method, path, operation in operations
+    ]
+    half = len(calls) // 2
+    parts = [
+        HEAD,
+        *types,
+        CLASS.format(name="Calls", what="call that blocks", head="def"),
+        *calls[:half],
+        CLASS.format(name="AsyncCalls", what="coroutine", head="async def"),
+        *calls[half:],
+    ]
+    ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(CALLS), "-"]
+    done = subprocess.run(
+        ruff, input="\n\n".join(parts), text=True, check=True, capture_output=True
+    )
+    return done.stdout
+
+
+def _kinds(schemas: Mapping[str, Schema], operations: list[Schema]) -> set[str]:
+    """The schemas that calls name: those of answers, and those inside of bodies."""
+    waiting = [_answer(operation) for operation in operations]
+    waiting += [
+        field
+        for operation in operations
+        for field in _body(operation, schemas).get("properties", {}).values()
+    ]
+    found: set[str] = set()
+    while waiting:
+        for name in _references(waiting.pop()):
+            if name not in found and schemas[name].get("properties"):
+                found.add(name)
+                waiting.append(schemas[name])
+    return found
+
+
+def _references(schema: Any) -> Iterator[str]:
+    if isinstance(schema, Mapping):
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            yield reference.removeprefix(REFERENCE)
+        for part in schema.values():
+            yield from _references(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from _references(part)
+
+
+def _answer(operation: Schema) -> Schema:
+    found: Schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
+    return found
+
+
+def _body(operation: Schema, schemas: Mapping[str, Schema]) -> Schema:
+    """The schema of the body; empty if there is none."""
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        [name] = _references(content["schema"])
+        return schemas[name]
+    return {}
+
+
+def _type_class(name: str, schema: Schema) -> str:
+    required = schema.get("required", ())
+    fields = [
+        f"    {field}: {_type(of) if field in required else f'NotRequired[{_type(of)}]'}\n"
+        for field, of in schema["properties"].items()
+    ]
+    says = schema.get("description", f"The schema `{name}` of the server.")
+    return f"class {name}(TypedDict):\n{_docstring(says, 4)}\n{''.join(fields)}"
+
+
+def _docstring(says: str, indent: int) -> str:
+    margin = " " * indent
+    first, *rest = says.split("\n")
+    lines = [f'{margin}"""{first}', *(f"{margin}{line}".rstrip() for line in rest)]
+    return "\n".join(lines) + (f'\n{margin}"""\n' if rest else '"""\n')
+
+
+def _type(schema: Schema) -> str:
+    """The type of a schema's values in Python."""
+    match schema:
+        case {"$ref": str(reference)}:
+            name = reference.removeprefix(REFERENCE)
+            return "Any" if name == "JsonValue" else name
+        case {"anyOf": list(parts)}:
+            return " | ".join(dict.fromkeys(map(_type, parts)))
+        case {"const": value}:
+            return f"Literal[{value!r}]"
+        case {"enum": list(values)}:
+            return f"Literal[{', '.join(map(repr, values))}]"
+        case {"type": "array"}:
+            return f"list[{_type(schema.get('items', {}))}]"
+        case {"type": "object", "additionalProperties": dict(values)}:
+            return f"dict[str, {_type(values)}]"
+        case {"type": "object"}:
+            return "dict[str, Any]"
+        case {"type": "string", "format": "date-time"}:
+            return "datetime | str"
+        case {"type": str(kind)}:
+            return SIMPLE[kind]
+        case _:
+            return "Any"
+
+
+def _call(
+    method: str,
+    path: str,
+    operation: Schema,
+    schemas: Mapping[str, Schema],
+    *,
+    asynchronous: bool,
+) -> str:
+    listed = operation["parameters"]
+    ids = [one["name"] for one in listed if one["in"] == "path"]
+    query = {one["name"]: one for one in listed if one["in"] == "query"}
+    writes = any(one["name"] == "Idempotency-Key" for one in listed)
+    body = _body(operation, schemas)
+    fields: Mapping[str, Schema] = body.get("properties", {})
+    must = {*body.get("required", ()), *(name for name, one in query.items() if one["required"])}
+    kinds = {name: _type(one["schema"]) for name, one in query.items()}
+    kinds |= {name: _type(schema) for name, schema in fields.items()}
+    named = [f"{name}: {kind}" for name, kind in kinds.items() if name in must]
+    named += [
+        f"{name}: {kind if 'None' in kind.split(' | ') else f'{kind} | None'} = None"
+        for name, kind in kinds.items()
+        if name not in must
+    ]
+    named += ["key: str | None = None"] if writes else []
+    taken = ["self", *(f"{name}: str" for name in ids), *(["*", *named] if named else [])]
+    head = "async def" if asynchronous else "def"
+    given = {
+        "ids": _dict(ids),
+        "query": _dict(query),
+        "body": _dict(fields) if body else "",
+        "key": "key" if writes else "",
+    }
+    words = [
+        repr(method),
+        repr(path),
+        *(f"{name}={value}" for name, value in given.items() if value),
+    ]
+    words += ["writes=True"] if writes else []
+    answer = _type(_answer(operation))
+    says = _docstring(_wrapped(operation, writes=writes), 8)
+    ask = f"{'await ' if asynchronous else ''}self._call(Exchange({', '.join(words)}))"
+    return (
+        f"    {head} {operation['operationId']}({', '.join(taken)}) -> {answer}:\n"
+        f"{says}        answer: {answer} = {ask}\n        return answer\n"
+    )
+
+
+def _wrapped(operation: Schema, *, writes: bool) -> str:
+    """What it does, and what it needs."""
+    more = operation["description"]
+    if writes:
+        more += " Repeated with the same `key`, it is done once."
+    return f"{operation['summary']}\n\n{textwrap.fill(more, 88)}"
+
+
+def _dict(names: Any) -> str:
+    pairs = ", ".join(f"{name!r}: {name}" for name in names)
+    return f"{{{pairs}}}" if pairs else ""
+
+
+if __name__ == "__main__":
+    CALLS.write_text(written(), encoding="utf-8")

@@ -1,0 +1,2436 @@
+"""The operations of a server, from its OpenAPI document, by `infra/client.py`.
+
+What is None is not sent, so the server's default holds.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal, NotRequired, TypedDict
+
+from .exchange import Exchange
+
+
+class Added(TypedDict):
+    """The outcome of an offered memory. `known`: it was offered before, with the same id.
+
+    `windows`: the number of parts in which a text longer than the model's input is embedded.
+    `frame`: earlier memories that say the same up to one value, newest first, to `update` if the
+    new one replaces them.
+    """
+
+    result: Literal["decided", "known", "invalid", "published"]
+    candidate_id: str | None
+    decision: str | None
+    decision_id: str | None
+    joined_to: str | None
+    memory_id: str | None
+    reason: str | None
+    detail: str | None
+    similar_facts: list[dict[str, Any]] | None
+    windows: int | None
+    frame: list[dict[str, Any]] | None
+
+
+class AddedMany(TypedDict):
+    """The outcome of each memory, in order."""
+
+    memories: list[Added]
+
+
+class Agreed(TypedDict):
+    """What was confirmed, and the memory that it made."""
+
+    decision_id: str
+    memories: list[MemoryPicture]
+
+
+class Apart(TypedDict):
+    """The memories of two that are not the same, or of which that was taken back."""
+
+    memories: list[MemoryPicture]
+    undo: NotRequired[str]
+
+
+class CandidateTold(TypedDict):
+    """A candidate that a selection matches, with what a person needs to check it."""
+
+    candidate_id: str
+    owner_id: str
+    source: str
+    decision: str
+    decided_at: str
+    text: str
+
+
+class Checked(TypedDict):
+    """What would become of a candidate if it were submitted now.
+
+    `decision` is the one that would be recorded; of a `known` candidate, the recorded one. `check`
+    is what decided, and `neighbour` the candidate that it would join, with the `similarity` of the
+    two; of a `pending` one, the first that the judge would be asked about (`asked` are all).
+    `neighbours` are those that were looked at, nearest first; `similar_facts` as in `submit`. Of an
+    `invalid` row, `reason` and `detail` say why. `duration_ms` is from the row to the decision.
+    """
+
+    result: Literal["decided", "known", "invalid"]
+    decision: str
+    check: str | None
+    similarity: float | None
+    neighbour: Compared | None
+    neighbours: list[Compared]
+    asked: list[str]
+    similar_facts: list[SimilarFact] | None
+    policy: str
+    candidate_id: str | None
+    memory_id: str | None
+    reason: str | None
+    detail: str | None
+    duration_ms: float
+
+
+class Compared(TypedDict):
+    """A candidate that was looked at, with its memory, its scores and the guard's findings.
+
+    `text` is its own, `face` what speaks for its memory now, and `version` that memory's.
+    `covered`, if one of the two texts is longer than the model's input, is the lowest cosine of any
+    window of either with its nearest in the other.
+    """
+
+    candidate_id: str
+    memory_id: str
+    version: str
+    text: str
+    face: str
+    cosine: float | None
+    jaccard: float | None
+    near_identical: bool | None
+    cues: list[str]
+    covered: float | None
+
+
+class ConsequenceTold(TypedDict):
+    """A later decision that would be another: what it `was`, and what it `would_be`.
+
+    `decision_id` is that of the join that it was, where it was one; `asks` are the neighbours that
+    the judge would be asked about.
+    """
+
+    candidate_id: str
+    text: str
+    decision_id: str | None
+    was: Decision
+    would_be: Decision
+    asks: list[str]
+
+
+class Decision(TypedDict):
+    """What was decided on a candidate, or would be, and whom it joined."""
+
+    decision: str
+    joined_to: str | None
+
+
+class Displaced(TypedDict):
+    """What spoke for a memory until an update: a candidate, and its text or the composed one."""
+
+    candidate_id: str
+    text: str
+
+
+class FedDecision(TypedDict):
+    """A decision from the log, without texts; an agent gets no `position`."""
+
+    position: NotRequired[int]
+    decision_id: str
+    candidate_id: str | None
+    joined_to: str | None
+    memory_id: str | None
+    namespace: str | None
+    decision: str
+    similarity: float | None
+    standing: bool | None
+    decided_at: str
+
+
+class Feed(TypedDict):
+    """Decisions in the order of the log; `next` is the `after` of the next request."""
+
+    decisions: list[FedDecision]
+    next: int | str
+
+
+class Forgotten(TypedDict):
+    """What was forgotten; `forgotten` is the name by which `restore` brings exactly this back.
+
+    `candidates` are all wordings, `again` what becomes of their texts when they come again. `token`
+    stood for the memories before, and `waits` are candidates that waited for a verdict about them.
+    """
+
+    undo: NotRequired[str]
+    forgotten: str
+    candidates: list[str]
+    again: str
+    token: str
+    waits: list[Waits]
+    memories: list[MemoryPicture]
+    events: list[str]
+
+
+class ForgottenAll(TypedDict):
+    """The candidates that were or would be forgotten; `token` is for the second call.
+
+    `forgotten` is the name by which exactly these can be restored.
+    """
+
+    done: bool
+    token: str | None
+    forgotten: str | None
+    candidates: list[str]
+
+
+class Found(TypedDict):
+    """Today's memory of an id: `moved` where that is not the id that the memory has today."""
+
+    memory_id: str
+    urn: str
+    face: str
+    namespace: str
+    members: list[Wording]
+    intensity: float | None
+    metadata: dict[str, Any]
+    created_at: str
+    updated_at: str
+    occurred_at: str | None
+    version: str
+    confidence: NotRequired[float | None]
+    importance: NotRequired[float | None]
+    expires_at: NotRequired[str]
+    id: str
+    moved: bool
+    state: Literal["living", "pending", "retracted", "expired"]
+    owner_id: str
+    needs_composition: bool
+
+
+class FoundMemories(TypedDict):
+    """The memories nearest to a question, best first."""
+
+    memories: list[Recalled]
+
+
+class Happened(TypedDict):
+    """An event, and what it `did` in words.
+
+    `candidate_id` is who it is about, and `other_id` the other one where it is about two. `answers`
+    is the event that it answers. In a history, `face` is the memory's after the event, and `text`
+    what an admitted candidate said. A server's agents get no `position`: it counts all owners.
+    """
+
+    position: NotRequired[int]
+    event: str
+    event_id: str
+    decided_at: str
+    did: str
+    candidate_id: NotRequired[str]
+    other_id: NotRequired[str]
+    decision_id: NotRequired[str]
+    answers: NotRequired[str]
+    decision: NotRequired[str]
+    rank: NotRequired[str]
+    actor: NotRequired[str]
+    because: NotRequired[str]
+    cause: NotRequired[str]
+    consequence_of: NotRequired[str]
+    command: NotRequired[str]
+    reason: NotRequired[str]
+    detail: NotRequired[str]
+    reasoning: NotRequired[str]
+    text: NotRequired[str]
+    face: NotRequired[str]
+
+
+class History(TypedDict):
+    """Every event of a memory, in order: of its members, and of former ones until they left."""
+
+    id: str
+    memory_id: str
+    urn: str
+    moved: bool
+    state: Literal["living", "pending", "retracted", "expired"]
+    owner_id: str
+    namespace: str
+    face: str
+    version: str
+    events: list[Happened]
+
+
+class Hit(TypedDict):
+    """A memory that matches the query, and why.
+
+    `word`: its face mentions the query; `alias`: another of its wordings does, given as `text`;
+    `cosine`: it is near in meaning, with its `score`, but may be unrelated. `version` identifies
+    its current state.
+    """
+
+    memory_id: str
+    urn: str
+    namespace: str
+    face: str
+    why: Literal["word", "alias", "cosine"]
+    text: str
+    candidate_id: str | None
+    members: list[str]
+    version: str
+    score: NotRequired[float]
+
+
+class JoinTold(TypedDict):
+    """A join that a selection matches, with what a person needs to check it."""
+
+    decision_id: str
+    owner_id: str
+    source: str
+    decision: str
+    decided_at: str
+    similarity: float | None
+    older: str
+    newer: str
+    older_text: str
+    newer_text: str
+
+
+class MemberPicture(TypedDict):
+    """A member of a memory."""
+
+    candidate_id: str
+    text: str
+    living: bool
+
+
+class MemoryPicture(TypedDict):
+    """A memory, its face, its version and its members by arrival."""
+
+    memory_id: str
+    owner_id: str
+    namespace: str
+    face: str
+    version: str
+    needs_composition: bool
+    living: bool
+    members: list[MemberPicture]
+
+
+class Merged(TypedDict):
+    """What saying that two are the same did: the join, and the memory that they are."""
+
+    undo: NotRequired[str]
+    decision_id: str
+    memories: list[MemoryPicture]
+
+
+class NewExpiry(TypedDict):
+    """When a candidate expires now, None for never."""
+
+    undo: NotRequired[str]
+    event_id: str
+    candidate_id: str
+    expires_at: str | None
+    memories: list[MemoryPicture]
+
+
+class NewMemory(TypedDict):
+    """A new memory. `id` is the producer's own: if it is offered again, nothing changes."""
+
+    text: str
+    namespace: NotRequired[str | None]
+    id: NotRequired[str | None]
+    session_id: NotRequired[str | None]
+    occurred_at: NotRequired[datetime | str | None]
+    category: NotRequired[str | None]
+    kind: NotRequired[Literal["fact", "perception"] | None]
+    confidence: NotRequired[float | None]
+    importance: NotRequired[float | None]
+    intensity: NotRequired[float | None]
+    topics: NotRequired[list[str] | None]
+    metadata: NotRequired[dict[str, Any] | None]
+    ttl: NotRequired[float | str | None]
+    expires_at: NotRequired[datetime | str | None]
+
+
+class NotDone(TypedDict):
+    """What a request could not do, by the id of the decision or candidate; `reason` is a word."""
+
+    decision_id: str
+    reason: str
+    detail: str
+
+
+class OwnJoinSelection(TypedDict):
+    """Which of the owner's joins: also by their policy's hash, or scores below a bound."""
+
+    source: NotRequired[str | None]
+    since: NotRequired[datetime | str | None]
+    until: NotRequired[datetime | str | None]
+    decision: NotRequired[
+        Literal[
+            "stored",
+            "hash_exact",
+            "recent_capture",
+            "token_reject",
+            "session_reject",
+            "auto_reject",
+            "superseded",
+            "concatenated",
+            "pending",
+            "llm_keep",
+            "llm_reject",
+            "llm_merge",
+            "fallback_keep",
+            "fallback_reject",
+            "fallback_supersede",
+            "manual_join",
+            "invalid",
+        ]
+        | None
+    ]
+    candidate_id: NotRequired[str | None]
+    cause: NotRequired[str | None]
+    policy: NotRequired[str | None]
+    below: NotRequired[float | None]
+    folded: NotRequired[Literal[True] | None]
+
+
+class OwnSelection(TypedDict):
+    """Which of the owner's candidates; all that is given must hold."""
+
+    source: NotRequired[str | None]
+    since: NotRequired[datetime | str | None]
+    until: NotRequired[datetime | str | None]
+    decision: NotRequired[
+        Literal[
+            "stored",
+            "hash_exact",
+            "recent_capture",
+            "token_reject",
+            "session_reject",
+            "auto_reject",
+            "superseded",
+            "concatenated",
+            "pending",
+            "llm_keep",
+            "llm_reject",
+            "llm_merge",
+            "fallback_keep",
+            "fallback_reject",
+            "fallback_supersede",
+            "manual_join",
+            "invalid",
+        ]
+        | None
+    ]
+    candidate_id: NotRequired[str | None]
+    cause: NotRequired[str | None]
+
+
+class Page(TypedDict):
+    """Some of an owner's memories, and where the next page begins; None after the last one.
+
+    `total` counts the memories of all pages as they are now.
+    """
+
+    memories: list[Shown]
+    next: str | None
+    total: int
+
+
+class Plan(TypedDict):
+    """The hits, those that mention the query first.
+
+    `position` is the log's position at that time; a server's agents do not get it.
+
+    The `token` covers these memories in their current state, all or any of them. It no longer
+    covers a memory once its members or its face change; other events do not matter.
+    """
+
+    owner_id: str
+    query: str
+    position: NotRequired[int]
+    token: str
+    hits: list[Hit]
+
+
+class PutBack(TypedDict):
+    """What taking a reversal back did: joins that are back, and those made because of it, out.
+
+    `confirmed` are those of `taken_back` that a review had confirmed, and `events` the ids of what
+    was recorded, save of a dry run.
+    """
+
+    undo: NotRequired[str]
+    decision_id: str
+    reinstated: list[str]
+    taken_back: list[str]
+    confirmed: list[str]
+    refused: list[NotDone]
+    memories: list[MemoryPicture]
+    events: NotRequired[list[str]]
+
+
+class Recalled(TypedDict):
+    """A memory that was recalled, with the cosine of its nearest wording.
+
+    `folded` are indistinguishable memories, whose wordings are among its `members`. `frame`, if
+    there are any, are the other hits that say the same up to one value, newest first: one may
+    replace the other. `unsettled` are these, and those that the judge has yet to tell from it.
+    """
+
+    memory_id: str
+    urn: str
+    face: str
+    namespace: str
+    members: list[Wording]
+    intensity: float | None
+    metadata: dict[str, Any]
+    created_at: str
+    updated_at: str
+    occurred_at: str | None
+    version: str
+    confidence: NotRequired[float | None]
+    importance: NotRequired[float | None]
+    expires_at: NotRequired[str]
+    score: float
+    folded: list[str]
+    unsettled: list[str]
+    frame: NotRequired[list[str]]
+
+
+class Reinstatements(TypedDict):
+    """The joins that are back, and the ids of what was recorded (`events`).
+
+    A dry run records nothing, and describes each join (`joins`).
+    """
+
+    undo: NotRequired[str]
+    refused: list[NotDone]
+    owners: int
+    asks: NotRequired[int]
+    reinstated: list[str]
+    events: NotRequired[list[str]]
+    joins: NotRequired[list[JoinTold]]
+
+
+class Restorations(TypedDict):
+    """The candidates that are back; of what was forgotten at once, also their `memories`.
+
+    A dry run of a selection describes each (`candidates`).
+    """
+
+    undo: NotRequired[str]
+    refused: list[NotDone]
+    owners: int
+    asks: NotRequired[int]
+    restored: list[str]
+    candidates: NotRequired[list[CandidateTold]]
+    memories: NotRequired[list[MemoryPicture]]
+
+
+class Retractions(TypedDict):
+    """The candidates that were retracted, and their `cause`; a dry run describes each."""
+
+    undo: NotRequired[str]
+    refused: list[NotDone]
+    owners: int
+    asks: NotRequired[int]
+    retracted: list[str]
+    cause: NotRequired[str]
+    candidates: NotRequired[list[CandidateTold]]
+
+
+class Reversals(TypedDict):
+    """The joins that were taken out, and their `cause`; a dry run describes each (`joins`)."""
+
+    undo: NotRequired[str]
+    refused: list[NotDone]
+    owners: int
+    asks: NotRequired[int]
+    reversed: list[str]
+    cause: NotRequired[str]
+    joins: NotRequired[list[JoinTold]]
+
+
+class Session(TypedDict):
+    """A session that ended or was compacted, with the figures of its consolidation, if any."""
+
+    session_id: str
+    merged_groups: NotRequired[int]
+    superseded_count: NotRequired[int]
+    compression_ratio: NotRequired[float]
+    avg_similarity: NotRequired[float]
+
+
+class Shown(TypedDict):
+    """A memory with its face and its distinct wordings.
+
+    `intensity` is the highest of its living members, `metadata` that of the one that happened last.
+    `version` identifies its current state: writes with `expect` are refused if it has another.
+    `confidence` and `importance`, decayed, are there where the policy decays one of them, or where
+    memories of little confidence are left out. `expires_at` is there if it expires, or has.
+    """
+
+    memory_id: str
+    urn: str
+    face: str
+    namespace: str
+    members: list[Wording]
+    intensity: float | None
+    metadata: dict[str, Any]
+    created_at: str
+    updated_at: str
+    occurred_at: str | None
+    version: str
+    confidence: NotRequired[float | None]
+    importance: NotRequired[float | None]
+    expires_at: NotRequired[str]
+
+
+class ShownMember(TypedDict):
+    """A member of a memory, with the join that brought it in and what that rested on."""
+
+    candidate_id: str
+    text: str
+    joined_to: str | None
+    decision: str
+    decision_id: str
+    similarity: float | None
+    reversed: bool
+    decided_at: str
+    source: str
+    session_id: str | None
+    living: bool
+    pending: bool
+    check: str | None
+    cues: list[str]
+    covered: float | None
+    reasoning: str | None
+    supports: list[Support]
+    expires_at: str | None
+
+
+class ShownMemory(TypedDict):
+    """A memory with every member, and what was said of them."""
+
+    memory_id: str
+    urn: str
+    owner_id: str
+    namespace: str
+    face: str
+    version: str
+    living: bool
+    needs_composition: bool
+    metadata: dict[str, Any]
+    intensity: float | None
+    confidence: float | None
+    importance: float | None
+    accesses: int
+    last_accessed: str | None
+    expires_at: str | None
+    members: list[ShownMember]
+    timeline: list[Happened]
+
+
+class SimilarFact(TypedDict):
+    """A memory that a newcomer resembles, by its id and its face, and the higher of the scores."""
+
+    id: str
+    assertion: str
+    similarity: float
+
+
+class Support(TypedDict):
+    """Another standing join of a member, beside the one that brought it."""
+
+    joined_to: str
+    decision: str
+    decision_id: str
+
+
+class TakenBack(TypedDict):
+    """The answer of an undo or a redo by an id: that of the request that the id stands for.
+
+    The keys are those of `Undone`, `Unmerged`, `PutBack`, `Apart`, `Restorations`, `Retractions` or
+    `Reinstatements`.
+    """
+
+    decision_id: NotRequired[str]
+    candidate_id: NotRequired[str | None]
+    version: NotRequired[str]
+    former: NotRequired[list[str]]
+    memories: NotRequired[list[MemoryPicture]]
+    events: NotRequired[list[str]]
+    undo: NotRequired[str]
+    reversed: NotRequired[list[str]]
+    refused: NotRequired[list[NotDone]]
+    cause: NotRequired[str]
+    consequences: NotRequired[list[ConsequenceTold]]
+    overtaken: NotRequired[list[str]]
+    carried_out: NotRequired[list[str]]
+    reinstated: NotRequired[list[str]]
+    taken_back: NotRequired[list[str]]
+    confirmed: NotRequired[list[str]]
+    restored: NotRequired[list[str]]
+    retracted: NotRequired[list[str]]
+    owners: NotRequired[int]
+    asks: NotRequired[int]
+    joins: NotRequired[list[JoinTold]]
+    candidates: NotRequired[list[CandidateTold]]
+
+
+class Unmerged(TypedDict):
+    """The joins that were taken out, what could not be, and the memories that there are then.
+
+    A dry run has the later decisions that rested on them (`consequences`), and those that somebody
+    said otherwise of since (`overtaken`); so has a request that carries them out, with the ids of
+    the events that did (`carried_out`). `cause` names all that was taken out, save of a dry run.
+    """
+
+    undo: NotRequired[str]
+    reversed: list[str]
+    refused: list[NotDone]
+    memories: list[MemoryPicture]
+    cause: NotRequired[str]
+    consequences: NotRequired[list[ConsequenceTold]]
+    overtaken: NotRequired[list[str]]
+    carried_out: NotRequired[list[str]]
+
+
+class Updated(TypedDict):
+    """What an update did. Nothing `changed` where the memory said so already.
+
+    `candidate_id` brought the text; `decision_id` is what `undo` names. `merged` is the memory in
+    which the text lived, where the two are one now. `was` and `version` are the versions of the
+    memory before and after; `memories` shows it, and `events` are the ids of what was recorded.
+    """
+
+    undo: NotRequired[str]
+    changed: bool
+    decision_id: str | None
+    candidate_id: str
+    displaced: Displaced | None
+    merged: str | None
+    was: str
+    version: str
+    memories: list[MemoryPicture]
+    events: list[str]
+
+
+class Waits(TypedDict):
+    """A candidate that waits for the judge."""
+
+    candidate_id: str
+    memory_id: str
+    text: str
+
+
+class Wording(TypedDict):
+    """A text of a memory, the earliest living candidate who said it, and where that came from.
+
+    `decision` brought the candidate into the memory: its join, else its own first decision.
+    """
+
+    candidate_id: str
+    text: str
+    relation: Literal["same", "former"]
+    source: str
+    session_id: str | None
+    occurred_at: str | None
+    decision: str
+    decision_id: str
+
+
+class Calls:
+    """Each operation, as a call that blocks."""
+
+    def _call(self, wanted: Exchange) -> Any:
+        """Send it; the answer, or a problem."""
+        raise NotImplementedError
+
+    def add_memory(
+        self,
+        owner: str,
+        *,
+        text: str,
+        namespace: str | None = None,
+        id: str | None = None,
+        session_id: str | None = None,
+        occurred_at: datetime | str | None = None,
+        category: str | None = None,
+        kind: Literal["fact", "perception"] | None = None,
+        confidence: float | None = None,
+        importance: float | None = None,
+        intensity: float | None = None,
+        topics: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        ttl: float | str | None = None,
+        expires_at: datetime | str | None = None,
+        key: str | None = None,
+    ) -> Added:
+        """Add a memory; the answer has the decision.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: Added = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/memories",
+                ids={"owner": owner},
+                body={
+                    "text": text,
+                    "namespace": namespace,
+                    "id": id,
+                    "session_id": session_id,
+                    "occurred_at": occurred_at,
+                    "category": category,
+                    "kind": kind,
+                    "confidence": confidence,
+                    "importance": importance,
+                    "intensity": intensity,
+                    "topics": topics,
+                    "metadata": metadata,
+                    "ttl": ttl,
+                    "expires_at": expires_at,
+                },
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def list_memories(
+        self,
+        owner: str,
+        *,
+        limit: int | None = None,
+        after: str | None = None,
+        former: bool | None = None,
+        namespace: str | None = None,
+        category: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        show_expired: bool | None = None,
+    ) -> Page:
+        """A page of the owner's memories, the latest first.
+
+        Needs the role `agent`.
+        """
+        answer: Page = self._call(
+            Exchange(
+                "GET",
+                "/v1/owners/{owner}/memories",
+                ids={"owner": owner},
+                query={
+                    "limit": limit,
+                    "after": after,
+                    "former": former,
+                    "namespace": namespace,
+                    "category": category,
+                    "since": since,
+                    "until": until,
+                    "show_expired": show_expired,
+                },
+            )
+        )
+        return answer
+
+    def add_memories(
+        self, owner: str, *, memories: list[NewMemory], key: str | None = None
+    ) -> AddedMany:
+        """Add several memories, decided on in order.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: AddedMany = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/memories/batch",
+                ids={"owner": owner},
+                body={"memories": memories},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def search_memories(
+        self,
+        owner: str,
+        *,
+        query: str,
+        k: int | None = None,
+        namespace: str | None = None,
+        category: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        show_expired: bool | None = None,
+        session_id: str | None = None,
+        exclude_session: bool | None = None,
+        min_confidence: float | None = None,
+        hybrid: bool | None = None,
+        min_score: float | None = None,
+        max_tokens: int | None = None,
+        former: bool | None = None,
+        fold: bool | None = None,
+        as_of: int | datetime | str | None = None,
+    ) -> FoundMemories:
+        """The memories nearest to a question, best first.
+
+        Needs the role `agent`.
+        """
+        answer: FoundMemories = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/memories/search",
+                ids={"owner": owner},
+                body={
+                    "query": query,
+                    "k": k,
+                    "namespace": namespace,
+                    "category": category,
+                    "metadata": metadata,
+                    "since": since,
+                    "until": until,
+                    "show_expired": show_expired,
+                    "session_id": session_id,
+                    "exclude_session": exclude_session,
+                    "min_confidence": min_confidence,
+                    "hybrid": hybrid,
+                    "min_score": min_score,
+                    "max_tokens": max_tokens,
+                    "former": former,
+                    "fold": fold,
+                    "as_of": as_of,
+                },
+            )
+        )
+        return answer
+
+    def find_memories(
+        self,
+        owner: str,
+        *,
+        query: str,
+        by: list[Literal["words", "meaning"]] | None = None,
+        k: int | None = None,
+        namespace: str | None = None,
+        show_expired: bool | None = None,
+    ) -> Plan:
+        """Find memories by whole words, then suggest some by meaning. The plan has a token.
+
+        Needs the role `agent`.
+        """
+        answer: Plan = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/memories/find",
+                ids={"owner": owner},
+                body={
+                    "query": query,
+                    "by": by,
+                    "k": k,
+                    "namespace": namespace,
+                    "show_expired": show_expired,
+                },
+            )
+        )
+        return answer
+
+    def check_memory(
+        self,
+        owner: str,
+        *,
+        text: str,
+        namespace: str | None = None,
+        id: str | None = None,
+        session_id: str | None = None,
+        occurred_at: datetime | str | None = None,
+        category: str | None = None,
+        kind: Literal["fact", "perception"] | None = None,
+        confidence: float | None = None,
+        importance: float | None = None,
+        intensity: float | None = None,
+        topics: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        ttl: float | str | None = None,
+        expires_at: datetime | str | None = None,
+    ) -> Checked:
+        """Show the decision on a memory without adding it; nothing is written.
+
+        Needs the role `agent`.
+        """
+        answer: Checked = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/memories/check",
+                ids={"owner": owner},
+                body={
+                    "text": text,
+                    "namespace": namespace,
+                    "id": id,
+                    "session_id": session_id,
+                    "occurred_at": occurred_at,
+                    "category": category,
+                    "kind": kind,
+                    "confidence": confidence,
+                    "importance": importance,
+                    "intensity": intensity,
+                    "topics": topics,
+                    "metadata": metadata,
+                    "ttl": ttl,
+                    "expires_at": expires_at,
+                },
+            )
+        )
+        return answer
+
+    def list_some_memories(
+        self,
+        owner: str,
+        *,
+        limit: int | None = None,
+        after: str | None = None,
+        former: bool | None = None,
+        namespace: str | None = None,
+        category: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        show_expired: bool | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> Page:
+        """A page of the memories whose metadata has the given values.
+
+        Needs the role `agent`.
+        """
+        answer: Page = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/memories/list",
+                ids={"owner": owner},
+                body={
+                    "limit": limit,
+                    "after": after,
+                    "former": former,
+                    "namespace": namespace,
+                    "category": category,
+                    "since": since,
+                    "until": until,
+                    "show_expired": show_expired,
+                    "metadata": metadata,
+                },
+            )
+        )
+        return answer
+
+    def get_memory(self, owner: str, memory: str) -> Found:
+        """The current memory, by any id that it or its candidates ever had.
+
+        Needs the role `agent`.
+        """
+        answer: Found = self._call(
+            Exchange(
+                "GET",
+                "/v1/owners/{owner}/memories/{memory}",
+                ids={"owner": owner, "memory": memory},
+            )
+        )
+        return answer
+
+    def update_memory(
+        self,
+        owner: str,
+        memory: str,
+        *,
+        text: str,
+        because: str | None = None,
+        expect: str | None = None,
+        merge: bool | None = None,
+        session_id: str | None = None,
+        occurred_at: datetime | str | None = None,
+        metadata: dict[str, Any] | None = None,
+        dry_run: bool | None = None,
+        key: str | None = None,
+    ) -> Updated:
+        """Change a memory's text; fails if `expect` is no longer its version.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: Updated = self._call(
+            Exchange(
+                "PATCH",
+                "/v1/owners/{owner}/memories/{memory}",
+                ids={"owner": owner, "memory": memory},
+                body={
+                    "because": because,
+                    "text": text,
+                    "expect": expect,
+                    "merge": merge,
+                    "session_id": session_id,
+                    "occurred_at": occurred_at,
+                    "metadata": metadata,
+                    "dry_run": dry_run,
+                },
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def forget_memory(
+        self,
+        owner: str,
+        memory: str,
+        *,
+        expect: str | None = None,
+        dry_run: bool | None = None,
+        because: str | None = None,
+        key: str | None = None,
+    ) -> Forgotten:
+        """Forget a memory with all its wordings, reversibly; fails if `expect` is no longer its version.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: Forgotten = self._call(
+            Exchange(
+                "DELETE",
+                "/v1/owners/{owner}/memories/{memory}",
+                ids={"owner": owner, "memory": memory},
+                query={"expect": expect, "dry_run": dry_run},
+                body={"because": because},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def show_history(self, owner: str, memory: str) -> History:
+        """Every event of a memory, in order.
+
+        Needs the role `agent`.
+        """
+        answer: History = self._call(
+            Exchange(
+                "GET",
+                "/v1/owners/{owner}/memories/{memory}/history",
+                ids={"owner": owner, "memory": memory},
+            )
+        )
+        return answer
+
+    def show_memory(
+        self, owner: str, memory: str, *, as_of: int | datetime | str | None = None
+    ) -> ShownMemory:
+        """A memory with every member, its join and its evidence.
+
+        Needs the role `agent`.
+        """
+        answer: ShownMemory = self._call(
+            Exchange(
+                "GET",
+                "/v1/owners/{owner}/memories/{memory}/joins",
+                ids={"owner": owner, "memory": memory},
+                query={"as_of": as_of},
+            )
+        )
+        return answer
+
+    def forget_found_memories(
+        self,
+        owner: str,
+        *,
+        token: str,
+        memory_ids: list[str],
+        because: str | None = None,
+        again: Literal["ask", "allow", "refuse"] | None = None,
+        dry_run: bool | None = None,
+        key: str | None = None,
+    ) -> Forgotten:
+        """Forget exactly what a plan of `find` shows; fails with `moved_on` if that has changed.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: Forgotten = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/memories/forget",
+                ids={"owner": owner},
+                body={
+                    "token": token,
+                    "because": because,
+                    "memory_ids": memory_ids,
+                    "again": again,
+                    "dry_run": dry_run,
+                },
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def forget_all_memories(
+        self,
+        owner: str,
+        *,
+        token: str | None = None,
+        because: str | None = None,
+        key: str | None = None,
+    ) -> ForgottenAll:
+        """Forget all of the owner's memories; without a `token`, only show them and the token.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: ForgottenAll = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/memories/forget-all",
+                ids={"owner": owner},
+                body={"token": token, "because": because},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def undo(
+        self,
+        owner: str,
+        *,
+        id: str,
+        token: str | None = None,
+        because: str | None = None,
+        dry_run: bool | None = None,
+        key: str | None = None,
+    ) -> TakenBack:
+        """Undo what an id names: a join, a change, a forgetting, a statement or a whole request; a dry run has a token.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: TakenBack = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/undo",
+                ids={"owner": owner},
+                body={"id": id, "token": token, "because": because, "dry_run": dry_run},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def redo(
+        self,
+        owner: str,
+        *,
+        id: str,
+        token: str | None = None,
+        because: str | None = None,
+        dry_run: bool | None = None,
+        key: str | None = None,
+    ) -> TakenBack:
+        """Do again what was undone, named by the id that was undone; a dry run has a token.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: TakenBack = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/redo",
+                ids={"owner": owner},
+                body={"id": id, "token": token, "because": because, "dry_run": dry_run},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def unmerge(
+        self,
+        owner: str,
+        *,
+        because: str | None = None,
+        decision_id: str | None = None,
+        candidate_id: str | None = None,
+        memory_id: str | None = None,
+        dry_run: bool | None = None,
+        with_consequences: bool | None = None,
+        key: str | None = None,
+    ) -> Unmerged:
+        """Remove a join; `dry_run` shows the result, and the decisions that depend on the join.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: Unmerged = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/unmerge",
+                ids={"owner": owner},
+                body={
+                    "because": because,
+                    "decision_id": decision_id,
+                    "candidate_id": candidate_id,
+                    "memory_id": memory_id,
+                    "dry_run": dry_run,
+                    "with_consequences": with_consequences,
+                },
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def reinstate(
+        self,
+        owner: str,
+        *,
+        decision_id: str,
+        because: str | None = None,
+        dry_run: bool | None = None,
+        key: str | None = None,
+    ) -> PutBack:
+        """Take a reversal back, with everything that was done because of it.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: PutBack = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/reinstate",
+                ids={"owner": owner},
+                body={"because": because, "decision_id": decision_id, "dry_run": dry_run},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def end_session(self, owner: str, *, session_id: str, key: str | None = None) -> Session:
+        """Report that a conversation ended: its memories are consolidated if the policy says so.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: Session = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/sessions/end",
+                ids={"owner": owner},
+                body={"session_id": session_id},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def compact_session(self, owner: str, *, session_id: str, key: str | None = None) -> Session:
+        """Report that a conversation was compacted: `exclude_session` covers only later memories.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: Session = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/sessions/compacted",
+                ids={"owner": owner},
+                body={"session_id": session_id},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def merge(
+        self,
+        owner: str,
+        *,
+        a: str,
+        b: str,
+        because: str | None = None,
+        face: str | None = None,
+        key: str | None = None,
+    ) -> Merged:
+        """Declare two candidates the same; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: Merged = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/merge",
+                ids={"owner": owner},
+                body={"because": because, "a": a, "b": b, "face": face},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def separate(
+        self, owner: str, *, a: str, b: str, because: str | None = None, key: str | None = None
+    ) -> Apart:
+        """Declare two candidates different; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: Apart = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/separate",
+                ids={"owner": owner},
+                body={"because": because, "a": a, "b": b},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def withdraw(
+        self, owner: str, *, a: str, b: str, because: str | None = None, key: str | None = None
+    ) -> Apart:
+        """Take back the latest statement about a pair, a merge or a separation; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: Apart = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/withdraw",
+                ids={"owner": owner},
+                body={"because": because, "a": a, "b": b},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def pin(
+        self,
+        owner: str,
+        *,
+        id: str,
+        until: datetime | str | None = None,
+        because: str | None = None,
+        key: str | None = None,
+    ) -> NewExpiry:
+        """Keep a memory that expires, or has expired, for ever or until a time; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: NewExpiry = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/pin",
+                ids={"owner": owner},
+                body={"id": id, "until": until, "because": because},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def confirm(
+        self, owner: str, *, decision_id: str, because: str | None = None, key: str | None = None
+    ) -> Agreed:
+        """Confirm a decision; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: Agreed = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/confirm",
+                ids={"owner": owner},
+                body={"because": because, "decision_id": decision_id},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def reverse(
+        self,
+        owner: str,
+        *,
+        selection: OwnJoinSelection,
+        because: str | None = None,
+        dry_run: bool | None = None,
+        key: str | None = None,
+    ) -> Reversals:
+        """Remove all joins of a selection, except verbatim repeats; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: Reversals = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/reverse",
+                ids={"owner": owner},
+                body={"selection": selection, "because": because, "dry_run": dry_run},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def reinstate_many(
+        self,
+        owner: str,
+        *,
+        selection: OwnJoinSelection,
+        because: str | None = None,
+        dry_run: bool | None = None,
+        key: str | None = None,
+    ) -> Reinstatements:
+        """Take the reversal of all joins of a selection back; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: Reinstatements = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/reinstate-many",
+                ids={"owner": owner},
+                body={"selection": selection, "because": because, "dry_run": dry_run},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def retract(
+        self,
+        owner: str,
+        *,
+        selection: OwnSelection,
+        because: str | None = None,
+        dry_run: bool | None = None,
+        key: str | None = None,
+    ) -> Retractions:
+        """Hide the candidates of a selection from searches; joins are kept; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: Retractions = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/retract",
+                ids={"owner": owner},
+                body={"selection": selection, "because": because, "dry_run": dry_run},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def restore(
+        self,
+        owner: str,
+        *,
+        selection: OwnSelection | None = None,
+        because: str | None = None,
+        forgotten: str | None = None,
+        dry_run: bool | None = None,
+        key: str | None = None,
+    ) -> Restorations:
+        """Restore all that was forgotten at once, or the candidates of a selection; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: Restorations = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/restore",
+                ids={"owner": owner},
+                body={
+                    "selection": selection,
+                    "because": because,
+                    "forgotten": forgotten,
+                    "dry_run": dry_run,
+                },
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def show_status(self) -> dict[str, Any]:
+        """Counts of the whole store, the log's position, and how far each projection lags.
+
+        Needs the role `operator`.
+        """
+        answer: dict[str, Any] = self._call(Exchange("GET", "/v1/status"))
+        return answer
+
+    def list_decisions(
+        self,
+        owner: str,
+        *,
+        after: int | str | None = None,
+        limit: int | None = None,
+        wait: float | None = None,
+    ) -> Feed:
+        """The owner's decisions after the `next` of a page, oldest first; `wait` for more.
+
+        Needs the role `agent`.
+        """
+        answer: Feed = self._call(
+            Exchange(
+                "GET",
+                "/v1/owners/{owner}/decisions",
+                ids={"owner": owner},
+                query={"after": after, "limit": limit, "wait": wait},
+            )
+        )
+        return answer
+
+
+class AsyncCalls:
+    """Each operation, as a coroutine."""
+
+    async def _call(self, wanted: Exchange) -> Any:
+        """Send it; the answer, or a problem."""
+        raise NotImplementedError
+
+    async def add_memory(
+        self,
+        owner: str,
+        *,
+        text: str,
+        namespace: str | None = None,
+        id: str | None = None,
+        session_id: str | None = None,
+        occurred_at: datetime | str | None = None,
+        category: str | None = None,
+        kind: Literal["fact", "perception"] | None = None,
+        confidence: float | None = None,
+        importance: float | None = None,
+        intensity: float | None = None,
+        topics: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        ttl: float | str | None = None,
+        expires_at: datetime | str | None = None,
+        key: str | None = None,
+    ) -> Added:
+        """Add a memory; the answer has the decision.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: Added = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/memories",
+                ids={"owner": owner},
+                body={
+                    "text": text,
+                    "namespace": namespace,
+                    "id": id,
+                    "session_id": session_id,
+                    "occurred_at": occurred_at,
+                    "category": category,
+                    "kind": kind,
+                    "confidence": confidence,
+                    "importance": importance,
+                    "intensity": intensity,
+                    "topics": topics,
+                    "metadata": metadata,
+                    "ttl": ttl,
+                    "expires_at": expires_at,
+                },
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def list_memories(
+        self,
+        owner: str,
+        *,
+        limit: int | None = None,
+        after: str | None = None,
+        former: bool | None = None,
+        namespace: str | None = None,
+        category: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        show_expired: bool | None = None,
+    ) -> Page:
+        """A page of the owner's memories, the latest first.
+
+        Needs the role `agent`.
+        """
+        answer: Page = await self._call(
+            Exchange(
+                "GET",
+                "/v1/owners/{owner}/memories",
+                ids={"owner": owner},
+                query={
+                    "limit": limit,
+                    "after": after,
+                    "former": former,
+                    "namespace": namespace,
+                    "category": category,
+                    "since": since,
+                    "until": until,
+                    "show_expired": show_expired,
+                },
+            )
+        )
+        return answer
+
+    async def add_memories(
+        self, owner: str, *, memories: list[NewMemory], key: str | None = None
+    ) -> AddedMany:
+        """Add several memories, decided on in order.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: AddedMany = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/memories/batch",
+                ids={"owner": owner},
+                body={"memories": memories},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def search_memories(
+        self,
+        owner: str,
+        *,
+        query: str,
+        k: int | None = None,
+        namespace: str | None = None,
+        category: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        show_expired: bool | None = None,
+        session_id: str | None = None,
+        exclude_session: bool | None = None,
+        min_confidence: float | None = None,
+        hybrid: bool | None = None,
+        min_score: float | None = None,
+        max_tokens: int | None = None,
+        former: bool | None = None,
+        fold: bool | None = None,
+        as_of: int | datetime | str | None = None,
+    ) -> FoundMemories:
+        """The memories nearest to a question, best first.
+
+        Needs the role `agent`.
+        """
+        answer: FoundMemories = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/memories/search",
+                ids={"owner": owner},
+                body={
+                    "query": query,
+                    "k": k,
+                    "namespace": namespace,
+                    "category": category,
+                    "metadata": metadata,
+                    "since": since,
+                    "until": until,
+                    "show_expired": show_expired,
+                    "session_id": session_id,
+                    "exclude_session": exclude_session,
+                    "min_confidence": min_confidence,
+                    "hybrid": hybrid,
+                    "min_score": min_score,
+                    "max_tokens": max_tokens,
+                    "former": former,
+                    "fold": fold,
+                    "as_of": as_of,
+                },
+            )
+        )
+        return answer
+
+    async def find_memories(
+        self,
+        owner: str,
+        *,
+        query: str,
+        by: list[Literal["words", "meaning"]] | None = None,
+        k: int | None = None,
+        namespace: str | None = None,
+        show_expired: bool | None = None,
+    ) -> Plan:
+        """Find memories by whole words, then suggest some by meaning. The plan has a token.
+
+        Needs the role `agent`.
+        """
+        answer: Plan = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/memories/find",
+                ids={"owner": owner},
+                body={
+                    "query": query,
+                    "by": by,
+                    "k": k,
+                    "namespace": namespace,
+                    "show_expired": show_expired,
+                },
+            )
+        )
+        return answer
+
+    async def check_memory(
+        self,
+        owner: str,
+        *,
+        text: str,
+        namespace: str | None = None,
+        id: str | None = None,
+        session_id: str | None = None,
+        occurred_at: datetime | str | None = None,
+        category: str | None = None,
+        kind: Literal["fact", "perception"] | None = None,
+        confidence: float | None = None,
+        importance: float | None = None,
+        intensity: float | None = None,
+        topics: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        ttl: float | str | None = None,
+        expires_at: datetime | str | None = None,
+    ) -> Checked:
+        """Show the decision on a memory without adding it; nothing is written.
+
+        Needs the role `agent`.
+        """
+        answer: Checked = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/memories/check",
+                ids={"owner": owner},
+                body={
+                    "text": text,
+                    "namespace": namespace,
+                    "id": id,
+                    "session_id": session_id,
+                    "occurred_at": occurred_at,
+                    "category": category,
+                    "kind": kind,
+                    "confidence": confidence,
+                    "importance": importance,
+                    "intensity": intensity,
+                    "topics": topics,
+                    "metadata": metadata,
+                    "ttl": ttl,
+                    "expires_at": expires_at,
+                },
+            )
+        )
+        return answer
+
+    async def list_some_memories(
+        self,
+        owner: str,
+        *,
+        limit: int | None = None,
+        after: str | None = None,
+        former: bool | None = None,
+        namespace: str | None = None,
+        category: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        show_expired: bool | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> Page:
+        """A page of the memories whose metadata has the given values.
+
+        Needs the role `agent`.
+        """
+        answer: Page = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/memories/list",
+                ids={"owner": owner},
+                body={
+                    "limit": limit,
+                    "after": after,
+                    "former": former,
+                    "namespace": namespace,
+                    "category": category,
+                    "since": since,
+                    "until": until,
+                    "show_expired": show_expired,
+                    "metadata": metadata,
+                },
+            )
+        )
+        return answer
+
+    async def get_memory(self, owner: str, memory: str) -> Found:
+        """The current memory, by any id that it or its candidates ever had.
+
+        Needs the role `agent`.
+        """
+        answer: Found = await self._call(
+            Exchange(
+                "GET",
+                "/v1/owners/{owner}/memories/{memory}",
+                ids={"owner": owner, "memory": memory},
+            )
+        )
+        return answer
+
+    async def update_memory(
+        self,
+        owner: str,
+        memory: str,
+        *,
+        text: str,
+        because: str | None = None,
+        expect: str | None = None,
+        merge: bool | None = None,
+        session_id: str | None = None,
+        occurred_at: datetime | str | None = None,
+        metadata: dict[str, Any] | None = None,
+        dry_run: bool | None = None,
+        key: str | None = None,
+    ) -> Updated:
+        """Change a memory's text; fails if `expect` is no longer its version.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: Updated = await self._call(
+            Exchange(
+                "PATCH",
+                "/v1/owners/{owner}/memories/{memory}",
+                ids={"owner": owner, "memory": memory},
+                body={
+                    "because": because,
+                    "text": text,
+                    "expect": expect,
+                    "merge": merge,
+                    "session_id": session_id,
+                    "occurred_at": occurred_at,
+                    "metadata": metadata,
+                    "dry_run": dry_run,
+                },
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def forget_memory(
+        self,
+        owner: str,
+        memory: str,
+        *,
+        expect: str | None = None,
+        dry_run: bool | None = None,
+        because: str | None = None,
+        key: str | None = None,
+    ) -> Forgotten:
+        """Forget a memory with all its wordings, reversibly; fails if `expect` is no longer its version.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: Forgotten = await self._call(
+            Exchange(
+                "DELETE",
+                "/v1/owners/{owner}/memories/{memory}",
+                ids={"owner": owner, "memory": memory},
+                query={"expect": expect, "dry_run": dry_run},
+                body={"because": because},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def show_history(self, owner: str, memory: str) -> History:
+        """Every event of a memory, in order.
+
+        Needs the role `agent`.
+        """
+        answer: History = await self._call(
+            Exchange(
+                "GET",
+                "/v1/owners/{owner}/memories/{memory}/history",
+                ids={"owner": owner, "memory": memory},
+            )
+        )
+        return answer
+
+    async def show_memory(
+        self, owner: str, memory: str, *, as_of: int | datetime | str | None = None
+    ) -> ShownMemory:
+        """A memory with every member, its join and its evidence.
+
+        Needs the role `agent`.
+        """
+        answer: ShownMemory = await self._call(
+            Exchange(
+                "GET",
+                "/v1/owners/{owner}/memories/{memory}/joins",
+                ids={"owner": owner, "memory": memory},
+                query={"as_of": as_of},
+            )
+        )
+        return answer
+
+    async def forget_found_memories(
+        self,
+        owner: str,
+        *,
+        token: str,
+        memory_ids: list[str],
+        because: str | None = None,
+        again: Literal["ask", "allow", "refuse"] | None = None,
+        dry_run: bool | None = None,
+        key: str | None = None,
+    ) -> Forgotten:
+        """Forget exactly what a plan of `find` shows; fails with `moved_on` if that has changed.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: Forgotten = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/memories/forget",
+                ids={"owner": owner},
+                body={
+                    "token": token,
+                    "because": because,
+                    "memory_ids": memory_ids,
+                    "again": again,
+                    "dry_run": dry_run,
+                },
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def forget_all_memories(
+        self,
+        owner: str,
+        *,
+        token: str | None = None,
+        because: str | None = None,
+        key: str | None = None,
+    ) -> ForgottenAll:
+        """Forget all of the owner's memories; without a `token`, only show them and the token.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: ForgottenAll = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/memories/forget-all",
+                ids={"owner": owner},
+                body={"token": token, "because": because},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def undo(
+        self,
+        owner: str,
+        *,
+        id: str,
+        token: str | None = None,
+        because: str | None = None,
+        dry_run: bool | None = None,
+        key: str | None = None,
+    ) -> TakenBack:
+        """Undo what an id names: a join, a change, a forgetting, a statement or a whole request; a dry run has a token.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: TakenBack = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/undo",
+                ids={"owner": owner},
+                body={"id": id, "token": token, "because": because, "dry_run": dry_run},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def redo(
+        self,
+        owner: str,
+        *,
+        id: str,
+        token: str | None = None,
+        because: str | None = None,
+        dry_run: bool | None = None,
+        key: str | None = None,
+    ) -> TakenBack:
+        """Do again what was undone, named by the id that was undone; a dry run has a token.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: TakenBack = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/redo",
+                ids={"owner": owner},
+                body={"id": id, "token": token, "because": because, "dry_run": dry_run},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def unmerge(
+        self,
+        owner: str,
+        *,
+        because: str | None = None,
+        decision_id: str | None = None,
+        candidate_id: str | None = None,
+        memory_id: str | None = None,
+        dry_run: bool | None = None,
+        with_consequences: bool | None = None,
+        key: str | None = None,
+    ) -> Unmerged:
+        """Remove a join; `dry_run` shows the result, and the decisions that depend on the join.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: Unmerged = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/unmerge",
+                ids={"owner": owner},
+                body={
+                    "because": because,
+                    "decision_id": decision_id,
+                    "candidate_id": candidate_id,
+                    "memory_id": memory_id,
+                    "dry_run": dry_run,
+                    "with_consequences": with_consequences,
+                },
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def reinstate(
+        self,
+        owner: str,
+        *,
+        decision_id: str,
+        because: str | None = None,
+        dry_run: bool | None = None,
+        key: str | None = None,
+    ) -> PutBack:
+        """Take a reversal back, with everything that was done because of it.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: PutBack = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/reinstate",
+                ids={"owner": owner},
+                body={"because": because, "decision_id": decision_id, "dry_run": dry_run},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def end_session(self, owner: str, *, session_id: str, key: str | None = None) -> Session:
+        """Report that a conversation ended: its memories are consolidated if the policy says so.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: Session = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/sessions/end",
+                ids={"owner": owner},
+                body={"session_id": session_id},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def compact_session(
+        self, owner: str, *, session_id: str, key: str | None = None
+    ) -> Session:
+        """Report that a conversation was compacted: `exclude_session` covers only later memories.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: Session = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/sessions/compacted",
+                ids={"owner": owner},
+                body={"session_id": session_id},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def merge(
+        self,
+        owner: str,
+        *,
+        a: str,
+        b: str,
+        because: str | None = None,
+        face: str | None = None,
+        key: str | None = None,
+    ) -> Merged:
+        """Declare two candidates the same; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: Merged = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/merge",
+                ids={"owner": owner},
+                body={"because": because, "a": a, "b": b, "face": face},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def separate(
+        self, owner: str, *, a: str, b: str, because: str | None = None, key: str | None = None
+    ) -> Apart:
+        """Declare two candidates different; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: Apart = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/separate",
+                ids={"owner": owner},
+                body={"because": because, "a": a, "b": b},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def withdraw(
+        self, owner: str, *, a: str, b: str, because: str | None = None, key: str | None = None
+    ) -> Apart:
+        """Take back the latest statement about a pair, a merge or a separation; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: Apart = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/withdraw",
+                ids={"owner": owner},
+                body={"because": because, "a": a, "b": b},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def pin(
+        self,
+        owner: str,
+        *,
+        id: str,
+        until: datetime | str | None = None,
+        because: str | None = None,
+        key: str | None = None,
+    ) -> NewExpiry:
+        """Keep a memory that expires, or has expired, for ever or until a time; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: NewExpiry = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/pin",
+                ids={"owner": owner},
+                body={"id": id, "until": until, "because": because},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def confirm(
+        self, owner: str, *, decision_id: str, because: str | None = None, key: str | None = None
+    ) -> Agreed:
+        """Confirm a decision; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: Agreed = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/confirm",
+                ids={"owner": owner},
+                body={"because": because, "decision_id": decision_id},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def reverse(
+        self,
+        owner: str,
+        *,
+        selection: OwnJoinSelection,
+        because: str | None = None,
+        dry_run: bool | None = None,
+        key: str | None = None,
+    ) -> Reversals:
+        """Remove all joins of a selection, except verbatim repeats; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: Reversals = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/reverse",
+                ids={"owner": owner},
+                body={"selection": selection, "because": because, "dry_run": dry_run},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def reinstate_many(
+        self,
+        owner: str,
+        *,
+        selection: OwnJoinSelection,
+        because: str | None = None,
+        dry_run: bool | None = None,
+        key: str | None = None,
+    ) -> Reinstatements:
+        """Take the reversal of all joins of a selection back; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: Reinstatements = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/reinstate-many",
+                ids={"owner": owner},
+                body={"selection": selection, "because": because, "dry_run": dry_run},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def retract(
+        self,
+        owner: str,
+        *,
+        selection: OwnSelection,
+        because: str | None = None,
+        dry_run: bool | None = None,
+        key: str | None = None,
+    ) -> Retractions:
+        """Hide the candidates of a selection from searches; joins are kept; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: Retractions = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/retract",
+                ids={"owner": owner},
+                body={"selection": selection, "because": because, "dry_run": dry_run},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def restore(
+        self,
+        owner: str,
+        *,
+        selection: OwnSelection | None = None,
+        because: str | None = None,
+        forgotten: str | None = None,
+        dry_run: bool | None = None,
+        key: str | None = None,
+    ) -> Restorations:
+        """Restore all that was forgotten at once, or the candidates of a selection; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: Restorations = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/restore",
+                ids={"owner": owner},
+                body={
+                    "selection": selection,
+                    "because": because,
+                    "forgotten": forgotten,
+                    "dry_run": dry_run,
+                },
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def show_status(self) -> dict[str, Any]:
+        """Counts of the whole store, the log's position, and how far each projection lags.
+
+        Needs the role `operator`.
+        """
+        answer: dict[str, Any] = await self._call(Exchange("GET", "/v1/status"))
+        return answer
+
+    async def list_decisions(
+        self,
+        owner: str,
+        *,
+        after: int | str | None = None,
+        limit: int | None = None,
+        wait: float | None = None,
+    ) -> Feed:
+        """The owner's decisions after the `next` of a page, oldest first; `wait` for more.
+
+        Needs the role `agent`.
+        """
+        answer: Feed = await self._call(
+            Exchange(
+                "GET",
+                "/v1/owners/{owner}/decisions",
+                ids={"owner": owner},
+                query={"after": after, "limit": limit, "wait": wait},
+            )
+        )
+        return answer

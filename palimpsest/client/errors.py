@@ -1,0 +1,35 @@
+"""What can go wrong between a client and its server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class ClientError(Exception):
+    """Anything that the client raises on purpose."""
+
+
+class ServerUnreachable(ClientError):
+    """The server did not answer, or was full, for as long as the client was patient."""
+
+
+class ServerProblem(ClientError):
+    """The server's problem document (RFC 9457): the request was not done.
+
+    `kind` is the end of its `type`, such as `not_found` or `refused`; `reason` the store's word for
+    a refusal, and `errors` the fields that break a rule.
+    """
+
+    def __init__(self, status: int, document: Mapping[str, Any]) -> None:
+        super().__init__(status, document)
+        self.status = status
+        self.document = document
+        self.kind: str = str(document.get("type", "")).rpartition(":")[2]
+        self.detail: str = document.get("detail", f"the server answers with status {status}")
+        self.reason: str | None = document.get("reason")
+        self.errors: list[dict[str, Any]] = document.get("errors", [])
+
+    def __str__(self) -> str:
+        fields = [f"{error.get('field')}: {error.get('rule')}" for error in self.errors]
+        return "; ".join([f"{self.reason}: {self.detail}" if self.reason else self.detail, *fields])

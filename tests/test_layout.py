@@ -41,7 +41,7 @@ MAY_NOT_IMPORT = {
 """The runtimes share the log and the writer, and know nothing of each other."""
 
 ROOMS = (
-    ("process", "charts", "sources", "settings"),
+    ("client", "process", "charts", "sources", "settings"),
     ("backends",),
     ("evaluation", "queries"),
     ("auditing", "cleaning", "jobs"),
@@ -95,10 +95,21 @@ Tree = dict[str, ast.Module]
 def parse(root: Path) -> Tree:
     """Return the syntax tree of every module in the layers' folders under root, by dotted name."""
     return {
-        dotted_name(path.relative_to(root)): ast.parse(path.read_text(encoding="utf-8"))
+        dotted_name(path.relative_to(root)): parse_module(path, root)
         for folder in (*LINKED, PACKAGE)
         for path in sorted((root / folder).rglob("*.py"))
     }
+
+
+def parse_module(path: Path, root: Path) -> ast.Module:
+    """Return a module's syntax tree; the client's relative imports are made absolute."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    folder = path.parent.relative_to(root)
+    if folder == Path(PACKAGE, "client"):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.level == 1:
+                node.module, node.level = f"{PACKAGE}.client.{node.module}", 0
+    return tree
 
 
 def dotted_name(path: Path) -> str:

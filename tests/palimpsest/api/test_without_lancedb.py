@@ -11,7 +11,7 @@ import pytest
 from palimpsest import Palimpsest, UsageError
 from palimpsest.backends import reader as store_reader
 from palimpsest.projections.lancedb import files
-from tests.facade.test_recall import QUERIES, texts
+from tests.palimpsest.api.test_recall import QUERIES, texts
 
 LANCE = Path("projections") / "lancedb"
 

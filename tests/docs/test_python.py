@@ -56,14 +56,14 @@ def test_the_pages_have_python() -> None:
 
 
 def serve_the_memories() -> None:
-    """The page of HTTP asks a server, which ends with the page."""
+    """The pages of HTTP ask a server, which ends with the page."""
     find_or_start(Path("memories").absolute())
 
 
 @pytest.mark.parametrize("page", WITH_PYTHON)
 def test_python_of(page: str) -> None:
     make_the_store_that_is_called_so()
-    if page == "docs/http.md":
+    if page in ("docs/client.md", "docs/http.md"):
         serve_the_memories()
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page, "python"):

@@ -119,12 +119,12 @@ def test_problems_say_what_the_server_says(served: Use[None]) -> None:
                 (memories.get_memory("ada", "a/b?c"), 404, "not_found"),
                 (memories.list_memories("bob"), 403, "forbidden"),
                 (memories.show_status(), 403, "forbidden"),
-                (memories.search_memories("ada", query="a", k=0), 422, "invalid"),
             ):
                 with pytest.raises(ServerProblem) as raised:
                     await call
                 assert (raised.value.status, raised.value.kind) == (status, kind)
-            assert raised.value.errors[0]["field"] == "k"
+            with pytest.raises(ServerProblem, match="k: "):
+                await memories.search_memories("ada", query="a", k=0)
 
     served(used)
 

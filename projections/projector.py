@@ -1,6 +1,6 @@
 """The projector: writes rows of committed events to the projections, on its own thread.
 
-They are DuckDB's segments and, if LanceDB is installed, its tables.
+They are DuckDB's segments and, if LanceDB is installed and the store has them, its tables.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from palimpsest.projections.batch import Batch, batches
 from palimpsest.projections.duckdb.queries import ensure_views
 from palimpsest.projections.duckdb.segments import SegmentWriter
 from palimpsest.projections.duckdb.store import DuckStore
-from palimpsest.projections.lancedb.files import finish_swap, is_installed
+from palimpsest.projections.lancedb.files import WITHOUT, finish_swap, is_kept
 from palimpsest.projections.lancedb.store import FOLDER as LANCE_FOLDER
 from palimpsest.projections.lancedb.store import LanceStore
 from palimpsest.projections.overlap import write_overlapped
@@ -59,7 +59,7 @@ class Projector:
         self._source = source
         self._effect = effect
         self._duck = DuckStore(folder, effect)
-        self._lance = LanceStore(folder / LANCE_FOLDER, effect) if is_installed() else None
+        self._lance = self._lance_if_kept()
         self._seen: object = None
         self._changed = threading.Condition()
         self._pending: Rows | None = None
@@ -69,6 +69,11 @@ class Projector:
         self._failed = False
         self._then: Callable[[], None] | None = None
         self._thread: threading.Thread | None = None
+
+    def _lance_if_kept(self) -> LanceStore | None:
+        if not is_kept(self._folder):
+            return None
+        return LanceStore(self._folder / LANCE_FOLDER, self._effect)
 
     def positions(self) -> dict[str, int]:
         """The position that each projection has reached."""
@@ -295,12 +300,16 @@ class Projector:
     ) -> dict[str, Any]:
         """Rebuild projections beside the live ones, compare and swap; all if none is named.
 
-        UsageError if one is named that is unknown, or LanceDB without being installed.
+        One that is named is kept from then on. UsageError if it is unknown, or is LanceDB, which
+        is not installed.
         Returns for each name `rows`, and `differences`, the number of rows that were wrong.
         """
         self.flush()
-        names = list(which) or kept_projections()
+        names = list(which) or kept_projections(self._folder)
         self._close_lance()
+        if "lancedb" in names:
+            (self._folder.parent / WITHOUT).unlink(missing_ok=True)
+            self._lance = self._lance_if_kept()
         self._seen = None  # even if it fails: the next start opens both again
         with store_errors():
             done = rebuild(

@@ -13,7 +13,7 @@ from palimpsest.projections.batch import Batch, batches
 from palimpsest.projections.compare import ProjectionComparison, compare_lance, compare_segments
 from palimpsest.projections.duckdb.segments import SegmentWriter
 from palimpsest.projections.duckdb.store import DuckStore
-from palimpsest.projections.lancedb.files import is_installed, swap
+from palimpsest.projections.lancedb.files import is_installed, is_kept, swap
 from palimpsest.projections.lancedb.store import FOLDER, LanceStore
 from palimpsest.projections.overlap import write_overlapped
 from palimpsest.projections.sharing import StartHelper, no_helper, shared_batches
@@ -21,9 +21,9 @@ from palimpsest.projections.sharing import StartHelper, no_helper, shared_batche
 NAMES = ("lancedb", "duckdb")
 
 
-def kept_projections() -> list[str]:
-    """The projections that this installation keeps: LanceDB is an extra."""
-    return [name for name in NAMES if name != "lancedb" or is_installed()]
+def kept_projections(folder: Path) -> list[str]:
+    """The projections that this process keeps: LanceDB is an extra."""
+    return [name for name in NAMES if name != "lancedb" or is_kept(folder)]
 
 
 class Build:

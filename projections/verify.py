@@ -10,7 +10,7 @@ from palimpsest.projections.base.files import remove, store_errors
 from palimpsest.projections.base.source import EventSource, Progress, no_effect, no_progress
 from palimpsest.projections.compare import Difference, ProjectionComparison
 from palimpsest.projections.duckdb.segments import chain, listed
-from palimpsest.projections.lancedb.files import is_installed
+from palimpsest.projections.lancedb.files import is_kept
 from palimpsest.projections.lancedb.store import FOLDER, read_state
 from palimpsest.projections.rebuild import Build, kept_projections
 from palimpsest.projections.sharing import StartHelper, no_helper
@@ -39,7 +39,7 @@ def _verify(
     source: EventSource, folder: Path, work: Path, tell: Progress, start_helper: StartHelper
 ) -> dict[str, Any]:
     remove(work)
-    build = Build(work, kept_projections(), source.head(), no_effect)
+    build = Build(work, kept_projections(folder), source.head(), no_effect)
     try:
         build.fill(source, tell, start_helper)
         total = ProjectionComparison()
@@ -61,7 +61,7 @@ def _check_positions(folder: Path, head: int, total: ProjectionComparison) -> No
         total.note(Difference("duckdb", "segments", f"{start}-{end}", "missing"))
     if reached != head:
         total.note(Difference("duckdb", "segments", str(reached), f"not at position {head}"))
-    if not is_installed():
+    if not is_kept(folder):
         return
     try:
         position = read_state(folder / FOLDER)["position"]

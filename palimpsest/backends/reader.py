@@ -17,7 +17,7 @@ from palimpsest.contracts.events import Use
 from palimpsest.contracts.policy import Policy, recorded_policy
 from palimpsest.process.paths import PROJECTIONS_FOLDER
 from palimpsest.projections.duckdb.segments import reached
-from palimpsest.projections.lancedb.files import is_installed
+from palimpsest.projections.lancedb.files import is_kept
 from palimpsest.projections.lancedb.store import FOLDER as LANCE_FOLDER
 from palimpsest.projections.lancedb.store import read_state
 from palimpsest.projections.live import LiveProjections
@@ -226,7 +226,7 @@ class Reader:
     def positions(self) -> dict[str, int]:
         """The log position that each projection has reached; read without a lock."""
         found = {"duckdb": reached(self.projections)}
-        if is_installed():
+        if is_kept(self.projections):
             found["lancedb"] = read_state(self.projections / LANCE_FOLDER)["position"]
         return found
 

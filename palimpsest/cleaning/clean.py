@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from palimpsest.cleaning.by_rule import decides_by_words, join_by_rule
+from palimpsest.cleaning.by_store import RowStore, join_by_store
 from palimpsest.cleaning.by_writer import join_by_writer
 from palimpsest.cleaning.separated import SeparatedPair, separated_rows
 from palimpsest.cleaning.texts import Groups, RowJoin, ScopedText, Texts
@@ -54,32 +55,41 @@ class Cleaned:
 
 
 def find_duplicates(
-    rows: Iterable[ScopedText], rules: Rules, load: Callable[[], Engine], progress: Progress
+    rows: Iterable[ScopedText],
+    rules: Rules,
+    load: Callable[[], Engine],
+    progress: Progress,
+    store: RowStore | None = None,
 ) -> Cleaned:
     """Decide on all rows in their order; `load` gives the model of the policy when it is needed.
 
     The policy's joins come first, in the order of the rows, and each takes the first partner that
-    no separation forbids; then those by cosine alone among the rows that would stay.
+    no separation forbids; then those by cosine alone among the rows that would stay. A `store`
+    decides in the policy's place, and keeps the rows.
     """
     texts = Texts.read(rows)
     found = Cleaned(texts)
     groups = Groups(len(texts.of), separated_rows(texts, rules.separated))
     vectors = TextVectors(texts.texts, load, progress)
-    for join in texts.repeats():
-        found.joins.append(join)
-        groups.unite(join.row, join.partner)
     by_words = decides_by_words(rules.policy)
-    for joins in (
-        join_by_rule(texts, rules.policy, vectors, progress)
-        if by_words
-        else join_by_writer(texts, rules.policy, load, progress)
-    ):
+    if store is not None:
+        joined = join_by_store(texts, store, progress)
+    else:
+        for join in texts.repeats():
+            found.joins.append(join)
+            groups.unite(join.row, join.partner)
+        joined = (
+            join_by_rule(texts, rules.policy, vectors, progress)
+            if by_words
+            else join_by_writer(texts, rules.policy, load, progress)
+        )
+    for joins in joined:
         _take_first(found, groups, joins)
     preferred = _Preferred(texts, rules.keep)
     if rules.within is not None:
         kept = preferred.order(preferred.of_groups(groups))
         found.joins += join_within(kept, texts, rules.within, vectors, groups.unite, progress)
-    found.embedded = len(vectors) if by_words else len(texts.texts)
+    found.embedded = len(vectors) if by_words and store is None else len(texts.texts)
     _settle(found, groups, preferred)
     return found
 

@@ -22,6 +22,8 @@ FIELDS = (
     *("row", "partner_row", "kept_row", "rule", "score", "stopped"),
     *("text", "partner_text", "kept_text"),
 )
+DECISION = "decision_id"
+"""The field of a duplicate that a store keeps: `unmerge` takes it."""
 
 
 def summary_of(found: Cleaned, rules: Rules, *, first: int = 1) -> dict[str, Any]:
@@ -85,7 +87,7 @@ def duplicates_of(found: Cleaned, *, first: int = 1) -> Iterator[dict[str, Any]]
             "text": found.text(row),
             "partner_text": found.text(partner),
             "kept_text": found.text(kept),
-        }
+        } | ({DECISION: join.decision_id} if join.decision_id else {})
 
 
 def write_duplicates(found: Cleaned, to: Path, *, as_csv: bool) -> None:
@@ -95,7 +97,8 @@ def write_duplicates(found: Cleaned, to: Path, *, as_csv: bool) -> None:
             file.writelines(orjson.dumps(row) + b"\n" for row in duplicates_of(found))
         return
     with to.open("w", encoding="utf-8", newline="") as table:
-        writer = csv.DictWriter(table, FIELDS)
+        kept = any(join.decision_id for join in found.why.values())
+        writer = csv.DictWriter(table, (*FIELDS, DECISION) if kept else FIELDS)
         writer.writeheader()
         for row in duplicates_of(found):
             writer.writerow(row | {"stopped": " ".join(row["stopped"])})

@@ -30,6 +30,7 @@ class RowJoin(NamedTuple):
 
     `stopped` has the cues for which the guard would not have joined the two by itself: those of a
     join by cosine alone; `("differs",)` if they are not near-identical and show no cue.
+    `decision_id` names the join in the store that keeps the rows, if one does.
     """
 
     row: int
@@ -37,6 +38,7 @@ class RowJoin(NamedTuple):
     rule: str
     score: float
     stopped: tuple[str, ...] = ()
+    decision_id: str | None = None
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.shown import Recalled
-from palimpsest.projections.lancedb.files import is_installed
+from palimpsest.projections.lancedb.files import is_kept
 from palimpsest.projections.lancedb.store import FOLDER as LANCE_FOLDER
 from palimpsest.projections.lancedb.store import read_state
 from palimpsest.projections.recall.by_words import ranked_by_words
@@ -98,7 +98,7 @@ def _quickly(
     if ledger is not None and kept is not None:
         index = reader.mention_indexes.of(ledger)
         return _of_ledger(ledger, kept, question, vector, wanted, index)
-    if not is_installed():
+    if not is_kept(reader.projections):
         return None
     reader.refresh()
     if read_state(reader.projections / LANCE_FOLDER)["models"]["in_force"][1] not in {None, model}:

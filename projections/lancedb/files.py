@@ -1,6 +1,7 @@
 """The files of LanceDB's folder: checking them, and replacing the folder by a new one.
 
-LanceDB is an extra. Without it the folder stays as it is, and a process that has it catches up.
+LanceDB is an extra. Without it the folder stays as it is, and a process that has it catches up. A
+store that is to be small says in a file that it has no such tables; `rebuild lancedb` makes them.
 """
 
 from __future__ import annotations
@@ -15,12 +16,25 @@ from palimpsest.projections.base.files import remove
 from palimpsest.projections.base.source import Effect
 
 STATE = "position.json"
+WITHOUT = "without-lancedb"
+"""The file, in the store's folder."""
 
 
 @cache
 def is_installed() -> bool:
-    """Whether this installation has LanceDB, and keeps its tables."""
+    """Whether this installation has LanceDB."""
     return find_spec("lancedb") is not None
+
+
+def is_kept(projections: Path) -> bool:
+    """Whether this process keeps LanceDB's tables among a store's projections."""
+    return is_installed() and not (projections.parent / WITHOUT).exists()
+
+
+def leave_out(store: Path) -> None:
+    """Give a new store no tables of LanceDB."""
+    store.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (store / WITHOUT).touch(mode=0o600)
 
 
 def sizes(folder: Path) -> dict[str, int]:

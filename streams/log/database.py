@@ -11,7 +11,7 @@ import os
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
@@ -30,6 +30,8 @@ REQUESTS_SINCE = 7
 BUSY_SECONDS = 30.0
 PAGE_BYTES = 4096
 """Each event changes some page of the index of ids: small pages write less."""
+LARGE_PAGE_BYTES = 16_384
+"""Of a log that is hardly written to any more: two texts with vectors do not fill a small page."""
 CACHE_KIB = 64 * 1024
 CHECKPOINT_PAGES = 8192
 """Checkpoints copy 32 MB at once: a page that many batches changed is written once."""
@@ -372,3 +374,12 @@ def _meaning(error: sqlite3.DatabaseError, path: Path) -> PalimpsestError:
             return StoreError(f"{path} is no palimpsest log: its beginning is of another kind")
         case _:
             return StoreError(f"{path} cannot be used ({error}): look at its disk")
+
+
+def repack(path: Path) -> None:
+    """Rewrite a log that no process has open in large pages: a quarter to a third smaller."""
+    with _database_errors(path), closing(sqlite3.connect(path, isolation_level=None)) as log:
+        log.execute("PRAGMA journal_mode=DELETE")
+        log.execute(f"PRAGMA page_size={LARGE_PAGE_BYTES}")
+        log.execute("VACUUM")
+        log.execute("PRAGMA journal_mode=WAL")

@@ -7,6 +7,8 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,11 +21,16 @@ from palimpsest.cli.invocation import DryRun, Invocation, complete_presets, invo
 from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.errors import UsageError
 from palimpsest.process.output import Output
+from palimpsest.process.paths import LOG_FILE
 
 if TYPE_CHECKING:
+    from palimpsest.api.store import Palimpsest
+    from palimpsest.cleaning.by_store import RowStore
     from palimpsest.cleaning.outputs import Write
+    from palimpsest.contracts.policy import Policy
     from palimpsest.sources import MappedSource
     from palimpsest.sources.contract import Trust
+    from palimpsest.streams.core.ledger import Ledger
     from palimpsest.streams.embedder import Engine
 
 app = typer.Typer()
@@ -276,11 +283,11 @@ def clean(
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Copy a file without its duplicates: no store is needed, and none is made.
+    """Copy a file without its duplicates: no store is needed, and by default none is made.
 
     The copy has the form, the order and the columns of FILE. Rows that
     cannot be read are named and stay in the copy; the exit status is
-    then 1.
+    then 1. With `--store`, the rows are kept there, to undo later.
     """
     from palimpsest.cleaning.clean import NEEDED, Rules, find_duplicates
     from palimpsest.cleaning.columns import Columns
@@ -315,17 +322,20 @@ def clean(
             model, engine = call.settings.model or rules.policy.model, call.settings.engine
             return embedder.load_engine(model, engine or "onnx", progress=progress)
 
-        found = find_duplicates(rows.read(columns, progress), rules, load, progress)
+        with _keeping(call, rules.policy, dry_run=dry_run) as store:
+            found = find_duplicates(rows.read(columns, progress), rules, load, progress, store)
         answer: dict[str, Any] = {
             "file": file,
             "form": rows.form,
             "text": columns.text,
             "by": [*columns.by],
             "moment": columns.moment,
+            **summary_of(found, rules),
+            **{name[2:]: str(path) if path else None for name, path in targets.items()},
+            "store": str(call.store_option) if call.store_option else None,
+            "dry_run": dry_run,
+            "seconds": round(time.monotonic() - begun, 3),
         }
-        answer |= summary_of(found, rules)
-        answer |= {name[2:]: str(path) if path else None for name, path in targets.items()}
-        answer |= {"dry_run": dry_run, "seconds": round(time.monotonic() - begun, 3)}
         if not dry_run:
             writes: dict[Path, Write] = {}
             progress("writing", None)
@@ -348,6 +358,49 @@ def clean(
         call.output.answer(answer, lambda: _drawn(answer))
     if answer["unreadable"]:
         raise typer.Exit(FAILED)
+
+
+@contextmanager
+def _keeping(call: Invocation, policy: Policy, *, dry_run: bool) -> Iterator[RowStore | None]:
+    """The store of `--store`, which keeps rows: a new one is small (`leave_out`, `repack`)."""
+    folder = call.store_option
+    if folder is None:
+        yield None
+        return
+    if dry_run:
+        raise UsageError("--dry-run writes nothing, and --store keeps the rows: leave out one")
+    from palimpsest.api.store import Palimpsest
+    from palimpsest.projections.lancedb.files import leave_out
+    from palimpsest.streams.log.database import repack
+
+    new = not (folder / LOG_FILE).exists()
+    if new:
+        leave_out(folder)
+    opening = call.settings.opening() | {"policy": policy, "by": "person"}
+    with Palimpsest.open(folder, **opening) as store:
+        if store.policy.hash != policy.hash:
+            raise UsageError(
+                f"the store decides by {store.policy.name}, not {policy.name}: name that policy,"
+                " or another store"
+            )
+        yield StoreOfRows(store)
+    if new:
+        repack(folder / LOG_FILE)
+
+
+class StoreOfRows:
+    """A store's calls that a cleaning makes."""
+
+    def __init__(self, store: Palimpsest) -> None:
+        self._store = store
+
+    def submit(self, candidates: Sequence[dict[str, Any]], *, source: str) -> object:
+        """Decide on candidates, in order; known ones change nothing."""
+        return self._store.submit(candidates, source=source)
+
+    def ledger(self, owner_id: str) -> Ledger:
+        """An owner's current state."""
+        return self._store.reader.ledger(owner_id)
 
 
 def _target(file: str, to: str | None, *, dry_run: bool) -> Path | None:

@@ -21,6 +21,13 @@ HOSTILE = "</script><script>alert(1)</script> \u202e"
 FILE = f"id,user,text\n1,ada,{DOG}\n2,ada,{LARGE}\n3,bob,{DOG}\n4,ada,\n5,ada,{DOG}\n"
 
 
+@pytest.fixture(name="palimpsest")
+def without_a_store(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    """Commands that do not say which store, unless a test does."""
+    monkeypatch.setattr(CommandLine, "__call__", CommandLine.bare)
+    return palimpsest
+
+
 def table(palimpsest: CommandLine, content: str = FILE, name: str = "rows.csv") -> str:
     (palimpsest.folder / name).write_text(content, "utf-8")
     return name
@@ -198,3 +205,37 @@ def test_a_copy_is_not_named_like_another_form(palimpsest: CommandLine) -> None:
     assert "copy.jsonl" in ran.err
     assert not Path("copy.jsonl").exists()
     assert palimpsest("clean", "rows.csv", "--to", "copy").status == 1
+
+
+def test_a_clean_that_is_kept_can_be_undone_later(palimpsest: CommandLine) -> None:
+    file = table(
+        palimpsest, f"id,user,text\n1,ada,{DOG}\n2,ada,{LARGE}\n3,ada,{DOG}\n4,bob,{DOG}\n"
+    )
+    words = ("clean", file, "--by", "user", "--store", "kept", "--duplicates", "d.csv", "--force")
+    answer = palimpsest.json(*words)
+    assert (answer["removed"], answer["store"]) == (2, "kept")
+    assert answer["rules"] == palimpsest.json("clean", file, "--by", "user", "--dry-run")["rules"]
+    with Path("d.csv").open(encoding="utf-8") as rows:
+        [join] = [row for row in csv.DictReader(rows) if row["rule"] == "auto_reject"]
+    assert not (Path("kept") / "projections" / "lancedb").exists()
+    assert palimpsest.json("--store", "kept", "verify")["differences"] == 0
+    palimpsest.json("--store", "kept", "unmerge", join["decision_id"], "--yes")
+    assert palimpsest.json(*words)["removed"] == 1
+    assert Path("rows.clean.csv").read_text("utf-8").count("Ada has a") == 3
+    palimpsest.json("--store", "kept", "reinstate", join["decision_id"])
+    assert palimpsest.json(*words)["removed"] == 2
+    assert palimpsest.json("--store", "kept", "verify")["differences"] == 0
+    palimpsest.json("--store", "kept", "rebuild", "lancedb")
+    assert (Path("kept") / "projections" / "lancedb").exists()
+    assert palimpsest.json("--store", "kept", "verify")["differences"] == 0
+
+
+def test_a_store_keeps_the_rows_of_one_file_under_one_policy(palimpsest: CommandLine) -> None:
+    file = table(palimpsest, f"text\n{DOG}\n")
+    palimpsest.json("clean", file, "--store", "kept")
+    other = table(palimpsest, f"text\n{LARGE}\n")
+    refused = palimpsest("clean", other, "--store", "kept", "--force")
+    assert (refused.status, "no rows of this file" in refused.err) == (2, True)
+    refused = palimpsest("clean", file, "--store", "kept", "--force", "--policy", "layered")
+    assert (refused.status, "name that policy" in refused.err) == (2, True)
+    assert palimpsest("clean", file, "--store", "kept", "--dry-run").status == 2

@@ -67,15 +67,16 @@ test-campaign: .venv/installed ## Search for random counterexamples to the laws 
 test-pythons: .venv/installed ## Run the tests without a cluster on the newest supported Python that is installed, and a part on each other; ARGS go to pytest.
 	$(BIN)/python -m infra.pythons -n $(JOBS) --dist worksteal $(ARGS)
 
-dist: .venv/installed check-tag ## Build sdist and wheel into dist/ (with TAG=v0.1.0, only if that is the version).
+dist: .venv/installed check-tag ## Build sdists and wheels, the client's too, into dist/ (with TAG=v0.1.0, only if that is the version).
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --outdir dist client
 
 check-tag:
 	@version=$$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml); [ -z "$(TAG)" ] || [ "$(TAG)" = "v$$version" ] || \
 		{ echo "The tag is $(TAG), and the version in pyproject.toml is $$version." >&2; exit 2; }
 
-test-wheel: .venv/installed ## Build sdist and wheel and test them in bare environments: the base, and each extra alone.
+test-wheel: .venv/installed ## Build sdists and wheels and test them in bare environments: the base, each extra alone, and the client.
 	$(BIN)/python -m infra.wheel
 
 test-engines: .venv-engines/installed ## Prove that the engines give the same vectors; installs torch (6.5 GB) in .venv-engines.

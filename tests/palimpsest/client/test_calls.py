@@ -6,6 +6,7 @@ import ast
 import asyncio
 import inspect
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,6 +39,15 @@ SAMPLES: dict[str, Any] = {
 
 def test_the_calls_are_those_that_the_openapi_document_describes() -> None:
     assert CALLS.read_text(encoding="utf-8") == written(), "run `python -m infra.client`"
+
+
+def test_both_distributions_have_one_version() -> None:
+    root = FOLDER.parents[1]
+    versions = {
+        tomllib.loads((root / file).read_text(encoding="utf-8"))["project"]["version"]
+        for file in ("pyproject.toml", "client/pyproject.toml")
+    }
+    assert len(versions) == 1
 
 
 def test_both_clients_have_the_same_calls() -> None:

@@ -87,4 +87,4 @@ def _candidates(texts: Texts) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _namespace(scope: Hashable) -> str:
     """A name for the rows that are compared with each other."""
-    return digest(repr(scope).encode())[:32] if scope else DEFAULT_NAMESPACE
+    return digest(repr(scope).encode())[:32] if scope != () else DEFAULT_NAMESPACE

@@ -73,7 +73,7 @@ def find_duplicates(
     vectors = TextVectors(texts.texts, load, progress)
     by_words = decides_by_words(rules.policy)
     if store is not None:
-        joined = join_by_store(texts, store, progress)
+        joined: Iterable[list[RowJoin]] = join_by_store(texts, store, progress)
     else:
         for join in texts.repeats():
             found.joins.append(join)

@@ -39,7 +39,8 @@ LISTED = {
     "ingest": Listed("ingestion", "Decide on every row of the files and print a summary."),
     "add": Listed("ingestion", "Add one memory, and show what became of it.", "add_app"),
     "clean": Listed(
-        "migration", "Copy a file without its duplicates: no store is needed, and none is made."
+        "migration",
+        "Copy a file without its duplicates: no store is needed, and by default none is made.",
     ),
     "import": Listed(
         "migration",

@@ -38,6 +38,12 @@ class AddedMany(TypedDict):
     memories: list[Added]
 
 
+class AddedMessages(TypedDict):
+    """The outcome of each memory of a conversation, in order."""
+
+    memories: list[FromMessage]
+
+
 class Agreed(TypedDict):
     """What was confirmed, and the memory that it made."""
 
@@ -61,6 +67,68 @@ class CandidateTold(TypedDict):
     decision: str
     decided_at: str
     text: str
+
+
+class Change(TypedDict):
+    """An event of the feed `changes`, and whose memories it is about; empty: the whole store's."""
+
+    position: NotRequired[int]
+    event: str
+    event_id: str
+    decided_at: str
+    did: str
+    candidate_id: NotRequired[str]
+    other_id: NotRequired[str]
+    decision_id: NotRequired[str]
+    answers: NotRequired[str]
+    decision: NotRequired[str]
+    rank: NotRequired[str]
+    actor: NotRequired[str]
+    because: NotRequired[str]
+    cause: NotRequired[str]
+    consequence_of: NotRequired[str]
+    command: NotRequired[str]
+    reason: NotRequired[str]
+    detail: NotRequired[str]
+    reasoning: NotRequired[str]
+    text: NotRequired[str]
+    face: NotRequired[str]
+    owner_id: str
+
+
+class ChangedMemory(TypedDict):
+    """A memory that some events have changed, as `list` shows it."""
+
+    memory_id: str
+    urn: str
+    face: str
+    namespace: str
+    members: list[Wording]
+    intensity: float | None
+    metadata: dict[str, Any]
+    created_at: str
+    updated_at: str
+    occurred_at: str | None
+    version: str
+    confidence: NotRequired[float | None]
+    importance: NotRequired[float | None]
+    expires_at: NotRequired[str]
+    owner_id: str
+
+
+class Changes(TypedDict):
+    """A page of the feed `changes`: its events, oldest first, and what they did to memories.
+
+    `memories` and `gone` are as of the end of the page. Put the former in, each in place of the one
+    with its id, and take the latter out: the result is what `list` shows then, without what expires
+    as time passes, and without what is computed on reading (`confidence` and `importance`). `next`
+    is the `after` of the next page: a position, or for agents the id of an event.
+    """
+
+    changes: list[Change]
+    memories: list[ChangedMemory]
+    gone: list[GoneMemory]
+    next: int | str
 
 
 class Checked(TypedDict):
@@ -217,6 +285,35 @@ class FoundMemories(TypedDict):
     """The memories nearest to a question, best first."""
 
     memories: list[Recalled]
+
+
+class FromMessage(TypedDict):
+    """The outcome of a memory from a conversation, with its text and the message it is from.
+
+    `message` is the message's own id, or its number from 1. Both are missing while a cluster has
+    not decided.
+    """
+
+    result: Literal["decided", "known", "invalid", "published"]
+    candidate_id: str | None
+    decision: str | None
+    decision_id: str | None
+    joined_to: str | None
+    memory_id: str | None
+    reason: str | None
+    detail: str | None
+    similar_facts: list[dict[str, Any]] | None
+    windows: int | None
+    frame: list[dict[str, Any]] | None
+    text: NotRequired[str]
+    message: NotRequired[str | int | None]
+
+
+class GoneMemory(TypedDict):
+    """A memory that `list` no longer shows: forgotten, joined to another one, or displaced."""
+
+    owner_id: str
+    memory_id: str
 
 
 class Happened(TypedDict):
@@ -559,6 +656,15 @@ class Reversals(TypedDict):
     joins: NotRequired[list[JoinTold]]
 
 
+class SaidMessage(TypedDict):
+    """The schema `SaidMessage` of the server."""
+
+    role: NotRequired[str]
+    content: NotRequired[Any]
+    id: NotRequired[str | None]
+    at: NotRequired[datetime | str | None]
+
+
 class Session(TypedDict):
     """A session that ended or was compacted, with the figures of its consolidation, if any."""
 
@@ -855,6 +961,37 @@ class Calls:
                 "/v1/owners/{owner}/memories/batch",
                 ids={"owner": owner},
                 body={"memories": memories},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    def add_messages(
+        self,
+        owner: str,
+        *,
+        messages: list[SaidMessage],
+        infer: bool | None = None,
+        namespace: str | None = None,
+        session_id: str | None = None,
+        key: str | None = None,
+    ) -> AddedMessages:
+        """Add the memories of a conversation, or each of its messages as it is.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: AddedMessages = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/memories/messages",
+                ids={"owner": owner},
+                body={
+                    "messages": messages,
+                    "infer": infer,
+                    "namespace": namespace,
+                    "session_id": session_id,
+                },
                 key=key,
                 writes=True,
             )
@@ -1568,6 +1705,40 @@ class Calls:
         answer: dict[str, Any] = self._call(Exchange("GET", "/v1/status"))
         return answer
 
+    def list_changes(
+        self,
+        owner: str,
+        *,
+        after: int | str | None = None,
+        limit: int | None = None,
+        wait: float | None = None,
+    ) -> Changes:
+        """The owner's events after the `next` of a page, oldest first, with the memories that they changed; `wait` for more.
+
+        Needs the role `agent`.
+        """
+        answer: Changes = self._call(
+            Exchange(
+                "GET",
+                "/v1/owners/{owner}/changes",
+                ids={"owner": owner},
+                query={"after": after, "limit": limit, "wait": wait},
+            )
+        )
+        return answer
+
+    def list_all_changes(
+        self, *, after: int | str | None = None, limit: int | None = None, wait: float | None = None
+    ) -> Changes:
+        """The events of all owners that the token is for, as `list_changes` shows them.
+
+        Needs the role `operator`.
+        """
+        answer: Changes = self._call(
+            Exchange("GET", "/v1/changes", query={"after": after, "limit": limit, "wait": wait})
+        )
+        return answer
+
     def list_decisions(
         self,
         owner: str,
@@ -1698,6 +1869,37 @@ class AsyncCalls:
                 "/v1/owners/{owner}/memories/batch",
                 ids={"owner": owner},
                 body={"memories": memories},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def add_messages(
+        self,
+        owner: str,
+        *,
+        messages: list[SaidMessage],
+        infer: bool | None = None,
+        namespace: str | None = None,
+        session_id: str | None = None,
+        key: str | None = None,
+    ) -> AddedMessages:
+        """Add the memories of a conversation, or each of its messages as it is.
+
+        Needs the role `agent`. Repeated with the same `key`, it is done once.
+        """
+        answer: AddedMessages = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/memories/messages",
+                ids={"owner": owner},
+                body={
+                    "messages": messages,
+                    "infer": infer,
+                    "namespace": namespace,
+                    "session_id": session_id,
+                },
                 key=key,
                 writes=True,
             )
@@ -2411,6 +2613,40 @@ class AsyncCalls:
         Needs the role `operator`.
         """
         answer: dict[str, Any] = await self._call(Exchange("GET", "/v1/status"))
+        return answer
+
+    async def list_changes(
+        self,
+        owner: str,
+        *,
+        after: int | str | None = None,
+        limit: int | None = None,
+        wait: float | None = None,
+    ) -> Changes:
+        """The owner's events after the `next` of a page, oldest first, with the memories that they changed; `wait` for more.
+
+        Needs the role `agent`.
+        """
+        answer: Changes = await self._call(
+            Exchange(
+                "GET",
+                "/v1/owners/{owner}/changes",
+                ids={"owner": owner},
+                query={"after": after, "limit": limit, "wait": wait},
+            )
+        )
+        return answer
+
+    async def list_all_changes(
+        self, *, after: int | str | None = None, limit: int | None = None, wait: float | None = None
+    ) -> Changes:
+        """The events of all owners that the token is for, as `list_changes` shows them.
+
+        Needs the role `operator`.
+        """
+        answer: Changes = await self._call(
+            Exchange("GET", "/v1/changes", query={"after": after, "limit": limit, "wait": wait})
+        )
         return answer
 
     async def list_decisions(

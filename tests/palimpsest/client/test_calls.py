@@ -171,6 +171,8 @@ def sample(kind: str) -> Any:
         return "2026-03-01T00:00:00Z"
     if kind.startswith("NewMemory"):
         return {"text": "Ada skis"}
+    if kind.startswith("SaidMessage"):
+        return {"role": "user", "content": "Ada skis"}
     if kind.startswith("Own"):
         return {"source": "somewhere"}
     return SAMPLES[kind.partition(" ")[0].partition("[")[0].rstrip("]")]

@@ -31,8 +31,8 @@ NEARLY = 1e-3
 """A tolerance for rounding errors of a cosine."""
 MOST_RECOLLECTED = 64
 """Number of owners whose decoded vectors are kept for the next question."""
-MOST_IN_MEMORY = 20_000
-"""Candidates of an owner up to which scanning all is faster than asking LanceDB."""
+MOST_IN_MEMORY = 100_000
+"""Candidates of a loaded owner up to which scanning all was measured to be faster than LanceDB."""
 FUSION = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke & Buettcher, 2009)."""
 NOT_MENTIONED: Mapping[str, int] = MappingProxyType({})

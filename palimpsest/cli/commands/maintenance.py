@@ -210,6 +210,7 @@ EXTRAS = {
     "judge": "anthropic",
     "lancedb": "lancedb",
     "langgraph": "langgraph-checkpoint",
+    "openai-agents": "openai-agents",
     "serve": "mcp",
     "sentence-transformers": "sentence-transformers",
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnx
 from hypothesis import given
@@ -35,7 +37,8 @@ VALUES = st.tuples(
 @given(NODES, ATTRIBUTES)
 def test_a_node(parts: tuple[str, list[str], list[str], str, str], given: dict[str, float]) -> None:
     operator, inputs, outputs, name, domain = parts
-    expected = helper.make_node(operator, inputs, outputs, name, domain=domain, **given)
+    attributes: dict[str, Any] = given
+    expected = helper.make_node(operator, inputs, outputs, name, domain=domain, **attributes)
     assert node(operator, inputs, outputs, name, domain, given) == expected.SerializeToString()
 
 

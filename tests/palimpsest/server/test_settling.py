@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 from palimpsest import Palimpsest
 from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.cli.main import app
+from palimpsest.client import shim
 from palimpsest.server.endpoint import Endpoint, OnlyServer
-from palimpsest.server.mcp import shim
 from palimpsest.server_process.run import serve
 from palimpsest.settings.serve import ServeSettings
 from palimpsest.settings.settings import NO_JUDGE, read_settings

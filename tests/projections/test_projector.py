@@ -72,6 +72,7 @@ def live(folder: Path, history: History, commits: int, effect: Callable[[str], N
         projector.submit(history.take())
         projector.flush()
     projector._duck.tidy()
+    assert projector._lance is not None
     projector._lance.tidy()
     projector.close()
 

@@ -55,6 +55,7 @@ def test_a_table_that_grows_is_indexed_again_once_a_quarter_of_it_is_new(
         say(history, count)
         projector.submit(history.take())
         projector.flush()
+        assert projector._lance is not None
         projector._lance.tidy()
         seen[count] = indexed(tmp_path)
     projector.close()
@@ -92,6 +93,7 @@ def test_what_changes_after_it_was_indexed_is_as_it_is_without(
         history.steps(12)
         projector.submit(history.take())
         projector.flush()
+        assert projector._lance is not None
         projector._lance.tidy()
     projector.close()
     assert indexed(tmp_path) != {0}
@@ -109,6 +111,7 @@ def test_what_was_compacted_is_recorded_with_the_files_that_are_left(
         say(history, count)
         projector.submit(history.take())
         projector.flush()
+    assert projector._lance is not None
     assert projector._lance.tidy()
     state = orjson.loads((tmp_path / lance.FOLDER / STATE).read_bytes())
     for name, table in state["tables"].items():

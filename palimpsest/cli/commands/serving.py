@@ -140,7 +140,7 @@ def mcp(
     require_serve()
     if call.settings.judge_of_server is None and call.settings.kafka is None:
         call.output.remark(NO_JUDGE)
-    speak(owner, server_of(call), token, told=PalimpsestError)
+    speak(owner, server_of(call), token, PalimpsestError)
 
 
 def _configuration(call: Invocation, client: Client, owner: str) -> dict[str, Any]:

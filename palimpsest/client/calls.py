@@ -426,6 +426,13 @@ class Merged(TypedDict):
     memories: list[MemoryPicture]
 
 
+class Names(TypedDict):
+    """By which names an owner is called."""
+
+    owner_id: str
+    names: list[str]
+
+
 class NewExpiry(TypedDict):
     """When a candidate expires now, None for never."""
 
@@ -1572,6 +1579,35 @@ class Calls:
         )
         return answer
 
+    def names(self, owner: str) -> Names:
+        """By which names the owner is called.
+
+        Needs the role `agent`.
+        """
+        answer: Names = self._call(
+            Exchange("GET", "/v1/owners/{owner}/names", ids={"owner": owner})
+        )
+        return answer
+
+    def set_names(
+        self, owner: str, *, names: list[str], because: str | None = None, key: str | None = None
+    ) -> Names:
+        """Say by which names texts call the owner: they may be joined if they differ in that alone; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: Names = self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/names",
+                ids={"owner": owner},
+                body={"because": because, "names": names},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
     def confirm(
         self, owner: str, *, decision_id: str, because: str | None = None, key: str | None = None
     ) -> Agreed:
@@ -2476,6 +2512,35 @@ class AsyncCalls:
                 "/v1/owners/{owner}/pin",
                 ids={"owner": owner},
                 body={"id": id, "until": until, "because": because},
+                key=key,
+                writes=True,
+            )
+        )
+        return answer
+
+    async def names(self, owner: str) -> Names:
+        """By which names the owner is called.
+
+        Needs the role `agent`.
+        """
+        answer: Names = await self._call(
+            Exchange("GET", "/v1/owners/{owner}/names", ids={"owner": owner})
+        )
+        return answer
+
+    async def set_names(
+        self, owner: str, *, names: list[str], because: str | None = None, key: str | None = None
+    ) -> Names:
+        """Say by which names texts call the owner: they may be joined if they differ in that alone; for people.
+
+        Needs the role `reviewer`. Repeated with the same `key`, it is done once.
+        """
+        answer: Names = await self._call(
+            Exchange(
+                "POST",
+                "/v1/owners/{owner}/names",
+                ids={"owner": owner},
+                body={"because": because, "names": names},
                 key=key,
                 writes=True,
             )

@@ -17,7 +17,12 @@ from numpy.typing import NDArray
 
 FLOAT, UINT8, INT8, INT32, INT64, FLOAT16, DOUBLE = 1, 2, 3, 6, 7, 10, 11
 """Types of numbers, as the format has them."""
-_TYPES = {np.dtype(np.float32): FLOAT, np.dtype(np.int64): INT64}
+_TYPES = {
+    np.dtype(np.float32): FLOAT,
+    np.dtype(np.int64): INT64,
+    np.dtype(np.int8): INT8,
+    np.dtype(np.uint8): UINT8,
+}
 _OF_FLOAT, _OF_INT = 1, 2
 """Kinds of attributes."""
 _EXTERNAL = 1
@@ -36,7 +41,7 @@ class Tensor:
 
     @classmethod
     def of(cls, name: str, value: NDArray[Any]) -> Tensor:
-        """Copy an array of float32 or int64."""
+        """Copy an array of float32, int64, int8 or uint8."""
         return cls(name, value.shape, _TYPES[value.dtype], value.tobytes())
 
     def encode(self, file: str | None, offset: int) -> bytes:

@@ -4,6 +4,7 @@ from palimpsest.contracts.errors import ModelError
 from palimpsest.streams.embedder.background import Embedder
 from palimpsest.streams.embedder.contract import (
     DEFAULT_MODEL,
+    INT8_MODEL,
     Embedding,
     Engine,
     EngineMissing,
@@ -19,6 +20,7 @@ from palimpsest.streams.embedder.source import EmbedderSource
 
 __all__ = [
     "DEFAULT_MODEL",
+    "INT8_MODEL",
     "EmbedFunction",
     "Embedder",
     "EmbedderSettings",

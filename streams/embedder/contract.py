@@ -14,6 +14,10 @@ from palimpsest.contracts.errors import ModelError
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 """The model that the policy `standard` is calibrated for."""
 
+INT8_MODEL = "all-MiniLM-L6-v2-int8"
+"""The same weights in integers of eight bits: other vectors, so a model of its own. The policy
+`standard-int8` is calibrated for it."""
+
 Progress = Callable[[str, float | None], None]
 """Receives a description of the work, and the share done (0-1; None if unknown)."""
 

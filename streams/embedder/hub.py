@@ -19,14 +19,17 @@ _GRAPH = "onnx/model.onnx"
 _WEIGHTS = "model.safetensors"
 
 
-def fetch(name: str, progress: Progress) -> Path:
+def fetch(name: str, progress: Progress, *, weights: bool = False) -> Path:
     """The folder of the model `name`: its settings, and its ONNX graph or else its weights.
 
-    Only missing files are downloaded, and none if HF_HUB_OFFLINE is set. A name without an owner
-    belongs to sentence-transformers. Raises ModelNotFound.
+    With `weights` the graph is not fetched. Only missing files are downloaded, and none if
+    HF_HUB_OFFLINE is set. A name without an owner belongs to sentence-transformers. Raises
+    ModelNotFound.
     """
     repository = name if "/" in name else f"sentence-transformers/{name}"
     progress(f"looking for {repository} on the hub", None)
+    if weights:
+        return _snapshot(repository, _WEIGHTS, progress)
     folder = _snapshot(repository, _GRAPH, progress)
     return folder if (folder / _GRAPH).is_file() else _snapshot(repository, _WEIGHTS, progress)
 

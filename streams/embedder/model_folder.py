@@ -21,12 +21,16 @@ _MODULES = ("Transformer", "Pooling", "Normalize")
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """A model on this machine: `name` is recorded in the log, `max_length` counts tokens."""
+    """A model on this machine: `name` is recorded in the log, `max_length` counts tokens.
+
+    `int8` says that its weights are run in integers of eight bits.
+    """
 
     name: str
     path: Path
     max_length: int
     config: dict[str, Any]
+    int8: bool = False
 
     @property
     def dimension(self) -> int:
@@ -49,13 +53,13 @@ class ModelFolder:
         return self.path / "model.safetensors"
 
 
-def read_model_folder(name: str, path: Path) -> ModelFolder:
+def read_model_folder(name: str, path: Path, *, int8: bool = False) -> ModelFolder:
     """Read and check the configuration in `path`; ModelUnusable if something is unsupported."""
     config = _json(path / "config.json")
     if not (path / "tokenizer.json").is_file():
         raise ModelUnusable(f"{name}: no tokenizer.json in {path}; save the model with a fast one")
     _check_modules(name, path)
-    return ModelFolder(name, path, _max_length(path, config), config)
+    return ModelFolder(name, path, _max_length(path, config), config, int8)
 
 
 def _check_modules(name: str, path: Path) -> None:

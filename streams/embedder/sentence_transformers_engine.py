@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from palimpsest.streams.embedder.contract import (
+    INT8_MODEL,
     Embedding,
     EngineMissing,
     ModelNotFound,
@@ -29,6 +30,8 @@ class SentenceTransformersEngine:
     def __init__(self, model: str, progress: Progress) -> None:
         """Load `model`. Raises EngineMissing, ModelNotFound or ModelUnusable."""
         self.model, folder = locate(model)
+        if self.model == INT8_MODEL:
+            raise ModelUnusable(f"{INT8_MODEL} is a graph of the engine onnx: set that engine")
         progress("starting sentence-transformers", None)
         # Half-precision weights are widened: every engine computes in the same precision.
         self._model = _load(str(folder or self.model)).float()

@@ -51,13 +51,13 @@ class EmbedderSource:
             )
         return None
 
-    def engine(self) -> Engine:
+    def engine(self, default: str = DEFAULT_MODEL) -> Engine:
         """The engine of the configured model, else of the default one."""
         if isinstance(self.given, EmbedderSettings):
             return _service(self.given)
         if self.given is not None:
             return FunctionEngine(self.given, self.configured or "")
-        return self.load(self.configured or DEFAULT_MODEL)
+        return self.load(self.configured or default)
 
     def of(self, model: str) -> Embedder:
         """An embedder with a model, on a thread of its own; raises as `engine_of`."""

@@ -18,24 +18,25 @@ ENOUGH = 128
 """From this number of tokens on, a batch takes only texts of the same length."""
 
 
-def batches_by_length(lengths: Sequence[int]) -> list[list[int]]:
+def batches_by_length(lengths: Sequence[int], enough: int = ENOUGH) -> list[list[int]]:
     """Group texts, given by their numbers of tokens, into batches of indices, the longest first.
 
+    From `enough` tokens on, a batch takes only texts of the same length: with 0, nothing is padded.
     With the longest first, threads that share the batches finish at about the same time.
     """
     batches: list[list[int]] = []
     longest = 0
     for text in sorted(range(len(lengths)), key=lambda text: -lengths[text]):
-        if not batches or not _takes(len(batches[-1]), longest, lengths[text]):
+        if not batches or not _takes(len(batches[-1]), longest, lengths[text], enough):
             batches.append([])
             longest = lengths[text]
         batches[-1].append(text)
     return batches
 
 
-def _takes(texts: int, longest: int, length: int) -> bool:
+def _takes(texts: int, longest: int, length: int, enough: int) -> bool:
     """Whether a batch of `texts` texts takes another one of this length, at most `longest`."""
-    if texts * longest >= ENOUGH and length < longest:
+    if texts * longest >= enough and length < longest:
         return False
     return (texts + 1) * longest <= FULL
 

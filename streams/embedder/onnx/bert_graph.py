@@ -20,7 +20,6 @@ from palimpsest.streams.onnx_model import FLOAT, INT32, Model, Tensor, node, val
 
 Weights = Mapping[str, NDArray[Any]]
 
-_OPSET = 17
 _IR_VERSION = 8
 _FUSED = "com.microsoft"
 
@@ -53,19 +52,16 @@ class BertShape:
 
 def build_bert_graph(weights: Weights, shape: BertShape) -> Model:
     """Build the graph; ModelUnusable if a weight is missing."""
-    graph = _Graph(weights, shape)
-    hidden = graph.embeddings()
-    for layer in range(shape.layers):
-        hidden = graph.layer(f"encoder.layer.{layer}", hidden)
-    graph.pool(hidden)
-    return graph.model()
+    return BertGraph(weights, shape).build()
 
 
-class _Graph:
+class BertGraph:
     """The nodes and constants so far; every method adds some and returns its output's name.
 
     Everything but the attention works on rows, one per token, of shape (texts * tokens, dimension).
     """
+
+    opset = 17
 
     def __init__(self, weights: Weights, shape: BertShape) -> None:
         self._weights = weights
@@ -74,7 +70,16 @@ class _Graph:
         self._constants: dict[str, Tensor] = {}
         self._dimension = len(self._weight("embeddings.LayerNorm.weight"))
 
+    def build(self) -> Model:
+        """The whole graph; ModelUnusable if a weight is missing."""
+        hidden = self.embeddings()
+        for layer in range(self._shape.layers):
+            hidden = self.layer(f"encoder.layer.{layer}", hidden)
+        self.pool(hidden)
+        return self.model()
+
     def embeddings(self) -> str:
+        """Each token's rows before the first layer."""
         word = self._constant("word", self._weight("embeddings.word_embeddings.weight"))
         # Every text has segment 0, so the segment's vector can be added to each position's.
         segment = self._weight("embeddings.token_type_embeddings.weight")[0]
@@ -93,9 +98,13 @@ class _Graph:
         return self._rows(embedded)
 
     def layer(self, at: str, rows: str) -> str:
+        """The rows after the layer whose weights are at `at`."""
+        own = f"{at}.attention.self"
+        weight_and_bias = zip(("weight", "bias"), self._query_key_value(own), strict=True)
+        constants = [self._constant(f"{own}.{name}", value) for name, value in weight_and_bias]
         attended = self._add(
             "Attention",
-            [self._texts(rows), *self._query_key_value(f"{at}.attention.self"), "mask"],
+            [self._texts(rows), *constants, "mask"],
             domain=_FUSED,
             num_heads=self._shape.heads,
         )
@@ -107,6 +116,7 @@ class _Graph:
         return self._project_and_add(f"{at}.output", activated, rows)
 
     def pool(self, rows: str) -> None:
+        """Make `vectors` of the rows after the last layer."""
         axis = self._constant("axis", np.array([1]))
         weight = self._add("Cast", ["mask"], to=FLOAT)
         weight = self._add("Unsqueeze", [weight, axis])
@@ -115,21 +125,23 @@ class _Graph:
         self._add("LpNormalization", [total], outputs=["vectors"], axis=1, p=2)
 
     def model(self) -> Model:
+        """What was built so far."""
         return Model(
             "sentence encoder",
             self._nodes,
             [*self._constants.values()],
             [value(name, INT32, ["texts", "tokens"]) for name in ("ids", "mask")],
             [value("vectors", FLOAT, ["texts", self._dimension])],
-            {"": _OPSET, _FUSED: 1},
+            {"": self.opset, _FUSED: 1},
             _IR_VERSION,
         )
 
-    def _query_key_value(self, at: str) -> list[str]:
+    def _query_key_value(self, at: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Weight, of shape (dimension, 3 * dimension), and bias."""
         parts = ("query", "key", "value")
         weight = np.concatenate([self._weight(f"{at}.{part}.weight").T for part in parts], axis=1)
         bias = np.concatenate([self._weight(f"{at}.{part}.bias") for part in parts])
-        return [self._constant(f"{at}.weight", weight), self._constant(f"{at}.bias", bias)]
+        return weight, bias
 
     def _project_and_add(self, at: str, inner: str, skip: str) -> str:
         # Gemm adds the skip connection for free; SkipLayerNormalization takes five times as long.

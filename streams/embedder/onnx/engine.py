@@ -1,4 +1,4 @@
-"""The engine `onnx`: ONNX Runtime on the processor, in full precision.
+"""The engine `onnx`: ONNX Runtime on the processor, in full precision or integers of eight bits.
 
 Every batch runs on one thread, several in parallel: that is faster than all threads on one batch,
 and leaves no thread spinning while other Python threads need the processor.
@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 
 from palimpsest.streams.embedder.contract import Embedding, ModelUnusable
 from palimpsest.streams.embedder.model_folder import ModelFolder
-from palimpsest.streams.embedder.onnx.batches import batches_by_length, padded
+from palimpsest.streams.embedder.onnx.batches import ENOUGH, batches_by_length, padded
 from palimpsest.streams.embedder.onnx.graph_run import Vectors, open_graph
 from palimpsest.streams.embedder.tokens import Tokeniser, Tokens, embeddings
 
@@ -29,6 +29,8 @@ class OnnxEngine:
         """Open the graph; `threads` batches run at the same time. Raises ModelUnusable."""
         self.model = folder.name
         self.dimension = folder.dimension
+        # Rows of integers are rounded: padding would be within reach of that.
+        self._enough = 0 if folder.int8 else ENOUGH
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="onnx")
         opened = self._threads.submit(open_graph, folder.name, graph)
         self._reader = Tokeniser(_tokenizer(folder), folder.max_length)
@@ -49,7 +51,8 @@ class OnnxEngine:
         return self._run(self._reader.read(texts))
 
     def _run(self, read: Sequence[Tokens]) -> Vectors:
-        batches = batches_by_length([len(tokens.ids) for tokens in read])
+        lengths = [len(tokens.ids) for tokens in read]
+        batches = batches_by_length(lengths, self._enough)
         inputs = [padded([read[text].ids for text in batch]) for batch in batches]
         rows = np.empty((len(read), self.dimension), dtype=np.float32)
         if len(inputs) == 1:  # a single batch does not wait for others' batches

@@ -18,11 +18,14 @@ from pathlib import Path
 from palimpsest.streams.embedder.contract import ModelUnusable, Progress
 from palimpsest.streams.embedder.model_folder import ModelFolder
 from palimpsest.streams.embedder.notes import DIGITS, Notes, write_whole
-from palimpsest.streams.embedder.onnx.bert_graph import BertShape, build_bert_graph
+from palimpsest.streams.embedder.onnx.bert_graph import BertGraph, BertShape
+from palimpsest.streams.embedder.onnx.int8_graph import Int8Graph
 from palimpsest.streams.onnx_model import Model
 
 GRAPH_VERSION = 3
 """Part of a cached graph's name: raise it whenever the same weights give another graph."""
+INT8_GRAPH_VERSION = 1
+"""The same for graphs in integers."""
 
 APART = 1024
 """Constants from this number of bytes on are stored with the weights, outside the graph."""
@@ -38,12 +41,13 @@ def graph_of(folder: ModelFolder, cache_dir: Path, progress: Progress) -> Path |
 
     Raises ModelUnusable if the folder has neither a graph nor usable weights.
     """
-    if folder.exported.is_file():
+    if folder.exported.is_file() and not folder.int8:
         return folder.exported
     if not folder.weights.is_file():
         raise ModelUnusable(f"{folder.name}: neither onnx/model.onnx nor model.safetensors")
     notes = Notes(cache_dir)
-    key = f"{notes.digest_of(folder.weights)}.{GRAPH_VERSION}"
+    version = f"int8-{INT8_GRAPH_VERSION}" if folder.int8 else GRAPH_VERSION
+    key = f"{notes.digest_of(folder.weights)}.{version}"
     return _kept(cache_dir, key, notes) or _build(folder, cache_dir, key, progress)
 
 
@@ -79,7 +83,7 @@ def _graph(folder: ModelFolder) -> Model:
         weights = load_file(folder.weights)
     except SafetensorError as error:
         raise ModelUnusable(f"{folder.weights} cannot be read: {error}") from error
-    return build_bert_graph(weights, shape)
+    return (Int8Graph if folder.int8 else BertGraph)(weights, shape).build()
 
 
 def _keep(graph: Model, cache_dir: Path, key: str) -> Path:

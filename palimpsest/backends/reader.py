@@ -104,7 +104,8 @@ class Reader:
     def embedder_of(self, model: str) -> Embedder:
         """The embedder of a model that is or was in force; ModelError if it cannot be loaded.
 
-        A store without a policy has the configured one, whatever that is.
+        A store without a policy has the configured one, whatever that is, else that of the
+        policy that it will record.
         """
         found = self._embedders.get(model)
         if found is None:
@@ -115,7 +116,7 @@ class Reader:
         if not isinstance(self._load, EmbedderSource):
             return self._load()
         if self.log.last_policy() is None:
-            return Embedder(self._load.engine())
+            return Embedder(self._load.engine(model))
         return self._load.of(model)
 
     def engine_of(

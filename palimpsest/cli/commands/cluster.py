@@ -244,7 +244,7 @@ def _embedder(call: Invocation) -> EmbedderSource:
     if settings.engine != "none" or settings.embedder is not None:
         with call.output.progress() as report:
             report("loading the model", None)
-            source.engine()
+            source.engine(settings.dedup.load(settings.policy or "standard").model)
     return source
 
 

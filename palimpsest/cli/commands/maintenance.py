@@ -284,11 +284,10 @@ def _version(package: str) -> str | None:
 
 
 def _model(settings: Settings) -> Iterator[DoctorFinding]:
-    from palimpsest.streams.embedder.contract import DEFAULT_MODEL
     from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir
     from palimpsest.streams.embedder.resolve import locate
 
-    model = settings.model or DEFAULT_MODEL
+    model = settings.model or settings.dedup.load(settings.policy or "standard").model
     try:
         name, folder = locate(model)
     except ModelError as error:

@@ -16,7 +16,7 @@ from palimpsest.backends import upkeep
 from palimpsest.contracts.errors import TransientError
 from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedded.lock import WriterLock
-from palimpsest.streams.embedder import Engine
+from palimpsest.streams.embedder import DEFAULT_MODEL, INT8_MODEL, Engine
 from palimpsest.streams.log import database
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
@@ -206,3 +206,25 @@ def test_the_model_that_is_named_is_loaded_when_a_text_needs_it(
         opened.submit(ADA)
         opened.submit(ADA)
     assert loaded == [("a model", "onnx")]
+
+
+def test_a_store_loads_the_model_of_its_policy_unless_a_new_one_names_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store keeps its model without a setting, so that vectors of two are never mixed."""
+    loaded: list[str] = []
+
+    def load(model: str, *_: object, **__: object) -> Engine:
+        loaded.append(model)
+        engine = load_stub()
+        engine.model = model
+        return engine
+
+    monkeypatch.setattr(store, "load_engine", load)
+    with Palimpsest.open(tmp_path / "store", policy="standard-int8") as opened:
+        opened.submit(ADA)
+    with Palimpsest.open(tmp_path / "store") as opened:
+        opened.submit({**ADA, "text": "She lives in Rome."})
+    with Palimpsest.open(tmp_path / "store", model=DEFAULT_MODEL) as opened:
+        opened.submit({**ADA, "text": "She lives in Paris."})
+    assert loaded == [INT8_MODEL] * 3

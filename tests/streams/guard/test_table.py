@@ -67,8 +67,11 @@ def table() -> dict[str, dict[str, str]]:
     text = PAGE.read_text().split("## What is joined without a judge, and what never")[1]
     lines = [line for line in text.split("\n## ")[0].splitlines() if line.startswith("|")]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    presets = [name.strip("`") for name in cells[0][1:]]
-    return {row[0]: dict(zip(presets, row[1:], strict=True)) for row in cells[2:]}
+    presets = [[name.strip(" `") for name in cell.split(",")] for cell in cells[0][1:]]
+    return {
+        row[0]: {name: cell for names, cell in zip(presets, row[1:], strict=True) for name in names}
+        for row in cells[2:]
+    }
 
 
 def silent(preset: str) -> Policy:

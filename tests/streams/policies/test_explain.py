@@ -23,6 +23,7 @@ from palimpsest.contracts.policy import (
     TokenCheck,
     Zone,
 )
+from palimpsest.streams.embedder import INT8_MODEL
 from palimpsest.streams.policies import load_policy, preset_names
 from palimpsest.streams.policies.explain import explain
 
@@ -247,3 +248,13 @@ def test_what_happens_without_the_model_is_explained(
         update={"checks": checks, "embedder_fails": "store"}
     )
     assert f"While the model is down, newcomers are {meanwhile}, and" in explain(policy)[1]
+
+
+def test_the_faster_model_changes_no_rule() -> None:
+    """`standard-int8` is `standard` with another model: no figure of either is the other's."""
+    full, int8 = (
+        load_policy(name).model_dump(exclude={"name", "description", "model"})
+        for name in ("standard", "standard-int8")
+    )
+    assert full == int8
+    assert load_policy("standard-int8").model == INT8_MODEL

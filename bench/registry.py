@@ -17,6 +17,7 @@ from bench import (
     dividing,
     embedding,
     enduring,
+    engines,
     failing,
     identifying,
     importing,
@@ -35,6 +36,7 @@ from palimpsest.process.gc_pause import rest_collector
 
 FIGURES: dict[str, Measure] = {
     "end-to-end": embedding.end_to_end,
+    "engines": engines.engines,
     "calls": calling.calls,
     "calls-alone": calling.calls_alone,
     "identifiers": identifying.identifiers,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palimpsest.streams.embedder import DEFAULT_MODEL, Embedding, ModelUnusable
+from palimpsest.streams.embedder import DEFAULT_MODEL, INT8_MODEL, Embedding, ModelUnusable
 from palimpsest.streams.embedder.tokens import Tokens
 
 DIMENSION = 384
@@ -69,6 +69,12 @@ class OtherStub(StubEngine):
         return [_shortened(_embedding(initials_of(text))) for text in texts]
 
 
+class Int8Stub(StubEngine):
+    """The same under the name of the model in integers of eight bits."""
+
+    model = INT8_MODEL
+
+
 def initials_of(text: str) -> str:
     """The first three letters of each word."""
     return " ".join(word[:3] for word in text.split()) or text
@@ -117,5 +123,6 @@ def vector_of(text: str) -> NDArray[np.float16]:
 
 
 def load_stub(model: str = DEFAULT_MODEL, *_args: Any, **_kwargs: Any) -> StubEngine:
-    """Stands in for `streams.embedder.load_engine`: the default model, or the `other` one."""
-    return OtherStub() if model == OtherStub.model else StubEngine()
+    """Stands in for `streams.embedder.load_engine`: the default model, or one of those above."""
+    others = {other.model: other for other in (OtherStub, Int8Stub)}
+    return others.get(model, StubEngine)()

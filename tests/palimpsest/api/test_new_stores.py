@@ -216,9 +216,7 @@ def test_a_store_loads_the_model_of_its_policy_unless_a_new_one_names_another(
 
     def load(model: str, *_: object, **__: object) -> Engine:
         loaded.append(model)
-        engine = load_stub()
-        engine.model = model
-        return engine
+        return load_stub(model)
 
     monkeypatch.setattr(store, "load_engine", load)
     with Palimpsest.open(tmp_path / "store", policy="standard-int8") as opened:

@@ -8,6 +8,7 @@ import pytest
 
 from palimpsest import Palimpsest
 from palimpsest.api import store
+from palimpsest.contracts.policy import Policy
 from palimpsest.evaluation.evaluate import clusters_document, evaluate_clusters, evaluate_pairs
 from palimpsest.evaluation.labelled import LabelledMember, LabelledPair
 from palimpsest.evaluation.rules import measure_pair, wide_open, with_thresholds
@@ -21,9 +22,14 @@ FATES = {"stored": "kept", "pending": "asked", "llm_keep": "kept", "fallback_kee
 EXACT = ("hash_exact", "recent_capture")
 
 
+def vectors_for(policy: Policy) -> TrialVectors:
+    """Of the model that the policy names."""
+    return TrialVectors(load_stub(policy.model))
+
+
 @pytest.mark.parametrize("name", preset_names())
 def test_a_trial_decides_as_a_store_does(
-    name: str, vectors: TrialVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "load_engine", load_stub)
     with Palimpsest.open(tmp_path, policy=name) as opened:
@@ -36,7 +42,8 @@ def test_a_trial_decides_as_a_store_does(
         outcomes = opened.submit(rows, source="test")
     decisions = [outcome.decision or "" for outcome in outcomes[1::2]]
     fates = [FATES.get(d, "exact" if d in EXACT else "joined") for d in decisions]
-    with Trial(load_policy(name), vectors) as trial:
+    policy = load_policy(name)
+    with Trial(policy, vectors_for(policy)) as trial:
         found = [one.fate for both in trial.pairs(PAIRS, silent) for one in both]
     assert found == fates
     assert len(set(found)) >= (3 if name != "importance" else 2)
@@ -47,9 +54,10 @@ def test_a_trial_decides_as_a_store_does(
     ("jaccard", "cosine"), [(0.9, 0.95), (0.85, 0.6), (1.0, 0.86), (0.95, 0.3)]
 )
 def test_a_threshold_joins_in_earnest_what_it_was_tested_to_join(
-    name: str, jaccard: float, cosine: float, vectors: TrialVectors
+    name: str, jaccard: float, cosine: float
 ) -> None:
     policy = load_policy(name)
+    vectors = vectors_for(policy)
     with Trial(wide_open(policy), vectors) as trial:
         decided = trial.pairs(PAIRS, silent, orders=1)
         seen = [measure_pair(pair, one, policy) for pair, [one] in zip(PAIRS, decided, strict=True)]
@@ -66,9 +74,10 @@ def test_a_threshold_joins_in_earnest_what_it_was_tested_to_join(
 
 @pytest.mark.parametrize("name", preset_names())
 def test_what_a_policy_asks_about_is_known_from_one_run_wide_open(
-    name: str, vectors: TrialVectors
+    name: str,
 ) -> None:
     policy = load_policy(name).model_copy(update={"enabled": True})
+    vectors = vectors_for(policy)
     judged = policy.model_copy(update={"judge": policy.judge.model_copy(update={"enabled": True})})
     with Trial(wide_open(judged), vectors) as trial:
         decided = trial.pairs(PAIRS, silent, orders=1)

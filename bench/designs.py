@@ -41,7 +41,7 @@ from palimpsest.evaluation.rates import pairwise
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.dedupe import Run, proposals
 from palimpsest.streams.embedded.pipeline import decide_all
-from palimpsest.streams.embedder import Embedding, Engine, load_engine
+from palimpsest.streams.embedder import DEFAULT_MODEL, Embedding, Engine, load_engine
 from palimpsest.streams.intake import RawRow, understand
 from palimpsest.streams.judge.messages import ANSWER_TOKENS, tokens
 from palimpsest.streams.judge.models import Usage, model
@@ -54,6 +54,8 @@ from palimpsest.streams.write.owners import fold_owner
 STREAMS = ("labelled_e2e", "multi_extractor", "generative_agents", "longmemeval_user_turns")
 SEED = 20_260_101
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+DESIGNS = [name for name in preset_names() if load_policy(name).model == DEFAULT_MODEL]
+"""Presets that differ in more than the model."""
 STEP = timedelta(minutes=20)
 """Between two rows of a stream without times."""
 SESSION_ROWS = 12
@@ -486,7 +488,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             said = rows(asked.data / "streams" / f"{stream}.jsonl", asked.limit)
             with console.status(f"embedding {stream}"):
                 known = KnownTexts(engine, kept.of({row.said["text"] for row in said}))
-            for preset in asked.presets or preset_names():
+            for preset in asked.presets or DESIGNS:
                 with console.status(f"{preset} on {stream}"):
                     results.append(run_one(stream, preset, said, known))
                 if asked.json:
@@ -503,7 +505,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench designs", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="a folder with streams/")
-    parser.add_argument("--presets", nargs="+", choices=preset_names(), help="else all")
+    parser.add_argument("--presets", nargs="+", choices=DESIGNS, help="else all")
     parser.add_argument("--streams", nargs="+", choices=STREAMS, help="else all")
     parser.add_argument("--limit", type=int, help="rows of each stream, to try it")
     parser.add_argument("--vectors", type=Path, help="a file that keeps embeddings between runs")

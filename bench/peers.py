@@ -27,7 +27,7 @@ from bench.vectors import KeptVectors
 from palimpsest.evaluation.evaluate import LabelCounts, evaluate_pairs
 from palimpsest.evaluation.labelled import LabelledPair, read_pairs
 from palimpsest.evaluation.trial import Fate, TrialVectors
-from palimpsest.streams.embedder import load_engine
+from palimpsest.streams.embedder import DEFAULT_MODEL, load_engine
 from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir
 from palimpsest.streams.policies import load_policy, preset_names
 from palimpsest.streams.search.exact import cosine
@@ -128,8 +128,9 @@ def compare_rules(
     pairs: Sequence[LabelledPair], cache: Path, progress: Callable[[str, float | None], None]
 ) -> list[Row]:
     """What each rule and each preset does with the same pairs."""
-    policies = [load_policy(name) for name in preset_names()]
-    engine = load_engine(policies[0].model, cache_dir=cache)
+    presets = map(load_policy, preset_names())
+    policies = [policy for policy in presets if policy.model == DEFAULT_MODEL]
+    engine = load_engine(cache_dir=cache)
     kept = KeptVectors(cache / "bench-vectors.sqlite", engine)
     try:
         vectors = TrialVectors(kept)

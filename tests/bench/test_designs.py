@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.designs import STEP, Result, draw, rows, run_one, table
+from bench.designs import DESIGNS, STEP, Result, draw, rows, run_one, table
 from bench.sentences import sentences
-from palimpsest.streams.policies import preset_names
 from tests.stub_engine import StubEngine
 
 
@@ -37,7 +36,7 @@ def test_what_a_stream_lacks_is_drawn_the_same_each_time(file: Path) -> None:
     assert len(rows(file, limit=7)) == 7
 
 
-@pytest.mark.parametrize("preset", preset_names())
+@pytest.mark.parametrize("preset", DESIGNS)
 def test_a_preset_is_run_over_the_days_of_a_stream(file: Path, preset: str) -> None:
     said = rows(file)
     result = run_one("labelled", preset, said, StubEngine())
@@ -52,7 +51,7 @@ def test_a_preset_is_run_over_the_days_of_a_stream(file: Path, preset: str) -> N
 
 def test_the_results_are_shown_and_drawn(file: Path, tmp_path: Path) -> None:
     results: list[Result] = [
-        run_one("labelled", preset, rows(file, 20), StubEngine()) for preset in preset_names()[:2]
+        run_one("labelled", preset, rows(file, 20), StubEngine()) for preset in DESIGNS[:2]
     ]
     assert table(results).row_count == 2
     draw(results, tmp_path / "chart.svg")

@@ -23,7 +23,7 @@ from msgspec import structs
 from rich.console import Console
 from rich.table import Table
 
-from bench.designs import BEGIN, Clock, Driven, KnownTexts, LabelJudge, Row
+from bench.designs import BEGIN, DESIGNS, Clock, Driven, KnownTexts, LabelJudge, Row
 from bench.embedding import distinct
 from bench.scratch import scratch_store
 from bench.vectors import KeptVectors
@@ -34,7 +34,7 @@ from palimpsest.contracts.policy import Judge as Rules
 from palimpsest.contracts.requests import SetNamesRequest, SettleRequest
 from palimpsest.streams.core.ledger import Entry
 from palimpsest.streams.embedder import Engine, load_engine
-from palimpsest.streams.policies import load_policy, preset_names
+from palimpsest.streams.policies import load_policy
 
 OWNER = "ada"
 NAMES = ("Ada", "the user", "I")
@@ -212,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run every preset on both days; print a table."""
     parser = argparse.ArgumentParser(prog="python -m bench day", description=__doc__)
     parser.add_argument("--data", type=Path, help="a folder with streams/, else made-up rows")
-    parser.add_argument("--presets", nargs="+", choices=preset_names(), help="else all")
+    parser.add_argument("--presets", nargs="+", choices=DESIGNS, help="else all")
     parser.add_argument("--days", nargs="+", default=["home", "work"])
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     asked = parser.parse_args(arguments)
@@ -224,7 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for day in asked.days:
             texts = {row.said["text"] for row in rows(day, asked.data)[0]}
             known = KnownTexts(engine, kept.of(texts))
-            for preset in asked.presets or preset_names():
+            for preset in asked.presets or DESIGNS:
                 for judged in (False, True)[: 1 + load_policy(preset).judge.enabled]:
                     for named in (False, True):
                         results.append(

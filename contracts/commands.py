@@ -42,7 +42,7 @@ class Admit:
     producer's bytes, which identifies their dead letter; it is empty for a new id, which cannot be
     in conflict. `down` names what was not available: `search`, or `embedder`, without which there
     is no vector either. `forgotten` are near texts that were forgotten and whose rewordings wait
-    for a person.
+    for a person. `nearest` is the nearest by cosine, however far, if something was searched.
     """
 
     candidate_id: str
@@ -52,6 +52,7 @@ class Admit:
     neighbours: tuple[Neighbour, ...] = ()
     down: tuple[str, ...] | None = None
     forgotten: tuple[Neighbour, ...] = ()
+    nearest: Neighbour | None = None
 
 
 class OwnerCommand(Model):

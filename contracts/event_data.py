@@ -451,6 +451,10 @@ class AuditOpenedData(Light):
     `owners` is a pattern of owners and `since` the earliest decision, if not all joins were meant.
     Certified is a share of `target` at the `confidence`; `detection` is the part of 1 - confidence
     that is kept for what the auditor misses, with up to `probes` pairs that are known to be wrong.
+
+    With `recall` it is about the pairs that were *not* joined: an estimate, from that many labels,
+    of how many of them say the same. `joins` and `digest` are of those pairs then, and the target
+    means nothing.
     """
 
     position: int
@@ -463,6 +467,7 @@ class AuditOpenedData(Light):
     probes: int = 0
     owners: str | None = None
     since: WireTime | None = None
+    recall: int | None = None
     actor: str | None = None
     because: str | None = None
 

@@ -127,6 +127,9 @@ class Evidence(Light):
     joined nothing, most similar first. `guard` is the hash of the guard that compared the texts:
     None if it was not asked, or if the decision is older than the field. `differs` is what an exact
     repeat differs in that is not verbatim: `sentence_case`, `case`, `white_space`, `compatibility`.
+    `nearest` is the nearest of all by cosine, however far, of a newcomer that was `stored`: None if
+    nothing was searched, if there was nobody, or if the decision is older than the field. It is no
+    neighbour: nothing was decided by it, and no replay compares it.
     """
 
     policy: str
@@ -138,3 +141,4 @@ class Evidence(Light):
     similar: tuple[str, ...] | None = None
     guard: str | None = None
     differs: tuple[str, ...] | None = None
+    nearest: Neighbour | None = None

@@ -175,7 +175,7 @@ def _face_of_repeat(target: Entry, said: str) -> FaceRule:
 def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> Decided:
     gone = forgotten_words(ledger, command.candidate.namespace, command.content.text)
     if not (command.neighbours or command.forgotten or gone):
-        evidence = Evidence(policy=policy.hash, down=command.down)
+        evidence = Evidence(policy=policy.hash, down=command.down, nearest=command.nearest)
         return _decided(command, "stored", command.content, None, evidence, now)
     lookup = NeighbourLookup(ledger, command, policy)
     outcome = run_checks(ledger, command, policy, lookup)
@@ -195,6 +195,7 @@ def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
         down=command.down,
         similar=None if choice else lookup.similar(policy.similar),
         guard=lookup.guard,
+        nearest=None if choice or asked else command.nearest,
     )
     if choice is None:
         decision: FirstDecision = "pending" if asked else "stored"

@@ -175,6 +175,8 @@ def _in_decision(
         if evidence.neighbours:
             named += [neighbour.candidate_id for neighbour in evidence.neighbours]
         named += evidence.asked
+        if evidence.nearest is not None:
+            named.append(evidence.nearest.candidate_id)
         if evidence.verdicts:
             named += [verdict.neighbour_id for verdict in evidence.verdicts]
     return named

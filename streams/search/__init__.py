@@ -1,7 +1,7 @@
 """Exact search over the distinct candidates of one scope: cosine, Jaccard, full text."""
 
 from palimpsest.streams.search.cosine.index import VectorIndex, pairs_above
-from palimpsest.streams.search.cosine.peers import peers
+from palimpsest.streams.search.cosine.peers import Peers
 from palimpsest.streams.search.exact import SearchVector, cosine
 from palimpsest.streams.search.full_text import FullTextIndex
 from palimpsest.streams.search.hits import SearchHit
@@ -9,11 +9,11 @@ from palimpsest.streams.search.tokens import TokenIndex
 
 __all__ = [
     "FullTextIndex",
+    "Peers",
     "SearchHit",
     "SearchVector",
     "TokenIndex",
     "VectorIndex",
     "cosine",
     "pairs_above",
-    "peers",
 ]

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from palimpsest.streams.search import SearchHit
+import numpy as np
+
+from palimpsest.streams.search import Peers, SearchHit
 from palimpsest.streams.search.hits import ranked
 
 
 class Prefetch:
     """Hits for new candidates by id: among the existing rows, and among each other.
 
-    `found` and `peers` have a list per new candidate; a peer's `row` is its number in the window,
-    and it counts once it has `arrived` as a row. `limit` is the maximum number of hits.
+    `found` has a list per new candidate, each with the nearest row even if it is under the `floor`;
+    a peer's `row` is its number in the window, and it counts once it has `arrived` as a row.
+    `limit` is the maximum number of hits.
     """
 
     def __init__(
         self,
         newcomers: Sequence[str],
         found: Sequence[list[SearchHit]],
-        peers: Sequence[list[SearchHit] | None],
+        peers: Peers,
+        floor: float,
         limit: int,
     ) -> None:
         self._number = {candidate_id: number for number, candidate_id in enumerate(newcomers)}
         self._found = found
         self._peers = peers
+        self._near = peers.above(floor)
+        self._floor = floor
         self._limit = limit
         self._rows: dict[int, int] = {}
+        self._arrived = np.zeros(len(newcomers), np.bool_)
         self._complete = True
 
     def note_arrived(self, candidate_id: str, row: int) -> None:
@@ -36,15 +43,25 @@ class Prefetch:
             self._complete = False
         else:
             self._rows[number] = row
+            self._arrived[number] = True
 
     def hits(self, candidate_id: str) -> list[SearchHit] | None:
-        """The best `limit` of all current rows; None if a search is needed."""
+        """The best `limit` of all current rows, or the nearest if none reaches the floor.
+
+        None if a search is needed.
+        """
         number = self._number.get(candidate_id)
         if number is None or not self._complete:
             return None
-        found, peers = self._found[number], self._peers[number]
-        if not peers:
-            return found if peers is not None else None
+        found, peers = self._found[number], self._near[number]
+        if peers is None:
+            return None
+        if not any(peer.row in self._rows for peer in peers):
+            if found and found[0].score >= self._floor:
+                return found
+            peers, limit = self._peers.nearest(number, np.flatnonzero(self._arrived)), 1
+        else:
+            found, limit = [hit for hit in found if hit.score >= self._floor], self._limit
         rows = self._rows
         there = [SearchHit(rows[peer.row], peer.score) for peer in peers if peer.row in rows]
-        return ranked(found + there, self._limit)
+        return ranked(found + there, limit)

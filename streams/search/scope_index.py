@@ -11,6 +11,7 @@ from binascii import a2b_base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import structs
@@ -26,11 +27,11 @@ from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Memory, Scop
 from palimpsest.streams.guard import tokens
 from palimpsest.streams.search import (
     FullTextIndex,
+    Peers,
     SearchHit,
     SearchVector,
     TokenIndex,
     VectorIndex,
-    peers,
 )
 from palimpsest.streams.search.alike_index import AlikeIndex
 from palimpsest.streams.search.content import content_tokens, terms
@@ -98,6 +99,13 @@ def _placeholder(dimension: int) -> SearchVector:
     numbers = np.zeros(dimension, np.float16)
     numbers[0] = 1.0
     return SearchVector.of(numbers)
+
+
+class Surroundings(NamedTuple):
+    """What the checks must see of a new candidate, and the nearest by cosine, however far."""
+
+    neighbours: tuple[Neighbour, ...]
+    nearest: Neighbour | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,21 +214,26 @@ class _Rows:
         waiting.clear()
         return index
 
-    def near(self, query: SearchVector, floor: float, limit: int) -> list[SearchHit]:
-        """The best rows of a query by cosine; SearchError for another dimension."""
+    def near(
+        self, query: SearchVector, floor: float, limit: int, *, best: bool = False
+    ) -> list[SearchHit]:
+        """The best rows of a query by cosine; SearchError for another dimension.
+
+        With `best`, the best one even if it is under the floor.
+        """
         try:
             index = self._index()
-            return index.near(query, floor, limit=limit) if index is not None else []
+            return index.near(query, floor, limit=limit, best=best) if index is not None else []
         except ValueError as error:
             raise SearchError(_cannot(error)) from error
 
     def near_each(self, queries: Float16, floor: float, limit: int) -> list[list[SearchHit]]:
-        """Like `near`, for each query (b, dimension)."""
+        """Like `near` with the best one, for each query (b, dimension)."""
         try:
             index = self._index()
             if index is None:
                 return [[] for _ in queries]
-            return index.above(queries, floor, limit=limit)
+            return index.above(queries, floor, limit=limit, best=True)
         except ValueError as error:
             raise SearchError(_cannot(error)) from error
 
@@ -338,18 +351,25 @@ class ScopeIndex:
             return
         vectors = np.stack([vector_of(vector) for vector in newcomers.values()])
         found = self._rows.near_each(vectors, floor, top)
-        self._prefetched = Prefetch(list(newcomers), found, peers(vectors, floor), top)
+        self._prefetched = Prefetch(list(newcomers), found, Peers(vectors), floor, top)
 
     def neighbours(self, ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:
-        """The candidates that the policy's checks must see, with exact scores.
+        """The candidates that the policy's checks must see, with exact scores."""
+        return self.surroundings(ledger, admit, best=False).neighbours
+
+    def surroundings(self, ledger: Ledger, admit: Admit, *, best: bool = True) -> Surroundings:
+        """The neighbours of a new candidate, and with `best` the nearest of all, by one search.
 
         A new candidate without a vector is compared only by words.
         """
         self.follow()
         query = self._query(admit.content.vector)
         scored: dict[int, tuple[float | None, float | None]] = {}
+        nearest: SearchHit | None = None
         if query is not None:
-            near = self._near(admit, query)
+            near = self._near(admit, query, best=best)
+            nearest = next(iter(near), None)
+            near = [hit for hit in near if hit.score >= self._reach.near]
             scored = {
                 hit.row: (hit.score, None)
                 for hit in near[: self._reach.cosine_top]
@@ -364,7 +384,7 @@ class ScopeIndex:
             cosines = self._rows.cosines(query, others)
             scored.update((row, (c, None)) for row, c in zip(others, cosines, strict=True))
         entries, own = self._rows.entries, admit.content.vector
-        return tuple(
+        neighbours = tuple(
             Neighbour(
                 candidate_id=entry.id,
                 cosine=cosine,
@@ -374,6 +394,10 @@ class ScopeIndex:
             for row, (cosine, jaccard) in scored.items()
             if (entry := entries[row]) is not None
         )
+        first = entries[nearest.row] if nearest is not None else None
+        if nearest is None or first is None:
+            return Surroundings(neighbours, None)
+        return Surroundings(neighbours, Neighbour(candidate_id=first.id, cosine=nearest.score))
 
     def with_framed(
         self, admit: Admit, near: tuple[Neighbour, ...], names: tuple[str, ...]
@@ -425,14 +449,14 @@ class ScopeIndex:
             return ()
         return self._gone.near(admit, self._query(admit.content.vector))
 
-    def _near(self, admit: Admit, query: SearchVector) -> list[SearchHit]:
+    def _near(self, admit: Admit, query: SearchVector, *, best: bool) -> list[SearchHit]:
         """The best rows for the checks of the scope and of the session."""
         top = self._reach.near_top
         if not top:
             return []
         hits = self._prefetched.hits(admit.candidate_id) if self._prefetched else None
         if hits is None:
-            hits = self._rows.near(query, self._reach.near, top)
+            hits = self._rows.near(query, self._reach.near, top, best=best)
         return hits
 
     def _by_session(

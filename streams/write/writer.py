@@ -380,16 +380,15 @@ class Writer:
         namespace = admit.candidate.namespace
         try:
             index = owner.index(namespace, self.policy)
-            neighbours = index.with_framed(
-                admit, index.neighbours(owner.ledger, admit), owner.ledger.names
-            )
+            found = index.surroundings(owner.ledger, admit)
+            neighbours = index.with_framed(admit, found.neighbours, owner.ledger.names)
             forgotten = index.forgotten(admit)
         except SearchError as error:
             self._continue_without(owner, namespace, error)
             return replace(admit, down=(*(admit.down or ()), "search"))
-        if neighbours or forgotten:
-            return replace(admit, neighbours=neighbours, forgotten=forgotten)
-        return admit
+        if found.nearest is None and not (neighbours or forgotten):
+            return admit
+        return replace(admit, neighbours=neighbours, forgotten=forgotten, nearest=found.nearest)
 
     def compared(self, update: Update) -> Update:
         """An agent's update with its near texts, in a scope with guarded forgotten texts."""

@@ -19,18 +19,26 @@ _ROUNDING: Final = 2.0**-23
 """Twice the error of one float32 product or sum, to be safe."""
 
 
-def nearest(query: SearchVector, rows: VectorRows, start: int, floor: float) -> list[SearchHit]:
+def nearest(
+    query: SearchVector, rows: VectorRows, start: int, floor: float, *, best: bool = False
+) -> list[SearchHit]:
     """Every living row from `start` on whose rounded cosine is at least `floor`, best first.
 
-    `start` lies in the open segment of `rows`.
+    With `best`, at least the best one. `start` lies in the open segment of `rows`.
     """
     end = len(rows)
     if start >= end:
         return []
-    near = _near(query, rows.span(start, end), rows.norms[start:end], floor)
-    if not len(near):
-        return []
+    dots, norms = np.vecdot(rows.span(start, end), query.single), rows.norms[start:end]
+    near = _near(query, dots, norms, floor)
     found = _hits(query, rows, near + start, floor)
+    if best and not found:
+        scale = norms * query.norm
+        rough = np.divide(dots, scale, out=np.zeros(end - start), where=scale > 0)
+        rough[~rows.living[start:end]] = -np.inf
+        bar = rough.max() - 2 * (HALF_STEP + _error(query))
+        found = _hits(query, rows, (rough >= bar).nonzero()[0] + start, -1.0)
+        return ranked(found, 1)
     return ranked(found, len(found))
 
 
@@ -38,17 +46,23 @@ def among(
     query: SearchVector, rows: VectorRows, picked: NDArray[np.intp], floor: float
 ) -> list[SearchHit]:
     """The picked rows that are living and whose rounded cosine is at least `floor`."""
-    near = _near(query, rows.picked(picked), rows.norms[picked], floor)
+    dots = np.vecdot(rows.picked(picked), query.single)
+    near = _near(query, dots, rows.norms[picked], floor)
     return _hits(query, rows, picked[near], floor)
 
 
 def _near(
-    query: SearchVector, vectors: NDArray[np.float32], norms: NDArray[np.float64], floor: float
+    query: SearchVector, dots: NDArray[np.float32], norms: NDArray[np.float64], floor: float
 ) -> NDArray[np.intp]:
-    """The indices of vectors, given with their norms, that may reach the floor."""
-    bar = floor - HALF_STEP - (len(query.single) + 8) * _ROUNDING
-    near: NDArray[np.bool_] = np.vecdot(vectors, query.single) >= norms * (bar * query.norm)
+    """The indices of vectors, by their products with the query and norms, that may reach it."""
+    bar = floor - HALF_STEP - _error(query)
+    near: NDArray[np.bool_] = dots >= norms * (bar * query.norm)
     return near.nonzero()[0]
+
+
+def _error(query: SearchVector) -> float:
+    """How far a cosine by a float32 product may be off."""
+    return (len(query.single) + 8) * _ROUNDING
 
 
 def _hits(

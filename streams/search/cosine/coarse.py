@@ -51,13 +51,17 @@ class CoarseRows:
 
 
 def near_by_codes(
-    segments: list[CoarseRows], queries: CoarseQueries, floors: NDArray[np.float64]
+    segments: list[CoarseRows],
+    queries: CoarseQueries,
+    floors: NDArray[np.float64],
+    best: NDArray[np.float64] | None = None,
+    living: NDArray[np.bool_] | None = None,
 ) -> Pairs:
-    """All pairs that may reach their query's floor; rows are counted from the first segment's."""
+    """All pairs `within` their query's floor; rows are counted from the first segment's."""
     scores = [segment.scores(queries) for segment in segments]
     together = scores[0] if len(scores) == 1 else np.concatenate(scores, axis=1)
     residual = max(segment.residual for segment in segments)
-    return within(together, floors, _errors(queries, residual), queries.steps)
+    return within(together, floors, _errors(queries, residual), queries.steps, best, living)
 
 
 def _errors(queries: CoarseQueries, residual: float) -> NDArray[np.float64]:

@@ -7,7 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palimpsest.streams.search.cosine.close import among, nearest, scored
-from palimpsest.streams.search.cosine.pairs import HALF_STEP, Pairs, above_floor, bars, joined
+from palimpsest.streams.search.cosine.pairs import (
+    HALF_STEP,
+    Pairs,
+    above_floor,
+    bars,
+    joined,
+    lowered,
+)
 from palimpsest.streams.search.cosine.queries import Queries
 from palimpsest.streams.search.cosine.rows import VectorRows
 from palimpsest.streams.search.cosine.scans import scan, score
@@ -65,29 +72,42 @@ class VectorIndex:
         self._rows.remove(row)
 
     def above(
-        self, queries: NDArray[np.float16], floor: float, *, limit: int, start: int = 0
+        self,
+        queries: NDArray[np.float16],
+        floor: float,
+        *,
+        limit: int,
+        start: int = 0,
+        best: bool = False,
     ) -> list[list[SearchHit]]:
         """For each query the best `limit` rows from `start` on with a rounded cosine >= `floor`.
 
-        Queries have shape (b, dimension). Each list is sorted by falling score, then by row.
+        With `best`, the best one even if it is under the floor. Queries have shape (b, dimension).
+        Each list is sorted by falling score, then by row.
         ValueError as in `squared_norm`, and where `limit` is under 1 or `start` under 0.
         """
         _require(limit, start)
         answers: list[list[SearchHit]] = []
         for first in range(0, len(queries), TOGETHER):
             some = Queries(queries[first : first + TOGETHER], self.dimension)
-            answers += self._answers(some, floor, limit, start)
+            answers += self._answers(some, floor, limit, start, best=best)
         return answers
 
     def near(
-        self, query: SearchVector, floor: float, *, limit: int, start: int = 0
+        self,
+        query: SearchVector,
+        floor: float,
+        *,
+        limit: int,
+        start: int = 0,
+        best: bool = False,
     ) -> list[SearchHit]:
         """Like `above`, for one query: in a small scope that takes a third of the time."""
         _require(limit, start)
         self._checked(query)
         if self._rows.open_from <= start:
-            return nearest(query, self._rows, start, floor)[:limit]
-        [hits] = self.above(query.recorded[None], floor, limit=limit, start=start)
+            return nearest(query, self._rows, start, floor, best=best)[:limit]
+        [hits] = self.above(query.recorded[None], floor, limit=limit, start=start, best=best)
         return hits
 
     def cosines(self, query: SearchVector, rows: Sequence[int]) -> list[float | None]:
@@ -123,29 +143,38 @@ class VectorIndex:
         return np.array(rows, np.intp)
 
     def _answers(
-        self, queries: Queries, floor: float, limit: int, start: int
+        self, queries: Queries, floor: float, limit: int, start: int, *, best: bool
     ) -> list[list[SearchHit]]:
         answers: list[list[SearchHit]] = [[] for _ in range(len(queries))]
+        under: list[list[SearchHit]] = [[] for _ in range(len(queries))]
         if start < len(self):
-            near = self._near(queries, floor, limit, start)
+            near = self._near(queries, floor, limit, start, best=best)
             for query, row, cosine in zip(*(array.tolist() for array in near[:3]), strict=True):
                 rounded = round(cosine, DECIMALS)
-                if rounded >= floor:
-                    answers[query].append(SearchHit(row, rounded))
+                (answers if rounded >= floor else under)[query].append(SearchHit(row, rounded))
+        if best:
+            return [
+                ranked(hits, limit) or ranked(others, 1)
+                for hits, others in zip(answers, under, strict=True)
+            ]
         return [ranked(hits, limit) for hits in answers]
 
-    def _near(self, queries: Queries, floor: float, limit: int, start: int) -> Pairs:
+    def _near(self, queries: Queries, floor: float, limit: int, start: int, *, best: bool) -> Pairs:
         """The scored pairs that may be answers; the best so far raise the floors."""
         floors = np.full(len(queries), floor - HALF_STEP)
+        tops = np.full(len(queries), -np.inf) if best else None
         found: list[Pairs] = []
         waiting = 0
         for first, end in self._spans(len(queries), start):
-            found.append(scan(queries, self._rows, first, end, floors))
+            found.append(scan(queries, self._rows, first, end, floors, tops))
+            if tops is not None:
+                np.maximum.at(tops, found[-1].query, found[-1].low)
             waiting += len(found[-1].row)
             if waiting > WAITING * len(queries):
                 pairs = joined(found)
                 floors = np.maximum(floors, bars(pairs, len(queries), limit))
-                found, waiting = [above_floor(pairs, floors)], 0
+                kept = floors if tops is None else lowered(floors, tops, tops)
+                found, waiting = [above_floor(pairs, kept)], 0
         pairs = _contenders(joined(found), len(queries), limit)
         return _contenders(score(queries, self._rows, pairs), len(queries), limit)
 

@@ -61,16 +61,34 @@ def above_floor(pairs: Pairs, floors: NDArray[np.float64]) -> Pairs:
     return pairs.at(pairs.high >= floors[pairs.query])
 
 
+def lowered(
+    floors: NDArray[np.float64], best: NDArray[np.float64] | None, tops: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The floors (b,), lowered to where the best row of each query is, if `best` is sought.
+
+    `best` is no higher than the best cosine of earlier rows, `tops` than that of these.
+    """
+    if best is None:
+        return floors
+    top = np.maximum(best, tops)
+    return np.where(np.isfinite(top), np.minimum(floors, top - 2 * HALF_STEP), floors)
+
+
 def within(
     scores: NDArray[np.float32],
     floors: NDArray[np.float64],
     errors: NDArray[np.float64],
     steps: NDArray[np.float64],
+    best: NDArray[np.float64] | None = None,
+    living: NDArray[np.bool_] | None = None,
 ) -> Pairs:
     """The pairs whose cosine, `scores * steps` with an error up to `errors`, may reach the floor.
 
-    Scores have shape (b, n), the others (b,).
+    Scores have shape (b, n), `living` (n,), the others (b,). With `best`, floors are `lowered`.
     """
+    if best is not None:
+        alive = scores if living is None or living.all() else np.where(living, scores, -np.inf)
+        floors = lowered(floors, best, alive.max(axis=1) * steps - errors)
     bar = np.nextafter(((floors - errors) / steps).astype(np.float32), np.float32(-np.inf))
     hits = np.flatnonzero(scores >= bar[:, None])
     query, row = np.divmod(hits, scores.shape[1])

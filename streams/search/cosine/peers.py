@@ -12,38 +12,52 @@ from palimpsest.streams.search.cosine.kernels import products
 from palimpsest.streams.search.cosine.pairs import HALF_STEP
 from palimpsest.streams.search.cosine.queries import Queries
 from palimpsest.streams.search.exact import cosines
-from palimpsest.streams.search.hits import DECIMALS, SearchHit
+from palimpsest.streams.search.hits import DECIMALS, SearchHit, ranked
 
 CROWD: Final = 64
 """With more peers than this, none are returned: a new search costs less than a list of all."""
 
 
-def peers(vectors: NDArray[np.float16], floor: float) -> list[list[SearchHit] | None]:
-    """For each of the vectors (b, d), the earlier ones whose rounded cosine is at least `floor`.
+class Peers:
+    """A batch of vectors (b, d), one at least, compared with each other by one product.
 
-    A hit's `row` is its number in the batch. None means too many; ValueError as in `squared_norm`.
+    A hit's `row` is its number in the batch. ValueError as in `squared_norm`.
     """
-    if len(vectors) < 2:
-        return [[] for _ in vectors]
-    queries = Queries(vectors, vectors.shape[1])
-    later, earlier = _near(queries, floor)
-    answers: list[list[SearchHit] | None] = [[] for _ in vectors]
-    for number in np.flatnonzero(np.bincount(later, minlength=len(vectors)) > CROWD).tolist():
-        answers[number] = None
-    dots = np.einsum("ij,ij->i", queries.wide[later], queries.wide[earlier])
-    scores = cosines(dots, queries.squared[later] * queries.squared[earlier])
-    for one, other, score in zip(later.tolist(), earlier.tolist(), scores.tolist(), strict=True):
-        hits, rounded = answers[one], round(score, DECIMALS)
-        if hits is not None and rounded >= floor:
-            hits.append(SearchHit(other, rounded))
-    return answers
 
+    def __init__(self, vectors: NDArray[np.float16]) -> None:
+        self._queries = Queries(vectors, vectors.shape[1])
+        # d products and sums, each off by at most 2**-24 of |a||b| = 1; twice that, to be safe.
+        self._error = (vectors.shape[1] + 8) * 2.0**-23
+        self._rough = products(self._queries.unit, self._queries.unit)
 
-def _near(queries: Queries, floor: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Pairs of a later and an earlier one that may reach the floor, by a float32 product."""
-    # d products and sums, each off by at most 2**-24 of |a||b| = 1; twice that, to be safe.
-    error = (queries.unit.shape[1] + 8) * 2.0**-23
-    rough = products(queries.unit, queries.unit)
-    later, earlier = np.nonzero(rough >= floor - HALF_STEP - error)
-    before = earlier < later
-    return later[before], earlier[before]
+    def above(self, floor: float) -> list[list[SearchHit] | None]:
+        """For each, the earlier ones whose rounded cosine is at least `floor`; None: too many."""
+        size = len(self._queries)
+        later, earlier = np.nonzero(self._rough >= floor - HALF_STEP - self._error)
+        before = earlier < later
+        later, earlier = later[before], earlier[before]
+        answers: list[list[SearchHit] | None] = [[] for _ in range(size)]
+        for number in np.flatnonzero(np.bincount(later, minlength=size) > CROWD).tolist():
+            answers[number] = None
+        scores = self._scores(later, earlier)
+        for one, other, score in zip(later.tolist(), earlier.tolist(), scores, strict=True):
+            hits = answers[one]
+            if hits is not None and score >= floor:
+                hits.append(SearchHit(other, score))
+        return answers
+
+    def nearest(self, number: int, among: NDArray[np.intp]) -> list[SearchHit]:
+        """The nearest of some others (the earliest of several); empty if there are none."""
+        if not len(among):
+            return []
+        rough = self._rough[number, among]
+        close = among[rough >= rough.max() - 2 * (HALF_STEP + self._error)]
+        scores = self._scores(np.full(len(close), number), close)
+        return ranked([*map(SearchHit, close.tolist(), scores)], 1)
+
+    def _scores(self, one: NDArray[np.intp], other: NDArray[np.intp]) -> list[float]:
+        """The rounded cosines of pairs; exact."""
+        queries = self._queries
+        dots = np.einsum("ij,ij->i", queries.wide[one], queries.wide[other])
+        exact = cosines(dots, queries.squared[one] * queries.squared[other])
+        return [round(score, DECIMALS) for score in exact.tolist()]

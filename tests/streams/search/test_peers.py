@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from palimpsest.streams.search import SearchHit, cosine, peers
+from palimpsest.streams.search import Peers, SearchHit, cosine
 from palimpsest.streams.search.cosine import kernels
 from palimpsest.streams.search.cosine.peers import CROWD
 
@@ -44,11 +44,22 @@ def test_each_gets_all_earlier_ones_over_the_floor(rows: list[list[int]], floor:
         ]
         for later in range(len(vectors))
     ]
-    assert peers(vectors, floor) == expected
+    assert Peers(vectors).above(floor) == expected
+
+
+@given(numbers, st.sets(st.integers(0, 8)))
+def test_the_nearest_of_some_is_the_earliest_of_the_best(
+    rows: list[list[int]], some: set[int]
+) -> None:
+    vectors = batch(rows)
+    number, among = len(rows) - 1, sorted(one for one in some if one < len(rows) - 1)
+    scored = [SearchHit(one, cosine(vectors[number], vectors[one])) for one in among]
+    best = sorted(scored, key=lambda hit: (-hit.score, hit.row))[:1]
+    assert Peers(vectors).nearest(number, np.array(among, np.intp)) == best
 
 
 def test_a_crowd_gets_none() -> None:
-    found = peers(batch([[1, 0, 0, 0, 0, 0]] * (CROWD + 2)), 0.9)
+    found = Peers(batch([[1, 0, 0, 0, 0, 0]] * (CROWD + 2))).above(0.9)
     assert found[CROWD] is not None
     assert len(found[CROWD]) == CROWD
     assert found[CROWD + 1] is None
@@ -56,9 +67,9 @@ def test_a_crowd_gets_none() -> None:
 
 def test_vectors_that_are_none_are_refused() -> None:
     with pytest.raises(ValueError, match="float16"):
-        peers(np.ones((2, DIMENSION), np.float32), 0.5)
+        Peers(np.ones((2, DIMENSION), np.float32))
     for number, places in ((np.nan, DIMENSION), (4.0, 2)):  # 4 twice is 32 squared
         long = np.zeros((2, DIMENSION), np.float16)
         long[:, :places] = number
         with pytest.raises(ValueError, match="not below 32"):
-            peers(long, 0.5)
+            Peers(long)

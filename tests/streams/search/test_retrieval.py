@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from random import Random
 from typing import Literal
 from uuid import uuid4
 
@@ -11,6 +12,7 @@ import pytest
 
 from palimpsest.contracts.errors import SearchError
 from palimpsest.contracts.events import Decided
+from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.policy import (
     CosineCheck,
     Policy,
@@ -27,7 +29,8 @@ from palimpsest.contracts.requests import (
     Selection,
 )
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.search.scope_index import Reach
+from palimpsest.streams.search import cosine
+from palimpsest.streams.search.scope_index import Reach, vector_of
 from palimpsest.streams.write.inputs import Outcome
 from palimpsest.streams.write.serve import execute
 from tests.streams.write.runtime import Runtime, inputs
@@ -190,7 +193,9 @@ def test_another_policy_searches_again_what_could_not_be_searched(
     with Runtime(tmp_path / "log.sqlite", policy=policy) as runtime:
         (first,) = runtime.submit(row_of(1))
         with monkeypatch.context() as meanwhile:
-            meanwhile.setattr("palimpsest.streams.search.scope_index.ScopeIndex.neighbours", broken)
+            meanwhile.setattr(
+                "palimpsest.streams.search.scope_index.ScopeIndex.surroundings", broken
+            )
             assert asked(runtime, runtime.submit(row_of(2, *range(20)))[0]) == ()
         assert asked(runtime, runtime.submit(row_of(3, 0))[0]) == ()
         runtime.writer.use_policy(policy.model_copy(update={"name": "another"}))
@@ -280,3 +285,50 @@ def test_a_search_reaches_as_far_as_the_session_asks() -> None:
     assert reach(0.8, 3) == (0.7, 5)
     assert reach(0.8, None) == (0.7, 5)
     assert Reach.of(rules(cosine), "default").near == 0.7
+
+
+@pytest.mark.parametrize("search", ["candidates", "memories"])
+@pytest.mark.parametrize("window", [1, 4, 40])
+def test_who_is_stored_names_the_nearest_of_all(
+    tmp_path: Path, search: Literal["candidates", "memories"], window: int
+) -> None:
+    """However far, in windows of any size, and outside the neighbours: by a plain comparison."""
+    random = Random(7)
+    texts = [" ".join(random.choices(WORDS, k=6)) for _ in range(40)]
+    rows = [
+        {"owner_id": "ann", "id": str(number), "text": text} for number, text in enumerate(texts)
+    ]
+    policy = rules(
+        CosineCheck(check="cosine", zones=(Zone(at_least=0.6, action="auto_reject"),)),
+        search=search,
+    )
+    with Runtime(tmp_path / "log.sqlite", policy=policy) as running:
+        for start in range(0, len(rows), window):
+            running.stream(rows[start : start + window])
+        decided = [r.event for r in running.log.of_owner("ann") if isinstance(r.event, Decided)]
+    seen: list[Decided] = []
+    for event in decided:
+        own, evidence = event.data.content.vector, event.data.evidence
+        others = [one for one in seen if search == "candidates" or one.data.join is None]
+        scored = [
+            (cosine(vector_of(own), vector_of(one.data.content.vector)), -place, one.subject)
+            for place, one in enumerate(others)
+            if own is not None and one.data.content.vector is not None
+        ]
+        best = max(scored, default=None)
+        if event.data.decision != "stored" or best is None:
+            assert evidence.nearest is None
+        else:
+            assert evidence.nearest == Neighbour(candidate_id=best[2], cosine=best[0])
+            assert best[0] >= 0.6 or evidence.neighbours == ()
+        seen.append(event)
+    assert {event.data.decision for event in decided} >= {"stored", "auto_reject"}
+
+
+def test_nobody_is_nearest_where_nothing_is_searched_by_meaning(tmp_path: Path) -> None:
+    policy = rules(TokenCheck(check="tokens", threshold=0.9))
+    with Runtime(tmp_path / "log.sqlite", policy=policy) as running:
+        running.submit(row_of(1), row_of(2, *range(10)))
+        found = [r.event for r in running.log.of_owner("ann") if isinstance(r.event, Decided)]
+    assert [event.data.decision for event in found] == ["stored", "stored"]
+    assert [event.data.evidence.nearest for event in found] == [None, None]

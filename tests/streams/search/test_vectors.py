@@ -117,6 +117,16 @@ def test_it_finds_what_a_plain_loop_finds(
     assert index.above(faces[n:], floor, limit=limit, start=start) == expected
 
 
+@given(seed=st.integers(0, 10_000), n=st.integers(0, 60), floor=st.floats(0.0, 1.0))
+def test_the_best_comes_even_under_the_floor(seed: int, n: int, floor: float) -> None:
+    faces = clustered(seed, n + 7, 24)
+    index, rows = filled(faces[:n]), dict(enumerate(faces[:n]))
+    expected = [brute(rows, q, floor, 3) or brute(rows, q, -1.0, 1) for q in faces[n:]]
+    assert index.above(faces[n:], floor, limit=3, best=True) == expected
+    ready = map(SearchVector.of, faces[n:])
+    assert [index.near(query, floor, limit=3, best=True) for query in ready] == expected
+
+
 @given(seed=st.integers(0, 10_000), cut=st.integers(0, 50), floor=st.floats(-0.5, 1.0))
 @settings(max_examples=25)
 def test_neither_batches_nor_starts_change_an_answer(seed: int, cut: int, floor: float) -> None:
@@ -189,6 +199,9 @@ def test_removed_rows_stay_away_and_replaced_rows_are_what_they_became(
         assert index.near(ready, 0.3, limit=4) == brute(rows, vector, 0.3, 4)
         start = int(random.integers(0, size))
         late = {place: each for place, each in rows.items() if place >= start}
+        best = brute(late, vector, 0.3, 4) or brute(late, vector, -1.0, 1)
+        assert index.above(vector[None], 0.3, limit=4, start=start, best=True) == [best]
+        assert index.near(ready, 0.3, limit=4, start=start, best=True) == best
         found = index.above(vector[None], 0.3, limit=4, start=start)
         assert found == [brute(late, vector, 0.3, 4)]
         assert index.near(ready, 0.3, limit=4, start=start) == found[0]

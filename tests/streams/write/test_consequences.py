@@ -142,7 +142,9 @@ def test_what_was_stored_without_a_search_rested_on_no_join(
     with Runtime(tmp_path / "log.sqlite", policy=policy) as runtime:
         _, newer = say(runtime, FIRST, NEWER)
         with monkeypatch.context() as meanwhile:
-            meanwhile.setattr("palimpsest.streams.search.scope_index.ScopeIndex.neighbours", broken)
+            meanwhile.setattr(
+                "palimpsest.streams.search.scope_index.ScopeIndex.surroundings", broken
+            )
             (stored,) = runtime.submit(
                 {"owner_id": "ann", "source": "test", "id": "later", "text": BESIDE}
             )

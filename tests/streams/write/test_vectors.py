@@ -100,7 +100,7 @@ def test_without_a_model_and_a_search_a_decision_names_both(
     def broken(*_: object) -> None:
         raise SearchError("no index")
 
-    monkeypatch.setattr("palimpsest.streams.search.scope_index.ScopeIndex.neighbours", broken)
+    monkeypatch.setattr("palimpsest.streams.search.scope_index.ScopeIndex.surroundings", broken)
     words = TokenCheck(check="tokens", threshold=0.85)
     policy = STORES.model_copy(update={"checks": (words,), "search_fails": "store"})
     with runtime(tmp_path, plug, policy) as one:

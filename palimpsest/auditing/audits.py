@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -19,25 +18,22 @@ from palimpsest.auditing.joins import (
     population_digest,
 )
 from palimpsest.auditing.probes import MOST, Probe, probes_of
-from palimpsest.auditing.state import Audit, AuditTally, audits_of, labels_of, strata_of, tally_of
+from palimpsest.auditing.recalls import Recalls
+from palimpsest.auditing.recorded import RecordedAudits, drawn, population_moved
+from palimpsest.auditing.state import Audit, AuditTally, labels_of, strata_of, tally_of
 from palimpsest.backends.requested import request_id
 from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import (
-    AnyEvent,
     AuditLabel,
     AuditLabelled,
-    AuditLabelledData,
-    AuditOpened,
     AuditOpenedData,
-    Certified,
     CertifiedData,
     FaceRule,
 )
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.requests import (
     CertifyRequest,
-    LabelAuditRequest,
     OpenAuditRequest,
     UnmergeRequest,
 )
@@ -152,13 +148,10 @@ class Audits:
         progress: Progress | None = None,
         actor: str | None = None,
     ) -> None:
+        self._log = RecordedAudits(writer, turn or nullcontext(), progress or _quiet, actor)
         self._writer = writer
-        self._turn = turn or nullcontext()
-        self._progress = progress or _quiet
-        self._actor = actor
         self._kept: dict[str, _Opened] = {}
-        self._events: list[AnyEvent] = []
-        self._upto = 0
+        self.recall = Recalls(self._log)
 
     def open(
         self,
@@ -179,35 +172,20 @@ class Audits:
         known to be wrong are mixed in at most; with 0 the labels are taken to be right. Raises
         UsageError for a share out of range, or if no automatic join stands there.
         """
-        with self._turn:
+        with self._log.turn:
             _require_shares(target, confidence, probes)
-            if since is not None and since.tzinfo is None:
-                raise UsageError("since: give the time a zone, as datetime(2026, 1, 1, tzinfo=UTC)")
-            if seed is not None and position is None:
-                raise UsageError(
-                    "a seed of yours needs --at: seal a position of the log first (`palimpsest"
-                    " status` says which is the last), then throw the dice"
-                )
-            if seed is not None and any(audit.opened.seed == seed for audit in self._all()):
-                raise UsageError(
-                    "this seed was used before, and its order is known: every audit needs a new one"
-                )
-            log = self._writer.reader.log
-            head = log.head()
-            at = head if position is None else position
-            if not 0 < at <= head:
-                raise UsageError(f"the log ends at position {head}: {at} is no position of it")
-            sealed = Sealed(log, at, AuditScope(owners, since))
-            joins = sealed.joins(self._progress)
+            sealed = self._log.sealed(AuditScope(owners, since), seed, position)
+            joins = sealed.joins(self._log.progress)
             if not joins:
-                raise UsageError(f"no automatic join stands at position {at}: nothing to audit")
-            drawn = secrets.token_hex(16) if seed is None else seed
-            own_id = request_id()
+                raise UsageError(
+                    f"no automatic join stands at position {sealed.position}: nothing to audit"
+                )
+            seed, own_id = drawn(seed), request_id()
             audit_id = event_id(own_id, "0")
-            found = self._probes(audit_id, drawn, sealed, joins, probes) if probes else []
+            found = self._probes(audit_id, seed, sealed, joins, probes) if probes else []
             opened = AuditOpenedData(
-                position=at,
-                seed=drawn,
+                position=sealed.position,
+                seed=seed,
                 joins=len(joins),
                 digest=population_digest([*joins]),
                 target=target,
@@ -219,15 +197,21 @@ class Audits:
             )
             self._writer.ask(
                 OpenAuditRequest(
-                    request_id=own_id, opened=opened, actor=self._actor, because=because
+                    request_id=own_id, opened=opened, actor=self._log.actor, because=because
                 )
             )
             self._kept[audit_id] = _Opened(sealed, joins, {probe.id: probe for probe in found})
             return self._status(*self._found(audit_id))
 
+    def meant(self, audit: str | None = None) -> Audits | Recalls:
+        """What an id means, or the latest that was opened: an audit of joins, or an estimate."""
+        with self._log.turn:
+            found, _ = self._log.found(audit)
+            return self if found.opened.recall is None else self.recall
+
     def next(self, audit: str | None = None) -> AuditQuestion | None:
         """The pair to look at; None if every join has a label."""
-        with self._turn:
+        with self._log.turn:
             found, audits = self._found(audit)
             tally = self._tally(found, audits)
             return None if tally.next is None else self._question(found, tally.next, tally.given)
@@ -249,28 +233,16 @@ class Audits:
         """
         if label not in get_args(AuditLabel):
             raise UsageError("a label is right, wrong or unsure")
-        with self._turn:
+        with self._log.turn:
             found, audits = self._found(audit)
             tally, opened = self._tally(found, audits), self._opened(found)
             pair = self._full_pair(pair, tally, found)
-            said = found.labels.get(pair)
-            if said is None or said.label != label:
-                known = opened.probes.get(pair) or opened.joins[pair]
-                labelled = AuditLabelledData(
-                    audit=found.id, pair=pair, label=label, shown=known.shown
-                )
-                self._writer.ask(
-                    LabelAuditRequest(
-                        request_id=request_id(),
-                        labelled=labelled,
-                        actor=actor or self._actor,
-                        because=because,
-                    )
-                )
+            known = opened.probes.get(pair) or opened.joins[pair]
+            self._log.label(found, pair, label, known.shown, actor=actor, because=because)
             unmerged, refused = None, None
             if label == "wrong" and pair in opened.joins:
                 unmerged, refused = self._unmerge(
-                    opened.joins[pair], found.id, because, actor or self._actor
+                    opened.joins[pair], found.id, because, actor or self._log.actor
                 )
             return {
                 "audit": found.id,
@@ -283,18 +255,18 @@ class Audits:
 
     def progress(self, audit: str | None = None) -> AuditProgress:
         """As `status`, without the parts, which take longer to count."""
-        with self._turn:
+        with self._log.turn:
             return self._so_far(*self._found(audit))
 
     def curve(self, audit: str | None = None) -> list[float]:
         """The share that may be wrong, before detection: at first, and after each join's label."""
-        with self._turn:
+        with self._log.turn:
             tally = self._tally(*self._found(audit))
             return [1.0, *(most / tally.joins for most in tally.curve)]
 
     def status(self, audit: str | None = None) -> AuditStatus:
         """How far an audit is: the bound now, and how many labels are needed still."""
-        with self._turn:
+        with self._log.turn:
             return self._status(*self._found(audit))
 
     def certify(self, audit: str | None = None, *, because: str | None = None) -> AuditStatus:
@@ -302,7 +274,7 @@ class Audits:
 
         Raises RefusedError (`not_proven`), with how many labels are needed, above the target.
         """
-        with self._turn:
+        with self._log.turn:
             found, audits = self._found(audit)
             tally = self._tally(found, audits)
             if not tally.certified:
@@ -324,7 +296,7 @@ class Audits:
                 CertifyRequest(
                     request_id=request_id(),
                     certified=certified,
-                    actor=self._actor,
+                    actor=self._log.actor,
                     because=because,
                 )
             )
@@ -335,37 +307,20 @@ class Audits:
 
         With `most_members`, also whether a memory has more members than that.
         """
-        with self._turn:
-            audits = self._all()
+        with self._log.turn:
+            audits = self._log.audits()
             dated = [(at, audit, data) for audit in audits for at, data in audit.certified]
             covered = None
             if dated:
                 _, audit, certificate = max(dated, key=lambda found: found[0])
                 covered = Coverage(audit, certificate, self._opened(audit).joins)
-            return check(self._writer.reader, covered, most, most_members, self._progress)
+            return check(self._writer.reader, covered, most, most_members, self._log.progress)
 
     # -- what the log has --------------------------------------------------------------------------
 
-    def _all(self) -> list[Audit]:
-        """Every audit of the log; only what is new is read."""
-        for recorded in self._writer.reader.log.of_owner("", after=self._upto):
-            self._upto = recorded.position
-            if isinstance(recorded.event, AuditOpened | AuditLabelled | Certified):
-                self._events.append(recorded.event)
-        return audits_of(self._events)
-
     def _found(self, wanted: str | None) -> tuple[Audit, list[Audit]]:
         """The audit that is meant, and all."""
-        audits = self._all()
-        if not audits:
-            raise RefusedError("no_audit", "no audit was opened: begin with `audit open`")
-        if wanted is None:
-            return audits[-1], audits
-        found = [audit for audit in audits if audit.id.startswith(wanted)]
-        if len(found) != 1:
-            what = "several audits begin" if found else "no audit begins"
-            raise RefusedError("no_audit", f"{what} with {wanted[:40]}")
-        return found[0], audits
+        return self._log.found(wanted, lambda audit: audit.opened.recall is None)
 
     def _opened(self, audit: Audit) -> _Opened:
         """The joins and probes of an audit, as they were when it was opened."""
@@ -373,13 +328,9 @@ class Audits:
             opened = audit.opened
             log = self._writer.reader.log
             sealed = Sealed(log, opened.position, AuditScope(opened.owners, opened.since))
-            joins = sealed.joins(self._progress)
+            joins = sealed.joins(self._log.progress)
             if population_digest([*joins]) != opened.digest:
-                raise RefusedError(
-                    "other_joins",
-                    f"at position {opened.position} this store has other joins than the audit"
-                    " sealed: continue it on the store where it was opened",
-                )
+                raise population_moved(opened.position)
             probes: Sequence[Probe] = ()
             if opened.probes:
                 probes = self._probes(audit.id, opened.seed, sealed, joins, opened.probes)
@@ -391,7 +342,7 @@ class Audits:
     ) -> list[Probe]:
         """The probes of an audit: what earlier ones have separated is left out."""
         earlier: set[str] = set()
-        for audit in self._all():
+        for audit in self._log.audits():
             if audit.id == audit_id:
                 break
             earlier |= audit.labels.keys()
@@ -399,7 +350,7 @@ class Audits:
 
     def _tally(self, audit: Audit, audits: Sequence[Audit]) -> AuditTally:
         """How far it is: a label of the pair that was `next` is added to what was known."""
-        opened, new = self._opened(audit), self._events[self._opened(audit).events :]
+        opened, new = self._opened(audit), self._log.recorded[self._opened(audit).events :]
         labels, probes, tally = labels_of(audits, audit), [*opened.probes], opened.tally
         match new:
             case [] if tally is not None:
@@ -413,7 +364,7 @@ class Audits:
                 tally.advance(audit, opened.joins, probes, labels)
             case _:
                 tally = tally_of(audit, opened.joins, probes, labels)
-        opened.tally, opened.events, opened.so_far = tally, len(self._events), None
+        opened.tally, opened.events, opened.so_far = tally, len(self._log.recorded), None
         return tally
 
     def _so_far(self, audit: Audit, audits: Sequence[Audit]) -> AuditProgress:

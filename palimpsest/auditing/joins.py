@@ -6,7 +6,7 @@ An owner is folded up to the position, so the answer is the same at any later ti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from fnmatch import fnmatchcase
 
@@ -66,6 +66,15 @@ class PairTexts:
     composed: str | None = None
 
 
+@dataclass(slots=True)
+class _Folded:
+    """An owner's ledger, what its joins rest on, and the nearest of who joined nobody."""
+
+    ledger: Ledger
+    evidence: dict[str, Evidence] = field(default_factory=dict)
+    nearest: dict[str, tuple[str, float]] = field(default_factory=dict)
+
+
 class Sealed:
     """The log up to a position, owner by owner; it keeps the ledger of the last one."""
 
@@ -73,7 +82,7 @@ class Sealed:
         self.position = position
         self.scope = scope
         self._log = log
-        self._last: tuple[Ledger, dict[str, Evidence]] | None = None
+        self._last: _Folded | None = None
 
     def owners(self) -> list[str]:
         """The owners of the scope."""
@@ -81,7 +90,11 @@ class Sealed:
 
     def ledger(self, owner_id: str) -> Ledger:
         """An owner's ledger as of the position; good until another owner's is asked for."""
-        return self._folded(owner_id)[0]
+        return self._folded(owner_id).ledger
+
+    def nearest(self, owner_id: str) -> dict[str, tuple[str, float]]:
+        """Of each candidate that joined nobody when it arrived, the nearest, and its cosine."""
+        return self._folded(owner_id).nearest
 
     def joins(self, progress: Progress) -> dict[str, AuditedJoin]:
         """All standing automatic joins of the scope, by their decisions."""
@@ -93,10 +106,10 @@ class Sealed:
 
     def joins_of(self, owner_id: str, since: datetime | None) -> list[AuditedJoin]:
         """Those of an owner, decided at a time or later."""
-        ledger, evidence = self._folded(owner_id)
+        folded = self._folded(owner_id)
         return [
-            _audited(owner_id, edge, evidence.get(edge.id))
-            for edge in standing(ledger)
+            _audited(owner_id, edge, folded.evidence.get(edge.id))
+            for edge in standing(folded.ledger)
             if since is None or edge.decided_at >= since
         ]
 
@@ -112,16 +125,16 @@ class Sealed:
         gone = older is None or newer is None
         return PairTexts(older, newer, None if gone else composed_text(edge))
 
-    def _folded(self, owner_id: str) -> tuple[Ledger, dict[str, Evidence]]:
-        if self._last is None or self._last[0].owner_id != owner_id:
+    def _folded(self, owner_id: str) -> _Folded:
+        if self._last is None or self._last.ledger.owner_id != owner_id:
             if self._last is not None:
-                self._last[0].dissolve()
-            ledger, evidence = Ledger(owner_id), dict[str, Evidence]()
+                self._last.ledger.dissolve()
+            self._last = folded = _Folded(Ledger(owner_id))
             with collector_at_rest():
                 for recorded in self._log.of_owner(owner_id, upto=self.position):
-                    evolve(ledger, recorded.event)
-                    evidence |= _evidence(recorded.event)
-            self._last = ledger, evidence
+                    evolve(folded.ledger, recorded.event)
+                    folded.evidence |= _evidence(recorded.event)
+                    folded.nearest |= _nearest(recorded.event)
         return self._last
 
 
@@ -171,3 +184,16 @@ def _evidence(event: AnyEvent) -> dict[str, Evidence]:
     if isinstance(event, Decided | Settled | Joined | Redecided) and event.data.join is not None:
         return {event.id: event.data.evidence} if event.data.evidence is not None else {}
     return {}
+
+
+def _nearest(event: AnyEvent) -> dict[str, tuple[str, float]]:
+    """Whom a newcomer met nearest that joined nobody, if the log says so."""
+    if not isinstance(event, Decided) or event.data.join is not None or event.data.withheld:
+        return {}
+    evidence = event.data.evidence
+    met = [evidence.nearest] if evidence.nearest is not None else evidence.neighbours
+    scored = [(one.cosine, one.candidate_id) for one in met if one.cosine is not None]
+    if not scored:
+        return {}
+    score, candidate_id = max(scored, key=lambda found: found[0])
+    return {event.subject: (candidate_id, score)}

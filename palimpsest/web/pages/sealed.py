@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from palimpsest.api.store import Palimpsest
 from palimpsest.auditing.audits import Audits
+from palimpsest.auditing.recalls import Recalls
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import AuditLabel
 from palimpsest.server.callers import Caller
@@ -59,19 +60,23 @@ class SealedPage:
     ) -> str:
         try:
             audits = self._of(store, caller)
-            audits.label(pair, said, because=because, actor=caller.name)
+            audits.meant().label(pair, said, because=because, actor=caller.name)
         except RefusedError as refused:
             return f"Not recorded: {refused.detail}."
         return f"Recorded: {said}."
 
     def _view(self, store: Palimpsest, caller: Caller) -> dict[str, Any]:
         audits = self._of(store, caller)
+        nothing = {"why": "", "question": None, "progress": None, "recall": None, "points": ""}
         try:
+            meant = audits.meant()
+            if isinstance(meant, Recalls):
+                return {**nothing, "question": meant.next(), "recall": meant.status()}
             question, curve, progress = audits.next(), audits.curve(), audits.progress()
         except RefusedError as refused:
-            return {"why": refused.detail, "question": None, "progress": None, "points": ""}
+            return {**nothing, "why": refused.detail}
         return {
-            "why": "",
+            **nothing,
             "question": question,
             "progress": progress,
             "points": points_of(curve),

@@ -12,7 +12,7 @@ import pytest
 
 from palimpsest import Palimpsest
 from palimpsest.api import store
-from palimpsest.auditing import audits
+from palimpsest.auditing import recorded
 from palimpsest.auditing.audits import AuditQuestion, Audits, LabelDone
 from palimpsest.contracts.events import AnyEvent, AuditLabel
 from palimpsest.contracts.policy import Policy
@@ -95,6 +95,6 @@ def _without_a_model() -> Iterator[None]:
 def audited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Audited]:
     """An empty store whose policy joins near texts; its audits have the same seeds in each run."""
     seeds = map("{:032x}".format, count())
-    monkeypatch.setattr(audits, "secrets", SimpleNamespace(token_hex=lambda _size: next(seeds)))
+    monkeypatch.setattr(recorded, "secrets", SimpleNamespace(token_hex=lambda _size: next(seeds)))
     with Palimpsest.open(tmp_path / "store", by="person", policy=RULES) as memories:
         yield Audited(memories, memories.audits(actor="eve"))

@@ -22,6 +22,7 @@ from palimpsest.contracts.errors import UsageError
 
 if TYPE_CHECKING:
     from palimpsest.auditing.audits import AuditProgress, AuditQuestion, Audits, AuditStatus
+    from palimpsest.auditing.recalls import RecallQuestion, RecallStatus
     from palimpsest.contracts.event_data import AuditLabel
 
 app = typer.Typer(
@@ -98,13 +99,46 @@ def open_audit(
     call.output.remark("palimpsest audit label")
 
 
+@app.command(epilog="Example: palimpsest audit recall --labels 200")
+def recall(
+    context: typer.Context,
+    labels: Annotated[
+        int, typer.Option(min=1, metavar="N", help="How many pairs you would look at; default 200.")
+    ] = 200,
+    confidence: Annotated[
+        float, typer.Option(metavar="C", help="Of the interval; default .95.")
+    ] = 0.95,
+    owners: Annotated[
+        str | None,
+        typer.Option("--owner", metavar="PATTERN", help="Only pairs of these owners."),
+    ] = None,
+    since: Annotated[
+        datetime | None,
+        typer.Option(parser=moment, metavar="TIME", help="Only texts decided then or later."),
+    ] = None,
+    because: Because = None,
+) -> None:
+    """Draw pairs that are not joined, to estimate how many duplicates were missed.
+
+    Label them with `audit label`: `wrong` says that two say the same. `audit status` shows the
+    estimate and its interval. It is no certificate, and nothing is joined by a label.
+    """
+    call = invocation(context)
+    with _audits(call) as audits:
+        status = audits.recall.open(
+            labels=labels, confidence=confidence, owners=owners, since=since, because=because
+        )
+    call.output.answer(status, lambda: _estimated(status))
+    call.output.remark("palimpsest audit label")
+
+
 @app.command("next", epilog="Example: palimpsest audit next")
 def next_pair(context: typer.Context, audit: Which = None) -> None:
     """Show the next pair to look at, and how to say what it is."""
     call = invocation(context)
     with _audits(call) as audits:
-        question = audits.next(audit)
-    nothing = shown("every join has a label", "dim")
+        question = audits.meant(audit).next(audit)
+    nothing = shown("every pair has a label", "dim")
     call.output.answer(question, lambda: _pair(question) if question else nothing)
     if question is not None:
         call.output.remark(f"palimpsest audit label {question['pair']} right|wrong|unsure")
@@ -130,6 +164,8 @@ def label(
     A wrong join is un-merged at once, and counts for the audit all the same; `palimpsest undo` with
     the id in `unmerged` takes that back. An unsure one counts as wrong and stays.
     """
+    from palimpsest.auditing.recalls import Recalls
+
     call = invocation(context)
     if pair is None:
         if call.output.as_json:
@@ -140,7 +176,12 @@ def label(
     if said is None:
         raise UsageError("name LABEL after PAIR: right, wrong or unsure")
     with _audits(call) as audits:
-        done = audits.label(pair, cast("AuditLabel", said), audit=audit, because=because)
+        meant, word = audits.meant(audit), cast("AuditLabel", said)
+        if isinstance(meant, Recalls):
+            found = meant.label(pair, word, audit=audit, because=because)
+            call.output.answer(found, lambda: _estimate_line(found["status"]))
+            return
+        done = audits.label(pair, word, audit=audit, because=because)
     call.output.answer(
         done,
         lambda: Group(*_unmerged(done["unmerged"], done["not_unmerged"]), _line(done["status"])),
@@ -149,9 +190,19 @@ def label(
 
 @app.command(epilog="Example: palimpsest audit status")
 def status(context: typer.Context, audit: Which = None) -> None:
-    """Show the bound now, the labels still needed, and the bound of each part of the joins."""
+    """Show the bound now, the labels still needed, and the bound of each part of the joins.
+
+    Of an estimate (`audit recall`): how many duplicates were missed.
+    """
+    from palimpsest.auditing.recalls import Recalls
+
     call = invocation(context)
     with _audits(call) as audits:
+        meant = audits.meant(audit)
+        if isinstance(meant, Recalls):
+            found = meant.status(audit)
+            call.output.answer(found, lambda: _estimated(found))
+            return
         answer = audits.status(audit)
     call.output.answer(answer, lambda: _drawn(answer))
 
@@ -204,7 +255,19 @@ def _label_each(call: Invocation, audits: Audits, audit: str | None, because: st
 
     What was un-merged is told at the end: until then nothing distinguishes probes.
     """
-    taken_out: list[Text] = []
+    from palimpsest.auditing.recalls import Recalls
+
+    meant, taken_out = audits.meant(audit), list[Text]()
+    if isinstance(meant, Recalls):
+        while (apart := meant.next(audit)) is not None:
+            call.output.show(_pair(apart))
+            if (key := _key()) not in _KEYS:
+                break
+            told = meant.label(apart["pair"], _KEYS[key], audit=audit, because=because)
+            call.output.show(_estimate_line(told["status"]))
+        found = meant.status(audit)
+        call.output.answer(found, lambda: _estimated(found))
+        return
     while (question := audits.next(audit)) is not None:
         call.output.show(_pair(question))
         key = _key()
@@ -231,13 +294,13 @@ def _key() -> str:
             return pressed
 
 
-def _pair(question: AuditQuestion) -> RenderableType:
+def _pair(question: AuditQuestion | RecallQuestion) -> RenderableType:
     texts = [
         shown(f"{name}: {question[name] or '(forgotten since: label it unsure)'}")
         for name in ("older", "newer")
     ]
-    if question["composed"] is not None:
-        texts.append(shown(f"written from both: {question['composed']}"))
+    if (composed := question.get("composed")) is not None:
+        texts.append(shown(f"written from both: {composed}"))
     asked = f"{question['question']}  r right, w wrong ({question['wrong_if']}), u unsure, q stop"
     return Group(shown(f"pair {question['number']}", "bold"), *texts, shown(asked, "dim"))
 
@@ -284,6 +347,43 @@ def _drawn(status: AuditStatus) -> RenderableType:
         f"found wrong, and joined all the same: {decision}" for decision in status["still_joined"]
     ]
     return Group(*map(shown, lines), _strata(status["strata"]))
+
+
+def _estimate_line(status: RecallStatus) -> Text:
+    """The estimate now, on one line."""
+    near = status["near"]
+    return shown(
+        f"{near['estimate']:,.0f} missed ({near['low']:,.0f} to {near['high']:,.0f}) of"
+        f" {near['pairs']:,} pairs; {status['labels']:,} of {status['planned']:,} labels"
+    )
+
+
+def _estimated(status: RecallStatus) -> RenderableType:
+    at_random, recalled = (
+        status["at_random"],
+        [f"{status[name]:.1%}" for name in ("recall", "recall_low", "recall_high")],
+    )
+    drawn_by = f"sealed at position {status['position']:,}, drawn by the seed {status['seed']}"
+    others = f"{at_random['missed']:,} of {at_random['labels']:,} labels say the same"
+    lines = [
+        f"estimate {status['audit']}: who joined nobody, each with the nearest met; {drawn_by}",
+        f"no certificate but an estimate, at {status['confidence']:.0%} confidence",
+        f"recall {recalled[0]} ({recalled[1]} to {recalled[2]}): {status['joins']:,} joins stand",
+        f"other pairs: {others}; at most {at_random['high']:,.0f} of {at_random['pairs']:,} do",
+        *(f"palimpsest merge {older} {newer}" for older, newer in status["found"]),
+    ]
+    table = Table(box=SIMPLE_HEAD)
+    for heading in ("score", "pairs", "labels", "same", "missed", "interval"):
+        table.add_column(heading, justify="right")
+    for part in status["strata"]:
+        under = f"under {part['under']}" if part["at_least"] is None else ""
+        table.add_row(
+            under or f"{part['at_least']} and over",
+            *(f"{part[name]:,}" for name in ("pairs", "labels", "missed")),
+            f"{part['estimate']:,.0f}",
+            f"{part['low']:,.0f} to {part['high']:,.0f}",
+        )
+    return Group(_estimate_line(status), *map(shown, lines), table)
 
 
 def _needed(status: AuditProgress) -> str:

@@ -1,0 +1,346 @@
+"""Estimates of how many duplicates were missed: opened, looked at pair by pair, and told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import chain
+from typing import TypedDict, get_args
+
+from palimpsest.auditing.apart import ApartPair, Population, population, texts_of
+from palimpsest.auditing.joins import AuditScope, PairTexts, population_digest
+from palimpsest.auditing.order import rank_of, sealed_order
+from palimpsest.auditing.recall import (
+    AT_RANDOM,
+    EDGES,
+    StratumCounts,
+    allocation,
+    interval,
+    pilot,
+    stratum_of,
+)
+from palimpsest.auditing.recorded import RecordedAudits, drawn, population_moved
+from palimpsest.auditing.state import Audit, labels_of
+from palimpsest.backends.requested import request_id
+from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.events import AuditLabel, AuditLabelledData, AuditOpenedData
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.requests import OpenAuditRequest
+
+LABELS = 200
+"""Labels of an estimate, if nobody says how many."""
+
+
+class RecallQuestion(TypedDict):
+    """Two texts of one scope that are in two memories; None stands for one forgotten since.
+
+    `ids` are the candidates, the older one first: `merge` takes them.
+    """
+
+    audit: str
+    pair: str
+    number: int
+    question: str
+    wrong_if: str
+    older: str | None
+    newer: str | None
+    ids: list[str]
+
+
+class Estimate(TypedDict):
+    """How many of these pairs say the same: those found among the labels, and of all of them.
+
+    `at_least` and `under` are the scores of a stratum; None for all, and at random.
+    """
+
+    at_least: float | None
+    under: float | None
+    pairs: int
+    labels: int
+    missed: int
+    estimate: float
+    low: float
+    high: float
+
+
+class RecallStatus(TypedDict):
+    """How many duplicates were missed, an estimate at the confidence.
+
+    `near` counts texts that joined nobody although the nearest that they met says the same;
+    `strata` are its parts by score. `at_random` is of all other pairs of one scope. `recall` is the
+    share of joins among joins and near pairs that say the same. `planned` are all labels, `unsure`
+    those that count as the same because nobody could tell. `found` are the candidates of pairs that
+    were said to be the same, for `merge`.
+    """
+
+    audit: str
+    position: int
+    confidence: float
+    seed: str
+    planned: int
+    labels: int
+    unsure: int
+    joins: int
+    near: Estimate
+    at_random: Estimate
+    strata: list[Estimate]
+    recall: float
+    recall_low: float
+    recall_high: float
+    found: list[list[str]]
+
+
+class RecallLabelDone(TypedDict):
+    """A label that was recorded; nothing is joined by it."""
+
+    audit: str
+    pair: str
+    label: AuditLabel
+    status: RecallStatus
+
+
+@dataclass(slots=True)
+class RecallPlan:
+    """What is looked at, in order, by the labels so far: `counts` are those of the strata."""
+
+    counts: list[StratumCounts]
+    order: list[ApartPair] = field(default_factory=list)
+    next: ApartPair | None = None
+
+
+class Recalls:
+    """The estimates of a store: every call names one, or means the latest."""
+
+    def __init__(self, log: RecordedAudits) -> None:
+        self._log = log
+        self._kept: dict[str, Population] = {}
+
+    def open(
+        self,
+        *,
+        labels: int = LABELS,
+        confidence: float = 0.95,
+        owners: str | None = None,
+        since: datetime | None = None,
+        seed: str | None = None,
+        position: int | None = None,
+        because: str | None = None,
+    ) -> RecallStatus:
+        """Seal a position of the log, then draw which pairs that are not joined are looked at.
+
+        Raises UsageError as `Audits.open` does, and if there is no such pair.
+        """
+        with self._log.turn:
+            if labels < 1:
+                raise UsageError("--labels: name how many pairs you would look at, such as 200")
+            if not 0.5 <= confidence < 1.0:
+                raise UsageError(f"a confidence of {confidence:g}: name one from .5 up to under 1")
+            sealed = self._log.sealed(AuditScope(owners, since), seed, position)
+            seed, own_id = drawn(seed), request_id()
+            found = population(sealed, seed, round(labels * AT_RANDOM), self._log.progress)
+            if not found.near:
+                raise UsageError(
+                    f"at position {sealed.position} the log names nobody's nearest: no pair to look"
+                    " at. Decisions of earlier versions, and policies that compare no meaning, do"
+                    " not have it"
+                )
+            opened = AuditOpenedData(
+                position=sealed.position,
+                seed=seed,
+                joins=len(found.near),
+                digest=population_digest([*found.near]),
+                target=1.0,
+                confidence=confidence,
+                owners=owners,
+                since=since,
+                recall=labels,
+            )
+            self._log.writer.ask(
+                OpenAuditRequest(
+                    request_id=own_id, opened=opened, actor=self._log.actor, because=because
+                )
+            )
+            self._kept[event_id(own_id, "0")] = found
+            return self._status(*self._found(event_id(own_id, "0")))
+
+    def next(self, audit: str | None = None) -> RecallQuestion | None:
+        """The pair to look at; None if all that were drawn have a label."""
+        with self._log.turn:
+            found, audits = self._found(audit)
+            pair = self._plan(found, audits).next
+            return None if pair is None else self._question(found, pair)
+
+    def label(
+        self,
+        pair: str,
+        label: AuditLabel,
+        *,
+        audit: str | None = None,
+        because: str | None = None,
+        actor: str | None = None,
+    ) -> RecallLabelDone:
+        """Say whether the pair that `next` showed is rightly apart; `wrong`: they say the same.
+
+        Nothing is joined. Raises RefusedError (`not_waiting`) for a pair that was not shown yet.
+        """
+        if label not in get_args(AuditLabel):
+            raise UsageError("a label is right, wrong or unsure")
+        with self._log.turn:
+            found, audits = self._found(audit)
+            known = self._population(found)
+            waiting = self._plan(found, audits).next
+            open_for = [*([waiting.id] if waiting else []), *found.labels]
+            meant = [one for one in open_for if one.startswith(pair)] if pair else []
+            if len(meant) != 1:
+                raise RefusedError(
+                    "not_waiting",
+                    f"{pair[:40]} is not the pair that `audit next` shows, nor an earlier one",
+                )
+            shown = (known.near | known.at_random)[meant[0]].shown
+            self._log.label(found, meant[0], label, shown, actor=actor, because=because)
+            return {
+                "audit": found.id,
+                "pair": meant[0],
+                "label": label,
+                "status": self._status(*self._found(found.id)),
+            }
+
+    def status(self, audit: str | None = None) -> RecallStatus:
+        """The estimate by the labels so far, with its interval."""
+        with self._log.turn:
+            return self._status(*self._found(audit))
+
+    def _found(self, wanted: str | None) -> tuple[Audit, list[Audit]]:
+        return self._log.found(wanted, lambda audit: audit.opened.recall is not None)
+
+    def _population(self, audit: Audit) -> Population:
+        """The pairs of an estimate, as they were when it was opened."""
+        if audit.id not in self._kept:
+            opened = audit.opened
+            sealed = self._log.sealed(
+                AuditScope(opened.owners, opened.since), None, opened.position
+            )
+            drawn_pairs = round((opened.recall or 0) * AT_RANDOM)
+            found = population(sealed, opened.seed, drawn_pairs, self._log.progress)
+            if population_digest([*found.near]) != opened.digest:
+                raise population_moved(opened.position)
+            self._kept[audit.id] = found
+        return self._kept[audit.id]
+
+    def _plan(self, audit: Audit, audits: Sequence[Audit]) -> RecallPlan:
+        return planned(audit, self._population(audit), labels_of(audits, audit))
+
+    def _question(self, audit: Audit, pair: ApartPair) -> RecallQuestion:
+        texts: PairTexts = texts_of(pair, self._log.writer.reader.ledger(pair.owner_id))
+        return {
+            "audit": audit.id,
+            "pair": pair.id,
+            "number": len(audit.labels) + 1,
+            "question": "They are in two memories. Do they say the same?",
+            "wrong_if": "wrong if they do",
+            "older": texts.older,
+            "newer": texts.newer,
+            "ids": [pair.older, pair.newer],
+        }
+
+    def _status(self, audit: Audit, audits: Sequence[Audit]) -> RecallStatus:
+        found, labels = self._population(audit), labels_of(audits, audit)
+        plan = planned(audit, found, labels)
+        *strata, at_random = plan.counts
+        confidence = audit.opened.confidence
+        said = [(pair, labels[pair.id].label) for pair in plan.order if _said(pair, labels)]
+        near = _estimate(strata, confidence)
+        return {
+            "audit": audit.id,
+            "position": audit.opened.position,
+            "confidence": confidence,
+            "seed": audit.opened.seed,
+            "planned": len(plan.order),
+            "labels": len(said),
+            "unsure": sum(label == "unsure" for _, label in said),
+            "joins": found.joins,
+            "near": near,
+            "at_random": _estimate([at_random], confidence),
+            "strata": [
+                _estimate([stratum], confidence, at_least, under)
+                for stratum, at_least, under in zip(
+                    strata, (None, *EDGES), (*EDGES, None), strict=True
+                )
+                if stratum.pairs
+            ],
+            "recall": _recall(found.joins, near["estimate"]),
+            "recall_low": _recall(found.joins, near["high"]),
+            "recall_high": _recall(found.joins, near["low"]),
+            "found": [[pair.older, pair.newer] for pair, label in said if label == "wrong"],
+        }
+
+
+def planned(audit: Audit, found: Population, labels: Mapping[str, AuditLabelledData]) -> RecallPlan:
+    """What is looked at, in which order: the pilot and the drawn, then what the pilot leads to.
+
+    The last of the counts is that of the pairs drawn at random.
+    """
+    seed, wanted = audit.opened.seed, audit.opened.recall or 0
+    strata: list[list[ApartPair]] = [[] for _ in range(len(EDGES) + 1)]
+    for pair_id in sealed_order(seed, found.near):
+        pair = found.near[pair_id]
+        strata[stratum_of(pair.score or 0.0)].append(pair)
+    at_random = [*found.at_random.values()]
+    sizes = pilot([len(pairs) for pairs in strata], wanted - len(at_random))
+    taken = [pairs[:size] for pairs, size in zip(strata, sizes, strict=True)]
+    order = _mixed(seed, chain(at_random, *taken))
+    if all(_said(pair, labels) for pair in order):
+        counts = [_counts(*both, labels) for both in zip(map(len, strata), taken, strict=True)]
+        more = allocation(counts, wanted - len(order))
+        later = [
+            pairs[size : size + extra]
+            for pairs, size, extra in zip(strata, sizes, more, strict=True)
+        ]
+        taken = [[*first, *then] for first, then in zip(taken, later, strict=True)]
+        order += _mixed(seed, chain(*later))
+    counts = [_counts(len(pairs), some, labels) for pairs, some in zip(strata, taken, strict=True)]
+    counts.append(_counts(found.others, at_random, labels))
+    waiting = next((pair for pair in order if not _said(pair, labels)), None)
+    return RecallPlan(counts, order, waiting)
+
+
+def _mixed(seed: str, pairs: chain[ApartPair]) -> list[ApartPair]:
+    """In an order that does not tell the stratum."""
+    return sorted(pairs, key=lambda pair: rank_of(seed, pair.id))
+
+
+def _said(pair: ApartPair, labels: Mapping[str, AuditLabelledData]) -> bool:
+    """Whether a pair has a label, of the texts that it has."""
+    return pair.id in labels and labels[pair.id].shown == pair.shown
+
+
+def _counts(
+    size: int, some: Sequence[ApartPair], labels: Mapping[str, AuditLabelledData]
+) -> StratumCounts:
+    said = [labels[pair.id].label for pair in some if _said(pair, labels)]
+    return StratumCounts(size, len(said), sum(label != "right" for label in said))
+
+
+def _estimate(
+    strata: Sequence[StratumCounts],
+    confidence: float,
+    at_least: float | None = None,
+    under: float | None = None,
+) -> Estimate:
+    found = interval(strata, confidence)
+    return {
+        "at_least": at_least,
+        "under": under,
+        "pairs": sum(stratum.pairs for stratum in strata),
+        "labels": sum(stratum.labels for stratum in strata),
+        "missed": sum(stratum.missed for stratum in strata),
+        "estimate": round(found.estimate, 1),
+        "low": round(found.low, 1),
+        "high": round(found.high, 1),
+    }
+
+
+def _recall(joins: int, missed: float) -> float:
+    """The share of joins among joins and missed; 1 if there is neither."""
+    return round(joins / (joins + missed), 4) if joins + missed else 1.0

@@ -221,3 +221,37 @@ def test_only_what_is_asked_for_is_decided_again(store: Palimpsest) -> None:
     other = POLICIES["standard"].model_copy(update={"model": "another"})
     with pytest.raises(UsageError, match="9 texts of an owner have no recorded vector of another"):
         backtest(store.reader, other, quiet)
+
+
+@pytest.mark.parametrize(("written", "wanted"), [("standard", "faces"), ("faces", "standard")])
+def test_what_the_guard_saw_of_a_composed_text_is_not_what_it_sees_of_its_source(
+    tmp_path: Path, written: str, wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search of memories compares the face, one of candidates the text of the same candidate."""
+    bees, big, again_big = (
+        "Grandmother keeps bees behind the mill",
+        "Grandmother keeps bees behind the big mill",
+        "Grandmother keeps  bees behind the big mill",
+    )
+    faces = load_policy("standard").model_copy(update={"search": "memories"})
+    monkeypatch.setitem(POLICIES, "faces", faces)
+
+    def write(store: Palimpsest) -> None:
+        store.submit([{"owner_id": "ada", "text": text, "id": text} for text in (bees, big)])
+        waits = next(one for one in store.reader.ledger("ada").entries.values() if one.pending)
+        request = SettleRequest(
+            request_id=str(uuid4()),
+            candidate_id=waits.id,
+            verdicts=(Verdict(neighbour_id=waits.open[0], answer="compose"),),
+            composed="Grandmother keeps bees behind the mill, the big one by the water",
+        )
+        store.writer.ask(request)
+        store.submit({"owner_id": "ada", "text": again_big, "id": "again"})
+
+    with Palimpsest.open(tmp_path / "written", policy=POLICIES[written]) as store:
+        write(store)
+        found, same = again(store, wanted), again(store, written)
+        assert same == fates(store)
+    with Palimpsest.open(tmp_path / "wanted", policy=POLICIES[wanted]) as store:
+        write(store)
+        assert found == fates(store) != same

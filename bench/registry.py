@@ -7,6 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from bench import (
+    backtesting,
     calling,
     cleaning,
     clustered,
@@ -49,6 +50,7 @@ FIGURES: dict[str, Measure] = {
     "repeats": embedding.repeats,
     "owners": deciding.owners,
     "growing": deciding.growing,
+    "backtest": backtesting.backtests,
     "rebuild": projecting.rebuild,
     "unmerge": projecting.unmerge,
     "large-memory": dividing.large_memory,

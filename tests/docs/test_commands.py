@@ -163,7 +163,9 @@ def prepare_audit(store: Prepared, step: str) -> None:
         "label": ("label", store.standing, "right"),
         "certify": ("certify",),
     }
-    needed = {"open": 0, "next": 1, "label": 1, "status": 1, "certify": 2, "check": 3}[step]
+    needed = {"open": 0, "recall": 0, "next": 1, "label": 1, "status": 1, "certify": 2, "check": 3}[
+        step
+    ]
     for words in [*steps.values()][:needed]:
         asked(store.folder, "audit", *words)
 

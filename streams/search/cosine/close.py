@@ -20,9 +20,15 @@ _ROUNDING: Final = 2.0**-23
 
 
 def nearest(
-    query: SearchVector, rows: VectorRows, start: int, floor: float, *, best: bool = False
+    query: SearchVector,
+    rows: VectorRows,
+    start: int,
+    floor: float,
+    limit: int,
+    *,
+    best: bool = False,
 ) -> list[SearchHit]:
-    """Every living row from `start` on whose rounded cosine is at least `floor`, best first.
+    """The best `limit` living rows from `start` on with a rounded cosine of at least `floor`.
 
     With `best`, at least the best one. `start` lies in the open segment of `rows`.
     """
@@ -31,7 +37,7 @@ def nearest(
         return []
     dots, norms = np.vecdot(rows.span(start, end), query.single), rows.norms[start:end]
     near = _near(query, dots, norms, floor)
-    found = _hits(query, rows, near + start, floor)
+    found = _hits(query, rows, near + start, floor, limit)
     if best and not found:
         scale = norms * query.norm
         rough = np.divide(dots, scale, out=np.zeros(end - start), where=scale > 0)
@@ -39,7 +45,7 @@ def nearest(
         bar = rough.max() - 2 * (HALF_STEP + _error(query))
         found = _hits(query, rows, (rough >= bar).nonzero()[0] + start, -1.0)
         return ranked(found, 1)
-    return ranked(found, len(found))
+    return ranked(found, limit)
 
 
 def among(
@@ -66,17 +72,31 @@ def _error(query: SearchVector) -> float:
 
 
 def _hits(
-    query: SearchVector, rows: VectorRows, near: NDArray[np.intp], floor: float
+    query: SearchVector,
+    rows: VectorRows,
+    near: NDArray[np.intp],
+    floor: float,
+    limit: int | None = None,
 ) -> list[SearchHit]:
+    """The living rows among these that reach the floor; of many those that may be the best."""
+    near = near[rows.living[near]]
     if not len(near):
         return []
-    scores = scored(query, rows, near)
-    hits = zip(near.tolist(), scores, rows.living[near].tolist(), strict=True)
-    return [SearchHit(row, score) for row, score, living in hits if living and score >= floor]
+    exact = _exact(query, rows, near)
+    if limit is not None and len(near) > limit:
+        # A rounded score is one step (.0001) lower at most than that of the last of the best.
+        few = exact >= np.partition(exact, -limit)[-limit] - 2 * HALF_STEP
+        near, exact = near[few], exact[few]
+    scores = [round(score, DECIMALS) for score in exact.tolist()]
+    hits = zip(near.tolist(), scores, strict=True)
+    return [SearchHit(row, score) for row, score in hits if score >= floor]
 
 
 def scored(query: SearchVector, rows: VectorRows, picked: NDArray[np.intp]) -> list[float]:
     """The rounded cosines of a query and some rows; exact."""
+    return [round(score, DECIMALS) for score in _exact(query, rows, picked).tolist()]
+
+
+def _exact(query: SearchVector, rows: VectorRows, picked: NDArray[np.intp]) -> NDArray[np.float64]:
     dots = np.vecdot(rows.picked(picked).astype(np.float64), query.recorded.astype(np.float64))
-    exact = cosines(dots, rows.squared[picked] * query.squared)
-    return [round(score, DECIMALS) for score in exact.tolist()]
+    return cosines(dots, rows.squared[picked] * query.squared)

@@ -106,7 +106,7 @@ class VectorIndex:
         _require(limit, start)
         self._checked(query)
         if self._rows.open_from <= start:
-            return nearest(query, self._rows, start, floor, best=best)[:limit]
+            return nearest(query, self._rows, start, floor, limit, best=best)
         [hits] = self.above(query.recorded[None], floor, limit=limit, start=start, best=best)
         return hits
 

@@ -144,3 +144,20 @@ def test_labels_are_no_text_of_memories_in_the_log(joined: CommandLine) -> None:
         "sql", "SELECT event, decided_at FROM events WHERE event LIKE 'audit%'"
     )
     assert {event["event"] for event in events} == {"audit_opened", "audit_labelled"}
+
+
+def test_missed_duplicates_are_estimated_with_the_same_commands(joined: CommandLine) -> None:
+    opened = joined.json("audit", "recall", "--labels", "10")
+    assert (opened["labels"], opened["joins"]) == (0, 7)
+    shown = joined("audit", "next").out
+    assert "They are in two memories. Do they say the same?" in shown
+    question = joined.json("audit", "next")
+    done = joined.json("audit", "label", question["pair"], "wrong")
+    assert done["status"]["found"] == [question["ids"]]
+    told = joined("audit", "label", stdin="r\n" * 20)
+    assert "no certificate but an estimate" in told.out
+    assert f"palimpsest merge {' '.join(question['ids'])}" in told.out
+    status = joined.json("audit", "status")
+    assert status["labels"] == status["planned"] <= 10
+    joined.json("merge", *question["ids"])
+    assert joined("audit", "certify").status == 3

@@ -40,7 +40,7 @@ DESIGNED = (
     " withdraw, confirm, pin, names, reinstate, retract, restore, unmerge, reverse,"
     " evaluate, backtest, calibrate,"
     " audit open, audit next, audit label, audit status, audit certify,"
-    " audit check, rebuild, verify, embed,"
+    " audit recall, audit check, rebuild, verify, embed,"
     " sql, log export, log import,"
     " policy list, policy show, policy explain, policy check, policy set, schemas,"
     " dead-letters list,"

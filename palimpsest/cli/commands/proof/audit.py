@@ -173,7 +173,7 @@ def label(
         with _audits(call) as audits:
             _label_each(call, audits, audit, because)
         return
-    if said is None:
+    if said not in _KEYS.values():
         raise UsageError("name LABEL after PAIR: right, wrong or unsure")
     with _audits(call) as audits:
         meant, word = audits.meant(audit), cast("AuditLabel", said)

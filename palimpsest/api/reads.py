@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack, get_args
 
@@ -13,6 +14,7 @@ from pydantic import AfterValidator, Field, JsonValue
 from palimpsest.api.arguments import MOST, Id, Time, Words, ignore_progress, optional_moment
 from palimpsest.api.calls import check_calls, takes_own_turns
 from palimpsest.api.opened import OpenedStore
+from palimpsest.auditing.foreseen import labels_needed, last_certified
 from palimpsest.backends.upkeep import POLL_SECONDS
 from palimpsest.contracts.answers import Names
 from palimpsest.contracts.candidate import Name, Text
@@ -276,6 +278,7 @@ class Reads(OpenedStore):
         `multiprocessing`. UsageError for a policy of another embedder.
         """
         rules = load_policy(policy) if isinstance(policy, str) else policy
+        log = self._reader.log
         return backtest(
             self._reader,
             rules,
@@ -284,6 +287,8 @@ class Reads(OpenedStore):
             since=optional_moment(since),
             compares_anew=compares_anew,
             processes=processes,
+            certified=last_certified(log),
+            labels_needed=partial(labels_needed, log),
         )
 
     def triangles(

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 
-from palimpsest.auditing.joins import PairTexts, Progress, Sealed, standing
+from palimpsest.auditing.joins import PairTexts, Progress, Sealed
 from palimpsest.auditing.order import rank_of
 from palimpsest.contracts.events import RANKS
 from palimpsest.contracts.identity import event_id, token_of
+from palimpsest.evaluation.automatic import standing
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.separations import separation
 

@@ -5,7 +5,7 @@ An owner is folded up to the position, so the answer is the same at any later ti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -20,6 +20,7 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.contracts.evidence import Evidence, deciding
 from palimpsest.contracts.identity import digest, token_of
+from palimpsest.evaluation.automatic import standing
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.faces import standing_text
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
@@ -136,14 +137,6 @@ class Sealed:
                     folded.evidence |= _evidence(recorded.event)
                     folded.nearest |= _nearest(recorded.event)
         return self._last
-
-
-def standing(ledger: Ledger) -> Iterator[Edge]:
-    """Standing joins by a rule or a judge whose texts live; verbatim repeats are left out."""
-    for edge in ledger.edges.values():
-        automatic = edge.standing and edge.rank in ("rule", "judge") and not edge.exact
-        if automatic and edge.older.text_lives and edge.newer.text_lives:
-            yield edge
 
 
 def population_digest(joins: Iterable[str]) -> str:

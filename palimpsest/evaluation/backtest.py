@@ -22,6 +22,7 @@ from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import AnyEvent, Decided, Redecided, Settled
 from palimpsest.contracts.policy import Policy
+from palimpsest.evaluation.automatic import CertifiedJoins
 from palimpsest.evaluation.other_vectors import with_vectors_of
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.log.log import Log
@@ -65,6 +66,23 @@ class Regrouping(TypedDict):
     memories: list[list[str]]
 
 
+class StillCovered(TypedDict):
+    """What the latest certificate of an audit would be about under the other policy.
+
+    Of its `joins` that stand, `still` would be made in the same way, and `others` would be made
+    that it does not cover: for those it is void. Of its `labels`, `labels_kept` would count again. A new audit would take about `labels_needed` *new* labels without an error and
+    before detection, as labels of kept joins are met at random; None if no number would do.
+    """
+
+    audit: str
+    joins: int
+    still: int
+    others: int
+    labels: int
+    labels_kept: int
+    labels_needed: int | None
+
+
 class Backtest(TypedDict):
     """What would be different; everything that is counted is so in the recorded history or there.
 
@@ -73,7 +91,7 @@ class Backtest(TypedDict):
     for the judge: recorded, there, and there without an answer in the log (`unanswered`), which
     would cost `cost_usd` at the mean of what the log's verdicts cost, or it is unknown (None).
     `overtaken` are statements of people and runs that would not be possible. `certificate` says
-    what a certificate still covers.
+    what that of `calibrate` is about, `audited` what the latest of an audit still covers.
     """
 
     policy: str
@@ -95,6 +113,7 @@ class Backtest(TypedDict):
     cost_usd: float | None
     overtaken: int
     certificate: str | None
+    audited: StillCovered | None
 
 
 @dataclass
@@ -132,6 +151,7 @@ class _Options:
     policy: Policy
     since: datetime | None
     compares_anew: bool
+    certified: CertifiedJoins | None
 
 
 def backtest(
@@ -143,15 +163,18 @@ def backtest(
     since: datetime | None = None,
     compares_anew: bool = False,
     processes: int = 1,
+    certified: CertifiedJoins | None = None,
+    labels_needed: Callable[[int], int | None] = lambda _: None,
 ) -> Backtest:
     """Decide a store's history again under a policy, as far as the log has what it needs.
 
     For owners that match the pattern `owner`, and from `since` on. Several `processes` share the
-    owners; each imports the program's main module, as `multiprocessing` does. UsageError if a
-    text has no recorded vector of the policy's model, or the pattern is malformed.
+    owners; each imports the program's main module, as `multiprocessing` does. `labels_needed` says
+    how many an audit of a number of joins takes. UsageError if a text has no recorded vector of the
+    policy's model, or the pattern is malformed.
     """
     owners = _owners(reader, owner)
-    counts, asked = _Counts(), _Options(policy, since, compares_anew)
+    counts, asked = _Counts(), _Options(policy, since, compares_anew, certified)
     size = math.ceil(len(owners) / (PARTS * processes)) or 1
     parts = [owners[start : start + size] for start in range(0, len(owners), size)]
     with ExitStack() as held:
@@ -164,7 +187,8 @@ def backtest(
         for number, part in enumerate(found, 1):
             counts.add(part)
             progress(f"deciding again for {len(owners):,} owners", number / len(parts))
-    return _document(counts, policy)
+    audited = None if certified is None else _covered(certified.audit, counts, labels_needed)
+    return _document(counts, policy, audited)
 
 
 def _in_process(log_file: Path, asked: _Options, owners: Sequence[str]) -> _Counts:
@@ -177,7 +201,8 @@ def _decide_again(log: Log, asked: _Options, owners: Sequence[str]) -> _Counts:
     counts, policies = _Counts(), log.policies()
     others = {known.model for known in policies.values()} - {asked.policy.model}
     for owner_id in owners:
-        events = [recorded.event for recorded in log.of_owner(owner_id)]
+        recorded = [*log.of_owner(owner_id)]
+        events = [one.event for one in recorded]
         if others:
             events = with_vectors_of(asked.policy.model, events)
         history = AnotherPolicy(
@@ -190,6 +215,10 @@ def _decide_again(log: Log, asked: _Options, owners: Sequence[str]) -> _Counts:
         )
         history.replay(events)
         _compare(counts, history, events, asked.since)
+        if asked.certified is not None:
+            position = asked.certified.position
+            sealed = {one.event.id for one in recorded if one.position <= position}
+            counts.totals += asked.certified.kept(history.real, history.other, sealed)
         history.real.dissolve()
         history.other.dissolve()
     return counts
@@ -303,7 +332,7 @@ def _costs(events: Sequence[AnyEvent]) -> Iterator[float]:
                     yield verdict.cost_usd
 
 
-def _document(counts: _Counts, policy: Policy) -> Backtest:
+def _document(counts: _Counts, policy: Policy, audited: StillCovered | None) -> Backtest:
     mean = sum(counts.costs) / len(counts.costs) if counts.costs else None
     unanswered = counts.totals["unanswered"]
     total = counts.totals
@@ -329,11 +358,31 @@ def _document(counts: _Counts, policy: Policy) -> Backtest:
         "unanswered": unanswered,
         "cost_usd": None if mean is None else round(mean * unanswered, 4),
         "overtaken": total["overtaken"],
-        "certificate": _covered(policy),
+        "certificate": _certificate(policy),
+        "audited": audited,
     }
 
 
-def _covered(policy: Policy) -> str | None:
+def _covered(
+    audit: str, counts: _Counts, labels_needed: Callable[[int], int | None]
+) -> StillCovered:
+    """How much of a certificate is left, and what a new one would take."""
+    total = counts.totals
+    joins = total["would_be_joins"]
+    needed = labels_needed(joins)
+    fresh = 1 - total["labels_kept"] / joins if joins else 0.0
+    return {
+        "audit": audit,
+        "joins": total["certified"],
+        "still": total["still"],
+        "others": joins - total["still"],
+        "labels": total["labels"],
+        "labels_kept": total["labels_kept"],
+        "labels_needed": None if needed is None else math.ceil(needed * fresh),
+    }
+
+
+def _certificate(policy: Policy) -> str | None:
     """What the policy's certificate is about."""
     held = policy.certificate
     if held is None:

@@ -220,6 +220,15 @@ def backtest_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
     )
     if answer["overtaken"]:
         yield f"{answer['overtaken']:,} statements of people, or runs, would not be possible."
+    if (audited := answer["audited"]) is not None:
+        needed = audited["labels_needed"]
+        new = "no number of labels" if needed is None else f"about {needed:,} new labels"
+        yield (
+            f"Of {audited['joins']:,} certified joins {audited['still']:,} would be made as"
+            f" they were, and {audited['others']:,} others, which are not certified."
+            f" {audited['labels_kept']:,} of {audited['labels']:,} labels would count again: {new}"
+            " without an error, and the probes beside them, would certify as much."
+        )
     if answer["certificate"]:
         yield f"{answer['certificate'][:1].upper()}{answer['certificate'][1:]}."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from palimpsest import Palimpsest
 from palimpsest.api import store as facade
+from palimpsest.auditing.foreseen import labels_needed
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import SettleRequest
@@ -255,3 +257,36 @@ def test_what_the_guard_saw_of_a_composed_text_is_not_what_it_sees_of_its_source
     with Palimpsest.open(tmp_path / "wanted", policy=POLICIES[wanted]) as store:
         write(store)
         assert found == fates(store) != same
+
+
+def test_what_a_certificate_still_covers_is_counted(store: Palimpsest) -> None:
+    """By looking at each join: those of the policy in force are all made again, without it none."""
+    assert counted(store, "standard")["audited"] is None
+    store.submit([row for n in range(8) for row in _close_pair(n)])
+    audits = store.audits()
+    opened = audits.open(target=0.5, probes=0)
+    while not audits.status()["certified"] and (question := audits.next()) is not None:
+        audits.label(question["pair"], "right")
+    labels = audits.certify()["labels"]
+    same = store.backtest(POLICIES["standard"])["audited"]
+    assert same is not None
+    kept = (same["joins"], same["still"], same["others"], same["labels"], same["labels_kept"])
+    assert kept == (opened["joins"], opened["joins"], 0, labels, labels)
+    needed = labels_needed(store.reader.log, opened["joins"])
+    assert needed is not None
+    fresh = needed * (1 - labels / opened["joins"])
+    assert same["labels_needed"] == math.ceil(fresh) < needed
+    none = store.backtest(POLICIES["importance"])["audited"]
+    assert none is not None
+    assert (none["joins"], none["still"], none["others"]) == (opened["joins"], 0, 0)
+    assert (none["labels_kept"], none["labels_needed"]) == (0, 0)
+    store.submit([row for n in range(8, 10) for row in _close_pair(n)])
+    later = store.backtest(POLICIES["standard"])["audited"]
+    assert later is not None
+    assert (later["joins"], later["others"]) == (opened["joins"], 2)
+    assert store.backtest(POLICIES["standard"], processes=2)["audited"] == later
+
+
+def _close_pair(number: int) -> list[dict[str, str]]:
+    words = " ".join(f"w{number}{letter}" for letter in "abcdefghi")
+    return [{"owner_id": "bo", "text": text} for text in (words, f"{words}.")]

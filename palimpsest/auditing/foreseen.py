@@ -1,0 +1,41 @@
+"""What a backtest needs to know of the audits of a store."""
+
+from __future__ import annotations
+
+from palimpsest.auditing.bound import ErrorBound
+from palimpsest.auditing.state import Audit, audits_of, labels_of
+from palimpsest.evaluation.automatic import CertifiedJoins
+from palimpsest.streams.log.log import Log
+
+
+def last_certified(log: Log) -> CertifiedJoins | None:
+    """The joins of the latest certificate; None if nothing is certified."""
+    found = _last(log)
+    if found is None:
+        return None
+    audits, audit = found
+    opened = audit.opened
+    labels = frozenset(labels_of(audits, audit))
+    return CertifiedJoins(audit.id, opened.position, opened.owners, opened.since, labels)
+
+
+def labels_needed(log: Log, joins: int) -> int | None:
+    """How many labels without an error take that many joins to the target of that certificate.
+
+    If the labels miss nothing: without probes. None if no number does.
+    """
+    found = _last(log)
+    assert found is not None, "something is certified"
+    _, audit = found
+    if not joins:
+        return 0
+    bound = ErrorBound(joins, audit.delta)
+    return bound.labels_needed(int(audit.opened.target * joins + 1e-9))
+
+
+def _last(log: Log) -> tuple[list[Audit], Audit] | None:
+    audits = audits_of(recorded.event for recorded in log.of_owner(""))
+    dated = [(at, audit) for audit in audits for at, _ in audit.certified]
+    if not dated:
+        return None
+    return audits, max(dated, key=lambda found: found[0])[1]

@@ -1,0 +1,62 @@
+"""Which joins an audit is about, and which of them another policy would make. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from datetime import datetime
+from fnmatch import fnmatchcase
+
+from palimpsest.streams.core.ledger import Edge, Ledger
+
+
+def standing(ledger: Ledger) -> Iterator[Edge]:
+    """Standing joins by a rule or a judge whose texts live; verbatim repeats are left out."""
+    for edge in ledger.edges.values():
+        automatic = edge.standing and edge.rank in ("rule", "judge") and not edge.exact
+        if automatic and edge.older.text_lives and edge.newer.text_lives:
+            yield edge
+
+
+@dataclass(frozen=True, slots=True)
+class CertifiedJoins:
+    """What a certificate of an audit is about: the joins of some owners up to a position.
+
+    `owners` is a pattern and `since` the earliest decision, if they are not all; `labels` are the
+    decisions that have a label.
+    """
+
+    audit: str
+    position: int
+    owners: str | None
+    since: datetime | None
+    labels: frozenset[str]
+
+    def kept(self, real: Ledger, other: Ledger, sealed: Set[str]) -> Counter[str]:
+        """How many of an owner's joins are certified, and how many would be made elsewhere.
+
+        `sealed` are the ids of the owner's events up to the position. A join is the same if it has
+        the same ends and the same text speaks.
+        """
+        if self.owners is not None and not fnmatchcase(real.owner_id, self.owners):
+            return Counter()
+        there = {_ends(edge) for edge in standing(other) if self._is_meant(edge)}
+        certified = [e for e in standing(real) if e.id in sealed and self._is_meant(e)]
+        same = [edge for edge in certified if _ends(edge) in there]
+        return Counter(
+            {
+                "certified": len(certified),
+                "still": len(same),
+                "would_be_joins": len(there),
+                "labels": sum(edge.id in self.labels for edge in certified),
+                "labels_kept": sum(edge.id in self.labels for edge in same),
+            }
+        )
+
+    def _is_meant(self, edge: Edge) -> bool:
+        return self.since is None or edge.decided_at >= self.since
+
+
+def _ends(edge: Edge) -> tuple[str, str, str]:
+    return edge.newer.id, edge.older.id, edge.face

@@ -70,8 +70,9 @@ class StillCovered(TypedDict):
     """What the latest certificate of an audit would be about under the other policy.
 
     Of its `joins` that stand, `still` would be made in the same way, and `others` would be made
-    that it does not cover: for those it is void. Of its `labels`, `labels_kept` would count again. A new audit would take about `labels_needed` *new* labels without an error and
-    before detection, as labels of kept joins are met at random; None if no number would do.
+    that it does not cover: for those it is void. Of its `labels`, `labels_kept` would count again.
+    A new audit would take about `labels_needed` *new* labels without an error and before detection,
+    as labels of kept joins are met at random; None if no number would do.
     """
 
     audit: str

@@ -476,19 +476,21 @@ class AuditLabelledData(Light):
     """What an auditor says of a pair: the decision of a join, or the id of a probe.
 
     `shown` is the digest of what was seen: a label counts for another audit as long as that is the
-    same. The latest label of an audit's pair counts.
+    same. The latest label of an audit's pair counts. A `second` one is of another person, who was
+    shown the pair without the first one's label: what either calls wrong counts as wrong.
     """
 
     audit: str
     pair: str
     label: AuditLabel
     shown: str
+    second: bool | None = None
     actor: str | None = None
     because: str | None = None
 
 
 class Stratum(Light):
-    """A part of the joins of an audit, `by` decision, policy, guard, embedder, judge or prompt.
+    """A part of the joins of an audit, `by` decision, policy, guard, embedder, judge and the like.
 
     `bound` is the share of it that may be wrong, a statement of its own.
     """

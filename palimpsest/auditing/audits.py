@@ -20,7 +20,15 @@ from palimpsest.auditing.joins import (
 from palimpsest.auditing.probes import MOST, Probe, probes_of
 from palimpsest.auditing.recalls import Recalls
 from palimpsest.auditing.recorded import RecordedAudits, drawn, population_moved
-from palimpsest.auditing.state import Audit, AuditTally, labels_of, strata_of, tally_of
+from palimpsest.auditing.state import (
+    Audit,
+    AuditTally,
+    concordance,
+    labels_of,
+    strata_of,
+    tally_of,
+    waits_for_second,
+)
 from palimpsest.backends.requested import request_id
 from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.errors import RefusedError, UsageError
@@ -78,7 +86,8 @@ class AuditProgress(TypedDict):
     `bound` is the greatest share of joins that may be wrong, `bound_before_detection` the same as
     if the labels missed nothing. `joins_needed` are the labels of joins without a further error
     that the target needs still if they miss nothing, `labels_needed` all labels if every probe is
-    found; None if no number does.
+    found; None if no number does. `seconds` are pairs that a second person looked at, too, `agreed`
+    those of the same label, `kappa` is Cohen's: None if it says nothing.
     """
 
     audit: str
@@ -98,6 +107,9 @@ class AuditProgress(TypedDict):
     certificates: int
     joins_needed: int | None
     labels_needed: int | None
+    seconds: int
+    agreed: int
+    kappa: float | None
 
 
 class AuditStatus(AuditProgress):
@@ -209,12 +221,17 @@ class Audits:
             found, _ = self._log.found(audit)
             return self if found.opened.recall is None else self.recall
 
-    def next(self, audit: str | None = None) -> AuditQuestion | None:
-        """The pair to look at; None if every join has a label."""
+    def next(self, audit: str | None = None, *, actor: str | None = None) -> AuditQuestion | None:
+        """The pair to look at; None if every join has a label.
+
+        A tenth of what another person has labelled comes to this one first, without that label.
+        """
         with self._log.turn:
             found, audits = self._found(audit)
             tally = self._tally(found, audits)
-            return None if tally.next is None else self._question(found, tally.next, tally.given)
+            pair = waits_for_second(found, actor or self._log.actor) or tally.next
+            given = len(found.labels) + len(found.seconds)
+            return None if pair is None else self._question(found, pair, given)
 
     def label(
         self,
@@ -237,8 +254,11 @@ class Audits:
             found, audits = self._found(audit)
             tally, opened = self._tally(found, audits), self._opened(found)
             pair = self._full_pair(pair, tally, found)
+            second = pair == waits_for_second(found, actor or self._log.actor)
             known = opened.probes.get(pair) or opened.joins[pair]
-            self._log.label(found, pair, label, known.shown, actor=actor, because=because)
+            self._log.label(
+                found, pair, label, known.shown, actor=actor, because=because, second=second
+            )
             unmerged, refused = None, None
             if label == "wrong" and pair in opened.joins:
                 unmerged, refused = self._unmerge(
@@ -356,7 +376,7 @@ class Audits:
             case [] if tally is not None:
                 return tally
             case [AuditLabelled(data=said)] if tally is not None and (
-                (said.audit, said.pair) == (audit.id, tally.next)
+                not said.second and (said.audit, said.pair) == (audit.id, tally.next)
             ):
                 tally.count()
                 if said.pair in opened.probes:
@@ -387,10 +407,17 @@ class Audits:
     def _still_joined(self, audit: Audit) -> list[str]:
         """Joins that were found wrong, and stand all the same."""
         reader, joins = self._writer.reader, self._opened(audit).joins
-        wrong = [
-            joins[p] for p, said in audit.labels.items() if said.label == "wrong" and p in joins
+        wrong = {
+            pair: joins[pair]
+            for labels in (audit.labels, audit.seconds)
+            for pair, said in labels.items()
+            if said.label == "wrong" and pair in joins
+        }
+        return [
+            join.id
+            for join in wrong.values()
+            if reader.ledger(join.owner_id).edges[join.id].standing
         ]
-        return [join.id for join in wrong if reader.ledger(join.owner_id).edges[join.id].standing]
 
     # -- one pair ----------------------------------------------------------------------------------
 
@@ -438,7 +465,7 @@ class Audits:
 
 
 def _progress(audit: Audit, tally: AuditTally) -> AuditProgress:
-    opened, detection = audit.opened, tally.detection
+    opened, detection, both = audit.opened, tally.detection, concordance(audit)
     return {
         "audit": audit.id,
         "position": opened.position,
@@ -457,6 +484,9 @@ def _progress(audit: Audit, tally: AuditTally) -> AuditProgress:
         "certificates": len(audit.certified),
         "joins_needed": tally.joins_needed(),
         "labels_needed": tally.labels_needed(),
+        "seconds": both.pairs,
+        "agreed": both.agreed,
+        "kappa": None if both.kappa is None else round(both.kappa, 3),
     }
 
 

@@ -46,7 +46,8 @@ class Coverage:
         """Whether it was among the joins, or came later by rules of theirs, or by others."""
         if join.id in self._joins:
             return "covered"
-        new = {part for part in join.made.items() if part[0] != "decision"} - self._rules
+        rules = {part for part in join.made.items() if part[0] not in ("decision", "language")}
+        new = rules - self._rules
         self._others |= new
         return "void" if new else "since"
 

@@ -21,10 +21,12 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.evidence import Evidence, deciding
 from palimpsest.contracts.identity import digest, token_of
 from palimpsest.evaluation.automatic import standing
+from palimpsest.evaluation.evaluate import ENGLISH, OTHER
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.faces import standing_text
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.garbage import collector_at_rest
+from palimpsest.streams.guard import kept_reading
 from palimpsest.streams.log.log import Log
 
 Progress = Callable[[str, float | None], None]
@@ -168,8 +170,15 @@ def _made(edge: Edge, evidence: Evidence | None) -> Made:
         "embedder": vector.model if vector else None,
         "judge": verdict.model if verdict else None,
         "prompt": verdict.prompt if verdict else None,
+        "language": _language(edge),
     }
     return {kind: value for kind, value in values.items() if value is not None}
+
+
+def _language(edge: Edge) -> str:
+    """English if the guard is sure of both texts."""
+    texts = edge.older.text, edge.newer.text
+    return ENGLISH if all(kept_reading(text).is_english for text in texts) else OTHER
 
 
 def _evidence(event: AnyEvent) -> dict[str, Evidence]:

@@ -100,12 +100,15 @@ class RecordedAudits:
         *,
         actor: str | None,
         because: str | None,
+        second: bool = False,
     ) -> None:
         """Record a label, unless the pair has the same one."""
-        said = audit.labels.get(pair)
+        said = (audit.seconds if second else audit.labels).get(pair)
         if said is not None and said.label == label:
             return
-        labelled = AuditLabelledData(audit=audit.id, pair=pair, label=label, shown=shown)
+        labelled = AuditLabelledData(
+            audit=audit.id, pair=pair, label=label, shown=shown, second=second or None
+        )
         self.writer.ask(
             LabelAuditRequest(
                 request_id=request_id(),

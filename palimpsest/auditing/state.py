@@ -25,18 +25,24 @@ from palimpsest.contracts.events import (
     Stratum,
 )
 
+SECONDS_ARE_ONE_IN = 10
+"""One labelled pair in this number goes to a second person, if there is one."""
 PROBES_ARE_ONE_IN = 10
 """One pair in this number is known to be wrong, on average."""
 
 
 @dataclass(slots=True)
 class Audit:
-    """An audit as it was opened, with its labels by pair, the latest of each, and certificates."""
+    """An audit as it was opened, with its labels by pair, the latest of each, and certificates.
+
+    `seconds` are those of a second person.
+    """
 
     id: str
     at: datetime
     opened: AuditOpenedData
     labels: dict[str, AuditLabelledData] = field(default_factory=dict)
+    seconds: dict[str, AuditLabelledData] = field(default_factory=dict)
     certified: list[tuple[datetime, CertifiedData]] = field(default_factory=list)
 
     @property
@@ -53,19 +59,67 @@ def audits_of(events: Iterable[AnyEvent]) -> list[Audit]:
             case AuditOpened():
                 audits[event.id] = Audit(event.id, event.time, event.data)
             case AuditLabelled(data=said) if said.audit in audits:
-                audits[said.audit].labels[said.pair] = said
+                audit = audits[said.audit]
+                (audit.seconds if said.second else audit.labels)[said.pair] = said
             case Certified(data=data) if data.audit in audits:
                 audits[data.audit].certified.append((event.time, data))
     return [*audits.values()]
 
 
 def labels_of(audits: Sequence[Audit], audit: Audit) -> dict[str, AuditLabelledData]:
-    """The labels that count for an audit: those of others, and of itself before all."""
-    others = (other.labels for other in audits if other is not audit)
+    """The labels that count for an audit: those of others, and of itself before all.
+
+    Of two persons' labels of a pair the worse one counts.
+    """
     found: dict[str, AuditLabelledData] = {}
-    for labels in (*others, audit.labels):
-        found |= labels
+    for one in (*(other for other in audits if other is not audit), audit):
+        found |= one.labels
+        found |= {pair: said for pair, said in one.seconds.items() if said.label != "right"}
     return found
+
+
+def waits_for_second(audit: Audit, person: str | None) -> str | None:
+    """The earliest pair that another person has labelled and that this one is to look at, too.
+
+    A tenth of all pairs, by the seed; none for somebody without a name.
+    """
+    if person is None:
+        return None
+    for pair, said in audit.labels.items():
+        if said.actor not in (None, person) and pair not in audit.seconds:
+            drawn = int.from_bytes(rank_of(audit.opened.seed, f"second {pair}")[:4], "big")
+            if drawn % SECONDS_ARE_ONE_IN == 0:
+                return pair
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Concordance:
+    """How two persons labelled the same pairs; `kappa` is Cohen's, None if it says nothing.
+
+    1 is perfect, 0 what chance would give (J. Cohen, Educational and Psychological Measurement 20,
+    1960). It says nothing without pairs, or if both gave one and the same label to all.
+    """
+
+    pairs: int
+    agreed: int
+    kappa: float | None
+
+
+def concordance(audit: Audit) -> Concordance:
+    """How far the first and the second person of an audit agree."""
+    both = [
+        (audit.labels[pair].label, said.label)
+        for pair, said in audit.seconds.items()
+        if pair in audit.labels
+    ]
+    agreed = sum(one == other for one, other in both)
+    if not both:
+        return Concordance(0, 0, None)
+    ours, theirs = (Counter(labels) for labels in zip(*both, strict=True))
+    chance = sum(count * theirs[label] for label, count in ours.items()) / len(both) ** 2
+    kappa = None if chance == 1 else (agreed / len(both) - chance) / (1 - chance)
+    return Concordance(len(both), agreed, kappa)
 
 
 @lru_cache(maxsize=100_000)

@@ -72,7 +72,8 @@ class SealedPage:
             meant = audits.meant()
             if isinstance(meant, Recalls):
                 return {**nothing, "question": meant.next(), "recall": meant.status()}
-            question, curve, progress = audits.next(), audits.curve(), audits.progress()
+            question = audits.next(actor=caller.name)
+            curve, progress = audits.curve(), audits.progress()
         except RefusedError as refused:
             return {**nothing, "why": refused.detail}
         return {

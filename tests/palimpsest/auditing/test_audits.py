@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,16 @@ from palimpsest import Palimpsest, RefusedError, UsageError
 from palimpsest.auditing.audits import Audits
 from palimpsest.auditing.joins import AuditScope, Sealed, population_digest
 from palimpsest.auditing.order import sealed_order
-from palimpsest.contracts.events import AuditLabelled, AuditOpened, Certified, Reversed
+from palimpsest.auditing.state import Audit, concordance
+from palimpsest.contracts.events import (
+    AuditLabel,
+    AuditLabelled,
+    AuditLabelledData,
+    AuditOpened,
+    AuditOpenedData,
+    Certified,
+    Reversed,
+)
 from palimpsest.contracts.requests import LabelAuditRequest
 from tests.palimpsest.auditing.conftest import RULES, Audited
 
@@ -306,3 +315,76 @@ def test_what_is_added_label_by_label_is_what_is_counted_anew(audited: Audited) 
         if audited.audits.status()["labels"] == 15:
             audited.audits.label(question["pair"], "unsure")
             assert audited.audits.status() == Audits(audited.memories.writer).status()
+
+
+def test_a_tenth_goes_to_a_second_person_and_the_worse_label_counts(audited: Audited) -> None:
+    """By hand: which pairs, what counts, and Cohen's kappa of the table of both."""
+    audited.hold(60)
+    audits = audited.audits  # those of eve
+    audits.open(target=0.01, probes=0)
+    for _ in range(50):
+        audited.label_next()
+    firsts = [event.data.pair for event in audited.events(AuditLabelled)]  # type: ignore[union-attr]
+    bound = audits.status()["bound"]
+    waiting = audits.next()
+    asked = []
+    while (question := audits.next(actor="bo")) is not None and question["pair"] in firsts:
+        asked.append(question["pair"])
+        label: AuditLabel = "unsure" if len(asked) == 1 else "right"
+        audits.label(question["pair"], label, actor="bo")
+    assert asked == [pair for pair in firsts if pair in asked]
+    assert 1 < len(asked) < 15
+    assert audits.next() == {**(waiting or {}), "number": 51 + len(asked)}
+    status = audits.status()
+    assert (status["seconds"], status["agreed"]) == (len(asked), len(asked) - 1)
+    assert status["kappa"] == 0  # one of them gave the same label to all
+    assert (status["labels"], status["errors"]) == (50, 1)
+    assert status["bound"] > bound
+    fresh = audited.memories.audits()
+    assert fresh.status() == status
+    assert fresh.next() == audits.next(), "nobody without a name is a second person"
+
+
+@pytest.mark.parametrize(
+    ("both", "kappa"),
+    [
+        ([], None),
+        ([("right", "right")] * 9, None),
+        ([("right", "right")] * 20 + [("wrong", "wrong")] * 15 + [("right", "wrong")] * 5, 0.75),
+        ([("right", "wrong"), ("wrong", "right")], -1.0),
+        ([("right", "right"), ("right", "wrong"), ("wrong", "right"), ("wrong", "wrong")], 0.0),
+    ],
+)
+def test_kappa_is_cohens(both: list[tuple[AuditLabel, AuditLabel]], kappa: float | None) -> None:
+    opened = AuditOpenedData(position=1, seed="s", joins=9, digest="", target=0.1, confidence=0.95)
+    audit = Audit("a", datetime.now(UTC), opened)
+    for number, labels in enumerate(both):
+        for kept, label in zip((audit.labels, audit.seconds), labels, strict=True):
+            pair = str(number)
+            kept[pair] = AuditLabelledData(audit="a", pair=pair, label=label, shown="")
+    found = concordance(audit).kappa
+    assert found == (None if kappa is None else pytest.approx(kappa, abs=0.001))
+
+
+def test_languages_are_strata_and_void_nothing(audited: Audited) -> None:
+    def hold(*texts: str) -> None:
+        rows = [form for text in texts for form in (text, f"{text} indeed")]
+        audited.memories.submit([{"owner_id": "ada", "text": text} for text in rows])
+
+    hold(
+        "She keeps the red key of the old mill in the left drawer of the desk",
+        "Er bewahrt den roten Schlüssel der alten Mühle in der linken Schublade auf",
+    )
+    status = audited.audits.open(target=0.9, probes=0)
+    found = {part["value"]: part["joins"] for part in status["strata"] if part["by"] == "language"}
+    assert found == {"en": 1, "other": 1}
+    audited.memories.unmerge(decision_id=min(joins_now(audited)))
+    audited.audits.open(target=0.9, probes=0)
+    audited.label_all()
+    audited.audits.certify()
+    hold(
+        "The blue boat of the ferryman lies at the south pier in the winter",
+        "Das blaue Boot des Fährmanns liegt im Winter an der südlichen Mole",
+    )
+    answer = audited.audits.check(most=0.95)
+    assert (answer["void"], answer["problems"]) == (0, [])

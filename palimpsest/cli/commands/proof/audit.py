@@ -338,7 +338,7 @@ def _drawn(status: AuditStatus) -> RenderableType:
         f"at most {status['bound']:.2%} of all joins are wrong, at {status['confidence']:.0%}"
         f" confidence; the target is {status['target']:.2%}"
     )
-    lines = [sealed, labelled, _detection(status), bound]
+    lines = [sealed, labelled, _detection(status), *_second(status), bound]
     if status["certificates"]:
         lines.append("certified")
     elif not status["certified"]:
@@ -395,6 +395,16 @@ def _needed(status: AuditProgress) -> str:
         f"needed still, without a further error: {joins:,} labels if none misses anything;"
         f" {everything:,} with the probes that show how much is missed"
     )
+
+
+def _second(status: AuditProgress) -> Iterator[str]:
+    """How far two persons agree, if there were two."""
+    if status["seconds"]:
+        kappa = "says nothing" if status["kappa"] is None else f"is {status['kappa']:.2f}"
+        yield (
+            f"a second person looked at {status['seconds']:,} pairs, and agrees on"
+            f" {status['agreed']:,}: Cohen's kappa {kappa}"
+        )
 
 
 def _detection(status: AuditProgress) -> str:

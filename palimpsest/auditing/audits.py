@@ -425,8 +425,7 @@ class Audits:
         opened = self._opened(audit)
         probe = opened.probes.get(pair)
         if probe is not None:
-            face: FaceRule = "keep"
-            texts = probe.texts
+            face, texts = probe.face, probe.texts
         else:
             join = opened.joins[pair]
             face, now = join.face, self._writer.reader.ledger(join.owner_id)

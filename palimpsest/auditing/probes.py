@@ -1,46 +1,62 @@
 """Pairs that are known to be wrong as joins, to find out whether an auditor sees that.
 
-They come from separations that people or reviews stated, and from near misses: a real join whose
-newer text has one fact changed. Both follow from the log and the seed alone.
+They come from separations that people or reviews stated, and from real joins: with one fact changed
+in the newer or the composed text, or with the newer text of another memory. All follow from the log
+and the seed alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
 
-from palimpsest.auditing.joins import AuditedJoin, PairTexts, Sealed
+from palimpsest.auditing.joins import AuditedJoin, PairTexts, Sealed, composed_text
 from palimpsest.auditing.order import rank_of, sealed_order
-from palimpsest.contracts.events import RANKS
+from palimpsest.contracts.events import RANKS, FaceRule
 from palimpsest.contracts.identity import event_id, token_of
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.separations import separation
 
 MOST = 100
 """Probes of an audit; more would cost labels that prove nothing about joins."""
+CROSSED = 200
+"""Other joins of an owner that are tried for a pair of two memories at most."""
 SEARCHED = 1_000
 """Joins that are tried for near misses at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A pair that is known to be wrong, shown as a join whose older text stays."""
+    """A pair that is known to be wrong, shown as a join of this kind."""
 
     id: str
     owner_id: str
     older: str
     newer: str
+    face: FaceRule = "keep"
+    composed: str | None = None
 
     @property
     def shown(self) -> str:
         """The digest of its texts."""
-        return token_of([[self.id], [self.older, self.newer]])
+        return token_of([[self.id], [self.older, self.newer, self.composed or ""]])
 
     @property
     def texts(self) -> PairTexts:
         """As those of a join."""
-        return PairTexts(self.older, self.newer)
+        return PairTexts(self.older, self.newer, self.composed)
+
+
+class _Pair(NamedTuple):
+    """A pair that is known to be wrong, with what would have been composed of it."""
+
+    owner_id: str
+    older: str
+    newer: str
+    composed: str | None = None
 
 
 def probes_of(
@@ -53,22 +69,44 @@ def probes_of(
 ) -> list[Probe]:
     """Up to `most` probes, in the order in which they are shown.
 
-    `known` are decisions that were labelled before: what an auditor has separated is remembered.
-    Half of them at most are separations, if there are near misses enough.
+    They are of each kind as often as joins are, as far as pairs are found for it, so that the kind
+    tells nothing. `known` are decisions that were labelled before: what an auditor has separated is
+    remembered. Half of a kind at most are separations, if there are others enough.
     """
-    order = sealed_order(seed, joins)
-    near = _near_misses(sealed, [joins[pair] for pair in reversed(order)], most)
-    apart = sorted(_separations(sealed, known), key=lambda pair: rank_of(seed, "\n".join(pair)))
-    half = max(most // 2, most - len(near))
-    pairs = sorted([*apart[:half], *near], key=lambda pair: rank_of(seed, "\n".join(pair)))
+
+    def shuffled(pairs: Iterable[_Pair]) -> list[_Pair]:
+        return sorted(pairs, key=lambda pair: rank_of(seed, f"{pair.older}\n{pair.newer}"))
+
+    drawn = [joins[pair] for pair in reversed(sealed_order(seed, joins))]
+    taken = [join for join in drawn if join.face == "take"]
+    texts = [join for join in drawn if join.face == "text"]
+    kept = [join for join in drawn if join.face in ("keep", "repeat")]
+    apart = shuffled(_separations(sealed, known))
+    composed = _near_misses(sealed, texts, most * len(texts) // max(len(drawn), 1))
+    crossed = _crossed(sealed, taken, most * len(taken) // max(len(drawn), 1))
+    for_take = apart[: len(crossed) // 2]
+    crossed = crossed[len(for_take) :]
+    left = most - len(composed) - len(crossed) - len(for_take)
+    near = _near_misses(sealed, kept, left)
+    half = max(left // 2, left - len(near))
+    for_keep = shuffled([*apart[len(for_take) :][:half], *near])[:left]
+    kinds: tuple[tuple[FaceRule, list[_Pair]], ...] = (
+        ("keep", for_keep),
+        ("take", [*for_take, *crossed]),
+        ("text", composed),
+    )
+    kind_of = {pair: kind for kind, pairs in kinds for pair in pairs}
     return [
-        Probe(event_id(audit_id, f"probe:{number}"), *pair)
-        for number, pair in enumerate(pairs[:most])
+        Probe(
+            event_id(audit_id, f"probe:{number}"),
+            pair.owner_id,
+            pair.older,
+            pair.newer,
+            kind_of[pair],
+            pair.composed,
+        )
+        for number, pair in enumerate(shuffled(kind_of))
     ]
-
-
-_Pair = tuple[str, str, str]
-"""Owner, older and newer text."""
 
 
 def _separations(sealed: Sealed, known: Collection[str]) -> Iterator[_Pair]:
@@ -84,7 +122,7 @@ def _separations(sealed: Sealed, known: Collection[str]) -> Iterator[_Pair]:
         for ends in dict.fromkeys(stated):
             older, newer = sorted((ledger.entries[end] for end in ends), key=lambda end: end.place)
             if _are_known_apart(ledger, older, newer):
-                yield owner, older.text, newer.text
+                yield _Pair(owner, older.text, newer.text)
 
 
 def _are_known_apart(ledger: Ledger, older: Entry, newer: Entry) -> bool:
@@ -94,15 +132,43 @@ def _are_known_apart(ledger: Ledger, older: Entry, newer: Entry) -> bool:
 
 
 def _near_misses(sealed: Sealed, joins: Sequence[AuditedJoin], most: int) -> list[_Pair]:
-    """Near misses of joins whose older text stays, by owner so that each is folded once."""
-    tried = [join for join in joins if join.face in ("keep", "repeat")][:SEARCHED]
+    """Joins with one fact changed in the text that speaks or is added, each owner folded once."""
     found: list[_Pair] = []
-    for join in sorted(tried, key=lambda join: join.owner_id):
+    for join in sorted(joins[:SEARCHED], key=lambda join: join.owner_id):
         edge = sealed.ledger(join.owner_id).edges[join.id]
-        changed = near_miss(edge.newer.text)
-        if changed is not None and changed != edge.older.text:
-            found.append((join.owner_id, edge.older.text, changed))
-    return found[:most] if len(found) <= most else found[:: len(found) // most][:most]
+        older, newer, composed = edge.older.text, edge.newer.text, composed_text(edge)
+        changed = near_miss(newer if composed is None else composed)
+        if changed is None or changed == older:
+            continue
+        if composed is None:
+            found.append(_Pair(join.owner_id, older, changed))
+        else:
+            found.append(_Pair(join.owner_id, older, newer, changed))
+    return _spread(found, most)
+
+
+def _crossed(sealed: Sealed, joins: Sequence[AuditedJoin], most: int) -> list[_Pair]:
+    """The older text of a join with the newer one of another memory, the most alike by words.
+
+    A changed number would be no error where the newer text replaces the older: it may be an update.
+    """
+    found: list[_Pair] = []
+    some = sorted(joins[:SEARCHED], key=lambda join: join.owner_id)
+    for owner, of_owner in groupby(some, key=lambda join: join.owner_id):
+        edges = [sealed.ledger(owner).edges[join.id] for join in of_owner]
+        words = {edge: frozenset(edge.newer.text.casefold().split()) for edge in edges}
+        for edge in edges:
+            mine = frozenset(edge.older.text.casefold().split())
+            others = [e for e in edges[:CROSSED] if e.older.memory is not edge.older.memory]
+            if others:
+                near = max(others, key=lambda e: len(words[e] & mine) / len(words[e] | mine))
+                found.append(_Pair(owner, edge.older.text, near.newer.text))
+    return _spread(found, most)
+
+
+def _spread(pairs: list[_Pair], most: int) -> list[_Pair]:
+    """At most so many, from all over."""
+    return pairs if len(pairs) <= most else pairs[:: len(pairs) // most][:most] if most else []
 
 
 def near_miss(text: str) -> str | None:

@@ -52,7 +52,7 @@ def environment() -> Environment:
 
 NAV = (
     ("/review", "Work"),
-    ("/review/audit", "Audit"),
+    ("/review/sealed", "Audit"),
     ("/review/owners", "Owners"),
     ("/review/days", "Days"),
     ("/review/policies", "Policies"),

@@ -11,7 +11,7 @@ from palimpsest.server.problems import ProblemError
 from palimpsest.web import paths
 from palimpsest.web.board.answers import CHOICES
 from palimpsest.web.board.board import ReviewBoard
-from palimpsest.web.board.waiting import QUEUES, Key, QueueFilter, wanted_of
+from palimpsest.web.board.waiting import Key, QueueFilter, wanted_of
 from palimpsest.web.door import Door, Visit, whole_number
 from palimpsest.web.sessions import WebSession, answers_cookie
 
@@ -25,12 +25,8 @@ class PairsPage:
         self._board = board
 
     async def work(self, visit: Visit) -> Response:
-        """The queue by consequences, the most first."""
-        return await self._shown(visit, wanted_of(visit.query, "work"))
-
-    async def audit(self, visit: Visit) -> Response:
-        """The queue as a random sample, in a fixed order."""
-        return await self._shown(visit, wanted_of(visit.query, "audit"))
+        """The pairs that wait, those with the most consequences first."""
+        return await self._shown(visit, wanted_of(visit.query))
 
     async def answer(self, visit: Visit) -> Response:
         """`s`, `d`, `u` and `f`: an event at once."""
@@ -51,7 +47,7 @@ class PairsPage:
         """Backspace, or the button of one answer."""
         number = visit.form.get("number", "")
         which = whole_number("number", number) if number else None
-        await self._board.undo(_session(visit), _wanted(visit), which)
+        await self._board.undo(_session(visit), wanted_of(visit.form), which)
         return await self._then(visit)
 
     async def again(self, visit: Visit) -> Response:
@@ -67,7 +63,7 @@ class PairsPage:
 
     async def _then(self, visit: Visit) -> Response:
         """The next pair: a part of the page for htmx, a page of its own for a plain form."""
-        wanted, session = _wanted(visit), _session(visit)
+        wanted, session = wanted_of(visit.form), _session(visit)
         then = await self._shown(visit, wanted) if visit.is_partial else visit.to(_path(wanted))
         if session.says_who:
             given = answers_cookie(visit.request.headers, self._board.given(session))
@@ -84,7 +80,6 @@ def add(door: Door, board: ReviewBoard) -> None:
     """The board's pages."""
     pages = PairsPage(board)
     door.get("", pages.work)
-    door.get("/audit", pages.audit)
     door.get("/hangs", pages.hangs)
     door.post("/answer", pages.answer)
     door.post("/skip", pages.skip)
@@ -101,15 +96,7 @@ def _key(visit: Visit) -> Key:
     return visit.form.get("decision", ""), visit.form.get("existing", "")
 
 
-def _wanted(visit: Visit) -> QueueFilter:
-    queue = visit.form.get("queue", "work")
-    if queue not in QUEUES:
-        raise ProblemError(422, "invalid", f"`queue` is one of {', '.join(QUEUES)}")
-    return wanted_of(visit.form, queue)
-
-
 def _path(wanted: QueueFilter) -> str:
-    path = PAGES if wanted.queue == "work" else f"{PAGES}/audit"
     names = ("owner", "source", "cue", "decision")
     query = {f"in_{name}": getattr(wanted, name) for name in names if getattr(wanted, name)}
-    return f"{path}?{urlencode(query)}" if query else path
+    return f"{PAGES}?{urlencode(query)}" if query else PAGES

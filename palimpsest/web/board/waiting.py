@@ -1,4 +1,4 @@
-"""The pairs that wait for a person: two queues, filters, and leases.
+"""The pairs that wait for a person: their order, filters, and leases.
 
 The queue is computed in the background, once per state of the log; what is shown or answered is
 looked up by key. A pair of the queue may have been settled since: check the ledger.
@@ -6,19 +6,15 @@ looked up by key. A pair of the queue may have been settled since: check the led
 
 from __future__ import annotations
 
-import hashlib
 import re
-from bisect import insort
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from palimpsest.projections.duckdb.queries import query
 
-QueueName = Literal["work", "audit"]
-QUEUES: tuple[QueueName, ...] = get_args(QueueName)
 LEASE_SECONDS = 300.0
 JUDGED = frozenset({"llm_reject", "llm_merge"})
 """Decisions by which a judge found two texts to be one fact; with cues, the guard disagrees.
@@ -74,7 +70,7 @@ class WaitingPair:
 
     @property
     def is_joined(self) -> bool:
-        """Whether there is a join to audit; otherwise a question waits."""
+        """Whether the two are joined; otherwise a question waits."""
         return self.waits_as not in ("pending", "forgotten")
 
     @property
@@ -87,7 +83,6 @@ class WaitingPair:
 class QueueFilter:
     """A filter of pairs; an empty text means any."""
 
-    queue: QueueName = "work"
     owner: str = ""
     source: str = ""
     cue: str = ""
@@ -109,22 +104,12 @@ def read_pairs(projections: Path) -> list[WaitingPair]:
     return [WaitingPair(**row | {"cues": tuple(row["cues"] or ())}) for row in rows]
 
 
-def in_order(pairs: Iterable[WaitingPair], queue: QueueName) -> list[WaitingPair]:
-    """The pairs in the order of a queue.
-
-    *Work*: by memory, most consequences first, then disagreements of judge and guard. *Audit*: only
-    joins, in a fixed order that follows from their ids.
-    """
-    if queue == "audit":
-        return sorted((pair for pair in pairs if pair.is_joined), key=_drawn)
+def in_order(pairs: Iterable[WaitingPair]) -> list[WaitingPair]:
+    """The pairs by memory, most consequences first, then disagreements of judge and guard."""
     by_memory = sorted(pairs, key=lambda pair: (pair.owner_id, pair.memory_id, pair.position))
     groups = [list(some) for _, some in groupby(by_memory, lambda pair: pair.memory_id)]
     groups.sort(key=_weight)
     return [pair for some in groups for pair in some]
-
-
-def _drawn(pair: WaitingPair) -> bytes:
-    return hashlib.sha256("\n".join(pair.key).encode()).digest()
 
 
 def _weight(group: list[WaitingPair]) -> tuple[int, bool, bool, float, int]:
@@ -160,7 +145,7 @@ class Queue:
 
 @dataclass
 class WaitingPairs:
-    """The waiting pairs in both orders, for people with their patterns and filters."""
+    """The waiting pairs in order, for people with their patterns and filters."""
 
     pairs: list[WaitingPair] = field(default_factory=list)
     position: int = -1
@@ -168,7 +153,7 @@ class WaitingPairs:
     def __post_init__(self) -> None:
         self.by_key = {pair.key: pair for pair in self.pairs}
         self._open = set(self.by_key)
-        self._ordered = {queue: in_order(self.pairs, queue) for queue in QUEUES}
+        self._ordered = in_order(self.pairs)
         self._queues: dict[tuple[str, QueueFilter], Queue] = {}
         self._kinds: dict[str, dict[str, list[str]]] = {}
 
@@ -178,11 +163,7 @@ class WaitingPairs:
         if key not in self._queues:
             names = {pair.owner_id for pair in self.pairs}
             mine = {name for name in names if owners.fullmatch(name)}
-            found = [
-                pair
-                for pair in self._ordered[wanted.queue]
-                if pair.owner_id in mine and wanted.takes(pair)
-            ]
+            found = [pair for pair in self._ordered if pair.owner_id in mine and wanted.takes(pair)]
             left = sum(pair.key in self._open for pair in found)
             self._queues[key] = Queue(found, left)
         return self._queues[key]
@@ -208,23 +189,20 @@ class WaitingPairs:
                 queue.rewind()
 
     def _add(self, pair: WaitingPair) -> None:
-        """Insert a pair beside those of its memory, or first; in the audit, at its own place."""
+        """Insert a pair beside those of its memory, or first."""
         self.by_key[pair.key] = pair
         self._open.add(pair.key)
         self.pairs.append(pair)
-        work = self._ordered["work"]
-        beside = (n for n, one in enumerate(work) if one.memory_id == pair.memory_id)
-        work.insert(next(beside, 0), pair)
-        if pair.is_joined:
-            insort(self._ordered["audit"], pair, key=_drawn)
+        ordered = self._ordered
+        beside = (n for n, one in enumerate(ordered) if one.memory_id == pair.memory_id)
+        ordered.insert(next(beside, 0), pair)
         self._queues.clear()
         self._kinds.clear()
 
     def _count(self, key: Key, by: int) -> None:
         pair = self.by_key[key]
         for (pattern, wanted), queue in self._queues.items():
-            in_queue = wanted.queue == "work" or pair.is_joined
-            if in_queue and wanted.takes(pair) and re.fullmatch(pattern, pair.owner_id):
+            if wanted.takes(pair) and re.fullmatch(pattern, pair.owner_id):
                 queue.left += by
 
     def kinds(self, owners: re.Pattern[str]) -> dict[str, list[str]]:
@@ -268,7 +246,7 @@ class Leases:
         self._held = {key: lease for key, lease in self._held.items() if lease[0] > now}
 
 
-def wanted_of(values: Mapping[str, Any], queue: QueueName) -> QueueFilter:
+def wanted_of(values: Mapping[str, Any]) -> QueueFilter:
     """The filter in a page's query or form."""
     names = ("owner", "source", "cue", "decision")
-    return QueueFilter(queue, **{name: values.get(f"in_{name}", "").strip() for name in names})
+    return QueueFilter(**{name: values.get(f"in_{name}", "").strip() for name in names})

@@ -47,6 +47,10 @@ class SealedPage:
         values = await visit.store.call(self._view, visit.caller)
         return visit.page("sealed_board.html", notice=notice, **values)
 
+    async def moved(self, visit: Visit) -> Response:
+        """Redirect from where a sample of the joins was before."""
+        return visit.to(PATH)
+
     def _of(self, store: Palimpsest, caller: Caller) -> Audits:
         """The audits, for who may see every owner: which owner comes next, chance decides."""
         if seen_by(store, caller) is not None:
@@ -98,4 +102,5 @@ def add(door: Door) -> None:
     """The page of the audit."""
     page = SealedPage()
     door.get("/sealed", page.show)
+    door.get("/audit", page.moved)
     door.post("/sealed", page.label)

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from uuid import uuid4
+
 import pytest
 
 from palimpsest.auditing.joins import AuditScope, Sealed
 from palimpsest.auditing.probes import Probe, near_miss, probes_of
 from palimpsest.contracts.events import AuditLabelled
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.policy import CosineCheck, Policy, Zone
+from palimpsest.contracts.requests import SettleRequest
+from palimpsest.streams.policies import load_policy
 from tests.palimpsest.auditing.conftest import Audited
+
+GRAY = Policy(
+    name="gray",
+    model=load_policy("standard").model,
+    search="candidates",
+    checks=(CosineCheck(check="cosine", zones=(Zone(at_least=0.8, action="pending"),)),),
+)
 
 
 @pytest.mark.parametrize(
@@ -84,3 +98,46 @@ def test_an_auditor_who_says_right_to_all_is_found_out(audited: Audited) -> None
     assert status["probes_found"] == 0
     assert status["probes"] > 0
     assert (status["detected"], status["bound"], status["certified"]) == (0.0, 1.0, False)
+
+
+def test_probes_are_of_each_kind_as_often_as_joins_are(audited: Audited) -> None:
+    """By counting; and each is wrong by its own question."""
+    memories = audited.memories
+    for number in range(30):
+        words = " ".join(f"w{number}{letter}" for letter in "abcdefghijklm")
+        newer = f"{words} at {number} noon" if number % 3 else f"{words} at {number} noon indeed"
+        memories.submit(
+            [{"owner_id": "ada", "text": text} for text in (f"{words} at {number}", newer)]
+        )
+    log = memories.reader.log
+    joins = Sealed(log, log.head(), AuditScope()).joins(lambda *_: None)
+    kinds = Counter(join.face for join in joins.values())
+    assert len(kinds) == 2
+    found = probes(audited, set(), most=10)
+    assert len(found) == 10
+    for kind, count in kinds.items():
+        share = sum(probe.face == kind for probe in found) / 10
+        assert share == pytest.approx(count / len(joins), abs=0.11)
+    for probe in found:
+        same_words = probe.older.split()[0] == probe.newer.split()[0]
+        assert same_words is (probe.face == "keep"), "one that replaces is of another memory"
+
+
+def test_a_composed_probe_has_a_fact_changed(audited: Audited) -> None:
+    memories = audited.memories
+    memories.set_policy(GRAY)
+    for number in range(4):
+        words = " ".join(f"w{number}{letter}" for letter in "abcdefghijklm")
+        memories.submit([{"owner_id": "ada", "text": f"{words} {end}"} for end in ("x", "y")])
+    ledger = memories.reader.ledger("ada")
+    for entry in [one for one in ledger.entries.values() if one.pending]:
+        memories.writer.ask(
+            SettleRequest(
+                request_id=str(uuid4()),
+                candidate_id=entry.id,
+                verdicts=(Verdict(neighbour_id=entry.open[0], answer="compose"),),
+                composed=f"{entry.text} and 7",
+            )
+        )
+    found = probes(audited, set(), most=3)
+    assert [(probe.face, (probe.composed or "")[-5:]) for probe in found] == [("text", "and 8")] * 3

@@ -17,7 +17,7 @@ from palimpsest.auditing.recalls import planned
 from palimpsest.auditing.state import Audit
 from palimpsest.contracts.events import AuditLabelledData, AuditOpenedData, Joined
 from palimpsest.evaluation.rates import lower_bound, upper_bound
-from tests.auditing.conftest import Audited
+from tests.palimpsest.auditing.conftest import Audited
 
 SHARES = {
     "as it is": (0.0, 0.002, 0.01, 0.05, 0.2, 0.6),

@@ -94,7 +94,7 @@ def test_a_join_is_confirmed_or_taken_out_and_both_are_taken_back(served: Use[No
             await browser.say(word)
             assert browser.notice.startswith("Recorded"), browser.notice
             assert browser.left == 0
-            await browser.send("/review/undo", queue="work")
+            await browser.send("/review/undo")
             await browser.get("/review")
             assert browser.notice.startswith("Undone"), browser.notice
             assert browser.left == 1
@@ -157,14 +157,14 @@ def test_one_old_answer_is_taken_back_and_later_ones_stay(served: Use[None]) -> 
             "different",
             first[0],
         )
-        await browser.send("/review/undo", queue="work", number="1")
+        await browser.send("/review/undo", number="1")
         await browser.get("/review")
         assert browser.notice == "Undone: different."
         assert (browser.left, browser.texts) == (1, first)
         told = await server.twin.sql("SELECT count(*) AS n FROM separations WHERE standing")
         assert told == [{"n": 1}]
         assert len(await server.twin.sql("FROM joins WHERE standing")) == 1
-        await browser.send("/review/undo", queue="work", number="1")
+        await browser.send("/review/undo", number="1")
         await browser.get("/review")
         assert browser.notice == "That is not among your last answers any more."
 
@@ -185,7 +185,7 @@ def test_undo_takes_back_the_answer_that_the_page_had_last_however_often_it_is_s
             await browser.say("different")
         number = browser.field("number")
         for notice in ("Undone: different.", "That is not among your last answers any more."):
-            await browser.send("/review/undo", queue="work", number=number)
+            await browser.send("/review/undo", number=number)
             await browser.get("/review")
             assert browser.notice == notice
             assert browser.left == 1
@@ -208,7 +208,7 @@ def test_of_two_browsers_with_one_typed_name_each_takes_back_its_own_answers(
         await browser.get("/review")
 
     async def undo(browser: Browser) -> str:
-        await browser.send("/review/undo", queue="work")
+        await browser.send("/review/undo")
         await browser.get("/review")
         return browser.notice
 
@@ -249,12 +249,10 @@ def test_answers_that_are_taken_back_are_all_left_again(served: Use[None]) -> No
         assert "Nothing waits here" in (browser.last.text if browser.last else "")
         assert not server.app.board._waiting.pairs
         for left in range(1, 5):
-            await browser.send("/review/undo", queue="work")
+            await browser.send("/review/undo")
             await browser.get("/review")
             assert (browser.notice, browser.left) == ("Undone: different.", left)
         assert browser.texts == first
-        await browser.get("/review/audit")
-        assert browser.left == 1, "a join alone is audited"
         await browser.get("/review?in_owner=ada&in_decision=pending")
         assert browser.left == 3
         await browser.get("/review")
@@ -268,22 +266,12 @@ def test_answers_that_are_taken_back_are_all_left_again(served: Use[None]) -> No
     served(used)
 
 
-def test_an_answer_about_a_pair_that_is_not_audited_leaves_the_audit_as_it_is(
-    served: Use[None],
-) -> None:
+def test_a_sample_of_the_joins_is_the_audits(served: Use[None]) -> None:
     async def used(server: Server) -> None:
-        await waiting_pairs(server, 3)
-        for said in (own_words(8, 30), own_words(9, 30)):
-            await server.add(said)
-            await server.add(f"{said}.")
         browser = Browser(server)
         await browser.enter()
-        for path, left in (("/review/audit", 2), ("/review?in_decision=pending", 3)):
-            await browser.get(path)
-            assert browser.left == left
-        await browser.say("different", in_decision="pending")
-        await browser.get("/review/audit")
-        assert browser.left == 2
+        moved = await browser.get("/review/audit")
+        assert "No audit was opened" in moved.text
 
     served(used)
 
@@ -300,7 +288,7 @@ def test_a_merge_that_is_taken_back_waits_as_if_nobody_had_said_it(served: Use[N
             await browser.say(word)
             assert browser.notice.startswith("Recorded"), word
             assert await faces(server) == [pair_texts(0)[speaks]]
-            await browser.send("/review/undo", queue="work")
+            await browser.send("/review/undo")
             page = await browser.get("/review")
             assert browser.notice.startswith("Undone: "), word
             assert await faces(server) == both
@@ -322,11 +310,11 @@ def test_the_newer_replaces_also_where_a_rule_has_joined_the_two(served: Use[Non
         await server.add(f"{said}.")
         browser = Browser(server)
         await browser.enter()
-        await browser.get("/review/audit")
+        await browser.get("/review")
         await browser.say("newer")
         assert browser.notice.startswith("Recorded")
         assert await faces(server) == [f"{said}."]
-        await browser.send("/review/undo", queue="audit")
+        await browser.send("/review/undo")
         assert await faces(server) == [said]
 
     served(used)
@@ -344,8 +332,6 @@ def test_what_was_forgotten_is_left_out_or_let_in(served: Use[None]) -> None:
             memory = (await server.add(text))["memory_id"]
             await server.twin.forget([memory], again="ask")
             assert (await server.add(text))["decision"] == "pending"
-            audit = await browser.get("/review/audit")
-            assert "Nothing waits here" in audit.text, "it is no join"
             page = await browser.get("/review")
             assert "Does it say again what was forgotten?" in page.text
             await browser.say("newer")
@@ -354,7 +340,7 @@ def test_what_was_forgotten_is_left_out_or_let_in(served: Use[None]) -> None:
             assert browser.notice.startswith("Recorded"), browser.notice
             assert await faces(server) == lives
             assert "Nothing waits here" in (await browser.get("/review")).text
-        await browser.send("/review/undo", queue="work")
+        await browser.send("/review/undo")
         assert await faces(server) == []
 
     served(used)
@@ -435,7 +421,7 @@ def test_a_pair_is_not_skipped_any_more_once_it_is_answered_and_shown_again_once
         assert "skipped" not in page.text
         await browser.send("/review/skip", **key)
         await browser.get("/review")
-        await browser.send("/review/undo", queue="work")
+        await browser.send("/review/undo")
         await browser.get("/review")
         assert browser.texts == held
 
@@ -469,7 +455,7 @@ def test_a_pair_that_is_shown_is_left_whatever_was_asked_for(served: Use[None]) 
         await browser.get("/review")
         shown = browser.texts
         await browser.say("different")
-        await browser.send("/review/undo", queue="work", in_cue="number")
+        await browser.send("/review/undo", in_cue="number")
         await browser.get("/review?in_cue=number")
         assert browser.texts == shown
         assert browser.left == 1
@@ -864,7 +850,7 @@ def test_a_restart_forgets_no_answer(served: Use[None]) -> None:
         assert page[page.index("Your last answers") : page.index("Filters")] == listed
         assert listed.count("Undo") == 5
         for left in range(1, 6):
-            await browser.send("/review/undo", queue="work")
+            await browser.send("/review/undo")
             await browser.get("/review")
             assert browser.notice.startswith("Undone"), browser.notice
             assert "Nothing waits" not in (browser.last.text if browser.last else "")
@@ -873,7 +859,7 @@ def test_a_restart_forgets_no_answer(served: Use[None]) -> None:
         assert await _list(server) == before
         await restarted(server, browser)
         assert browser.left == 5
-        await browser.send("/review/undo", queue="work")
+        await browser.send("/review/undo")
         await browser.get("/review")
         assert browser.notice == "There is nothing to undo."
 
@@ -920,7 +906,7 @@ def test_a_restart_forgets_no_answer_about_a_join(served: Use[None], word: str) 
         page = browser.last.text if browser.last else ""
         assert page.count('aria-label="Undo answer') == 1, "one answer, however many words"
         assert "Nothing waits" in page
-        await browser.send("/review/undo", queue="work")
+        await browser.send("/review/undo")
         await browser.get("/review")
         assert browser.notice.startswith("Undone"), browser.notice
         assert browser.left == 1
@@ -1029,7 +1015,7 @@ def test_where_judge_and_guard_disagree_it_is_told_and_comes_first(served: Use[N
         assert_told(browser, (await browser.get("/review?in_cue=number")).text)
         await browser.say("same")
         await restarted(server, browser)
-        await browser.send("/review/undo", queue="work")
+        await browser.send("/review/undo")
         assert_told(browser, (await browser.get("/review")).text)
 
     def assert_told(browser: Browser, page: str) -> None:
@@ -1102,17 +1088,6 @@ def test_nobody_lets_go_of_what_another_holds() -> None:
     assert not leases.take(key, "lee")
     leases.release(key, "kim")
     assert leases.take(key, "lee")
-
-
-def test_the_audits_order_never_changes() -> None:
-    pairs = [pair(number, decision="auto_reject") for number in range(40)]
-    wanted = QueueFilter("audit")
-    drawn = [one.position for one in WaitingPairs(pairs).queue(person().owners, wanted).pairs]
-    assert drawn != sorted(drawn)
-    fewer = [one for one in reversed(pairs) if one.position % 3]
-    left = [one.position for one in WaitingPairs(fewer).queue(person().owners, wanted).pairs]
-    assert left == [one for one in drawn if one % 3]
-    assert WaitingPairs([pair(1)]).queue(person().owners, wanted).pairs == []
 
 
 def test_what_is_in_the_way_of_an_answer_is_told_in_texts(served: Use[None]) -> None:

@@ -482,7 +482,7 @@ def test_every_page_of_the_board_can_be_used_by_everybody(site: Site, look: str)
     page.locator("details.filters summary").click()
     page.locator("#help summary").click()
     fits(page)
-    for path in ("/review/audit", "/review?in_owner=nobody", "/review/enter?code=x"):
+    for path in ("/review/sealed", "/review?in_owner=nobody", "/review/enter?code=x"):
         page.goto(f"{site.endpoint.url}{path}")
         fits(page)
     page.get_by_role("button", name="Leave").click()

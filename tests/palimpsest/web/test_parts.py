@@ -80,11 +80,11 @@ def test_a_filter_takes_what_has_all_that_it_names(wanted: QueueFilter, taken: b
 
 
 def test_what_is_wanted_is_in_the_fields_of_a_form() -> None:
-    form = {"in_owner": " ada ", "in_cue": "number", "owner": "bob", "queue": "work"}
-    assert wanted_of(form, "audit") == QueueFilter("audit", owner="ada", cue="number")
-    wanted = QueueFilter("audit", "a b", "chat", "number", "pending")
+    form = {"in_owner": " ada ", "in_cue": "number", "owner": "bob"}
+    assert wanted_of(form) == QueueFilter(owner="ada", cue="number")
+    wanted = QueueFilter("a b", "chat", "number", "pending")
     assert _path(wanted) == (
-        "/review/audit?in_owner=a+b&in_source=chat&in_cue=number&in_decision=pending"
+        "/review?in_owner=a+b&in_source=chat&in_cue=number&in_decision=pending"
     )
     assert _path(QueueFilter()) == "/review"
 
@@ -133,34 +133,32 @@ def test_of_equal_consequences_a_question_comes_before_a_join_and_the_earlier_fi
     joined = pair(1, memory="a", decision="auto_reject")
     later, earlier = pair(3, memory="b"), pair(2, memory="c")
     pairs = [joined, later, earlier]
-    assert [one.position for one in in_order(pairs, "work")] == [2, 3, 1]
-    assert [one.position for one in in_order(pairs, "audit")] == [1]
+    assert [one.position for one in in_order(pairs)] == [2, 3, 1]
 
 
 def test_what_is_settled_is_left_no_more_and_what_waits_again_is() -> None:
     pairs = [pair(1), pair(2, decision="llm_reject"), replace(pair(3), owner_id="bob")]
     waiting = WaitingPairs(pairs)
-    work, audit, ada, cue = (
+    work, ada, cue = (
         QueueFilter(),
-        QueueFilter("audit"),
         QueueFilter(owner="ada"),
         QueueFilter(cue="number"),
     )
-    queues = [(EVERYBODY, one) for one in (work, audit, ada, cue)] + [(ADA, work)]
+    queues = [(EVERYBODY, one) for one in (work, ada, cue)] + [(ADA, work)]
 
     def left() -> list[int]:
         counted = [waiting.queue(*queue).left for queue in queues]
         assert counted == [len([*waiting.open(*queue)]) for queue in queues]
         return counted
 
-    assert left() == [3, 1, 2, 1, 2]
+    assert left() == [3, 2, 1, 2]
     for _ in range(2):
         waiting.settle(pairs[1].key)
-        assert left() == [2, 0, 1, 0, 1]
+        assert left() == [2, 1, 0, 1]
     waiting.settle(("d", "e"))
     for _ in range(2):
         waiting.wait_again(pairs[1])
-        assert left() == [3, 1, 2, 1, 2]
+        assert left() == [3, 2, 1, 2]
     assert waiting.kinds(ADA) == {"cues": ["number"], "decisions": ["llm_reject", "pending"]}
     assert waiting.kinds(re.compile("bob")) == {"cues": [], "decisions": ["pending"]}
 
@@ -176,7 +174,7 @@ def test_an_answer_about_whoever_is_named_alike_is_left_to_them() -> None:
 def test_the_pair_with_the_most_consequences_counts_however_many_pairs_a_memory_has() -> None:
     few = [pair(number, memory="a", hangs=2) for number in (1, 2)]
     most = pair(3, memory="b", hangs=3)
-    assert [one.position for one in in_order([*few, most], "work")] == [3, 1, 2]
+    assert [one.position for one in in_order([*few, most])] == [3, 1, 2]
 
 
 def test_what_waits_again_and_was_not_read_stands_beside_its_memory() -> None:
@@ -187,13 +185,7 @@ def test_what_waits_again_and_was_not_read_stands_beside_its_memory() -> None:
     assert [one.position for one in waiting.open(EVERYBODY, QueueFilter())] == [1, 3, 2]
     waiting.wait_again(pair(4, memory="c", decision="llm_reject"))
     assert [one.position for one in waiting.open(EVERYBODY, QueueFilter())] == [4, 1, 3, 2]
-    assert [one.position for one in waiting.open(EVERYBODY, QueueFilter("audit"))] == [4]
     assert waiting.kinds(EVERYBODY)["cues"] == ["number"]
-    joined = [pair(number, decision="auto_reject") for number in range(5, 20)]
-    for one in joined:
-        waiting.wait_again(one)
-    everything = [pair(4, memory="c", decision="llm_reject"), *joined]
-    assert [*waiting.open(EVERYBODY, QueueFilter("audit"))] == in_order(everything, "audit")
 
 
 def test_a_lease_that_is_taken_again_lasts_longer_and_what_is_over_is_forgotten() -> None:

@@ -53,7 +53,9 @@ from palimpsest.queries.find import Plan
 from palimpsest.queries.hiding import forgotten_texts, without
 from palimpsest.queries.ids import SHORTEST, bare
 from palimpsest.queries.memories import speaker_of
+from palimpsest.queries.triangles import Triangle
 from palimpsest.queries.undoing import Way
+from palimpsest.queries.why import Explanation, WhyNot
 from palimpsest.server.bodies import OwnSelection
 from palimpsest.server.callers import Caller
 from palimpsest.server.problems import ProblemError, not_found
@@ -297,6 +299,27 @@ class Intents:
         shown = await self._with(memory_id, lambda store, own: store.show(own, as_of=as_of))
         self._remove_positions(*shown["timeline"])
         return shown
+
+    async def why(self, some_id: str) -> Explanation:
+        """Why a candidate, or each member of a memory, is where it is."""
+        await self.get(some_id)
+        return await self._with(some_id, lambda store, own: store.why(own))
+
+    async def why_not(self, some_id: str, other_id: str) -> WhyNot:
+        """Why two candidates of this owner are not in one memory."""
+        await self.get(some_id)
+        await self.get(other_id)
+        return await self._asked(
+            lambda store: store.why_not(
+                own_id(store, self.owner_id, some_id), own_id(store, self.owner_id, other_id)
+            )
+        )
+
+    async def triangles(self, at_least: float, limit: int) -> builtins.list[Triangle]:
+        """Where a person's word and a join do not fit together."""
+        return await self._asked(
+            lambda store: store.triangles(self.owner_id, at_least=at_least, limit=limit)
+        )
 
     # -- changing and forgetting -------------------------------------------------------------------
 

@@ -33,7 +33,9 @@ from palimpsest.contracts.requests import (
 )
 from palimpsest.contracts.shown import Found, History, Page, ShownMemory
 from palimpsest.queries.find import Plan
+from palimpsest.queries.triangles import Triangle
 from palimpsest.queries.undoing import Way
+from palimpsest.queries.why import Explanation, WhyNot
 from palimpsest.server import bodies
 from palimpsest.server.bodies import Because, SomeId, Token
 from palimpsest.server.intents import Intents
@@ -275,6 +277,37 @@ async def _pin(intents: Intents, given: Pin) -> NewExpiry:
     return await intents.pin(given.id, until=given.until, because=given.because)
 
 
+class SomeCandidate(Strict):
+    """A candidate or a memory, by its id."""
+
+    some_id: SomeId
+
+
+class TwoCandidates(SomeCandidate):
+    """Two candidates of one owner, by their ids."""
+
+    other_id: SomeId
+
+
+class TriangleQuery(Strict):
+    """How near the third must be, and the number of triangles."""
+
+    at_least: Annotated[float, Field(ge=0, le=1)] = Field(0.85, description="Their cosine.")
+    limit: Annotated[int, Field(ge=1, le=1_000)] = Field(50, description="How many at most.")
+
+
+async def _why(intents: Intents, given: SomeCandidate) -> Explanation:
+    return await intents.why(given.some_id)
+
+
+async def _why_not(intents: Intents, given: TwoCandidates) -> WhyNot:
+    return await intents.why_not(given.some_id, given.other_id)
+
+
+async def _triangles(intents: Intents, given: TriangleQuery) -> list[Triangle]:
+    return await intents.triangles(given.at_least, given.limit)
+
+
 class Show(OneMemory):
     """A memory, and the time or position to show it at; for reviewers and operators."""
 
@@ -408,6 +441,33 @@ OPERATIONS = (
         _show,
         tool="memory_joins",
         advice="Show why each wording of a memory is in it, with the ids of the joins for `undo`.",
+    ),
+    Operation(
+        "explain",
+        "GET",
+        f"{OWNER}/why/{{some_id}}",
+        "Why a candidate, or each member of a memory, is where it is: the path of its decision.",
+        Explanation,
+        SomeCandidate,
+        _why,
+    ),
+    Operation(
+        "explain_pair",
+        "GET",
+        f"{OWNER}/why/{{some_id}}/{{other_id}}",
+        "Why two candidates are not in one memory, the decisive reason first.",
+        WhyNot,
+        TwoCandidates,
+        _why_not,
+    ),
+    Operation(
+        "list_triangles",
+        "GET",
+        f"{OWNER}/triangles",
+        "Pairs that a person separated, with a third that is joined to one and near the other.",
+        list[Triangle],
+        TriangleQuery,
+        _triangles,
     ),
     _request(
         "update_memory",

@@ -168,13 +168,17 @@ class HttpOperation:
         return found[1]
 
 
+_IN_PATH = re.compile(r"{(\w+)}")
+FIELD_IN_PATH = {"memory": "memory_id"}
+"""Parameters of a path whose field has another name."""
 IN_THE_QUERY_OF_DELETE = frozenset({"expect", "dry_run"})
 
 
 def over_http(operation: operations.Operation) -> HttpOperation:
     """An operation of the table: ids are in its path, the rest in its query or its body."""
-    takes, in_path = operation.takes, {"memory_id"} if "{memory}" in operation.path else set()
-    fields = {*takes.model_fields} - in_path
+    takes, named = operation.takes, {*_IN_PATH.findall(operation.path)} - {"owner"}
+    in_path = {FIELD_IN_PATH.get(name, name): name for name in named}
+    fields = {*takes.model_fields} - in_path.keys()
 
     def part(names: set[str]) -> type[BaseModel]:
         left_out = {*takes.model_fields} - names
@@ -190,8 +194,7 @@ def over_http(operation: operations.Operation) -> HttpOperation:
 
     async def run(asked: Call) -> Any:
         values = {**_values(asked.query), **_values(asked.body)}
-        if in_path:
-            values["memory_id"] = asked.ids["memory"]
+        values |= {field: asked.ids[name] for field, name in in_path.items()}
         given = takes.model_construct(None, **values)
         return await operation.run(asked.intents(), given)
 

@@ -519,6 +519,40 @@ def test_openapi_says_which_parameters_have_to_be_there() -> None:
     ]
 
 
+def test_why_and_triangles_are_explained_to_whoever_may_see_the_owner(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        texts = ("Ada sings in the choir", "Ada sings in the choir.", "Ada rows on the lake")
+        first, again, other = [await server.add(text) for text in texts]
+        why = f"/v1/owners/ada/why/{again['candidate_id']}"
+        placed = (await server.ask("GET", why)).json()
+        assert placed == server.twin.store.why(again["candidate_id"])
+        assert placed["candidates"][0]["joined_to"] == first["candidate_id"]
+        whole = (await server.ask("GET", f"/v1/owners/ada/why/{first['memory_id']}")).json()
+        assert len(whole["candidates"]) == 2
+        pair = (await server.ask("GET", f"{why}/{other['candidate_id']}")).json()
+        assert not pair["together"]
+        assert pair["reasons"][0]["reason"] == "below"
+        await server.twin.separate(first["candidate_id"], other["candidate_id"])
+        pair = (await server.ask("GET", f"{why}/{other['candidate_id']}")).json()
+        assert pair["reasons"][0]["reason"] == "separated_beside"
+        triangles = "/v1/owners/ada/triangles"
+        near = (await server.ask("GET", f"{triangles}?at_least=0&limit=1")).json()
+        assert [one["joined"] for one in near] == [again["candidate_id"]]
+        assert (await server.ask("GET", triangles)).json() == []
+        assert (await server.ask("GET", f"{triangles}?at_least=2")).status_code == 422
+
+        bobs = await server.add("Bob hums", owner="bob")
+        alone = f"/v1/owners/ada/why/{bobs['candidate_id']}"
+        for path in (alone, f"{why}/{bobs['candidate_id']}", f"{alone}/{first['candidate_id']}"):
+            for name in ("ada", "grace"):
+                unknown = await server.ask("GET", path, name=name)
+                assert (unknown.status_code, "Bob" in unknown.text) == (404, False)
+        assert (await server.ask("GET", why, name="bob")).status_code == 403
+        assert (await server.ask("GET", triangles, name="bob")).status_code == 403
+
+    served(used)
+
+
 def test_a_write_that_expects_a_version_is_refused_once_the_memory_has_changed(
     served: Use[None],
 ) -> None:
@@ -641,6 +675,12 @@ def test_answers_are_what_openapi_promises(served: Use[None]) -> None:
             require(shown, f"GET {base}/{{memory}}{what}")
             documented = operations[f"GET {base}/{{memory}}{what}"]["responses"]["200"]["headers"]
             assert {name.lower() for name in documented} <= shown.headers.keys()
+        owner, own_id = "/v1/owners/{owner}", added.json()["candidate_id"]
+        path = f"/v1/owners/ada/why/{own_id}"
+        require(await server.ask("GET", path), f"GET {owner}/why/{{some_id}}")
+        both = await server.ask("GET", f"{path}/{own_id}")
+        require(both, f"GET {owner}/why/{{some_id}}/{{other_id}}")
+        require(await server.ask("GET", "/v1/owners/ada/triangles"), f"GET {owner}/triangles")
         require(await server.ask("GET", MEMORIES), f"GET {base}")
         changed = await server.ask("PATCH", one, {"text": "Ada sings no more"})
         require(changed, f"PATCH {base}/{{memory}}")

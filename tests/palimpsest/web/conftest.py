@@ -72,7 +72,7 @@ class Browser:
 
     async def say(self, word: str, **form: str) -> httpx2.Response:
         """Answer the pair that the last page shows, and load the next."""
-        fields = {name: self.field(name) for name in ("decision", "existing", "version", "queue")}
+        fields = {name: self.field(name) for name in ("decision", "existing", "version")}
         await self.send("/review/answer", say=word, **{**fields, **form})
         return await self.get("/review")
 

@@ -33,7 +33,8 @@ class ApartPair:
 class Population:
     """What is looked at for duplicates that were missed.
 
-    `near` has each text that joined nobody with the nearest that it met; `at_random` are pairs
+    `near` has each text that joined nobody with the nearest that it met, unless the judge is still
+    to say whether they are the same; `at_random` are pairs
     drawn of the `others`, all other pairs of one scope in two memories; `joins` are those standing.
     """
 
@@ -73,7 +74,7 @@ def _near(sealed: Sealed, owner: str) -> Iterator[ApartPair]:
     since = sealed.scope.since
     for candidate_id, (other_id, score) in nearest.items():
         newer, older = ledger.entries[candidate_id], ledger.entries[other_id]
-        if since is not None and newer.decided_at < since:
+        if other_id in newer.open or (since is not None and newer.decided_at < since):
             continue
         if _are_apart(ledger, older, newer):
             yield _pair(owner, older, newer, score)

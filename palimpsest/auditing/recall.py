@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from palimpsest.evaluation.rates import lower_bound, upper_bound
+
 EDGES = (0.5, 0.6, 0.7, 0.8, 0.9)
 """The scores between the strata."""
 PILOT = 0.4
@@ -99,6 +101,19 @@ def interval(strata: Sequence[StratumCounts], confidence: float) -> Interval:
         )
     tail = (1.0 - confidence) / 2
     return Interval(estimate, float(np.quantile(low, tail)), float(np.quantile(high, 1.0 - tail)))
+
+
+def exact_interval(stratum: StratumCounts, confidence: float) -> Interval:
+    """How many pairs of one stratum say the same, by Clopper and Pearson."""
+    pairs, labels, missed = stratum.pairs, stratum.labels, stratum.missed
+    if pairs == labels:
+        return Interval(missed, missed, missed)
+    one_sided = (1.0 + confidence) / 2
+    return Interval(
+        pairs * missed / labels if labels else pairs / 2,
+        max(missed, pairs * lower_bound(missed, labels, one_sided)),
+        min(pairs - (labels - missed), pairs * upper_bound(missed, labels, one_sided)),
+    )
 
 
 def _beta(random: np.random.Generator, ones: int, others: int) -> NDArray[np.float64]:

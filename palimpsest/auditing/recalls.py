@@ -14,8 +14,10 @@ from palimpsest.auditing.order import rank_of, sealed_order
 from palimpsest.auditing.recall import (
     AT_RANDOM,
     EDGES,
+    Interval,
     StratumCounts,
     allocation,
+    exact_interval,
     interval,
     pilot,
     stratum_of,
@@ -115,6 +117,7 @@ class Recalls:
     def __init__(self, log: RecordedAudits) -> None:
         self._log = log
         self._kept: dict[str, Population] = {}
+        self._planned: tuple[str, int, RecallPlan] | None = None
 
     def open(
         self,
@@ -229,7 +232,12 @@ class Recalls:
         return self._kept[audit.id]
 
     def _plan(self, audit: Audit, audits: Sequence[Audit]) -> RecallPlan:
-        return planned(audit, self._population(audit), labels_of(audits, audit))
+        """What is looked at by the labels so far; it is kept until there is another event."""
+        kept, events = self._planned, len(self._log.recorded)
+        if kept is None or kept[:2] != (audit.id, events):
+            plan = planned(audit, self._population(audit), labels_of(audits, audit))
+            kept = self._planned = audit.id, events, plan
+        return kept[2]
 
     def _question(self, audit: Audit, pair: ApartPair) -> RecallQuestion:
         texts: PairTexts = texts_of(pair, self._log.writer.reader.ledger(pair.owner_id))
@@ -246,11 +254,11 @@ class Recalls:
 
     def _status(self, audit: Audit, audits: Sequence[Audit]) -> RecallStatus:
         found, labels = self._population(audit), labels_of(audits, audit)
-        plan = planned(audit, found, labels)
+        plan = self._plan(audit, audits)
         *strata, at_random = plan.counts
         confidence = audit.opened.confidence
         said = [(pair, labels[pair.id].label) for pair in plan.order if _said(pair, labels)]
-        near = _estimate(strata, confidence)
+        near = _estimate(strata, interval(strata, confidence))
         return {
             "audit": audit.id,
             "position": audit.opened.position,
@@ -261,9 +269,9 @@ class Recalls:
             "unsure": sum(label == "unsure" for _, label in said),
             "joins": found.joins,
             "near": near,
-            "at_random": _estimate([at_random], confidence),
+            "at_random": _estimate([at_random], exact_interval(at_random, confidence)),
             "strata": [
-                _estimate([stratum], confidence, at_least, under)
+                _estimate([stratum], exact_interval(stratum, confidence), at_least, under)
                 for stratum, at_least, under in zip(
                     strata, (None, *EDGES), (*EDGES, None), strict=True
                 )
@@ -324,11 +332,10 @@ def _counts(
 
 def _estimate(
     strata: Sequence[StratumCounts],
-    confidence: float,
+    found: Interval,
     at_least: float | None = None,
     under: float | None = None,
 ) -> Estimate:
-    found = interval(strata, confidence)
     return {
         "at_least": at_least,
         "under": under,

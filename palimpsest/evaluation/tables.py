@@ -225,7 +225,7 @@ def backtest_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
         new = "no number of labels" if needed is None else f"about {needed:,} new labels"
         yield (
             f"Of {audited['joins']:,} certified joins {audited['still']:,} would be made as"
-            f" they were, and {audited['others']:,} others, which are not certified."
+            f" they were; uncertified ones that would be made: {audited['others']:,}."
             f" {audited['labels_kept']:,} of {audited['labels']:,} labels would count again: {new}"
             " without an error, and the probes beside them, would certify as much."
         )

@@ -409,7 +409,9 @@ def _second(status: AuditProgress) -> Iterator[str]:
 
 def _detection(status: AuditProgress) -> str:
     if not status["probes"]:
-        return "no probe was shown: the labels are taken to be right"
+        if not status["detected"]:
+            return "no probe was shown yet: until then nothing is proven"
+        return "there are no probes: the labels are taken to be right"
     return (
         f"{status['probes_found']:,} of {status['probes']:,} probes were found: at least"
         f" {status['detected']:.1%} of wrong joins are, if they are as easy to see"

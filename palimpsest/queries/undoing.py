@@ -82,7 +82,7 @@ def request_for(
     some_id = bare(reader, some_id)
     event = _recorded(reader, way, some_id)
     if event is not None:
-        owner = owner_id or event.owner_id
+        owner = owner_id or _owner_of(reader, event, some_id)
         fields = _Naming(reader.ledger(owner), by, actor, because)
         whole = fields.undo_whole(some_id, owner_id) if way == "undo" else None
         if whole is None and owner != event.owner_id:
@@ -130,6 +130,21 @@ def _recorded(reader: Reader, way: Way, some_id: str) -> AnyEvent | None:
             case _:
                 pass
     return event
+
+
+def _owner_of(reader: Reader, event: AnyEvent, request_id: str) -> str:
+    """Whose event it is; of a large request, whose answer is apart, one of those that it is about.
+
+    It was committed in parts, and none of them has its answer.
+    """
+    if event.owner_id or not isinstance(event, Unchanged):
+        return event.owner_id
+    match reader.answered(request_id):
+        case {"reversed": [first, *_]} | {"retracted": [first, *_]}:
+            named = (reader.log.owner_of(one) for one in (first, decision_id_of(first)))
+            return next((owner for owner in named if owner is not None), "")
+        case _:
+            return ""
 
 
 def _event(reader: Reader, event_id: str) -> AnyEvent:

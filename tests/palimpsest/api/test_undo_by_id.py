@@ -206,6 +206,25 @@ def test_a_reversal_of_two_owners_is_undone_for_both(memories: Palimpsest) -> No
     assert (living(memories), living(memories, "bob")) == was
 
 
+@pytest.mark.parametrize("hides", [False, True])
+def test_a_bulk_request_that_was_committed_in_parts_is_undone_by_its_id(
+    memories: Palimpsest, monkeypatch: pytest.MonkeyPatch, hides: bool
+) -> None:
+    """Its answer is in an event of no owner then."""
+    monkeypatch.setattr("palimpsest.streams.write.handlers.bulk.STEPS", 2)
+    for owner in ("ada", "bob"):
+        merge(memories, four(memories, owner))
+    was = living(memories), living(memories, "bob")
+    cause = (
+        memories.retract(Selection(source="python"))["cause"]
+        if hides
+        else memories.reverse(JoinSelection(since=datetime(2000, 1, 1, tzinfo=UTC)))["cause"]
+    )
+    assert living(memories) != was[0]
+    memories.undo(str(cause))
+    assert (living(memories), living(memories, "bob")) == was
+
+
 def test_an_update_that_was_undone_is_back_by_the_request_that_undid_it(
     memories: Palimpsest,
 ) -> None:

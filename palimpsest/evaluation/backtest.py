@@ -20,8 +20,16 @@ from typing import TypedDict
 
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import UsageError
-from palimpsest.contracts.events import AnyEvent, Decided, Redecided, Settled
+from palimpsest.contracts.events import (
+    AnyEvent,
+    Decided,
+    Redecided,
+    Reinstated,
+    Reversed,
+    Settled,
+)
 from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.wire import Recorded
 from palimpsest.evaluation.automatic import CertifiedJoins
 from palimpsest.evaluation.other_vectors import with_vectors_of
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
@@ -218,11 +226,22 @@ def _decide_again(log: Log, asked: _Options, owners: Sequence[str]) -> _Counts:
         _compare(counts, history, events, asked.since)
         if asked.certified is not None:
             position = asked.certified.position
-            sealed = {one.event.id for one in recorded if one.position <= position}
+            sealed = _standing_at(position, recorded)
             counts.totals += asked.certified.kept(history.real, history.other, sealed)
         history.real.dissolve()
         history.other.dissolve()
     return counts
+
+
+def _standing_at(position: int, events: Sequence[Recorded]) -> set[str]:
+    """The ids of an owner's events up to a position, without joins that were out there."""
+    first_said: dict[str, AnyEvent] = {}
+    for recorded in events:
+        event = recorded.event
+        if recorded.position > position and isinstance(event, Reversed | Reinstated):
+            first_said.setdefault(event.data.decision_id, event)
+    out = {one for one, event in first_said.items() if isinstance(event, Reinstated)}
+    return {one.event.id for one in events if one.position <= position} - out
 
 
 def _owners(reader: Reader, pattern: str | None) -> list[str]:

@@ -19,6 +19,7 @@ from palimpsest.auditing.foreseen import labels_needed
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import SettleRequest
+from palimpsest.evaluation.automatic import standing
 from palimpsest.evaluation.backtest import Backtest, backtest
 from palimpsest.streams.embedder import DEFAULT_MODEL
 from palimpsest.streams.policies import load_policy, preset_names
@@ -263,6 +264,8 @@ def test_what_a_certificate_still_covers_is_counted(store: Palimpsest) -> None:
     """By looking at each join: those of the policy in force are all made again, without it none."""
     assert counted(store, "standard")["audited"] is None
     store.submit([row for n in range(8) for row in _close_pair(n)])
+    gone = min(edge.id for edge in standing(store.reader.ledger("bo")))
+    store.unmerge(decision_id=gone)
     audits = store.audits()
     opened = audits.open(target=0.5, probes=0)
     while not audits.status()["certified"] and (question := audits.next()) is not None:
@@ -284,7 +287,11 @@ def test_what_a_certificate_still_covers_is_counted(store: Palimpsest) -> None:
     later = store.backtest(POLICIES["standard"])["audited"]
     assert later is not None
     assert (later["joins"], later["others"]) == (opened["joins"], 2)
-    assert store.backtest(POLICIES["standard"], processes=2)["audited"] == later
+    store.reinstate(gone)
+    back = store.backtest(POLICIES["standard"])["audited"]
+    assert back is not None
+    assert (back["joins"], back["others"]) == (opened["joins"], 3)
+    assert store.backtest(POLICIES["standard"], processes=2)["audited"] == back
 
 
 def _close_pair(number: int) -> list[dict[str, str]]:

@@ -144,9 +144,9 @@ class Recalls:
             found = population(sealed, seed, round(labels * AT_RANDOM), self._log.progress)
             if not found.near:
                 raise UsageError(
-                    f"at position {sealed.position} the log names nobody's nearest: no pair to look"
-                    " at. Decisions of earlier versions, and policies that compare no meaning, do"
-                    " not have it"
+                    f"at position {sealed.position} nobody who joined nobody has a nearest text to"
+                    " look at: they wait for the judge, or the log does not name it (decisions of"
+                    " earlier versions, and policies that compare no meaning)"
                 )
             opened = AuditOpenedData(
                 position=sealed.position,

@@ -146,7 +146,11 @@ def test_labels_are_no_text_of_memories_in_the_log(joined: CommandLine) -> None:
     assert {event["event"] for event in events} == {"audit_opened", "audit_labelled"}
 
 
-def test_missed_duplicates_are_estimated_with_the_same_commands(joined: CommandLine) -> None:
+def test_missed_duplicates_are_estimated_with_the_same_commands(
+    joined: CommandLine, row: Row
+) -> None:
+    others = ("Grandmother has bees", "The harbour freezes in winter", "Bo paints doors")
+    joined.ingest(*map(row, others))
     opened = joined.json("audit", "recall", "--labels", "10")
     assert (opened["labels"], opened["joins"]) == (0, 7)
     shown = joined("audit", "next").out

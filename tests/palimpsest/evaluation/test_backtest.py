@@ -236,7 +236,9 @@ def test_what_the_guard_saw_of_a_composed_text_is_not_what_it_sees_of_its_source
         "Grandmother keeps bees behind the big mill",
         "Grandmother keeps  bees behind the big mill",
     )
-    faces = load_policy("standard").model_copy(update={"search": "memories"})
+    standard = load_policy("standard")
+    judge = standard.judge.model_copy(update={"frames": 0})
+    faces = standard.model_copy(update={"search": "memories", "judge": judge})
     monkeypatch.setitem(POLICIES, "faces", faces)
 
     def write(store: Palimpsest) -> None:

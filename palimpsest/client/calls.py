@@ -206,6 +206,16 @@ class Displaced(TypedDict):
     text: str
 
 
+class Explanation(TypedDict):
+    """Why each candidate is in the memory that it is in."""
+
+    memory_id: str
+    owner_id: str
+    namespace: str
+    face: str
+    candidates: list[Placed]
+
+
 class FedDecision(TypedDict):
     """A decision from the log, without texts; an agent gets no `position`."""
 
@@ -548,6 +558,32 @@ class Page(TypedDict):
     total: int
 
 
+class PairSide(TypedDict):
+    """A candidate of a pair."""
+
+    candidate_id: str
+    memory_id: str
+    owner_id: str
+    text: str
+
+
+class Placed(TypedDict):
+    """How a candidate came to its memory: its decision, and the path to whom it joined.
+
+    Of one that joined nobody, `compared_with` is the nearest that was looked at, if any.
+    """
+
+    candidate_id: str
+    text: str
+    decision: str
+    decision_id: str
+    decided_at: str
+    joined_to: str | None
+    compared_with: str | None
+    other_text: str | None
+    steps: list[Step]
+
+
 class Plan(TypedDict):
     """The hits, those that mention the query first.
 
@@ -579,6 +615,32 @@ class PutBack(TypedDict):
     refused: list[NotDone]
     memories: list[MemoryPicture]
     events: NotRequired[list[str]]
+
+
+class Reason(TypedDict):
+    """Why two candidates are not in one memory: `reason` is a word, `detail` a sentence.
+
+    `score` fell short of `at_least` by `short_by`; `rank` is the place among the texts of the scope
+    on arrival, of which the policy looks at `top`. `words` are those of the older and of the newer
+    text that no edit leads from one to the other.
+    """
+
+    reason: str
+    detail: str
+    check: NotRequired[str]
+    score: NotRequired[float]
+    at_least: NotRequired[float]
+    short_by: NotRequired[float]
+    rank: NotRequired[int]
+    top: NotRequired[int]
+    cues: NotRequired[list[str]]
+    words: NotRequired[list[Any]]
+    event_id: NotRequired[str]
+    at: NotRequired[str]
+    by: NotRequired[str]
+    actor: NotRequired[str | None]
+    because: NotRequired[str | None]
+    model: NotRequired[str | None]
 
 
 class Recalled(TypedDict):
@@ -760,6 +822,15 @@ class SimilarFact(TypedDict):
     similarity: float
 
 
+class Step(TypedDict):
+    """A check of a decision's path: what it found, its thresholds, and what that means."""
+
+    name: str
+    found: str
+    thresholds: list[str]
+    outcome: str
+
+
 class Support(TypedDict):
     """Another standing join of a member, beside the one that brought it."""
 
@@ -797,6 +868,19 @@ class TakenBack(TypedDict):
     asks: NotRequired[int]
     joins: NotRequired[list[JoinTold]]
     candidates: NotRequired[list[CandidateTold]]
+
+
+class Triangle(TypedDict):
+    """`joined` is in the memory of `one`, and near `other`, which a person separated from `one`."""
+
+    owner_id: str
+    one: str
+    other: str
+    joined: str
+    similarity: float
+    one_text: str
+    other_text: str
+    joined_text: str
 
 
 class Unmerged(TypedDict):
@@ -843,6 +927,19 @@ class Waits(TypedDict):
     candidate_id: str
     memory_id: str
     text: str
+
+
+class WhyNot(TypedDict):
+    """Why two candidates are in two memories, the decisive reason first, or that they are in one.
+
+    `steps` is the path of the newer one's decision, with regard to the older one.
+    """
+
+    older: PairSide
+    newer: PairSide
+    together: bool
+    reasons: list[Reason]
+    steps: list[Step]
 
 
 class Wording(TypedDict):
@@ -1283,6 +1380,49 @@ class Calls:
                 "/v1/owners/{owner}/memories/{memory}/joins",
                 ids={"owner": owner, "memory": memory},
                 query={"as_of": as_of},
+            )
+        )
+        return answer
+
+    def explain(self, owner: str, some_id: str) -> Explanation:
+        """Why a candidate, or each member of a memory, is where it is: the path of its decision.
+
+        Needs the role `agent`.
+        """
+        answer: Explanation = self._call(
+            Exchange(
+                "GET", "/v1/owners/{owner}/why/{some_id}", ids={"owner": owner, "some_id": some_id}
+            )
+        )
+        return answer
+
+    def explain_pair(self, owner: str, some_id: str, other_id: str) -> WhyNot:
+        """Why two candidates are not in one memory, the decisive reason first.
+
+        Needs the role `agent`.
+        """
+        answer: WhyNot = self._call(
+            Exchange(
+                "GET",
+                "/v1/owners/{owner}/why/{some_id}/{other_id}",
+                ids={"owner": owner, "some_id": some_id, "other_id": other_id},
+            )
+        )
+        return answer
+
+    def list_triangles(
+        self, owner: str, *, at_least: float | None = None, limit: int | None = None
+    ) -> list[Triangle]:
+        """Pairs that a person separated, with a third that is joined to one and near the other.
+
+        Needs the role `agent`.
+        """
+        answer: list[Triangle] = self._call(
+            Exchange(
+                "GET",
+                "/v1/owners/{owner}/triangles",
+                ids={"owner": owner},
+                query={"at_least": at_least, "limit": limit},
             )
         )
         return answer
@@ -2220,6 +2360,49 @@ class AsyncCalls:
                 "/v1/owners/{owner}/memories/{memory}/joins",
                 ids={"owner": owner, "memory": memory},
                 query={"as_of": as_of},
+            )
+        )
+        return answer
+
+    async def explain(self, owner: str, some_id: str) -> Explanation:
+        """Why a candidate, or each member of a memory, is where it is: the path of its decision.
+
+        Needs the role `agent`.
+        """
+        answer: Explanation = await self._call(
+            Exchange(
+                "GET", "/v1/owners/{owner}/why/{some_id}", ids={"owner": owner, "some_id": some_id}
+            )
+        )
+        return answer
+
+    async def explain_pair(self, owner: str, some_id: str, other_id: str) -> WhyNot:
+        """Why two candidates are not in one memory, the decisive reason first.
+
+        Needs the role `agent`.
+        """
+        answer: WhyNot = await self._call(
+            Exchange(
+                "GET",
+                "/v1/owners/{owner}/why/{some_id}/{other_id}",
+                ids={"owner": owner, "some_id": some_id, "other_id": other_id},
+            )
+        )
+        return answer
+
+    async def list_triangles(
+        self, owner: str, *, at_least: float | None = None, limit: int | None = None
+    ) -> list[Triangle]:
+        """Pairs that a person separated, with a third that is joined to one and near the other.
+
+        Needs the role `agent`.
+        """
+        answer: list[Triangle] = await self._call(
+            Exchange(
+                "GET",
+                "/v1/owners/{owner}/triangles",
+                ids={"owner": owner},
+                query={"at_least": at_least, "limit": limit},
             )
         )
         return answer

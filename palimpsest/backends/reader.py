@@ -32,6 +32,7 @@ from palimpsest.streams.embedder import (
     EmbedderSource,
     EmbedFunction,
     Engine,
+    require_local,
 )
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.answered import answer_of
@@ -98,8 +99,14 @@ class Reader:
         return session
 
     def embedder(self) -> Embedder:
-        """The embedder of the model in force, loaded when it is first needed."""
-        return self.embedder_of(self.policy_in_force().model)
+        """The embedder of the model in force, loaded when it is first needed.
+
+        UsageError if the policy keeps texts local and it may send them elsewhere.
+        """
+        policy = self.policy_in_force()
+        found = self.embedder_of(policy.model)
+        require_local(found.engine, policy)
+        return found
 
     def embedder_of(self, model: str) -> Embedder:
         """The embedder of a model that is or was in force; ModelError if it cannot be loaded.

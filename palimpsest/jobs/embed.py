@@ -20,7 +20,7 @@ from palimpsest.contracts.events import Vector
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AddVectorsRequest, EmbedRequest, PolicyRequest, TextVector
 from palimpsest.streams.core.models import lacking, texts_of
-from palimpsest.streams.embedder import Engine
+from palimpsest.streams.embedder import Engine, require_local
 from palimpsest.streams.log.database import PAGE_BYTES
 from palimpsest.streams.write.vectors import recorded_vector
 
@@ -77,7 +77,7 @@ class _Text(NamedTuple):
 
 def plan_embedding(writer: StoreWriter, engine: Engine) -> EmbeddingPlan:
     """Count the distinct texts, and embed a few of them; nothing is recorded."""
-    _require_other(writer, engine.model)
+    _require_usable(writer, engine)
     reader = writer.reader
     texts = sum(
         1 for owner in reader.owners() for one in texts_of(reader.ledger(owner)) if one.text
@@ -99,7 +99,7 @@ def plan_embedding(writer: StoreWriter, engine: Engine) -> EmbeddingPlan:
 
 def embed_ahead(writer: StoreWriter, engine: Engine, progress: Counting | None) -> EmbeddedAhead:
     """Record a vector of the model for each text that has none, until no more texts come."""
-    _require_other(writer, engine.model)
+    _require_usable(writer, engine)
     done, left = 0, [*_lacking(writer, engine.model)]
     while left:
         total, added = len(left), 0
@@ -154,12 +154,14 @@ def _lacking(writer: StoreWriter, model: str) -> Iterator[_Text]:
             yield _Text(owner_id, candidate_id, text_id, distinct.text)
 
 
-def _require_other(writer: StoreWriter, model: str) -> None:
-    if writer.reader.policy_in_force().model == model and not writer.reader.follows():
+def _require_usable(writer: StoreWriter, engine: Engine) -> None:
+    policy = writer.reader.policy_in_force()
+    if policy.model == engine.model and not writer.reader.follows():
         raise UsageError(
-            f"{model} is the model in force: `palimpsest embed` without --model embeds what lacks"
-            " its vector"
+            f"{engine.model} is the model in force: `palimpsest embed` without --model embeds what"
+            " lacks its vector"
         )
+    require_local(engine, policy)
 
 
 def switch_model(

@@ -28,6 +28,7 @@ from palimpsest.projections.shown.memory import Weighing
 from palimpsest.queries.show import rules_at
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.worth import NONE_UNRECORDED
+from palimpsest.streams.embedder import require_local
 from palimpsest.streams.log.as_of import AsOf, position_as_of
 from palimpsest.streams.write.owners import fold_owner
 
@@ -161,7 +162,9 @@ def _bounded(
 def _vector_of(reader: Reader, question: str, policy: Policy) -> Query | None:
     """By the model in force, now or then; None if it is down and the policy continues without."""
     try:
-        made = reader.embedder_of(policy.model).embed_now(question)
+        embedder = reader.embedder_of(policy.model)
+        require_local(embedder.engine, reader.policy_in_force())
+        made = embedder.embed_now(question)
     except Exception as error:
         if policy.embedder_fails == "stop" or isinstance(error, UsageError):
             raise

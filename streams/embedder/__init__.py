@@ -13,7 +13,7 @@ from palimpsest.streams.embedder.contract import (
     Progress,
     ServiceUnavailable,
 )
-from palimpsest.streams.embedder.function_engine import EmbedFunction
+from palimpsest.streams.embedder.function_engine import EmbedFunction, require_local
 from palimpsest.streams.embedder.load import load_engine
 from palimpsest.streams.embedder.settings import EmbedderSettings
 from palimpsest.streams.embedder.source import EmbedderSource
@@ -34,4 +34,5 @@ __all__ = [
     "Progress",
     "ServiceUnavailable",
     "load_engine",
+    "require_local",
 ]

@@ -8,7 +8,9 @@ from itertools import islice
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from palimpsest.streams.embedder.contract import Embedding, ModelUnusable
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.embedder.contract import Embedding, Engine, ModelUnusable
 
 EmbedFunction = Callable[[list[str]], ArrayLike]
 """Embeds texts; returns one row of numbers for each, all of one length (texts, dimension)."""
@@ -18,13 +20,15 @@ class FunctionEngine:
     """Runs a function as a model; its vectors are normalised and rounded as any other's.
 
     Of a text longer than `characters`, the rest is embedded in windows of that length. It embeds a
-    word at once, to learn the dimension. Raises ModelUnusable for anything but vectors.
+    word at once, to learn the dimension. Unless its attribute `local` is true, a function is taken
+    to send the texts elsewhere. Raises ModelUnusable for anything but vectors.
     """
 
     def __init__(
         self, embed: EmbedFunction, model: str, *, name: str = "function", characters: int = 8_000
     ) -> None:
         self.name, self.model = name, model
+        self.is_remote = not getattr(embed, "local", False)
         self._function = embed
         self._characters = characters
         self.dimension = self._vectors(["word"]).shape[1]
@@ -65,3 +69,16 @@ class FunctionEngine:
             raise ModelUnusable(f"{self.model} returned a vector of zeros, or of no numbers")
         unit: NDArray[np.float16] = (rows / lengths).astype(np.float16)
         return unit
+
+
+def require_local(engine: Engine, policy: Policy) -> None:
+    """UsageError if the policy keeps some texts local and the engine sends them elsewhere.
+
+    It refuses all texts: without their vectors, those few would be compared with nothing.
+    """
+    if policy.local_only and isinstance(engine, FunctionEngine) and engine.is_remote:
+        raise UsageError(
+            "the policy keeps some texts local (`local_only`), and the embedder may send them"
+            " elsewhere: set a model of this machine, a service at a private address, or a function"
+            " whose attribute `local` is true"
+        )

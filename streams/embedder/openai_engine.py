@@ -10,6 +10,7 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.streams.embedder.contract import ModelUnusable, ServiceUnavailable
 from palimpsest.streams.embedder.function_engine import FunctionEngine
 from palimpsest.streams.embedder.settings import EmbedderSettings
+from palimpsest.streams.reach import is_remote
 
 MOST_TEXTS = 128
 """Texts of one request, which with 8,000 characters each stay within the vendor's limits."""
@@ -30,7 +31,9 @@ def openai_engine(settings: EmbedderSettings) -> FunctionEngine:
             rows += _embedded(client, settings, texts[start : start + MOST_TEXTS])
         return rows
 
-    return FunctionEngine(embed, settings.model, name="openai", characters=settings.characters)
+    engine = FunctionEngine(embed, settings.model, name="openai", characters=settings.characters)
+    engine.is_remote = is_remote(str(client.base_url))
+    return engine
 
 
 def _client(settings: EmbedderSettings) -> OpenAI:

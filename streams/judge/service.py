@@ -21,9 +21,9 @@ from palimpsest.streams.judge.protocols.contract import (
     FailedRequestError,
     NoMessageError,
 )
-from palimpsest.streams.judge.reach import is_remote
 from palimpsest.streams.judge.settings import ServiceSettings
 from palimpsest.streams.judge.storage import SPENT, Budget, Reservation
+from palimpsest.streams.reach import is_remote
 
 _log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import Vector
 from palimpsest.contracts.policy import Policy
-from palimpsest.streams.embedder import Embedder, Embedding, Engine
+from palimpsest.streams.embedder import Embedder, Embedding, Engine, require_local
 from palimpsest.streams.write.windows import Window
 
 _log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class Vectors:
         if not texts or self.down:
             return None
         try:
-            return self._embedder().submit(texts)
+            return self._local(policy).submit(texts)
         except Exception as error:  # noqa: BLE001 - whatever a model fails with
             self._continue_without(error, policy)
             return None
@@ -74,7 +74,12 @@ class Vectors:
 
     def required(self, text: str, policy: Policy) -> Vector:
         """The vector of a text that needs one; raises the model's error."""
-        return self.vector(self._embedder().embed_now(text), policy)
+        return self.vector(self._local(policy).embed_now(text), policy)
+
+    def _local(self, policy: Policy) -> Embedder:
+        embedder = self._embedder()
+        require_local(embedder.engine, policy)
+        return embedder
 
     def vector(self, embedding: Embedding, policy: Policy) -> Vector:
         """An embedding in its recorded form; UsageError if its model is not the policy's."""

@@ -98,6 +98,16 @@ def test_vectors_are_those_of_the_texts_in_their_order(service: Service) -> None
     assert {*service.keys} == {"Bearer a secret key"}
 
 
+def test_a_service_on_this_machine_is_not_remote(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not openai_engine(settings(service)).is_remote
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setattr("palimpsest.streams.reach.proxy_bypass", lambda _host: False)
+    with pytest.raises(ModelError):
+        openai_engine(settings(service))
+
+
 def test_many_texts_are_several_requests(service: Service) -> None:
     texts = [f"text {number}" for number in range(2 * MOST_TEXTS + 1)]
     found = openai_engine(settings(service)).embed(texts)

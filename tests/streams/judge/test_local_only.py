@@ -37,11 +37,11 @@ from palimpsest.streams.judge.batching import Batcher, BatchSettings
 from palimpsest.streams.judge.judge import LOCAL_ONLY, Judge
 from palimpsest.streams.judge.own import OwnJudge
 from palimpsest.streams.judge.pairs import JudgedPair, Side
-from palimpsest.streams.judge.reach import is_remote
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.judge.verifier import Undecided, Verifier
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.reach import is_remote
 from palimpsest.streams.write.commit import InputOffset
 from tests.streams.judge.asking import BEGIN, Asking, pair, side
 from tests.streams.judge.recorder import Recorder

@@ -114,11 +114,11 @@ def _near_identical(texts: Texts, policy: Policy, progress: Progress) -> list[_N
             done += 1
             text = texts.texts[number]
             block = blocks[block_of(read(text))]
-            reading = kept_reading(text) if block else None
+            reading = kept_reading(text, model=policy.model) if block else None
             others = [
                 other
                 for other in block
-                if reading and passes(kept_reading(texts.texts[other]), reading)
+                if reading and passes(kept_reading(texts.texts[other], model=policy.model), reading)
             ]
             words = tokens(text) if check else frozenset[str]()
             if others:
@@ -138,9 +138,11 @@ def _near_identical(texts: Texts, policy: Policy, progress: Progress) -> list[_N
 def _partners(
     near: _Near, texts: Sequence[str], policy: Policy, vectors: TextVectors
 ) -> list[Partner]:
-    mine = _reading(texts[near.text], vectors[near.text])
+    mine = _reading(texts[near.text], vectors[near.text], policy.model)
     others = [
-        other for other in near.others if passes(_reading(texts[other], vectors[other]), mine)
+        other
+        for other in near.others
+        if passes(_reading(texts[other], vectors[other], policy.model), mine)
     ]
     found: dict[int, Partner] = {}
     for check in policy.active:
@@ -192,6 +194,6 @@ def _windows(one: Embedding) -> NDArray[np.float16]:
     return np.concatenate(rows)
 
 
-def _reading(text: str, embedding: Embedding) -> Reading:
+def _reading(text: str, embedding: Embedding, model: str) -> Reading:
     cut = embedding.truncated and embedding.windows is None
-    return kept_reading(text, truncated=cut, unknown=embedding.unknown)
+    return kept_reading(text, truncated=cut, unknown=embedding.unknown, model=model)

@@ -183,7 +183,7 @@ def _worse(pair: LabelledPair, both: Sequence[TrialDecision]) -> TrialDecision:
 def _reading(text: str, vectors: TrialVectors) -> Reading:
     [seen] = vectors.embed([text])
     partly = seen.truncated and seen.windows is None
-    return kept_reading(text, truncated=partly, unknown=seen.unknown)
+    return kept_reading(text, truncated=partly, unknown=seen.unknown, model=vectors.model)
 
 
 # -- clusters ------------------------------------------------------------------------------------

@@ -196,4 +196,10 @@ def reading_of(text: str, vector: Vector | None, names: tuple[str, ...]) -> Read
     """
     if vector is None:
         return kept_reading(text, names=names)
-    return kept_reading(text, truncated=not vector.covers_text, unknown=vector.unknown, names=names)
+    return kept_reading(
+        text,
+        truncated=not vector.covers_text,
+        unknown=vector.unknown,
+        names=names,
+        model=vector.model,
+    )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import filterfalse
 from typing import NamedTuple
 
 from palimpsest.streams.guard.data.cue_words import ARTICLES, PUNCTUATION, STOPS
+from palimpsest.streams.guard.data.language_table import LanguageTable
+from palimpsest.streams.guard.data.tables import NEGATING
+from palimpsest.streams.guard.text.calendar import MONTHS
 from palimpsest.streams.guard.text.facts import mark
+from palimpsest.streams.guard.text.language import is_foreign
 from palimpsest.streams.guard.text.polarity import negations
 from palimpsest.streams.guard.text.tokeniser import has_inner_capital
 from palimpsest.streams.guard.text.words import expand, split, uncontracted
@@ -59,12 +61,24 @@ class Clues(NamedTuple):
     """Whether a letter of a script other than Latin occurs."""
 
 
-def clues_of(text: str, tokens: Sequence[str], lows: Sequence[str], has_identifiers: bool) -> Clues:
-    """What a text of these tokens states; linear in its length, total on every string."""
+def clues_of(
+    text: str,
+    tokens: Sequence[str],
+    lows: Sequence[str],
+    has_identifiers: bool,
+    table: LanguageTable | None = None,
+) -> Clues:
+    """What a text of these tokens states; linear in its length, total on every string.
+
+    `table` is that of its language: its number words, months and negators are seen, too.
+    """
+    written = text if table is None else table.in_figures(text)
     if has_identifiers or "'" in text or "-" in text or not text.isascii():
-        tokens = split(text)
+        tokens = split(written)
         lows = tuple(map(str.casefold, tokens))
     words = uncontracted(lows)
+    if table is not None and not table.translations.keys().isdisjoint(words):
+        words = _in_english(words, table.translations)
     marked = mark(words)
     terms = tuple(filterfalse(SILENT.__contains__, marked))
     figures = written_figures(text) if has_identifiers else []
@@ -73,10 +87,32 @@ def clues_of(text: str, tokens: Sequence[str], lows: Sequence[str], has_identifi
         terms,
         frozenset(terms),
         _NO_FACTS if marked is words else _facts(terms, figures),
-        negations(terms),
+        _negations(text, terms, table),
         _names(text, tokens),
         not text.isascii() and any(map(is_foreign, frozenset(text))),
     )
+
+
+def _in_english(words: Sequence[str], translations: Mapping[str, str]) -> list[str]:
+    """Words with those of numbers, months and weekdays in English.
+
+    What stands inside a date is left out: *3. März 2021*, *3 de marzo de 2021*.
+    """
+    said = [translations.get(word, word) for word in words]
+    return [
+        word
+        for before, word, after in zip(["", *said], said, [*said[1:], ""], strict=False)
+        if word not in (".", "de")
+        or not ((before.isdigit() and after in MONTHS) or (before in MONTHS and after.isdigit()))
+    ]
+
+
+def _negations(text: str, terms: Sequence[str], table: LanguageTable | None) -> tuple[str, ...]:
+    if table is None:
+        return negations(terms)
+    if table.script == "latin":
+        return negations(terms, NEGATING[table.code])
+    return tuple(f"{word} " for word in sorted(table.negators) for _ in range(text.count(word)))
 
 
 def _names(text: str, written: Sequence[str]) -> frozenset[str]:
@@ -116,11 +152,3 @@ def _is_common(word: str, opens: bool) -> bool:
     if opens and (len(word) == 1 or word[1:].islower()):
         return True
     return word == "I" or word.startswith("I'")
-
-
-@lru_cache(maxsize=4096)
-def is_foreign(character: str) -> bool:
-    """Whether it is a letter of a script other than Latin."""
-    return character.isalpha() and not unicodedata.name(character, "").startswith(
-        ("LATIN", "FULLWIDTH LATIN", "MODIFIER LETTER", "MICRO SIGN", "FEMININE", "MASCULINE")
-    )

@@ -45,8 +45,8 @@ def passes(older: Reading, newer: Reading) -> bool:
 def _of_the_model(older: Reading, newer: Reading) -> Iterator[Cue]:
     if older.truncated or newer.truncated:
         yield Cue.TRUNCATED
-    foreign = older.clues.foreign or newer.clues.foreign
-    if foreign or older.unknown != newer.unknown:
+    blind = any(one.clues.foreign and not one.every_script for one in (older, newer))
+    if blind or older.unknown != newer.unknown:
         yield Cue.UNKNOWN_TOKEN
 
 

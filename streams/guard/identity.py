@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from functools import cache
 from types import ModuleType
 
 from palimpsest.streams.guard.data import closed_class, en, name_words
+from palimpsest.streams.guard.data.tables import TABLES
 from palimpsest.streams.guard.edits.moves import MOVE
 from palimpsest.streams.guard.edits.table import EDITS
 
@@ -23,7 +25,8 @@ def guard_hash(*, named: bool = False) -> str:
     If an owner is `named`, so is the rule of names: by which names, its events say.
     """
     rows = [(e.name, e.changes, e.context, e.passes, e.fails) for e in (*EDITS, MOVE)]
-    said = repr((REVISION, rows, _lists(en), _lists(closed_class)))
+    tables = [(code, _in_order(vars(table))) for code, table in TABLES.items()]
+    said = repr((REVISION, rows, _lists(en), _lists(closed_class), tables))
     if named:
         said += repr((NAMES_REVISION, _lists(name_words)))
     return "sha256:" + hashlib.sha256(said.encode()).hexdigest()[:16]
@@ -38,6 +41,8 @@ def _in_order(value: object) -> object:
     """A list whose writing is the same in every process: sets have no order of their own."""
     if isinstance(value, set | frozenset):
         return sorted(value)
+    if isinstance(value, re.Pattern):
+        return value.pattern
     if isinstance(value, dict):
         return [(key, _in_order(each)) for key, each in value.items()]
     return value

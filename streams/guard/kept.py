@@ -16,20 +16,33 @@ def kept_reading(
     truncated: bool = False,
     unknown: tuple[str, ...] = (),
     names: tuple[str, ...] = (),
+    model: str | None = None,
 ) -> Reading:
     """The reading of a text, as `read` gives it; those used last are kept.
 
     Of short texts some thousands, of long ones a few: memory is bounded by both, some 30 MB.
     """
     keep = _short if len(text) <= SHORT else _long
-    return keep(text, truncated, unknown, names)
+    return keep(text, truncated, unknown, names, model)
 
 
 @lru_cache(maxsize=4_096)
-def _short(text: str, truncated: bool, unknown: tuple[str, ...], names: tuple[str, ...]) -> Reading:
-    return read(text, truncated=truncated, unknown=unknown, names=names)
+def _short(
+    text: str,
+    truncated: bool,
+    unknown: tuple[str, ...],
+    names: tuple[str, ...],
+    model: str | None,
+) -> Reading:
+    return read(text, truncated=truncated, unknown=unknown, names=names, model=model)
 
 
 @lru_cache(maxsize=32)
-def _long(text: str, truncated: bool, unknown: tuple[str, ...], names: tuple[str, ...]) -> Reading:
-    return read(text, truncated=truncated, unknown=unknown, names=names)
+def _long(
+    text: str,
+    truncated: bool,
+    unknown: tuple[str, ...],
+    names: tuple[str, ...],
+    model: str | None,
+) -> Reading:
+    return read(text, truncated=truncated, unknown=unknown, names=names, model=model)

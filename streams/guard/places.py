@@ -14,11 +14,12 @@ from itertools import pairwise
 from rapidfuzz.distance import Indel
 
 from palimpsest.contracts.evidence import Cue
-from palimpsest.streams.guard.clues import SILENT, is_foreign, named, written_figures
+from palimpsest.streams.guard.clues import SILENT, named, written_figures
 from palimpsest.streams.guard.comparison import recased
 from palimpsest.streams.guard.data.cue_words import NEGATORS
 from palimpsest.streams.guard.reading import read
 from palimpsest.streams.guard.text.facts import fact
+from palimpsest.streams.guard.text.language import is_foreign
 from palimpsest.streams.guard.text.polarity import contraries, has_antonyms
 from palimpsest.streams.guard.text.words import places, split, words_of
 

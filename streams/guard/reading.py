@@ -7,10 +7,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 from palimpsest.streams.guard.clues import Clues, clues_of
+from palimpsest.streams.guard.data.closed_class import OTHERS
 from palimpsest.streams.guard.data.frame_words import NOW
+from palimpsest.streams.guard.data.language_table import LanguageTable
+from palimpsest.streams.guard.data.tables import TABLES
 from palimpsest.streams.guard.names import called_alike
 from palimpsest.streams.guard.text.fixed import fixed_of
-from palimpsest.streams.guard.text.language import is_english
+from palimpsest.streams.guard.text.language import Language, language_of
 from palimpsest.streams.guard.text.tokeniser import (
     CODE,
     PLAIN,
@@ -43,6 +46,8 @@ class Reading:
     """Words that the model's tokenizer does not know."""
     truncated: bool = False
     """Whether the model saw only the beginning."""
+    every_script: bool = False
+    """Whether the model reads every script, and not only the Latin one."""
     texts: tuple[str, ...] = field(init=False, compare=False, repr=False)
     """Its tokens in order, as written."""
     kinds: tuple[Kind, ...] = field(init=False, compare=False, repr=False)
@@ -94,10 +99,22 @@ class Reading:
         return CODE in self.kinds and any(k is CODE and is_code(t) for t, k in pairs)
 
     @cached_property
+    def language(self) -> Language | None:
+        """Its language, if that is certain, and English or one with a table."""
+        pairs = zip(self.texts, self.kinds, strict=True)
+        return language_of([text for text, kind in pairs if kind is WORD], self.text)
+
+    @property
     def is_english(self) -> bool:
         """Whether it is English for certain."""
-        pairs = zip(self.texts, self.kinds, strict=True)
-        return is_english([text for text, kind in pairs if kind is WORD])
+        return self.language == "en"
+
+    @property
+    def table(self) -> LanguageTable | None:
+        """What the guard knows of its language; None of English, which has more than a table."""
+        if self.text.isascii() and OTHERS.isdisjoint(self.lows):
+            return None  # what most texts are, without a look at their language
+        return TABLES.get(self.language or "")
 
     @cached_property
     def sentences(self) -> int:
@@ -120,7 +137,11 @@ class Reading:
     @cached_property
     def clues(self) -> Clues:
         """Its facts, names and negations: what a question to the judge names."""
-        return clues_of(self.text, self.texts, self.lows, self.has_identifiers)
+        return clues_of(self.text, self.texts, self.lows, self.has_identifiers, self.table)
+
+
+READS_EVERY_SCRIPT = frozenset({"multilingual-e5-small"})
+"""Models that tell texts apart in every script; of others it is taken that they read Latin."""
 
 
 def read(
@@ -129,16 +150,17 @@ def read(
     truncated: bool = False,
     unknown: tuple[str, ...] = (),
     names: tuple[str, ...] = (),
+    model: str | None = None,
 ) -> Reading:
     """Read ``text`` for comparison; linear in its length, total on every string.
 
     ``unknown`` are the words that the model's tokenizer maps to its unknown token; ``truncated``
     says that the model saw only the beginning of the text. ``names`` are those of its owner: a
-    subject that is one of them is read as any other of them.
+    subject that is one of them is read as any other of them. ``model`` is the model's name.
     """
-    text = plain(text)
+    text, legible = plain(text), model in READS_EVERY_SCRIPT
     if names and (called := called_alike(text, names)) is not None:
         # By which name it was called, the model need not know.
         unseen = (word for word in unknown if not any(word in name.casefold() for name in names))
-        return Reading(called, frozenset(unseen), truncated)
-    return Reading(text, frozenset(unknown), truncated)
+        return Reading(called, frozenset(unseen), truncated, legible)
+    return Reading(text, frozenset(unknown), truncated, legible)

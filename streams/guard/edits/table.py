@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from palimpsest.streams.guard.edits.edit import Edit
 from palimpsest.streams.guard.edits.english import ENGLISH
+from palimpsest.streams.guard.edits.languages import BY_TABLE
 from palimpsest.streams.guard.reading import Reading
 from palimpsest.streams.guard.text.tokeniser import SIGN, STOPS, WORD
 
@@ -43,5 +44,5 @@ FINAL_STOP = Edit(
     in_code=True,
 )
 
-EDITS: tuple[Edit, ...] = (FINAL_STOP, *ENGLISH)
+EDITS: tuple[Edit, ...] = (FINAL_STOP, *ENGLISH, *BY_TABLE)
 """Every edit but that of order, in the order that they are tried."""

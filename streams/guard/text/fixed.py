@@ -6,10 +6,17 @@ import re
 from collections.abc import Sequence
 
 from palimpsest.streams.guard.data.en import CHANGED, NUMBERS, SPACED
+from palimpsest.streams.guard.data.language_table import HAN, KANA, NUMERALS
+from palimpsest.streams.guard.data.tables import MONTHS
+from palimpsest.streams.guard.data.tables import NUMBERS as OTHER_NUMBERS
 from palimpsest.streams.guard.text.tokeniser import CODE, NUMBER, PLAIN, Kind
 
 _ZEROS = re.compile(r"([0-9]+)(?:\.([0-9]{1,2}))?")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
+_UNSPACED = re.compile(f"[{HAN}{KANA}]")
+_NUMERALS = re.compile(rf"[{NUMERALS}\d]+")
+_VALUES = {word: value for word, value in OTHER_NUMBERS.items() if word not in CHANGED} | NUMBERS
+_CHANGED = CHANGED | OTHER_NUMBERS.keys() | MONTHS
 _WITH_UNIT = re.compile(rf"`([0-9]+(?:[.,][0-9]+)*)(?:{'|'.join(sorted(SPACED))})")
 
 
@@ -20,13 +27,23 @@ def fixed_of(lows: Sequence[str], kinds: Sequence[Kind]) -> frozenset[str]:
     keep the value, and the other edits change the words of a closed list alone.
     """
     words = frozenset(lows)
-    values = {NUMBERS[word] for word in NUMBERS.keys() & words}
+    values = {_VALUES[word] for word in _VALUES.keys() & words}
     if not PLAIN.issuperset(kinds):
         pairs = zip(lows, kinds, strict=True)
         written = {low for low, kind in pairs if kind is NUMBER or kind is CODE}
         words -= written
         values.update(map(_value, written))
-    return words - CHANGED | values
+    fixed = words - _CHANGED | values
+    if all(map(str.isascii, fixed)):
+        return fixed
+    return frozenset(_without_numerals(word) for word in fixed)
+
+
+def _without_numerals(word: str) -> str:
+    """A run of a script without spaces, whatever its numbers are; any other word as it is."""
+    if word.isascii() or not _UNSPACED.search(word):
+        return word
+    return _NUMERALS.sub("#", word.removeprefix("`"))
 
 
 def _value(written: str) -> str:

@@ -1,18 +1,54 @@
-"""Whether a text is English, decided first: most of the table's edits are those of English."""
+"""The language of a text, decided first: nearly every edit of the table is one language's."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
 from palimpsest.streams.guard.data.closed_class import AMBIGUOUS, CONTENT, ENGLISH, OTHERS, PAIRS
 from palimpsest.streams.guard.data.en import ACTIONS, COLOURS, LOANS, PERSONS, SHOWN, STATES, THINGS
+from palimpsest.streams.guard.data.language_table import HAN, KANA
+from palimpsest.streams.guard.data.tables import TABLES
+
+Language = str
+"""Its code: `en`, or that of a table."""
 
 FEWEST = 0.1
-"""The share of words that have to speak for English."""
+"""The share of words that have to speak for a language."""
 
 _SPEAKING = (ENGLISH | CONTENT | SHOWN | STATES | ACTIONS | PERSONS | THINGS | COLOURS) - AMBIGUOUS
+
+
+_LATIN = [table for table in TABLES.values() if table.script == "latin"]
+_BY_SCRIPT = {table.script: table.code for table in TABLES.values()}
+_KANA, _HAN_OR_KANA = re.compile(f"[{KANA}]"), re.compile(f"[{HAN}{KANA}]")
+_HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")
+
+
+def language_of(words: Sequence[str], text: str) -> Language | None:
+    """The language of a text of these words that has a table; None in doubt, or if it has none."""
+    if not text.isascii() and any(map(is_foreign, frozenset(text))):
+        if _HANGUL.search(text) or not _HAN_OR_KANA.search(text):
+            return None
+        return _BY_SCRIPT.get("kana" if _KANA.search(text) else "han")
+    if is_english(words):
+        return "en"
+    lows = [word.casefold() for word in words]
+    if OTHERS.isdisjoint(lows):
+        return None
+    functions = {low for low, word in zip(lows, words, strict=True) if word.islower()}
+    functions = functions & (OTHERS | ENGLISH) | set(lows[:1]) & (OTHERS | ENGLISH)
+    spoken = {
+        table.code: sum(map(table.words.__contains__, lows))
+        for table in _LATIN
+        if functions <= table.words
+    }
+    most = max(spoken.values(), default=0)
+    known = [code for code, count in spoken.items() if count == most]
+    return known[0] if len(known) == 1 and most >= max(2, FEWEST * len(lows)) else None
 
 
 def is_english(words: Sequence[str]) -> bool:
@@ -37,3 +73,11 @@ def _is_of_another(word: str) -> bool:
     if not word.islower():
         return False
     return word in OTHERS or not (word.isascii() or word.removesuffix("'s") in LOANS)
+
+
+@lru_cache(maxsize=4096)
+def is_foreign(character: str) -> bool:
+    """Whether it is a letter of a script other than Latin."""
+    return character.isalpha() and not unicodedata.name(character, "").startswith(
+        ("LATIN", "FULLWIDTH LATIN", "MODIFIER LETTER", "MICRO SIGN", "FEMININE", "MASCULINE")
+    )

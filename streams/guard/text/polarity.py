@@ -17,14 +17,14 @@ from palimpsest.streams.guard.data.cue_words import (
 _PREFIXES = tuple(NEGATING_PREFIXES)
 
 
-def negations(terms: Sequence[str]) -> tuple[str, ...]:
+def negations(terms: Sequence[str], negators: frozenset[str] = NEGATORS) -> tuple[str, ...]:
     """The negators of a text, each with the content that follows it, sorted."""
-    if NEGATORS.isdisjoint(terms):
+    if negators.isdisjoint(terms):
         return ()
     found = [
         f"{term} {'' if after in PREPOSITIONS else after}"
         for term, after in pairwise((*terms, ""))
-        if term in NEGATORS
+        if term in negators
     ]
     return tuple(sorted(found))
 

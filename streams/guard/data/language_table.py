@@ -1,0 +1,122 @@
+"""What the guard knows of a language other than English: CONTRIBUTING.md says how to add one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+Script = Literal["latin", "han", "kana"]
+Pairs = tuple[tuple[str, str], ...]
+TableEdit = Literal["number", "month", "start", "numeral"]
+"""What a table licenses."""
+
+
+class EditPairs(NamedTuple):
+    """Pairs that an edit makes near-identical, and pairs that look like it and are no edit."""
+
+    passes: Pairs
+    fails: Pairs
+
+
+HAN = r"\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+KANA = r"\u3041-\u30ff\u31f0-\u31ff"
+NUMERALS = "一二两三四五六七八九十百千万萬億亿零〇"
+"""Characters of numbers in Han: beside one, a numeral is a part of another number."""
+
+_ENGLISH_MONTHS = (
+    "january february march april may june july august september october november december"
+).split()
+_ENGLISH_DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+
+
+@dataclass(frozen=True)
+class LanguageTable:
+    """What the guard knows of a language; everything is in small letters."""
+
+    code: str
+    script: Script = "latin"
+    words: frozenset[str] = frozenset()
+    """Function words and a few everyday ones, by which a text is known."""
+    numbers: dict[str, str] = field(default_factory=dict)
+    """Number words that are nothing else, to figures."""
+    number_parts: frozenset[str] = frozenset()
+    """What makes another number, or no count, of a number beside it."""
+    months: dict[str, int] = field(default_factory=dict)
+    """Names and abbreviations of months, to their numbers."""
+    negators: frozenset[str] = frozenset()
+    starts: frozenset[str] = frozenset()
+    """Words that begin sentences and are no names."""
+    translations: dict[str, str] = field(default_factory=dict)
+    """Words of numbers, months and weekdays to the English ones, by which facts are seen."""
+    numeral: re.Pattern[str] | None = None
+    """A number before a counter, in a script without spaces."""
+    digits: dict[str, str] = field(default_factory=dict)
+    """Numerals of that script, to figures."""
+    edits: dict[TableEdit, EditPairs] = field(default_factory=dict)
+    """What it licenses, each with the pairs that its tests are made of."""
+
+    def in_figures(self, text: str) -> str:
+        """A text in a script without spaces, with the numbers before counters in figures."""
+        if self.numeral is None:
+            return text
+        return self.numeral.sub(lambda found: f" {self._figure(found[0])} ", text)
+
+    def _figure(self, numeral: str) -> str:
+        return self.digits.get(numeral) or str(int(numeral))
+
+
+def language_table(
+    code: str,
+    *,
+    negators: str,
+    edits: dict[TableEdit, EditPairs],
+    script: Script = "latin",
+    words: str = "",
+    numbers: str = "",
+    number_parts: str = "",
+    months: Sequence[str] = (),
+    days: Sequence[str] = (),
+    starts: str = "",
+    digits: str = "",
+    counters: str = "",
+) -> LanguageTable:
+    """A table from lists of words, with spaces between them.
+
+    `numbers` and `digits` are *zwei=2 drei=3*; `months` and `days` begin with January and Monday,
+    each with its names and abbreviations.
+    """
+    figures, numerals = _figures(numbers), _figures(digits)
+    month_numbers = {
+        name: number for number, names in enumerate(months, 1) for name in names.split()
+    }
+    translations = dict(figures)
+    translations |= {name: _ENGLISH_MONTHS[at - 1] for name, at in month_numbers.items()}
+    translations |= {
+        name: _ENGLISH_DAYS[at] for at, names in enumerate(days) for name in names.split()
+    }
+    return LanguageTable(
+        code=code,
+        script=script,
+        words=frozenset(words.split()) | figures.keys(),
+        numbers=figures,
+        number_parts=frozenset(number_parts.split()),
+        months=month_numbers,
+        negators=frozenset(negators.split()),
+        starts=frozenset(starts.split()),
+        translations=translations,
+        numeral=_numeral(numerals, counters.split()) if numerals else None,
+        digits=numerals,
+        edits=edits,
+    )
+
+
+def _figures(written: str) -> dict[str, str]:
+    return dict(word.split("=") for word in written.split())
+
+
+def _numeral(digits: dict[str, str], counters: list[str]) -> re.Pattern[str]:
+    written = "|".join(sorted(digits, key=len, reverse=True))
+    counter = "|".join(sorted(counters, key=len, reverse=True))
+    return re.compile(rf"(?<![{NUMERALS}第\d.,])(?:{written}|\d{{1,2}})(?={counter})")

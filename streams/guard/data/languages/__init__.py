@@ -1,0 +1,1 @@
+"""The languages with a table: a module each, named by its code."""

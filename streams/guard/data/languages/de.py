@@ -1,0 +1,87 @@
+"""German. Months and weekdays are those of CLDR; *Sie* is a form of address as well."""
+
+from __future__ import annotations
+
+from palimpsest.streams.guard.data.language_table import EditPairs, language_table
+
+TABLE = language_table(
+    "de",
+    words=(
+        "der die das und ist nicht ein eine einen einem einer eines er es wir mit von zu auf "
+        "für im am beim dem den des sich auch noch oder aber wenn dass wird wurde haben hat "
+        "war sind mein meine seit nach über bei aus kein keine keinen keiner nie niemals um "
+        "zum zur durch gegen ohne vor unter zwischen jeden jeder jede jedes alle nur schon "
+        "immer ich du sie ihr ihre seine sein mich dich uns euch ihm ihn ihnen in an bis als "
+        "wie hier dort sehr gern gerne mag wohnt lebt heißt trinkt isst arbeitet spielt "
+        "spricht kommt geht heute gestern morgen"
+    ),
+    numbers=(
+        "zwei=2 drei=3 vier=4 fünf=5 sechs=6 sieben=7 acht=8 neun=9 zehn=10 elf=11 zwölf=12 "
+        "zwanzig=20 dreißig=30 vierzig=40 fünfzig=50"
+    ),
+    number_parts=(
+        "hundert tausend million millionen milliarde milliarden komma und uhr mal halb "
+        "viertel minus plus"
+    ),
+    months=(
+        "januar jan jänner",
+        "februar feb",
+        "märz mär",
+        "april apr",
+        "mai",
+        "juni jun",
+        "juli jul",
+        "august aug",
+        "september sep sept",
+        "oktober okt",
+        "november nov",
+        "dezember dez",
+    ),
+    days=(
+        "montag",
+        "dienstag",
+        "mittwoch",
+        "donnerstag",
+        "freitag",
+        "samstag sonnabend",
+        "sonntag",
+    ),
+    negators=(
+        "nicht kein keine keinen keinem keiner keines nie niemals nichts niemand weder ohne "
+        "nirgends kaum"
+    ),
+    starts="ich wir mein meine der die das ein eine am im jeden seit er es",
+    edits={
+        "number": EditPairs(
+            passes=(
+                ("Ada hat drei Hunde und eine Katze.", "Ada hat 3 Hunde und eine Katze."),
+                ("Ich wohne seit zwei Jahren in Bonn", "Ich wohne seit 2 Jahren in Bonn."),
+            ),
+            fails=(
+                ("Ada hat drei Hunde.", "Ada hat 4 Hunde."),
+                ("Er hat zwei Millionen Euro.", "Er hat 2 Euro."),
+                ("Er hat zwei Millionen Euro.", "Er hat 2 Millionen Euro."),
+                ("Er wohnt im Hotel Vier Jahreszeiten.", "Er wohnt im Hotel 4 Jahreszeiten."),
+                ("Sie mag die drei Katzen nicht.", "Sie mag die 3 Katzen."),
+                ("Wir kommen um drei Uhr.", "Wir kommen um 3 Uhr."),
+                ("Der Film heißt drei.", "Der Film heißt 3."),
+            ),
+        ),
+        "month": EditPairs(
+            passes=(("Er ist am 3. Jan. 1990 geboren.", "Er ist am 3. Januar 1990 geboren."),),
+            fails=(
+                ("Er ist am 3. Jan. geboren.", "Er ist am 3. Juni geboren."),
+                ("Sie arbeitet mit Jan in Bonn.", "Sie arbeitet mit Januar in Bonn."),
+            ),
+        ),
+        "start": EditPairs(
+            passes=(("mein Bruder wohnt in Bonn.", "Mein Bruder wohnt in Bonn."),),
+            fails=(
+                ("sie wohnt mit ihm in Bonn", "Sie wohnt mit ihm in Bonn"),
+                ("Das ist der Weg nach Hause.", "Das ist der weg nach Hause."),
+                ("mein Bruder wohnt in Bonn.", "Mein Bruder wohnt nicht in Bonn."),
+            ),
+        ),
+    },
+)
+"""What the guard knows of German."""

@@ -1,0 +1,72 @@
+"""French. Months and weekdays are those of CLDR. *neuf* and *sept* are other words as well."""
+
+from __future__ import annotations
+
+from palimpsest.streams.guard.data.language_table import EditPairs, language_table
+
+TABLE = language_table(
+    "fr",
+    words=(
+        "le la les du des de un une et est sont dans pour pas ne avec sur par au aux ce cette "
+        "ces il elle ils elles nous vous je tu mon ma mes ton ta son sa ses leur leurs qui "
+        "que dont où mais donc été être avoir a ai ont en à y depuis chez jamais rien aucun "
+        "aucune sans très plus tous toutes chaque quand comme aime habite vit boit mange "
+        "travaille parle joue hier demain ans"
+    ),
+    numbers=(
+        "deux=2 trois=3 quatre=4 cinq=5 six=6 sept=7 huit=8 dix=10 onze=11 douze=12 vingt=20 "
+        "trente=30 quarante=40 cinquante=50"
+    ),
+    number_parts=(
+        "cent cents mille million millions milliard milliards virgule et heures heure fois "
+        "demi moins plus"
+    ),
+    months=(
+        "janvier janv",
+        "février févr",
+        "mars",
+        "avril avr",
+        "mai",
+        "juin",
+        "juillet juil",
+        "août",
+        "septembre sept",
+        "octobre oct",
+        "novembre nov",
+        "décembre déc",
+    ),
+    days=("lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche"),
+    negators="ne pas jamais rien aucun aucune sans personne ni guère nul nulle non",
+    starts="je nous mon ma mes les un une il elles ils depuis chaque",
+    edits={
+        "number": EditPairs(
+            passes=(
+                ("Ada a trois chiens et un chat.", "Ada a 3 chiens et un chat."),
+                ("Elle vit à Lyon depuis deux ans", "Elle vit à Lyon depuis 2 ans."),
+            ),
+            fails=(
+                ("Ada a trois chiens.", "Ada a 4 chiens."),
+                ("Il a deux millions de livres.", "Il a 2 livres."),
+                ("Il a un ordinateur neuf.", "Il a un ordinateur 9."),
+                ("Elle part à trois heures avec lui.", "Elle part à 3 heures avec lui."),
+                ("Elle n'a pas trois chiens.", "Elle a 3 chiens."),
+            ),
+        ),
+        "month": EditPairs(
+            passes=(("Il est né le 3 janv. 1990 à Lyon.", "Il est né le 3 janvier 1990 à Lyon."),),
+            fails=(
+                ("Il est né le 3 juin 1990 à Lyon.", "Il est né le 3 juil. 1990 à Lyon."),
+                ("Il est né en janv. 1990 à Lyon.", "Il est né en janvier 1990 à Lyon."),
+            ),
+        ),
+        "start": EditPairs(
+            passes=(("mon frère vit à Lyon.", "Mon frère vit à Lyon."),),
+            fails=(
+                ("la Rochelle est dans le sud.", "La Rochelle est dans le sud."),
+                ("elle est dans un film.", "Elle est dans un film."),
+                ("Il vit à la Rochelle avec elle.", "Il vit à La Rochelle avec elle."),
+            ),
+        ),
+    },
+)
+"""What the guard knows of French."""

@@ -1,0 +1,127 @@
+"""The edits of languages with a table: both texts are certainly of that language."""
+
+from __future__ import annotations
+
+from palimpsest.streams.guard.data.language_table import LanguageTable, TableEdit
+from palimpsest.streams.guard.data.tables import MONTHS, NUMBERS, TABLES
+from palimpsest.streams.guard.edits.around import is_lower, kind, low, token
+from palimpsest.streams.guard.edits.edit import FIGURES, Edit, Match
+from palimpsest.streams.guard.reading import Reading
+from palimpsest.streams.guard.text.tokeniser import NUMBER, SIGN, WORD
+
+Found = tuple[int, int] | None
+
+
+def _table(one: Reading, other: Reading) -> LanguageTable | None:
+    return one.table if one.language == other.language else None
+
+
+def _number_word(one: Reading, i: int, other: Reading, j: int) -> Found:
+    value = NUMBERS.get(low(one, i))
+    if value is None or kind(other, j) is not NUMBER or other.texts[j] != value:
+        return None
+    table, counted = _table(one, other), low(one, i + 1)
+    if table is None or table.numbers.get(low(one, i)) != value or not is_lower(one, i):
+        return None
+    plain = kind(one, i + 1) is WORD and len(counted) > 1 and counted == low(other, j + 1)
+    parts = table.number_parts | table.numbers.keys() | table.months.keys()
+    alone = kind(one, i - 1) is not NUMBER and parts.isdisjoint((counted, low(one, i - 1)))
+    return (1, 1) if plain and alone else None
+
+
+def _month(one: Reading, i: int, other: Reading, j: int) -> Found:
+    """*3. Jan. 1990* for *3. Januar 1990*: behind a day in figures, the shorter name in `one`."""
+    short, full = low(one, i), low(other, j)
+    if not (short in MONTHS and full in MONTHS and len(short) < len(full)):
+        return None
+    table = _table(one, other)
+    if table is None or table.months.get(short) != table.months.get(full, 0):
+        return None
+    if not (_is_behind_day(one, i) and _is_behind_day(other, j)):
+        return None
+    dotted = low(one, i + 1) == "." and low(other, j + 1) != "."
+    return (2, 1) if dotted else (1, 1)
+
+
+def _is_behind_day(text: Reading, at: int) -> bool:
+    before = at - 2 if low(text, at - 1) in (".", "de") else at - 1
+    return kind(text, before) is NUMBER and text.texts[before].isdecimal()
+
+
+def _start(one: Reading, i: int, other: Reading, j: int) -> Found:
+    a, b = token(one, i), token(other, j)
+    if not (a and b and a.kind is b.kind is WORD and a.opens and b.opens):
+        return None
+    same = low(one, i) == low(other, j) and a.text[1:] == b.text[1:]
+    goes_on = kind(one, i + 1) is kind(one, i + 2) is WORD
+    if not (same and goes_on and (len(a.text) == 1 or a.text[1:].islower())):
+        return None
+    table = _table(one, other)
+    return (1, 1) if table is not None and low(one, i) in table.starts else None
+
+
+def _numeral(one: Reading, i: int, other: Reading, j: int) -> Found:
+    a, b = token(one, i), token(other, j)
+    if a is None or b is None or SIGN in (a.kind, b.kind) or a.text.isascii():
+        return None
+    table = _table(one, other)
+    if table is None or table.script == "latin":
+        return None
+    return (1, 1) if table.in_figures(a.text) == table.in_figures(b.text) else None
+
+
+_STARTS = frozenset(word for table in TABLES.values() for word in table.starts)
+
+
+def _edit(
+    name: TableEdit, changes: str, context: str, match: Match, begins: frozenset[str]
+) -> Edit:
+    """An edit, with the pairs of every table that has it."""
+    pairs = [table.edits[name] for table in TABLES.values() if name in table.edits]
+    return Edit(
+        f"{name}-by-language",
+        changes,
+        context,
+        passes=tuple(pair for passes, _ in pairs for pair in passes),
+        fails=tuple(pair for _, fails in pairs for pair in fails),
+        match=match,
+        begins=begins,
+        any_language=True,
+    )
+
+
+BY_TABLE = (
+    _edit(
+        "number",
+        "a number from two to twelve, or 20, 30, 40, 50, in words or in figures",
+        "in German, French and Spanish, both texts certainly so; the word in small letters and no"
+        " other word as well (no *neuf*, no *sept*); before a word that makes no other number"
+        " of it, and no time of day",
+        _number_word,
+        frozenset({FIGURES}),
+    ),
+    _edit(
+        "month",
+        "a month is abbreviated, with a full stop or without",
+        "in German, French and Spanish, as CLDR has it; behind a day in figures",
+        _month,
+        MONTHS,
+    ),
+    _edit(
+        "start",
+        "the first letter of a sentence is small or a capital",
+        "in German, French and Spanish; at least two words follow, and it is one of a closed list"
+        " that is no name and no form of address (no *La*, no *Elle*, no *Sie*)",
+        _start,
+        _STARTS,
+    ),
+    _edit(
+        "numeral",
+        "a number from two to twelve in Han numerals or in figures",
+        "in Chinese and Japanese; before a counter of a closed list; not beside another numeral,"
+        " and no ordinal",
+        _numeral,
+        frozenset({FIGURES}),
+    ),
+)
+"""What tables license, each in its own language."""

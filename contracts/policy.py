@@ -20,7 +20,7 @@ from palimpsest.contracts.model import Model
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
 Action = Literal["auto_reject", "superseded", "pending"]
 Fallback = Literal["keep", "reject", "supersede"]
-Tokenizer = Literal["words", "content"]
+Tokenizer = Literal["words", "content", "morphemes"]
 Exact = Literal["verbatim", "folded"]
 Question = Literal["same", "relation", "compose"]
 Search = Literal["candidates", "memories"]
@@ -65,8 +65,9 @@ class TokenCheck(_Strict):
     """Token Jaccard of at least `threshold` among the `top` nearest → `token_reject`.
 
     With `exclusive`, of more than that. What tokens are says `tokenizer`: `words` are those of the
-    guard, `content` words between white space without stopwords. `among` says whom the Jaccard is
-    computed with: all of the `scope`, or the `top` of a `full_text` search.
+    guard, `content` words between white space without stopwords, `morphemes` words of a dictionary.
+    `among` says whom the Jaccard is computed with: all of the `scope`, or the `top` of a
+    `full_text` search.
     """
 
     check: Literal["tokens"]

@@ -23,12 +23,14 @@ from palimpsest.streams.dedupe.alike import SimilarSets
 from palimpsest.streams.dedupe.run import spoke_at
 from palimpsest.streams.guard import tokens
 from palimpsest.streams.search.content import content_tokens
+from palimpsest.streams.search.morphemes import morphemes
 
 CHECK: Final = "consolidate"
 """The name of the check in the evidence of its joins."""
 TOKENS: Final[dict[Tokenizer, Callable[[str], frozenset[str]]]] = {
     "words": tokens,
     "content": content_tokens,
+    "morphemes": lambda text: frozenset(morphemes(text)),
 }
 
 

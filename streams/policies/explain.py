@@ -53,6 +53,7 @@ REPEATS: dict[Exact | None, str] = {
 TOKENS: dict[Tokenizer, str] = {
     "words": "words",
     "content": "words between white space without stopwords",
+    "morphemes": "words as a dictionary has them, without particles and endings",
 }
 AMONG = {"scope": "nearest", "full_text": "that a full-text search ranks first"}
 DAY = 86_400

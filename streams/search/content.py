@@ -20,10 +20,10 @@ STOPWORDS: Final = frozenset(
 )
 """As in the document; names of categories say nothing about a memory's topic."""
 
-_HAN = r"\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
-_KANA = r"\u3040-\u30ff\u31f0-\u31ff"
-_UNSPACED = re.compile(rf"([{_HAN}{_KANA}]+)")
-_HAS_KANA = re.compile(rf"[{_KANA}]")
+HAN = r"\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+KANA = r"\u3040-\u30ff\u31f0-\u31ff"
+_UNSPACED = re.compile(rf"([{HAN}{KANA}]+)")
+_HAS_KANA = re.compile(rf"[{KANA}]")
 _TERM = re.compile(r"[^\W_]+")
 _REMEMBERED = 1024
 
@@ -48,7 +48,7 @@ def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
 
 
 def _words(text: str) -> Iterator[str]:
-    lowered = text.lower()
+    lowered = text.lower().replace("i\u0307", "i")  # a capital dotted I
     for word in lowered.split():
         if _UNSPACED.search(word) is None:
             yield word

@@ -38,6 +38,7 @@ from palimpsest.streams.search.content import content_tokens, terms
 from palimpsest.streams.search.cosine.prepared import MOST, SearchVectors
 from palimpsest.streams.search.exact import covered
 from palimpsest.streams.search.frame_index import FrameIndex
+from palimpsest.streams.search.morphemes import morphemes
 from palimpsest.streams.search.prefetch import Prefetch
 
 Float16 = NDArray[np.float16]
@@ -260,17 +261,28 @@ class _Rows:
         if self.full_text is None:
             return
         if new:
-            self.full_text.append(terms(text))
+            self.full_text.append(self._terms(text))
         if out:
             self.full_text.remove(row)
         elif not new:
-            self.full_text.replace(row, terms(text))
+            self.full_text.replace(row, self._terms(text))
 
     def tokens_of(self, text: str) -> frozenset[str]:
         """The tokens of a text, by the check's tokenizer."""
         if self.check is None:
             return frozenset()
-        return content_tokens(text) if self.check.tokenizer == "content" else _tokens(text)
+        match self.check.tokenizer:
+            case "words":
+                return _tokens(text)
+            case "content":
+                return content_tokens(text)
+            case "morphemes":
+                return frozenset(morphemes(text))
+
+    def _terms(self, text: str) -> tuple[str, ...]:
+        """What a full-text search finds a text by."""
+        as_morphemes = self.check is not None and self.check.tokenizer == "morphemes"
+        return morphemes(text) if as_morphemes else terms(text)
 
     def by_tokens(self, text: str, floor: float) -> list[SearchHit]:
         """The rows whose Jaccard score reaches a floor, among those that the check considers."""
@@ -279,7 +291,7 @@ class _Rows:
         words = self.tokens_of(text)
         if self.full_text is None:
             return self.tokens.above(words, floor, limit=self.check.top)
-        rows = self.full_text.best(terms(text), self.check.top)
+        rows = self.full_text.best(self._terms(text), self.check.top)
         return self.tokens.among(words, rows, floor)
 
 

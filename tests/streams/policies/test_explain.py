@@ -47,6 +47,7 @@ WORDS = {
     "creation",
     "words",
     "content",
+    "morphemes",
     "scope",
     "full_text",
     "fact",

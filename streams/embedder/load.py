@@ -50,9 +50,9 @@ def _load(model: str, engine: str, cache_dir: Path, threads: int, tell: Progress
         case "onnx":
             from palimpsest.streams.embedder.onnx.engine import OnnxEngine
 
-            folder = find_model(model, tell)
-            graph = graph_of(folder, cache_dir, tell)
-            loaded = OnnxEngine(folder, graph, threads)
+            files = find_model(model, tell)
+            graph = graph_of(files, cache_dir, tell)
+            loaded = OnnxEngine(files, graph, threads)
             _check_once(loaded, graph, Notes(cache_dir))
             return loaded
         case "sentence-transformers":

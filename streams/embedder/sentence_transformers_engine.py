@@ -18,7 +18,7 @@ from palimpsest.streams.embedder.contract import (
     ModelUnusable,
     Progress,
 )
-from palimpsest.streams.embedder.resolve import locate
+from palimpsest.streams.embedder.resolve import MULTILINGUAL_MODEL, locate
 from palimpsest.streams.embedder.tokens import Tokeniser, Tokens, embeddings
 
 
@@ -30,8 +30,8 @@ class SentenceTransformersEngine:
     def __init__(self, model: str, progress: Progress) -> None:
         """Load `model`. Raises EngineMissing, ModelNotFound or ModelUnusable."""
         self.model, folder = locate(model)
-        if self.model == INT8_MODEL:
-            raise ModelUnusable(f"{INT8_MODEL} is a graph of the engine onnx: set that engine")
+        if self.model in {INT8_MODEL, MULTILINGUAL_MODEL}:
+            raise ModelUnusable(f"{self.model} is a graph of the engine onnx: set that engine")
         progress("starting sentence-transformers", None)
         # Half-precision weights are widened: every engine computes in the same precision.
         self._model = _load(str(folder or self.model)).float()

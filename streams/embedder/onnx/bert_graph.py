@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palimpsest.streams.embedder.contract import ModelUnusable
+from palimpsest.streams.embedder.formats.weights import BLOCK, FourBits, Weights
 from palimpsest.streams.onnx_model import FLOAT, INT32, Model, Tensor, node, value
-
-Weights = Mapping[str, NDArray[Any]]
 
 _IR_VERSION = 8
 _FUSED = "com.microsoft"
@@ -80,22 +79,43 @@ class BertGraph:
 
     def embeddings(self) -> str:
         """Each token's rows before the first layer."""
-        word = self._constant("word", self._weight("embeddings.word_embeddings.weight"))
         # Every text has segment 0, so the segment's vector can be added to each position's.
         segment = self._weight("embeddings.token_type_embeddings.weight")[0]
         positions = self._weight("embeddings.position_embeddings.weight") + segment
-        inputs = ["ids", "", word, self._constant("positions", positions), ""]
-        embedded = self._add(
-            "EmbedLayerNormalization",
-            [*inputs, *self._norm("embeddings.LayerNorm")],
-            outputs=["embedded", "unused"],
-            domain=_FUSED,
-            epsilon=self._shape.epsilon,
-        )
+        words = self._weights.get("embeddings.word_embeddings.weight")
+        if isinstance(words, FourBits):
+            embedded = self._embedded_of_four_bits(words, positions)
+        else:
+            word = self._constant("word", self._weight("embeddings.word_embeddings.weight"))
+            inputs = ["ids", "", word, self._constant("positions", positions), ""]
+            embedded = self._add(
+                "EmbedLayerNormalization",
+                [*inputs, *self._norm("embeddings.LayerNorm")],
+                outputs=["embedded", "unused"],
+                domain=_FUSED,
+                epsilon=self._shape.epsilon,
+            )
         size = self._constant("size", np.array([self._dimension]))
         sizes = self._add("Shape", ["ids"])
         self._add("Concat", [sizes, size], outputs=["texts_tokens_dimension"], axis=0)
         return self._rows(embedded)
+
+    def _embedded_of_four_bits(self, words: FourBits, positions: NDArray[np.float32]) -> str:
+        """Embeddings of a vocabulary that stays as it is: widened, it would take 384 MB."""
+        word = self._add(
+            "GatherBlockQuantized",
+            [self._constant("word", words.packed()), "ids", self._constant("scales", words.scales)],
+            domain=_FUSED,
+            quantize_axis=1,
+            block_size=BLOCK,
+            bits=4,
+        )
+        tokens = self._add("Shape", ["ids"], start=1, end=2)
+        first = self._constant("first", np.array([0]))
+        place = self._add("Slice", [self._constant("positions", positions), first, tokens])
+        total = self._add("Add", [word, place])
+        norm = self._norm("embeddings.LayerNorm")
+        return self._add("LayerNormalization", [total, *norm], epsilon=self._shape.epsilon)
 
     def layer(self, at: str, rows: str) -> str:
         """The rows after the layer whose weights are at `at`."""
@@ -172,10 +192,10 @@ class BertGraph:
         return name
 
     def _weight(self, name: str) -> NDArray[np.float32]:
-        try:
-            return self._weights[name].astype(np.float32)
-        except KeyError:
-            raise ModelUnusable(f"the weights of this model have no {name}") from None
+        found = self._weights.get(name)
+        if found is None:
+            raise ModelUnusable(f"the weights of this model have no {name}")
+        return found.widened() if isinstance(found, FourBits) else found.astype(np.float32)
 
     def _add(
         self,

@@ -11,10 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from tokenizers import Tokenizer
 
-from palimpsest.streams.embedder.contract import Embedding, ModelUnusable
-from palimpsest.streams.embedder.model_folder import ModelFolder
+from palimpsest.streams.embedder.contract import Embedding
+from palimpsest.streams.embedder.formats.model_files import ModelFiles
 from palimpsest.streams.embedder.onnx.batches import ENOUGH, batches_by_length, padded
 from palimpsest.streams.embedder.onnx.graph_run import Vectors, open_graph
 from palimpsest.streams.embedder.tokens import Tokeniser, Tokens, embeddings
@@ -25,15 +24,15 @@ class OnnxEngine:
 
     name = "onnx"
 
-    def __init__(self, folder: ModelFolder, graph: Path | bytes, threads: int) -> None:
+    def __init__(self, model: ModelFiles, graph: Path | bytes, threads: int) -> None:
         """Open the graph; `threads` batches run at the same time. Raises ModelUnusable."""
-        self.model = folder.name
-        self.dimension = folder.dimension
+        self.model = model.name
+        self.dimension = model.dimension
         # Rows of integers are rounded: padding would be within reach of that.
-        self._enough = 0 if folder.int8 else ENOUGH
+        self._enough = 0 if model.int8 else ENOUGH
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="onnx")
-        opened = self._threads.submit(open_graph, folder.name, graph)
-        self._reader = Tokeniser(_tokenizer(folder), folder.max_length)
+        opened = self._threads.submit(open_graph, model.name, graph)
+        self._reader = Tokeniser(model.read_tokenizer(), model.max_length, model.unknown)
         self._graph = opened.result()
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
@@ -61,10 +60,3 @@ class OnnxEngine:
         for batch, result in zip(batches, results, strict=True):
             rows[batch] = result
         return rows
-
-
-def _tokenizer(folder: ModelFolder) -> Tokenizer:
-    try:
-        return Tokenizer.from_file(str(folder.tokenizer))
-    except Exception as error:  # the library raises plain exceptions
-        raise ModelUnusable(f"{folder.tokenizer} cannot be read: {error}") from error

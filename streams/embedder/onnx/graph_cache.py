@@ -1,4 +1,4 @@
-"""The ONNX graph of a model's folder: the exported one, or one built from the weights and cached.
+"""The ONNX graph of a model: the exported one, or one built from the weights and cached.
 
 A cached graph is two files. The weights are named by the hash of the model's weights, of how the
 graph is built, and of their own bytes: `<model>.<version>.<content>.weights`. The graph that refers
@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from palimpsest.streams.embedder.contract import ModelUnusable, Progress
-from palimpsest.streams.embedder.model_folder import ModelFolder
+from palimpsest.streams.embedder.formats.model_files import ModelFiles
 from palimpsest.streams.embedder.notes import DIGITS, Notes, write_whole
 from palimpsest.streams.embedder.onnx.bert_graph import BertGraph, BertShape
 from palimpsest.streams.embedder.onnx.int8_graph import Int8Graph
@@ -36,19 +36,19 @@ def default_cache_dir() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "palimpsest"
 
 
-def graph_of(folder: ModelFolder, cache_dir: Path, progress: Progress) -> Path | bytes:
+def graph_of(model: ModelFiles, cache_dir: Path, progress: Progress) -> Path | bytes:
     """The graph's file, or its bytes if the cache cannot be written.
 
-    Raises ModelUnusable if the folder has neither a graph nor usable weights.
+    Raises ModelUnusable if it has neither a graph nor usable weights.
     """
-    if folder.exported.is_file() and not folder.int8:
-        return folder.exported
-    if not folder.weights.is_file():
-        raise ModelUnusable(f"{folder.name}: neither onnx/model.onnx nor model.safetensors")
+    if model.exported is not None and not model.int8:
+        return model.exported
+    if not model.weights.is_file():
+        raise ModelUnusable(f"{model.name}: neither onnx/model.onnx nor model.safetensors")
     notes = Notes(cache_dir)
-    version = f"int8-{INT8_GRAPH_VERSION}" if folder.int8 else GRAPH_VERSION
-    key = f"{notes.digest_of(folder.weights)}.{version}"
-    return _kept(cache_dir, key, notes) or _build(folder, cache_dir, key, progress)
+    version = f"int8-{INT8_GRAPH_VERSION}" if model.int8 else GRAPH_VERSION
+    key = f"{notes.digest_of(model.weights)}.{version}"
+    return _kept(cache_dir, key, notes) or _build(model, cache_dir, key, progress)
 
 
 def _kept(cache_dir: Path, key: str, notes: Notes) -> Path | None:
@@ -63,9 +63,9 @@ def _kept(cache_dir: Path, key: str, notes: Notes) -> Path | None:
     return None
 
 
-def _build(folder: ModelFolder, cache_dir: Path, key: str, progress: Progress) -> Path | bytes:
-    progress(f"building the graph of {folder.name} from its weights, once", None)
-    graph = _graph(folder)
+def _build(model: ModelFiles, cache_dir: Path, key: str, progress: Progress) -> Path | bytes:
+    progress(f"building the graph of {model.name} from its weights, once", None)
+    graph = _graph(model)
     try:
         return _keep(graph, cache_dir, key)
     except OSError as error:
@@ -73,17 +73,9 @@ def _build(folder: ModelFolder, cache_dir: Path, key: str, progress: Progress) -
         return graph.encode()
 
 
-def _graph(folder: ModelFolder) -> Model:
-    # Needed only to build a graph: a cached one is opened without it.
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    shape = BertShape.read(folder.config)
-    try:
-        weights = load_file(folder.weights)
-    except SafetensorError as error:
-        raise ModelUnusable(f"{folder.weights} cannot be read: {error}") from error
-    return (Int8Graph if folder.int8 else BertGraph)(weights, shape).build()
+def _graph(model: ModelFiles) -> Model:
+    build = Int8Graph if model.int8 else BertGraph
+    return build(model.read_weights(), BertShape.read(model.config)).build()
 
 
 def _keep(graph: Model, cache_dir: Path, key: str) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from palimpsest.streams.embedder import DEFAULT_MODEL
-from palimpsest.streams.embedder.model_folder import ModelFolder
+from palimpsest.streams.embedder.formats.model_folder import ModelFolder
 from palimpsest.streams.embedder.onnx.engine import OnnxEngine
 from palimpsest.streams.embedder.onnx.graph_cache import graph_of
 from palimpsest.streams.embedder.resolve import find_model
@@ -27,7 +27,9 @@ def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def folder() -> ModelFolder:
-    return find_model(DEFAULT_MODEL, quiet)
+    found = find_model(DEFAULT_MODEL, quiet)
+    assert isinstance(found, ModelFolder)
+    return found
 
 
 @pytest.fixture(scope="session")

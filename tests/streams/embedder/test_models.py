@@ -23,7 +23,7 @@ from palimpsest.streams.embedder import (
     load_engine,
     notes,
 )
-from palimpsest.streams.embedder.model_folder import ModelFolder, read_model_folder
+from palimpsest.streams.embedder.formats.model_folder import ModelFolder, read_model_folder
 from palimpsest.streams.embedder.onnx.bert_graph import BertShape, build_bert_graph
 from palimpsest.streams.embedder.onnx.engine import OnnxEngine
 from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir, graph_of

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from tokenizers import Tokenizer
 
-from palimpsest.streams.embedder.model_folder import ModelFolder
+from palimpsest.streams.embedder.formats.model_folder import ModelFolder
 from palimpsest.streams.embedder.tokens import MAX_UNKNOWN, MAX_WORD, MOST_WINDOWS, Tokeniser
 
 
 @pytest.fixture(scope="module")
 def reader(folder: ModelFolder) -> Tokeniser:
-    return Tokeniser(Tokenizer.from_file(str(folder.tokenizer)), folder.max_length)
+    return Tokeniser(folder.read_tokenizer(), folder.max_length)
 
 
 def unknown(reader: Tokeniser, text: str) -> tuple[str, ...]:

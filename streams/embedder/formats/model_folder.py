@@ -10,21 +10,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
+from tokenizers import Tokenizer
 
 from palimpsest.streams.embedder.contract import ModelUnusable
+from palimpsest.streams.embedder.formats.weights import Weights
 
 _MODULES = ("Transformer", "Pooling", "Normalize")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """A model on this machine: `name` is recorded in the log, `max_length` counts tokens.
-
-    `int8` says that its weights are run in integers of eight bits.
-    """
+    """A model in a folder; see `ModelFiles`. With `int8`, it is run in integers of eight bits."""
 
     name: str
     path: Path
@@ -32,25 +31,41 @@ class ModelFolder:
     config: dict[str, Any]
     int8: bool = False
 
+    unknown: ClassVar[str] = "[UNK]"
+
     @property
     def dimension(self) -> int:
         """The number of components of a vector."""
         return int(self.config["hidden_size"])
 
     @property
-    def tokenizer(self) -> Path:
-        """The file for the library `tokenizers`."""
-        return self.path / "tokenizer.json"
-
-    @property
-    def exported(self) -> Path:
-        """The path of the ONNX graph in the hub's repositories."""
-        return self.path / "onnx" / "model.onnx"
+    def exported(self) -> Path | None:
+        """The ONNX graph of the hub's repositories, if it is there."""
+        path = self.path / "onnx" / "model.onnx"
+        return path if path.is_file() else None
 
     @property
     def weights(self) -> Path:
         """The weights, from which a graph is built if there is no exported one."""
         return self.path / "model.safetensors"
+
+    def read_tokenizer(self) -> Tokenizer:
+        """The tokenizer that its file describes."""
+        file = self.path / "tokenizer.json"
+        try:
+            return Tokenizer.from_file(str(file))
+        except Exception as error:  # the library raises plain exceptions
+            raise ModelUnusable(f"{file} cannot be read: {error}") from error
+
+    def read_weights(self) -> Weights:
+        """Every tensor in the weights."""
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        try:
+            return load_file(self.weights)
+        except SafetensorError as error:
+            raise ModelUnusable(f"{self.weights} cannot be read: {error}") from error
 
 
 def read_model_folder(name: str, path: Path, *, int8: bool = False) -> ModelFolder:

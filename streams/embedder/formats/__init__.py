@@ -1,0 +1,1 @@
+"""The formats of models' files: a folder, or one file."""

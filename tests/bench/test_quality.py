@@ -30,7 +30,7 @@ from bench.quality import (
     see,
 )
 from bench.vectors import KeptVectors
-from palimpsest.streams.embedder import Embedding
+from palimpsest.streams.embedder import DEFAULT_MODEL, Embedding
 from palimpsest.streams.guard import compare, read
 from palimpsest.streams.policies import load_policy, parse_policy
 
@@ -167,7 +167,7 @@ def test_a_pair_is_seen_as_the_pipeline_sees_it() -> None:
         "She has two hens": Embedding(np.array([1, 0], np.float16), False, ()),
         "She has 2 hens": Embedding(np.array([1, 0], np.float16), False, ("hens",)),
     }
-    found = see(Pair("She has two hens", "She has 2 hens", True), vectors)
+    found = see(Pair("She has two hens", "She has 2 hens", True), vectors, DEFAULT_MODEL)
     assert found.cosine == 1.0
     assert found.jaccard == 0.6
     assert found.comparison.near_identical

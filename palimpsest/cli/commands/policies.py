@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -44,10 +43,10 @@ WhichOrInForce = Annotated[
 @app.command("list", epilog="Example: palimpsest policy list")
 def list_policies(context: typer.Context) -> None:
     """List the presets."""
-    from palimpsest.streams.policies import load_policy, preset_names
+    from palimpsest.streams.policies import MODEL_PRESETS, load_policy, preset_names
 
     call = invocation(context)
-    rows = [_summary(load_policy(name)) for name in preset_names()]
+    rows = [_summary(load_policy(name)) for name in (*preset_names(), *MODEL_PRESETS.values())]
     call.output.answer(rows, lambda: rendering.query_table(rows))
 
 
@@ -57,12 +56,13 @@ def show(
     which: WhichOrInForce = None,
 ) -> None:
     """Print a whole policy: a preset as its file, any other as JSON."""
-    from palimpsest.streams.policies import load_policy, preset_names
+    from palimpsest.streams.policies import MODEL_PRESETS, load_policy, preset_names
 
     call = invocation(context)
     policy = _in_force(call) if which is None else load_policy(which)
     document = policy.model_dump(mode="json") | {"hash": policy.hash}
-    presets = {load_policy(name).hash: name for name in preset_names()}
+    names = (*preset_names(), *MODEL_PRESETS.values())
+    presets = {load_policy(name).hash: name for name in names}
     preset = presets.get(policy.hash)
     call.output.answer(document, lambda: _preset(preset) if preset else rendering.as_json(document))
 
@@ -89,7 +89,11 @@ def _in_force(call: Invocation) -> Policy:
 
 
 def _preset(name: str) -> Text:
-    return Text(files("palimpsest.streams.policies").joinpath(f"{name}.toml").read_text().rstrip())
+    from palimpsest.streams.policies import preset_file
+
+    file = preset_file(name)
+    assert file is not None
+    return Text(file.read_text().rstrip())
 
 
 @app.command(epilog="Example: palimpsest policy check mine.toml")

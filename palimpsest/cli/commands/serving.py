@@ -146,16 +146,16 @@ def mcp(
 def _configuration(call: Invocation, client: Client, owner: str) -> dict[str, Any]:
     """A client's configuration, with absolute paths: clients start programs anywhere."""
     store = str(call.settings.store.absolute())
-    words = ["-m", "palimpsest", "--store", store, *_of_cluster(call), "mcp", "--owner", owner]
+    words = ["-m", "palimpsest", "--store", store, *_given(call), "mcp", "--owner", owner]
     server = {"command": sys.executable, "args": words}
     if client == "vscode":
         return {"servers": {"memory": {"type": "stdio", **server}}}
     return {"mcpServers": {"memory": server}}
 
 
-def _of_cluster(call: Invocation) -> list[str]:
-    """The options that name a cluster, as they were given."""
-    given = {"--bootstrap": call.bootstrap, "--prefix": call.prefix}
+def _given(call: Invocation) -> list[str]:
+    """The options that name a cluster and a model, as they were given."""
+    given = {"--bootstrap": call.bootstrap, "--prefix": call.prefix, "--model": call.model}
     return [word for name, value in given.items() if value for word in (name, value)]
 
 
@@ -163,7 +163,7 @@ def server_of(call: Invocation) -> Callable[[], Endpoint]:
     """A function that finds the store's server, or starts it."""
     from palimpsest.server.starting import find_or_start
 
-    return partial(find_or_start, call.settings.store.absolute(), _of_cluster(call))
+    return partial(find_or_start, call.settings.store.absolute(), _given(call))
 
 
 def require_serve() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Timer
@@ -13,14 +14,15 @@ from palimpsest import Palimpsest, StoreError
 from palimpsest.api import store
 from palimpsest.backends import reader as store_reader
 from palimpsest.backends import upkeep
-from palimpsest.contracts.errors import TransientError
+from palimpsest.contracts.errors import TransientError, UsageError
+from palimpsest.contracts.policy import Policy
 from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedder import DEFAULT_MODEL, INT8_MODEL, Engine
 from palimpsest.streams.log import database
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
-from tests.stub_engine import load_stub
+from tests.stub_engine import StubEngine, load_stub
 
 ADA = {"owner_id": "ada", "text": "She lives in Oslo."}
 
@@ -226,3 +228,63 @@ def test_a_store_loads_the_model_of_its_policy_unless_a_new_one_names_another(
     with Palimpsest.open(tmp_path / "store", model=DEFAULT_MODEL) as opened:
         opened.submit({**ADA, "text": "She lives in Paris."})
     assert loaded == [INT8_MODEL] * 3
+class OfAnyModel(StubEngine):
+    """The stub under the name of any model."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__()
+        self.model = model
+
+
+@pytest.fixture(name="loaded")
+def models_loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The models that stores load, in order."""
+    found: list[str] = []
+
+    def load(model: str, *_: object, **__: object) -> OfAnyModel:
+        found.append(model)
+        return OfAnyModel(model)
+
+    monkeypatch.setattr(store, "load_engine", load)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("model", "policy", "chosen"),
+    [
+        (None, None, "standard"),
+        (None, "multilingual", "multilingual"),
+        ("multilingual-e5-small", None, "multilingual"),
+        ("multilingual-e5-small", "multilingual", "multilingual"),
+    ],
+)
+def test_model_and_policy_follow_from_each_other(
+    tmp_path: Path, loaded: list[str], model: str | None, policy: str | None, chosen: str
+) -> None:
+    with Palimpsest.open(tmp_path, model=model, policy=policy) as made:
+        made.submit(ADA)
+        assert made.policy.name == chosen
+    with Palimpsest.open(tmp_path) as again:
+        again.submit(ADA | {"text": "She plays the cello."})
+        assert again.policy.name == chosen
+    assert loaded == [load_policy(chosen).model] * 2
+
+
+def test_no_model_is_used_with_the_thresholds_of_another(tmp_path: Path, loaded: list[str]) -> None:
+    with (
+        Palimpsest.open(tmp_path, model="multilingual-e5-small", policy="standard") as made,
+        pytest.raises(UsageError, match=r"thresholds for all-MiniLM-L6-v2, not for multilingual"),
+    ):
+        made.submit(ADA)
+    assert loaded == ["multilingual-e5-small"]
+
+
+def test_the_multilingual_preset_is_standard_at_other_thresholds() -> None:
+    standard, multilingual = load_policy("standard"), load_policy("multilingual")
+
+    def without_numbers(policy: Policy) -> str:
+        rules = policy.model_dump_json(exclude={"name", "description", "model", "judge"})
+        return re.sub(r"\d+\.\d+", "n", rules)
+
+    assert without_numbers(standard) == without_numbers(multilingual)
+    assert (standard.model, multilingual.model) == ("all-MiniLM-L6-v2", "multilingual-e5-small")

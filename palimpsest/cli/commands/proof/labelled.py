@@ -235,7 +235,7 @@ def require_templates(page: Path | None) -> None:
 
 
 def _policy(call: Invocation, name: str | None) -> Policy:
-    return call.settings.dedup.load(name or call.settings.policy or "standard")
+    return call.settings.policy_of_new_store(name)
 
 
 def _vectors(call: Invocation, policy: Policy, report: Progress) -> TrialVectors:

@@ -28,7 +28,10 @@ def preset_names() -> list[str]:
     return sorted(Path(f.name).stem for f in folder if f.name.endswith(".toml"))
 
 
-MODEL_PRESETS = {"multilingual-e5-small": "multilingual"}
+MODEL_PRESETS = {
+    "all-MiniLM-L6-v2-int8": "standard-int8",
+    "multilingual-e5-small": "multilingual",
+}
 """The preset with thresholds for a model, by the model's name; those of `preset_names` are for
 `DEFAULT_MODEL`."""
 

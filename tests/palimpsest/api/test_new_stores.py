@@ -228,6 +228,8 @@ def test_a_store_loads_the_model_of_its_policy_unless_a_new_one_names_another(
     with Palimpsest.open(tmp_path / "store", model=DEFAULT_MODEL) as opened:
         opened.submit({**ADA, "text": "She lives in Paris."})
     assert loaded == [INT8_MODEL] * 3
+
+
 class OfAnyModel(StubEngine):
     """The stub under the name of any model."""
 
@@ -256,6 +258,8 @@ def models_loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         (None, "multilingual", "multilingual"),
         ("multilingual-e5-small", None, "multilingual"),
         ("multilingual-e5-small", "multilingual", "multilingual"),
+        (INT8_MODEL, None, "standard-int8"),
+        (None, "standard-int8", "standard-int8"),
     ],
 )
 def test_model_and_policy_follow_from_each_other(

@@ -182,7 +182,7 @@ def test_blocks_miss_no_pair_of_generated_texts(rows: list[str]) -> None:
 
 def test_only_policies_whose_every_join_asks_the_guard_are_decided_by_words() -> None:
     deciding = [name for name in preset_names() if decides_by_words(load_policy(name))]
-    assert deciding == ["standard", "standard-int8"]
+    assert deciding == ["standard"]
 
 
 def test_the_joins_of_real_memories_are_those_of_a_store(

@@ -18,7 +18,7 @@ from palimpsest.streams.embedder import (
     load_engine,
     resolve,
 )
-from palimpsest.streams.embedder.model_folder import ModelFolder
+from palimpsest.streams.embedder.formats.model_folder import ModelFolder
 from palimpsest.streams.embedder.onnx.batches import batches_by_length
 from palimpsest.streams.embedder.onnx.engine import OnnxEngine
 from palimpsest.streams.embedder.onnx.graph_cache import graph_of

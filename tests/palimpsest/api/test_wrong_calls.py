@@ -33,6 +33,11 @@ def nothing(*_: object) -> None:
     """A progress that nobody looks at."""
 
 
+def lengths(texts: list[str]) -> list[list[float]]:
+    """An embedder of the caller's own."""
+    return [[1.0, float(len(text))] for text in texts]
+
+
 SAID = {"actor": "grace", "because": "so"}
 NARROWED = {
     "namespace": "default",
@@ -86,6 +91,10 @@ CALLS: dict[str, dict[str, Any]] = {
         **SAID,
     },
     "embed": {"owner_id": "ada", "long": True, "dry_run": True, "progress": nothing},
+    "drop_old_vectors": {"actor": "grace", "dry_run": True},
+    "embed_with": {"model": "own", "embedder": lengths, "progress": nothing},
+    "plan_embedding": {"model": "own", "embedder": lengths},
+    "switch_model": {"model": "unheard-of", "policy": None, "actor": "grace"},
     "end_session": {"owner_id": "ada", "session_id": "s"},
     "export_log": {"file": "exported.jsonl", "progress": nothing},
     "find": {
@@ -168,6 +177,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "policy": "standard",
         "engine": "onnx",
         "model": "all-MiniLM-L6-v2",
+        "embedder": None,
         "progress": nothing,
         "cluster": None,
         "wait": "visible",
@@ -309,7 +319,11 @@ def test_right_calls_work_or_are_refused(shared: Palimpsest, name: str) -> None:
     error = raised(shared, name, CALLS[name])
     assert not isinstance(error, UsageError) or name in NOTHING_THERE
     if isinstance(error, RefusedError):
-        assert "unknown" in error.reason or error.reason in ("not_waiting", "no_batch_rules")
+        assert "unknown" in error.reason or error.reason in (
+            "not_waiting",
+            "no_batch_rules",
+            "other_model",
+        )
 
 
 @pytest.mark.filterwarnings("ignore:unknown fields are kept")

@@ -100,7 +100,8 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
     if event.id in ledger.events:
         return touched
     ledger.events.add(event.id)
-    if isinstance(event, PolicySet):  # the store's: it takes no place among the owner's events
+    if isinstance(event, PolicySet) and event.data.changes_models:
+        # It is the store's, and takes no place among the owner's events.
         fold_models(ledger, event, touched)
         return touched
     ledger.seen += 1
@@ -139,7 +140,13 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
         case Compacted() | Ran() | NamesSet():
             _noted(ledger, event)
         case (
-            SessionEnded() | Invalid() | Unchanged() | AuditOpened() | AuditLabelled() | Certified()
+            SessionEnded()
+            | Invalid()
+            | PolicySet()
+            | Unchanged()
+            | AuditOpened()
+            | AuditLabelled()
+            | Certified()
         ):
             pass
         case _:

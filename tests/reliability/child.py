@@ -23,7 +23,7 @@ from typing import Any
 
 import typer.main
 
-from palimpsest.api import store
+from palimpsest.api import statements, store
 from palimpsest.backends import reader, upkeep
 from palimpsest.cli import main as cli
 from palimpsest.jobs import questions as store_questions
@@ -139,8 +139,8 @@ def live(plan: Plan) -> int:
     if "limit" in plan:
         _limit(plan["limit"])
     if "request" in plan:
-        assert "fresh" in vars(store)
-        vars(store)["fresh"] = lambda: plan["request"]
+        assert "request_id" in vars(statements)
+        vars(statements)["request_id"] = lambda: plan["request"]
     status = 0
     for number, command in enumerate(plan["commands"]):
         out = f"{plan['out']}.{number}"

@@ -50,7 +50,7 @@ def test_it_is_reported_with_the_position_and_what_to_do(
     told = {"REPEAT": repeat_of(damaged), "MORE": damaged.file([row("Tea again.")])}
     ran = damaged(*(told.get(word, word) for word in command))
     assert ran.status == 4, ran.err
-    assert "position 3 names the candidate" in " ".join(ran.err.split())
+    assert "position 2 names the candidate" in " ".join(ran.err.split())
     assert "restore log.sqlite from a copy" in " ".join(ran.err.split())
     assert "Paris" not in ran.err
 
@@ -101,7 +101,7 @@ def test_its_export_is_not_imported(damaged: CommandLine) -> None:
     damaged.store = damaged.folder / "new"
     ran = damaged("log", "import", str(file))
     assert ran.status == 4
-    assert "line 3 names the candidate" in " ".join(ran.err.split())
+    assert "line 2 names the candidate" in " ".join(ran.err.split())
     assert not (damaged.store / LOG_FILE).exists()
 
 
@@ -114,7 +114,7 @@ def findings(palimpsest: CommandLine, *, status: int) -> dict[str, dict[str, Any
 def test_doctor_does_not_say_that_it_is_well(damaged: CommandLine) -> None:
     log = findings(damaged, status=1)["log"]
     assert not log["found"]
-    assert "position 3" in log["detail"]
+    assert "position 2" in log["detail"]
 
 
 def test_doctor_tries_the_model(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -379,7 +379,7 @@ def test_runs_and_reviews(ask: Ask, line: CommandLine) -> None:
     assert waits[1] == {"owner_id": "ada", "skip": 2}
     asked = ask("embed", "embed", "--owner", "ada", "--long", "--dry-run")[1]
     assert [asked[name] for name in ("owner_id", "long", "dry_run")] == ["ada", True, True]
-    assert ask("rebuild", "rebuild")[0] == (["lancedb", "duckdb"],)
+    assert ask("rebuild", "rebuild")[0] == ([],)
     assert ask("rebuild", "rebuild", "duckdb")[0] == (["duckdb"],)
 
 

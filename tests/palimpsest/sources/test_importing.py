@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from palimpsest import Palimpsest
-from palimpsest.api import store
+from palimpsest.api import store, submissions
 from palimpsest.contracts.errors import UsageError
 from palimpsest.jobs.import_source import bring_in, look_at, spool_rows
 from palimpsest.sources import Item, SourcePlace, guess_mapping, spool
@@ -246,7 +246,7 @@ def test_from_python_a_source_is_named_as_at_the_command_line(
         looked.append((args, named))
         raise UsageError("that is all")
 
-    monkeypatch.setattr(store, "look_at", noted)
+    monkeypatch.setattr(submissions, "look_at", noted)
     with Palimpsest.open(tmp_path / "store", engine="none") as opened:
         with pytest.raises(UsageError, match="that is all"):
             opened.import_source("theirs")

@@ -85,6 +85,7 @@ WRITES = (
     "withdraw",
     "reverse",
     "reinstate_many",
+    "pin",
     "retract",
     "end_session",
     "compact_session",

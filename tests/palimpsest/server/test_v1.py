@@ -19,6 +19,8 @@ from palimpsest.contracts.errors import (
 from palimpsest.contracts.model import Strict
 from palimpsest.server.http import openapi
 from palimpsest.server.http.operations import Call, HttpOperation
+from palimpsest.server.intents import WRITES
+from palimpsest.server.operations import OPERATIONS
 from palimpsest.server.problems import MEDIA_TYPE, problem_of
 from palimpsest.streams.policies import load_policy
 from tests.palimpsest.server.conftest import Server, Use, displaced
@@ -305,6 +307,29 @@ def test_a_key_names_a_batch_as_a_whole_and_no_other_request(served: Use[None]) 
             assert [memory["result"] for memory in told.json()["memories"]] == ["known"]
         refused = await server.ask("POST", path, {"memories": rows}, headers=more)
         assert refused.status_code == 422
+
+    served(used)
+
+
+def test_every_write_is_known_by_its_key() -> None:
+    assert {operation.write for operation in OPERATIONS} - {None} <= {*WRITES}
+
+
+def test_a_key_pins_once(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        added = await server.ask("POST", MEMORIES, {"text": "Ada naps", "expires_at": "2999-01-01"})
+        memory, key = added.json()["memory_id"], {"Idempotency-Key": "one key"}
+        path, pin = "/v1/owners/ada/pin", {"id": memory, "until": "2999-02-01"}
+        first = await server.ask("POST", path, pin, name="grace", headers=key)
+        again = await server.ask("POST", path, pin, name="grace", headers=key)
+        assert (first.status_code, again.json()) == (200, first.json())
+        asked: list[tuple[str, Any]] = [
+            (path, {**pin, "until": "2999-03-01"}),
+            ("/v1/owners/ada/retract", {"selection": {"candidate_id": memory}}),
+        ]
+        for other, body in asked:
+            refused = await server.ask("POST", other, body, name="grace", headers=key)
+            assert (refused.status_code, refused.json()["reason"]) == (422, "id_conflict")
 
     served(used)
 

@@ -121,7 +121,7 @@ def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def test_no_other_engine_runs_it() -> None:
-    with pytest.raises(ModelUnusable, match="use that"):
+    with pytest.raises(ModelUnusable, match="set that engine"):
         load_engine(MULTILINGUAL_MODEL, "sentence-transformers")
 
 

@@ -223,7 +223,7 @@ class Runs(Statements):
 
     def embed_with(
         self,
-        model: str | None = None,
+        model: Name | None = None,
         *,
         embedder: EmbedderSettings | EmbedFunction | None = None,
         progress: Callable[[int, int], None] | None = None,
@@ -237,13 +237,13 @@ class Runs(Statements):
         return embed_ahead(self._writer, self._reader.engine_of(model, embedder), progress)
 
     def plan_embedding(
-        self, model: str | None = None, *, embedder: EmbedderSettings | EmbedFunction | None = None
+        self, model: Name | None = None, *, embedder: EmbedderSettings | EmbedFunction | None = None
     ) -> EmbeddingPlan:
         """What `embed_with` would take: texts, seconds by a sample, bytes. Nothing is recorded."""
         return plan_embedding(self._writer, self._reader.engine_of(model, embedder))
 
     def switch_model(
-        self, model: str, *, policy: str | Policy | None = None, actor: Name | None = None
+        self, model: Name, *, policy: str | Policy | None = None, actor: Name | None = None
     ) -> PolicyInForce:
         """Compare texts by their vectors of another model from here on.
 

@@ -355,3 +355,12 @@ def test_a_backtest_uses_the_recorded_vectors_of_another_model(
         )
         if memories.policy.model != OTHER:
             memories.switch_model(OTHER, policy=rules())
+
+
+@pytest.mark.parametrize("model", ["", " "])
+def test_a_model_has_a_name(tmp_path: Path, model: str) -> None:
+    with Palimpsest.open(tmp_path / "new") as store:
+        for call in (store.switch_model, store.embed_with, store.plan_embedding):
+            with pytest.raises(UsageError, match="model"):
+                call(model)
+        assert store.policy.model == DEFAULT_MODEL

@@ -33,9 +33,9 @@ def nothing(*_: object) -> None:
     """A progress that nobody looks at."""
 
 
-def lengths(texts: list[str]) -> list[list[float]]:
-    """An embedder of the caller's own."""
-    return [[1.0, float(len(text))] for text in texts]
+def unusable(_texts: list[str]) -> list[list[float]]:
+    """An embedder of the caller's own that gives nothing, so that no model can be switched to."""
+    return []
 
 
 SAID = {"actor": "grace", "because": "so"}
@@ -92,8 +92,8 @@ CALLS: dict[str, dict[str, Any]] = {
     },
     "embed": {"owner_id": "ada", "long": True, "dry_run": True, "progress": nothing},
     "drop_old_vectors": {"actor": "grace", "dry_run": True},
-    "embed_with": {"model": "own", "embedder": lengths, "progress": nothing},
-    "plan_embedding": {"model": "own", "embedder": lengths},
+    "embed_with": {"model": "own", "embedder": unusable, "progress": nothing},
+    "plan_embedding": {"model": "own", "embedder": unusable},
     "switch_model": {"model": "unheard-of", "policy": None, "actor": "grace"},
     "end_session": {"owner_id": "ada", "session_id": "s"},
     "export_log": {"file": "exported.jsonl", "progress": nothing},

@@ -121,6 +121,7 @@ def again(store: Palimpsest, policy: str, **how: Any) -> dict[str, tuple[str, st
     return found
 
 
+@pytest.mark.timeout(600)  # eighty stores, also beside other tests
 @settings(max_examples=40, deadline=None)
 @given(
     rows=rows_of_owners,

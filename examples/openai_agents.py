@@ -52,6 +52,7 @@ async def talk() -> None:
         session = PalimpsestSession(memories, "ada", "dinner")
         for text in ("Ada has a big dog.", "Ada has a large dog."):
             print((await Runner.run(agent, text, session=session)).final_output)
+        session.close()
         print(f"{memories.list('ada')['total']} memory")
 
 

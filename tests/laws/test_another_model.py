@@ -167,7 +167,7 @@ def test_histories_switch_in_the_middle() -> None:
     """What is drawn has enough of it: decided before, embedded meanwhile, decided after."""
     counted = [0, 0]
 
-    @settings(FEWER, derandomize=True, database=None)
+    @settings(FEWER, max_examples=50, derandomize=True, database=None)
     @given(any_policy, stories)
     def count(policy: Policy, story: list[Act]) -> None:
         told = play(policy, story)

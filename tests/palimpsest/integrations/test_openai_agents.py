@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +21,22 @@ from palimpsest.openai_agents import PalimpsestSession, memory_tools
 
 Result = TypeVar("Result")
 set_tracing_disabled(True)
+
+
+@pytest.fixture(autouse=True)
+def sessions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each session keeps a file open, and is closed at the end."""
+    opened: list[PalimpsestSession] = []
+    begin = PalimpsestSession.__init__
+
+    def begin_noted(session: PalimpsestSession, *given: Any, **named: Any) -> None:
+        begin(session, *given, **named)
+        opened.append(session)
+
+    monkeypatch.setattr(PalimpsestSession, "__init__", begin_noted)
+    yield
+    for session in opened:
+        session.close()
 
 
 class Scripted(Model):

@@ -1,7 +1,34 @@
-"""`palimpsest.store` as it was called before there were rooms: it is `palimpsest.api.store`."""
+"""`palimpsest.store` as programs knew it before there were rooms: it is `palimpsest.api.store`.
+
+It has `fresh`, too, the id of the next request: a function set in its place names the requests that
+the facade makes from then on.
+"""
+
+from __future__ import annotations
 
 import sys
+from types import ModuleType
+from typing import Any
 
-from palimpsest.api import store
+from palimpsest.api import maintenance, statements, store, submissions
+from palimpsest.backends.requested import request_id as fresh
 
-sys.modules[__name__] = store
+__all__ = ["fresh"]
+
+
+class _Store(ModuleType):
+    """Looks names up in `palimpsest.api.store`, and sets them where the facade reads them."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(store, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "fresh":
+            setattr(store, name, value)
+            return
+        super().__setattr__(name, value)
+        for naming in (maintenance, statements, submissions):
+            vars(naming)["request_id"] = value
+
+
+sys.modules[__name__].__class__ = _Store

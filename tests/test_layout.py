@@ -334,10 +334,13 @@ def test_what_users_construct_is_imported_from_the_package() -> None:
 
 
 def test_the_facade_is_found_at_its_former_place() -> None:
-    code = "import palimpsest.store as a; from palimpsest.api import store as b; print(a is b)"
+    code = (
+        "import palimpsest.store as a; from palimpsest.api import store as b; a.load_engine = 1;"
+        "from palimpsest.store import Palimpsest; print(Palimpsest is b.Palimpsest, b.load_engine)"
+    )
     command = [sys.executable, "-c", code]
     ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    assert ran.stdout.split() == ["True"]
+    assert ran.stdout.split() == ["True", "1"]
 
 
 def write_tree(root: Path, files: dict[str, str]) -> Tree:

@@ -12,6 +12,7 @@ from uuid import uuid4
 import pytest
 
 from palimpsest import Palimpsest
+from palimpsest import store as facade_of_before
 from palimpsest.api.offers import Offer
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Refused, Unchanged
@@ -340,3 +341,23 @@ def test_rows_of_a_request_are_decided_once_and_answered_as_they_were(tmp_path: 
     with Palimpsest.open(tmp_path / "store", by="person") as store:
         assert store.submit_each([other, named, fewer]) == [[OTHER_REQUEST], first, *known]
         assert store.position == position
+
+
+def test_programs_of_before_name_a_request_by_fresh(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every module of the facade that makes requests takes its ids from there."""
+    with Palimpsest.open(tmp_path, by="person") as store:
+        rows = [{"owner_id": "ada", "text": text} for text in ("Ada sails", "A boat is Ada's")]
+        a, b = (str(outcome.candidate_id) for outcome in store.submit(rows))
+        calls: list[Callable[[], object]] = [
+            lambda: store.merge(a, b),
+            lambda: store.access(a),
+            lambda: store.set_policy("layered"),
+        ]
+        for call in calls:
+            name = str(uuid4())
+            with monkeypatch.context() as patch:
+                patch.setattr(facade_of_before, "fresh", lambda name=name: name)
+                call()
+            assert store.reader.log.of_request(name)

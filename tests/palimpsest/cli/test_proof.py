@@ -7,7 +7,10 @@ import re
 import pytest
 
 from palimpsest.evaluation.labelled import LabelledPair
-from palimpsest.streams.policies import load_policy
+from palimpsest.streams import embedder
+from palimpsest.streams.embedder import DEFAULT_MODEL
+from palimpsest.streams.embedder.function_engine import FunctionEngine
+from palimpsest.streams.policies import load_policy, preset_file
 from tests.palimpsest.cli.conftest import CommandLine, Row
 from tests.palimpsest.evaluation.test_calibrate import labels
 
@@ -133,3 +136,32 @@ def test_what_people_said_in_a_store_are_labels(palimpsest: CommandLine, row: Ro
     assert (again["labels"]["same"], again["labels"]["different"]) == (0, 2)
     assert again["data"] != answer["data"]
     assert first
+
+
+def test_no_text_that_a_policy_keeps_local_is_embedded_elsewhere(
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the policy that is asked about keeps it so, or only the store's."""
+    sent: list[str] = []
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        sent.extend(texts)
+        return [[1.0, float(len(text))] for text in texts]
+
+    def load(*_: object, **__: object) -> FunctionEngine:
+        return FunctionEngine(embed, DEFAULT_MODEL)
+
+    keeping = palimpsest.folder / "keeping.toml"
+    standard = (preset_file("standard") or keeping).read_text()
+    keeping.write_text(f'local_only = ["health"]\n{standard}')
+    assert palimpsest("policy", "set", str(keeping)).status == 0
+    monkeypatch.setattr(embedder, "load_engine", load)
+    file = palimpsest.file(SMALL)
+    for asked in (
+        ["calibrate", "--from-log", "--policy", "standard"],
+        ["calibrate", "--pairs", file, "--policy", str(keeping)],
+        ["evaluate", "--pairs", file, "--policy", str(keeping)],
+    ):
+        refused = palimpsest(*asked)
+        assert (refused.status, "local_only" in refused.err) == (2, True), refused.err
+    assert {*sent} == {"word"}

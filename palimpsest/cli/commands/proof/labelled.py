@@ -188,16 +188,17 @@ def calibrate(
     rows: list[LabelledPair]
     with call.output.progress() as report:
         if pairs:
-            rules = _policy(call, policy)
+            rules = in_force = _policy(call, policy)
             rows, digest = read_pairs(pairs, named_values("--map", renames)), digest_of(pairs)
         else:
             with call.store() as store:
-                rules = store.policy if policy is None else _policy(call, policy)
+                in_force = store.policy
+                rules = in_force if policy is None else _policy(call, policy)
                 rows = logged.labels_of(store.reader, report)
             digest = logged.digest_of(rows)
         if language is not None:
             rows = [pair for pair in rows if language_of(pair) == language]
-        vectors = _vectors(call, rules, report)
+        vectors = _vectors(call, rules, report, in_force)
         data = {"digest": digest, "date": datetime.now(UTC).date().isoformat()}
         allowed = ErrorBudget(budget, different_budget, confidence)
         answer, made = calibrated(rows, rules, vectors, allowed, data, report)
@@ -238,7 +239,13 @@ def _policy(call: Invocation, name: str | None) -> Policy:
     return call.settings.policy_of_new_store(name)
 
 
-def _vectors(call: Invocation, policy: Policy, report: Progress) -> TrialVectors:
+def _vectors(
+    call: Invocation, policy: Policy, report: Progress, in_force: Policy | None = None
+) -> TrialVectors:
+    """The engine of a policy's model; `in_force` is the policy of the store that the texts are of.
+
+    UsageError if one of the two keeps texts local, and it may send them elsewhere.
+    """
     from palimpsest.evaluation.trial import TrialVectors
     from palimpsest.streams import embedder
 
@@ -248,7 +255,10 @@ def _vectors(call: Invocation, policy: Policy, report: Progress) -> TrialVectors
         return embedder.load_engine(model, settings.engine or "onnx", progress=report)
 
     source = embedder.EmbedderSource(load, settings.model, settings.embedder)
-    return TrialVectors(source.engine_of(policy.model))
+    engine = source.engine_of(policy.model)
+    for keeping in (policy, in_force or policy):
+        embedder.require_local(engine, keeping)
+    return TrialVectors(engine)
 
 
 # -- on the terminal -----------------------------------------------------------------------------

@@ -27,7 +27,7 @@ SIMPLE = {
 }
 HEAD = '''"""The operations of a server, from its OpenAPI document, by `infra/client.py`.
 
-What is None is not sent, so the server's default holds.
+Arguments that are None are not sent, so the server's defaults hold.
 """
 
 from __future__ import annotations

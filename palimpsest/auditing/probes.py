@@ -167,7 +167,7 @@ def _crossed(sealed: Sealed, joins: Sequence[AuditedJoin], most: int) -> list[_P
 
 
 def _spread(pairs: list[_Pair], most: int) -> list[_Pair]:
-    """At most so many, from all over."""
+    """At most `most` of them, evenly spread."""
     return pairs if len(pairs) <= most else pairs[:: len(pairs) // most][:most] if most else []
 
 

@@ -1,6 +1,6 @@
 """The files of LanceDB's folder: checking them, and replacing the folder by a new one.
 
-LanceDB is an extra. Without it the folder stays as it is, and a process that has it catches up. A
+LanceDB is an extra. Without it the folder stays as it is, and a process with it brings that up to date. A
 store that is to be small says in a file that it has no such tables; `rebuild lancedb` makes them.
 """
 

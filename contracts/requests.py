@@ -35,6 +35,7 @@ from palimpsest.contracts.answers import (
     Reversals,
     RunReport,
     Session,
+    TakenBack,
     Undone,
     Unmerged,
     Updated,
@@ -326,6 +327,16 @@ class UndoRequest(Request[Undone]):
         return self
 
 
+class RefuseRequest(Request[TakenBack]):
+    """An `undo` or `redo` for which no request was found: when it comes again, it is refused so."""
+
+    request: Literal["refuse"] = "refuse"
+    named: str
+    owner_id: Name | None = None
+    reason: str
+    detail: str
+
+
 class ForgetRequest(Request[Forgotten]):
     """`palimpsest forget ID…`: memories of one owner are forgotten with all their wordings.
 
@@ -567,6 +578,7 @@ AnyRequest = Annotated[
     | ReinstateManyRequest
     | UpdateRequest
     | UndoRequest
+    | RefuseRequest
     | ForgetRequest
     | RetractRequest
     | RestoreRequest

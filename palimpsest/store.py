@@ -12,6 +12,7 @@ from typing import Any
 
 from palimpsest.api import maintenance, statements, store, submissions
 from palimpsest.backends.requested import request_id as fresh
+from palimpsest.queries import undoing
 
 __all__ = ["fresh"]
 
@@ -27,7 +28,7 @@ class _Store(ModuleType):
             setattr(store, name, value)
             return
         super().__setattr__(name, value)
-        for naming in (maintenance, statements, submissions):
+        for naming in (maintenance, statements, submissions, undoing):
             vars(naming)["request_id"] = value
 
 

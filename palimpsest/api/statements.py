@@ -27,12 +27,14 @@ from palimpsest.contracts.answers import (
     Updated,
 )
 from palimpsest.contracts.candidate import Metadata, Name, Text
+from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Again, Speaker
 from palimpsest.contracts.requests import (
     ConfirmRequest,
     ForgetRequest,
     JoinSelection,
     MergeRequest,
+    RefuseRequest,
     ReinstateManyRequest,
     ReinstateRequest,
     Request,
@@ -246,12 +248,26 @@ class Statements(OpenedStore):
         attribution: Attribution,
     ) -> TakenBack:
         """Undo or redo by an id; a request that comes again is answered as it was."""
-        if not dry_run and self._reader.log.of_request(name := request_id()):
+        name = request_id()
+        if not dry_run and self._reader.log.of_request(name):
             answered: TakenBack = self._reader.answered(name)
             return answered
-        request: Request[TakenBack] = request_for(
-            self._reader, way, some_id, by=by or self._by, owner_id=owner_id, **attribution
-        )
+        request: Request[TakenBack]
+        try:
+            request = request_for(
+                self._reader, way, some_id, by=by or self._by, owner_id=owner_id, **attribution
+            )
+        except RefusedError as error:
+            if dry_run:
+                raise
+            request = RefuseRequest(
+                request_id=name,
+                named=some_id,
+                owner_id=owner_id,
+                reason=error.reason,
+                detail=error.detail,
+                **attribution,
+            )
         if not dry_run:
             return self._writer.ask(request)
         if "dry_run" in type(request).model_fields:

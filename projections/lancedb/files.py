@@ -1,7 +1,8 @@
 """The files of LanceDB's folder: checking them, and replacing the folder by a new one.
 
-LanceDB is an extra. Without it the folder stays as it is, and a process with it brings that up to date. A
-store that is to be small says in a file that it has no such tables; `rebuild lancedb` makes them.
+LanceDB is an extra. Without it the folder stays as it is, and a process with it brings that up to
+date. A store that is to be small says in a file that it has no such tables; `rebuild lancedb` makes
+them.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from palimpsest.contracts.answers import (
     Named,
     PolicyInForce,
     Refused,
+    TakenBack,
 )
 from palimpsest.contracts.commands import Embed
 from palimpsest.contracts.errors import (
@@ -51,6 +52,7 @@ from palimpsest.contracts.requests import (
     MergeRequest,
     OpenAuditRequest,
     PolicyRequest,
+    RefuseRequest,
     ReinstateManyRequest,
     ReinstateRequest,
     Request,
@@ -154,6 +156,11 @@ def name_submission(_writer: Writer, request: SubmitRequest) -> Named:
     return {"owner_id": request.owner_id}
 
 
+def refuse(_writer: Writer, request: RefuseRequest) -> TakenBack:
+    """Refuse what was refused before it became a request."""
+    raise RefusedError(request.reason, request.detail)
+
+
 HANDLERS: dict[type[Request], Handler] = {
     MergeRequest: single.merge,
     CombineRequest: single.combine,
@@ -166,6 +173,7 @@ HANDLERS: dict[type[Request], Handler] = {
     ComposeRequest: single.compose,
     AccessRequest: single.access,
     SubmitRequest: name_submission,
+    RefuseRequest: refuse,
     SessionRequest: single.end_or_compact,
     UnmergeRequest: unmerge,
     ReinstateRequest: reinstate,

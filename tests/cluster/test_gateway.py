@@ -42,6 +42,7 @@ from palimpsest.contracts.requests import (
     MergeRequest,
     OpenAuditRequest,
     PolicyRequest,
+    RefuseRequest,
     ReinstateManyRequest,
     ReinstateRequest,
     Request,
@@ -200,11 +201,11 @@ def test_what_every_request_did_is_shown_when_its_answer_comes(
     reviewed = {"step": "review", "due": datetime.now(UTC), "figures": {"duration_ms": 1.0}}
     ask(RunRequest, owner_id="ada", **reviewed)
     union, _ = get_args(AnyRequest)
-    # A check writes nothing, a key is written down before its rows, and nobody waits until a store
-    # shows vectors that came late. Audits and another model's vectors are tried in
-    # tests/conformance.
+    # A check writes nothing, a key is written down before its rows, a refusal changes nothing, and
+    # nobody waits until a store shows vectors that came late. Audits and another model's vectors are
+    # tried in tests/conformance.
     audits = {OpenAuditRequest, LabelAuditRequest, CertifyRequest}
-    others = {CheckRequest, EmbedRequest, AddVectorsRequest, SubmitRequest, *audits}
+    others = {CheckRequest, EmbedRequest, AddVectorsRequest, SubmitRequest, RefuseRequest, *audits}
     assert ask.kinds == set(get_args(union)) - others
     everyones = {request.request for request, owner in ask.workers.asked if owner is None}
     bulk = {"reverse", "reinstate_many", "retract", "restore"}

@@ -321,3 +321,32 @@ def test_the_last_step_of_any_history_is_undone_and_done_again(
             if act in DONE_AGAIN:
                 store.redo(some_id)
                 assert living(store) == done, act.__name__
+
+
+@pytest.mark.parametrize(("way", "reason"), [("undo", "not_retracted"), ("redo", "not_undone")])
+def test_what_was_refused_stays_refused_when_it_comes_again(
+    memories: Palimpsest, way: str, reason: str
+) -> None:
+    """Whatever happened since, a request that comes again is answered as it was."""
+    a, b, *_ = four(memories)
+    act, name = getattr(memories, way), str(uuid4())
+    only = Selection(candidate_id=a)
+    if way == "undo":
+        memories.retract(only)
+        target = last_event(memories, a)
+        memories.restore(only)
+    else:
+        memories.separate(a, b)
+        target = last_event(memories, a)
+    with name_request(name), pytest.raises(RefusedError, match=reason):
+        act(target)
+    if way == "undo":
+        memories.retract(only)
+    else:
+        memories.withdraw(a, b)
+    was, position = living(memories), memories.position
+    with name_request(name), pytest.raises(RefusedError, match=reason):
+        act(target)
+    assert (living(memories), memories.position) == (was, position)
+    act(target)
+    assert living(memories) != was or memories.position > position

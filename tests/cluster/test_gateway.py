@@ -202,8 +202,8 @@ def test_what_every_request_did_is_shown_when_its_answer_comes(
     ask(RunRequest, owner_id="ada", **reviewed)
     union, _ = get_args(AnyRequest)
     # A check writes nothing, a key is written down before its rows, a refusal changes nothing, and
-    # nobody waits until a store shows vectors that came late. Audits and another model's vectors are
-    # tried in tests/conformance.
+    # nobody waits until a store shows vectors that came late. Audits and another model's vectors
+    # are tried in tests/conformance.
     audits = {OpenAuditRequest, LabelAuditRequest, CertifyRequest}
     others = {CheckRequest, EmbedRequest, AddVectorsRequest, SubmitRequest, RefuseRequest, *audits}
     assert ask.kinds == set(get_args(union)) - others

@@ -35,12 +35,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal, NotRequired, TypedDict
 
-from .exchange import Exchange
+from .exchange import ClientRequest
 '''
 CLASS = '''class {name}:
     """Each operation, as a {what}."""
 
-    {head} _call(self, wanted: Exchange) -> Any:
+    {head} _call(self, wanted: ClientRequest) -> Any:
         """Send it; the answer, or a problem."""
         raise NotImplementedError
 '''
@@ -205,7 +205,7 @@ def _call(
     words += ["writes=True"] if writes else []
     answer = _type(_answer(operation))
     says = _docstring(_wrapped(operation, writes=writes), 8)
-    ask = f"{'await ' if asynchronous else ''}self._call(Exchange({', '.join(words)}))"
+    ask = f"{'await ' if asynchronous else ''}self._call(ClientRequest({', '.join(words)}))"
     return (
         f"    {head} {operation['operationId']}({', '.join(taken)}) -> {answer}:\n"
         f"{says}        answer: {answer} = {ask}\n        return answer\n"

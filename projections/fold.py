@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 
 from palimpsest.contracts.events import PolicySet
-from palimpsest.projections.base.changes import Changes
+from palimpsest.projections.base.changes import RowChanges
 from palimpsest.projections.base.rows import Rows
 from palimpsest.projections.base.source import NOBODY, EventSource, Progress, no_progress
 from palimpsest.streams.core.evolve import evolve
@@ -56,7 +56,7 @@ def folded_owners(
 
 def owner_rows(source: EventSource, owner_id: str, start: int, end: int) -> Rows | None:
     """The changes of an owner's events after `start`, in their state at `end`."""
-    ledger, changes = Ledger(owner_id), Changes()
+    ledger, changes = Ledger(owner_id), RowChanges()
     for recorded in source.of_owner(owner_id, upto=end):
         touched = evolve(ledger, recorded.event)
         if recorded.position <= start:

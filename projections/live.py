@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import AnyEvent, PolicySet
-from palimpsest.projections.base.changes import Changes
+from palimpsest.projections.base.changes import RowChanges
 from palimpsest.projections.base.source import Effect, EventSource, Progress, no_effect
 from palimpsest.projections.projector import Projector
 from palimpsest.projections.sharing import StartHelper, no_helper
@@ -36,7 +36,7 @@ class LiveProjections:
     def __init__(self, folder: Path, source: EventSource, *, effect: Effect = no_effect) -> None:
         self.projector = Projector(folder, source, effect=effect)
         self._source = source
-        self._changes = Changes()
+        self._changes = RowChanges()
         self._seen = 0
         self._followed: int | None = None
         self._follower: LogFollower | None = None
@@ -50,7 +50,7 @@ class LiveProjections:
         """Repair the projections and catch up with the log."""
         head = self._source.head()
         if head != self._seen:
-            self._changes = Changes()
+            self._changes = RowChanges()
         for repair in self.projector.start().done:
             _log.warning("projections repaired from the log: %s", repair)
         self._followed = self._seen = head

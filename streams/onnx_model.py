@@ -56,7 +56,7 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class OnnxModel:
     """A graph with its constants; `nodes`, `inputs` and `outputs` are encoded."""
 
     name: str

@@ -612,6 +612,23 @@ def test_an_undeclared_import_is_found(
     assert undeclared(modules, groups) == named
 
 
+SHARED_CLASS_NAMES = {"Accessed", "Call", "Judge", "Memory", "Refused"}
+"""Each stands for two classes: an answer and its event, say, or what mem0 names so."""
+GENERATED = "palimpsest.client.calls"
+"""The client's copies of the answers, written by infra/client.py."""
+
+
+def test_a_class_name_stands_for_one_class(ours: Tree) -> None:
+    named = Counter(
+        statement.name
+        for module, tree in ours.items()
+        if module != GENERATED and module.partition(".")[0] == PACKAGE
+        for statement in tree.body
+        if isinstance(statement, ast.ClassDef) and not statement.name.startswith("_")
+    )
+    assert {name for name, count in named.items() if count > 1} == SHARED_CLASS_NAMES
+
+
 def test_tests_mirror_the_packages() -> None:
     """Whoever changes a module finds its tests by its place."""
     folders = {

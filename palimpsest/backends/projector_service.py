@@ -15,7 +15,7 @@ from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.contracts.events import AnyEvent, PolicySet
 from palimpsest.contracts.wire import Recorded
 from palimpsest.process.paths import LOG_FILE, PROJECTIONS_FOLDER
-from palimpsest.projections.base.changes import Changes
+from palimpsest.projections.base.changes import RowChanges
 from palimpsest.projections.projector import Projector
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import BrokersAwayError, answering
@@ -67,7 +67,7 @@ class ProjectedReplica:
         self._topics = topics
         self._dead_letters = DeadLetters(self.log)
         self._owners = Owners(self.log)
-        self._changes = Changes()
+        self._changes = RowChanges()
         source = _Stoppable(self.log, stopped)
         self._projector = Projector(folder / PROJECTIONS_FOLDER, source, effect=effect)
         self._effect = effect
@@ -128,7 +128,7 @@ class ProjectedReplica:
         self._effect("replica:committed")
         if any(_changes_models(line.event) for line, _ in folded):
             self._owners.catch_up()
-            self._changes = Changes()
+            self._changes = RowChanges()
             self._projector.start()  # it changes rows of every owner
             return
         for line, touched in folded:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal, NotRequired, TypedDict
 
-from .exchange import Exchange
+from .exchange import ClientRequest
 
 
 class Added(TypedDict):
@@ -961,7 +961,7 @@ class Wording(TypedDict):
 class Calls:
     """Each operation, as a call that blocks."""
 
-    def _call(self, wanted: Exchange) -> Any:
+    def _call(self, wanted: ClientRequest) -> Any:
         """Send it; the answer, or a problem."""
         raise NotImplementedError
 
@@ -990,7 +990,7 @@ class Calls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: Added = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories",
                 ids={"owner": owner},
@@ -1034,7 +1034,7 @@ class Calls:
         Needs the role `agent`.
         """
         answer: Page = self._call(
-            Exchange(
+            ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/memories",
                 ids={"owner": owner},
@@ -1060,7 +1060,7 @@ class Calls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: AddedMany = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/batch",
                 ids={"owner": owner},
@@ -1086,7 +1086,7 @@ class Calls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: AddedMessages = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/messages",
                 ids={"owner": owner},
@@ -1129,7 +1129,7 @@ class Calls:
         Needs the role `agent`.
         """
         answer: FoundMemories = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/search",
                 ids={"owner": owner},
@@ -1171,7 +1171,7 @@ class Calls:
         Needs the role `agent`.
         """
         answer: Plan = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/find",
                 ids={"owner": owner},
@@ -1210,7 +1210,7 @@ class Calls:
         Needs the role `agent`.
         """
         answer: Checked = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/check",
                 ids={"owner": owner},
@@ -1253,7 +1253,7 @@ class Calls:
         Needs the role `agent`.
         """
         answer: Page = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/list",
                 ids={"owner": owner},
@@ -1278,7 +1278,7 @@ class Calls:
         Needs the role `agent`.
         """
         answer: Found = self._call(
-            Exchange(
+            ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/memories/{memory}",
                 ids={"owner": owner, "memory": memory},
@@ -1306,7 +1306,7 @@ class Calls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: Updated = self._call(
-            Exchange(
+            ClientRequest(
                 "PATCH",
                 "/v1/owners/{owner}/memories/{memory}",
                 ids={"owner": owner, "memory": memory},
@@ -1341,7 +1341,7 @@ class Calls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: Forgotten = self._call(
-            Exchange(
+            ClientRequest(
                 "DELETE",
                 "/v1/owners/{owner}/memories/{memory}",
                 ids={"owner": owner, "memory": memory},
@@ -1359,7 +1359,7 @@ class Calls:
         Needs the role `agent`.
         """
         answer: History = self._call(
-            Exchange(
+            ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/memories/{memory}/history",
                 ids={"owner": owner, "memory": memory},
@@ -1375,7 +1375,7 @@ class Calls:
         Needs the role `agent`.
         """
         answer: ShownMemory = self._call(
-            Exchange(
+            ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/memories/{memory}/joins",
                 ids={"owner": owner, "memory": memory},
@@ -1390,7 +1390,7 @@ class Calls:
         Needs the role `agent`.
         """
         answer: Explanation = self._call(
-            Exchange(
+            ClientRequest(
                 "GET", "/v1/owners/{owner}/why/{some_id}", ids={"owner": owner, "some_id": some_id}
             )
         )
@@ -1402,7 +1402,7 @@ class Calls:
         Needs the role `agent`.
         """
         answer: WhyNot = self._call(
-            Exchange(
+            ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/why/{some_id}/{other_id}",
                 ids={"owner": owner, "some_id": some_id, "other_id": other_id},
@@ -1418,7 +1418,7 @@ class Calls:
         Needs the role `agent`.
         """
         answer: list[Triangle] = self._call(
-            Exchange(
+            ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/triangles",
                 ids={"owner": owner},
@@ -1443,7 +1443,7 @@ class Calls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: Forgotten = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/forget",
                 ids={"owner": owner},
@@ -1473,7 +1473,7 @@ class Calls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: ForgottenAll = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/forget-all",
                 ids={"owner": owner},
@@ -1499,7 +1499,7 @@ class Calls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: TakenBack = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/undo",
                 ids={"owner": owner},
@@ -1525,7 +1525,7 @@ class Calls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: TakenBack = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/redo",
                 ids={"owner": owner},
@@ -1553,7 +1553,7 @@ class Calls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: Unmerged = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/unmerge",
                 ids={"owner": owner},
@@ -1585,7 +1585,7 @@ class Calls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: PutBack = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/reinstate",
                 ids={"owner": owner},
@@ -1602,7 +1602,7 @@ class Calls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: Session = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/sessions/end",
                 ids={"owner": owner},
@@ -1619,7 +1619,7 @@ class Calls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: Session = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/sessions/compacted",
                 ids={"owner": owner},
@@ -1645,7 +1645,7 @@ class Calls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: Merged = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/merge",
                 ids={"owner": owner},
@@ -1664,7 +1664,7 @@ class Calls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: Apart = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/separate",
                 ids={"owner": owner},
@@ -1683,7 +1683,7 @@ class Calls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: Apart = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/withdraw",
                 ids={"owner": owner},
@@ -1708,7 +1708,7 @@ class Calls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: NewExpiry = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/pin",
                 ids={"owner": owner},
@@ -1725,7 +1725,7 @@ class Calls:
         Needs the role `agent`.
         """
         answer: Names = self._call(
-            Exchange("GET", "/v1/owners/{owner}/names", ids={"owner": owner})
+            ClientRequest("GET", "/v1/owners/{owner}/names", ids={"owner": owner})
         )
         return answer
 
@@ -1737,7 +1737,7 @@ class Calls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: Names = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/names",
                 ids={"owner": owner},
@@ -1756,7 +1756,7 @@ class Calls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: Agreed = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/confirm",
                 ids={"owner": owner},
@@ -1781,7 +1781,7 @@ class Calls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: Reversals = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/reverse",
                 ids={"owner": owner},
@@ -1806,7 +1806,7 @@ class Calls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: Reinstatements = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/reinstate-many",
                 ids={"owner": owner},
@@ -1831,7 +1831,7 @@ class Calls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: Retractions = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/retract",
                 ids={"owner": owner},
@@ -1857,7 +1857,7 @@ class Calls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: Restorations = self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/restore",
                 ids={"owner": owner},
@@ -1878,7 +1878,7 @@ class Calls:
 
         Needs the role `operator`.
         """
-        answer: dict[str, Any] = self._call(Exchange("GET", "/v1/status"))
+        answer: dict[str, Any] = self._call(ClientRequest("GET", "/v1/status"))
         return answer
 
     def list_changes(
@@ -1894,7 +1894,7 @@ class Calls:
         Needs the role `agent`.
         """
         answer: Changes = self._call(
-            Exchange(
+            ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/changes",
                 ids={"owner": owner},
@@ -1911,7 +1911,9 @@ class Calls:
         Needs the role `operator`.
         """
         answer: Changes = self._call(
-            Exchange("GET", "/v1/changes", query={"after": after, "limit": limit, "wait": wait})
+            ClientRequest(
+                "GET", "/v1/changes", query={"after": after, "limit": limit, "wait": wait}
+            )
         )
         return answer
 
@@ -1928,7 +1930,7 @@ class Calls:
         Needs the role `agent`.
         """
         answer: Feed = self._call(
-            Exchange(
+            ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/decisions",
                 ids={"owner": owner},
@@ -1941,7 +1943,7 @@ class Calls:
 class AsyncCalls:
     """Each operation, as a coroutine."""
 
-    async def _call(self, wanted: Exchange) -> Any:
+    async def _call(self, wanted: ClientRequest) -> Any:
         """Send it; the answer, or a problem."""
         raise NotImplementedError
 
@@ -1970,7 +1972,7 @@ class AsyncCalls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: Added = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories",
                 ids={"owner": owner},
@@ -2014,7 +2016,7 @@ class AsyncCalls:
         Needs the role `agent`.
         """
         answer: Page = await self._call(
-            Exchange(
+            ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/memories",
                 ids={"owner": owner},
@@ -2040,7 +2042,7 @@ class AsyncCalls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: AddedMany = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/batch",
                 ids={"owner": owner},
@@ -2066,7 +2068,7 @@ class AsyncCalls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: AddedMessages = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/messages",
                 ids={"owner": owner},
@@ -2109,7 +2111,7 @@ class AsyncCalls:
         Needs the role `agent`.
         """
         answer: FoundMemories = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/search",
                 ids={"owner": owner},
@@ -2151,7 +2153,7 @@ class AsyncCalls:
         Needs the role `agent`.
         """
         answer: Plan = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/find",
                 ids={"owner": owner},
@@ -2190,7 +2192,7 @@ class AsyncCalls:
         Needs the role `agent`.
         """
         answer: Checked = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/check",
                 ids={"owner": owner},
@@ -2233,7 +2235,7 @@ class AsyncCalls:
         Needs the role `agent`.
         """
         answer: Page = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/list",
                 ids={"owner": owner},
@@ -2258,7 +2260,7 @@ class AsyncCalls:
         Needs the role `agent`.
         """
         answer: Found = await self._call(
-            Exchange(
+            ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/memories/{memory}",
                 ids={"owner": owner, "memory": memory},
@@ -2286,7 +2288,7 @@ class AsyncCalls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: Updated = await self._call(
-            Exchange(
+            ClientRequest(
                 "PATCH",
                 "/v1/owners/{owner}/memories/{memory}",
                 ids={"owner": owner, "memory": memory},
@@ -2321,7 +2323,7 @@ class AsyncCalls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: Forgotten = await self._call(
-            Exchange(
+            ClientRequest(
                 "DELETE",
                 "/v1/owners/{owner}/memories/{memory}",
                 ids={"owner": owner, "memory": memory},
@@ -2339,7 +2341,7 @@ class AsyncCalls:
         Needs the role `agent`.
         """
         answer: History = await self._call(
-            Exchange(
+            ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/memories/{memory}/history",
                 ids={"owner": owner, "memory": memory},
@@ -2355,7 +2357,7 @@ class AsyncCalls:
         Needs the role `agent`.
         """
         answer: ShownMemory = await self._call(
-            Exchange(
+            ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/memories/{memory}/joins",
                 ids={"owner": owner, "memory": memory},
@@ -2370,7 +2372,7 @@ class AsyncCalls:
         Needs the role `agent`.
         """
         answer: Explanation = await self._call(
-            Exchange(
+            ClientRequest(
                 "GET", "/v1/owners/{owner}/why/{some_id}", ids={"owner": owner, "some_id": some_id}
             )
         )
@@ -2382,7 +2384,7 @@ class AsyncCalls:
         Needs the role `agent`.
         """
         answer: WhyNot = await self._call(
-            Exchange(
+            ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/why/{some_id}/{other_id}",
                 ids={"owner": owner, "some_id": some_id, "other_id": other_id},
@@ -2398,7 +2400,7 @@ class AsyncCalls:
         Needs the role `agent`.
         """
         answer: list[Triangle] = await self._call(
-            Exchange(
+            ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/triangles",
                 ids={"owner": owner},
@@ -2423,7 +2425,7 @@ class AsyncCalls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: Forgotten = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/forget",
                 ids={"owner": owner},
@@ -2453,7 +2455,7 @@ class AsyncCalls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: ForgottenAll = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/memories/forget-all",
                 ids={"owner": owner},
@@ -2479,7 +2481,7 @@ class AsyncCalls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: TakenBack = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/undo",
                 ids={"owner": owner},
@@ -2505,7 +2507,7 @@ class AsyncCalls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: TakenBack = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/redo",
                 ids={"owner": owner},
@@ -2533,7 +2535,7 @@ class AsyncCalls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: Unmerged = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/unmerge",
                 ids={"owner": owner},
@@ -2565,7 +2567,7 @@ class AsyncCalls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: PutBack = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/reinstate",
                 ids={"owner": owner},
@@ -2582,7 +2584,7 @@ class AsyncCalls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: Session = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/sessions/end",
                 ids={"owner": owner},
@@ -2601,7 +2603,7 @@ class AsyncCalls:
         Needs the role `agent`. Repeated with the same `key`, it is done once.
         """
         answer: Session = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/sessions/compacted",
                 ids={"owner": owner},
@@ -2627,7 +2629,7 @@ class AsyncCalls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: Merged = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/merge",
                 ids={"owner": owner},
@@ -2646,7 +2648,7 @@ class AsyncCalls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: Apart = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/separate",
                 ids={"owner": owner},
@@ -2665,7 +2667,7 @@ class AsyncCalls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: Apart = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/withdraw",
                 ids={"owner": owner},
@@ -2690,7 +2692,7 @@ class AsyncCalls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: NewExpiry = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/pin",
                 ids={"owner": owner},
@@ -2707,7 +2709,7 @@ class AsyncCalls:
         Needs the role `agent`.
         """
         answer: Names = await self._call(
-            Exchange("GET", "/v1/owners/{owner}/names", ids={"owner": owner})
+            ClientRequest("GET", "/v1/owners/{owner}/names", ids={"owner": owner})
         )
         return answer
 
@@ -2719,7 +2721,7 @@ class AsyncCalls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: Names = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/names",
                 ids={"owner": owner},
@@ -2738,7 +2740,7 @@ class AsyncCalls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: Agreed = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/confirm",
                 ids={"owner": owner},
@@ -2763,7 +2765,7 @@ class AsyncCalls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: Reversals = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/reverse",
                 ids={"owner": owner},
@@ -2788,7 +2790,7 @@ class AsyncCalls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: Reinstatements = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/reinstate-many",
                 ids={"owner": owner},
@@ -2813,7 +2815,7 @@ class AsyncCalls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: Retractions = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/retract",
                 ids={"owner": owner},
@@ -2839,7 +2841,7 @@ class AsyncCalls:
         Needs the role `reviewer`. Repeated with the same `key`, it is done once.
         """
         answer: Restorations = await self._call(
-            Exchange(
+            ClientRequest(
                 "POST",
                 "/v1/owners/{owner}/restore",
                 ids={"owner": owner},
@@ -2860,7 +2862,7 @@ class AsyncCalls:
 
         Needs the role `operator`.
         """
-        answer: dict[str, Any] = await self._call(Exchange("GET", "/v1/status"))
+        answer: dict[str, Any] = await self._call(ClientRequest("GET", "/v1/status"))
         return answer
 
     async def list_changes(
@@ -2876,7 +2878,7 @@ class AsyncCalls:
         Needs the role `agent`.
         """
         answer: Changes = await self._call(
-            Exchange(
+            ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/changes",
                 ids={"owner": owner},
@@ -2893,7 +2895,9 @@ class AsyncCalls:
         Needs the role `operator`.
         """
         answer: Changes = await self._call(
-            Exchange("GET", "/v1/changes", query={"after": after, "limit": limit, "wait": wait})
+            ClientRequest(
+                "GET", "/v1/changes", query={"after": after, "limit": limit, "wait": wait}
+            )
         )
         return answer
 
@@ -2910,7 +2914,7 @@ class AsyncCalls:
         Needs the role `agent`.
         """
         answer: Feed = await self._call(
-            Exchange(
+            ClientRequest(
                 "GET",
                 "/v1/owners/{owner}/decisions",
                 ids={"owner": owner},

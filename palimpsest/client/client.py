@@ -9,7 +9,7 @@ from typing import Any, Self
 import httpx
 
 from .calls import AsyncCalls, Calls
-from .exchange import BUSY, Exchange, Tries, answer
+from .exchange import BUSY, ClientRequest, Tries, answer
 
 PATIENCE_SECONDS = 60.0
 TIMEOUT_SECONDS = 60.0
@@ -49,7 +49,7 @@ class PalimpsestClient(Calls):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _call(self, wanted: Exchange) -> Any:
+    def _call(self, wanted: ClientRequest) -> Any:
         method, path, headers, content = wanted.request()
         tries = Tries(self._patience)
         while True:
@@ -92,7 +92,7 @@ class AsyncPalimpsestClient(AsyncCalls):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _call(self, wanted: Exchange) -> Any:
+    async def _call(self, wanted: ClientRequest) -> Any:
         method, path, headers, content = wanted.request()
         tries = Tries(self._patience)
         while True:

@@ -23,7 +23,7 @@ NO_HEADERS: Headers = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ClientRequest:
     """One operation that is wanted: ids of its path, its query, its body, and whether it writes.
 
     Values that are None are left out. `key` names a write; without one, it gets a fresh one, so

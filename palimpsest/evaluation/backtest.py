@@ -55,7 +55,7 @@ class Example(TypedDict):
     would_join: str | None
 
 
-class Change(TypedDict):
+class ChangedDecision(TypedDict):
     """Decisions that would be others: their names then and now, how many, and examples.
 
     The same name means that they would join another candidate.
@@ -108,7 +108,7 @@ class Backtest(TypedDict):
     owners: int
     candidates: int
     changed: int
-    changes: list[Change]
+    changes: list[ChangedDecision]
     memories: int
     would_be_memories: int
     split: int

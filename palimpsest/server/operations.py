@@ -124,7 +124,7 @@ class Pin(Strict):
 
 
 class Nothing(Strict):
-    """No parameters beside the owner."""
+    """No parameters, or none beside the owner."""
 
 
 class OneMemory(Strict):

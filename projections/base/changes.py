@@ -32,7 +32,7 @@ MANY_MEMBERS = 8
 MOST_SUMS = 20_000
 
 
-class Changes:
+class RowChanges:
     """Collects what events change. Used only on the thread that folds the ledgers."""
 
     def __init__(self) -> None:

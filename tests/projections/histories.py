@@ -45,7 +45,7 @@ from palimpsest.contracts.evidence import Answer, FirstAnswer, Neighbour, Verdic
 from palimpsest.contracts.identity import candidate_id, digest, invalid_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.wire import Recorded
-from palimpsest.projections.base.changes import Changes
+from palimpsest.projections.base.changes import RowChanges
 from palimpsest.projections.base.rows import Rows
 from palimpsest.streams.core import text as forms
 from palimpsest.streams.core.decide import execute
@@ -166,7 +166,7 @@ class History:
 
     def __init__(self, seed: int = 0) -> None:
         self.log = MemoryLog()
-        self.changes = Changes()
+        self.changes = RowChanges()
         self.ledgers: dict[str, Ledger] = {}
         self.random = random.Random(seed)
         self._count = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from palimpsest.contracts.events import AnyEvent
-from palimpsest.projections.base.changes import Changes
+from palimpsest.projections.base.changes import RowChanges
 from palimpsest.projections.live import LiveProjections
 from palimpsest.projections.verify import verify
 from palimpsest.streams.core.touched import Touched
@@ -14,7 +14,7 @@ from tests.projections.histories import History
 Commit = list[tuple[int, AnyEvent, Touched]]
 
 
-class Noted(Changes):
+class Noted(RowChanges):
     """Keeps what each event touched until it is handed over."""
 
     def __init__(self) -> None:

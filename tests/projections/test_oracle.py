@@ -131,7 +131,7 @@ def wrong(folder: Path, log: MemoryLog) -> list[str]:
 def project_live(folder: Path, log: MemoryLog, commits: int = 4) -> None:
     """As it happens live: some events are folded, then a commit."""
     ledgers: dict[str, Ledger] = {}
-    noted = changes.Changes()
+    noted = changes.RowChanges()
     projector = Projector(folder, log.upto(0))
     projector.start()
     size = -(-len(log.events) // commits)

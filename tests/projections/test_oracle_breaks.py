@@ -70,25 +70,25 @@ def member_counts_are_stale(monkeypatch: pytest.MonkeyPatch) -> None:
         def pop(self, *_: object) -> totals.Total:
             return totals.Total()
 
-    def broken(self: changes.Changes, memory: Memory) -> totals.Total:
+    def broken(self: changes.RowChanges, memory: Memory) -> totals.Total:
         if not isinstance(self._sums, Kept):
             self._sums = Kept(self._sums)
         return told(self, memory)
 
-    told = changes.Changes._sum
+    told = changes.RowChanges._sum
     monkeypatch.setattr(changes, "MANY_MEMBERS", 1)
-    monkeypatch.setattr(changes.Changes, "_sum", broken)
+    monkeypatch.setattr(changes.RowChanges, "_sum", broken)
 
 
 def times_are_swapped(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self: changes.Changes, key: str, *noted: Any) -> MemoryState | Gone:
+    def broken(self: changes.RowChanges, key: str, *noted: Any) -> MemoryState | Gone:
         row = told(self, key, *noted)
         if isinstance(row, Gone):
             return row
         return structs.replace(row, created_at=row.updated_at, updated_at=row.created_at)
 
-    told = changes.Changes._memory
-    monkeypatch.setattr(changes.Changes, "_memory", broken)
+    told = changes.RowChanges._memory
+    monkeypatch.setattr(changes.RowChanges, "_memory", broken)
 
 
 def verdicts_that_settled_nothing_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from palimpsest.streams.onnx_model import (
     FLOAT,
     INT32,
     INT64,
-    Model,
+    OnnxModel,
     Tensor,
     node,
     value,
@@ -55,7 +55,7 @@ def test_a_model_with_and_without_its_constants(made: list[tuple[str, list[int],
         for kind in [np.int64 if whole else np.float32]
     }
     large = [Tensor.of(name, array) for name, array in arrays.items() if array.size > 4]
-    ours = Model(
+    ours = OnnxModel(
         "graph",
         [node("Add", ["a", "b"], ["c"], "n0", "", {})],
         [Tensor.of(name, array) for name, array in arrays.items()],

@@ -31,10 +31,6 @@ IF_MATCH = "if-match"
 SOURCE = "http"
 
 
-class Nothing(Strict):
-    """No parameters."""
-
-
 class _Key(Strict):
     """The header `Idempotency-Key`."""
 
@@ -86,7 +82,7 @@ class HttpOperation:
     answer: Any
     run: Callable[[Call], Awaitable[Any]]
     body: type[BaseModel] | None = None
-    query: type[BaseModel] = Nothing
+    query: type[BaseModel] = operations.Nothing
     role: Role = "agent"
     writes: bool = False
 
@@ -206,7 +202,7 @@ def over_http(operation: operations.Operation) -> HttpOperation:
         operation.answer,
         run,
         body,
-        part(query) if query else Nothing,
+        part(query) if query else operations.Nothing,
         operation.role,
         operation.write is not None,
     )

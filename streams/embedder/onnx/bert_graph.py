@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from palimpsest.streams.embedder.contract import ModelUnusable
 from palimpsest.streams.embedder.formats.weights import BLOCK, FourBits, Weights
-from palimpsest.streams.onnx_model import FLOAT, INT32, Model, Tensor, node, value
+from palimpsest.streams.onnx_model import FLOAT, INT32, OnnxModel, Tensor, node, value
 
 _IR_VERSION = 8
 _FUSED = "com.microsoft"
@@ -49,7 +49,7 @@ class BertShape:
         )
 
 
-def build_bert_graph(weights: Weights, shape: BertShape) -> Model:
+def build_bert_graph(weights: Weights, shape: BertShape) -> OnnxModel:
     """Build the graph; ModelUnusable if a weight is missing."""
     return BertGraph(weights, shape).build()
 
@@ -69,7 +69,7 @@ class BertGraph:
         self._constants: dict[str, Tensor] = {}
         self._dimension = len(self._weight("embeddings.LayerNorm.weight"))
 
-    def build(self) -> Model:
+    def build(self) -> OnnxModel:
         """The whole graph; ModelUnusable if a weight is missing."""
         hidden = self.embeddings()
         for layer in range(self._shape.layers):
@@ -144,9 +144,9 @@ class BertGraph:
         # The mean's divisor cancels out in the norm that follows, so the sum suffices.
         self._add("LpNormalization", [total], outputs=["vectors"], axis=1, p=2)
 
-    def model(self) -> Model:
+    def model(self) -> OnnxModel:
         """What was built so far."""
-        return Model(
+        return OnnxModel(
             "sentence encoder",
             self._nodes,
             [*self._constants.values()],

@@ -20,7 +20,7 @@ from palimpsest.streams.embedder.formats.model_files import ModelFiles
 from palimpsest.streams.embedder.notes import DIGITS, Notes, write_whole
 from palimpsest.streams.embedder.onnx.bert_graph import BertGraph, BertShape
 from palimpsest.streams.embedder.onnx.int8_graph import Int8Graph
-from palimpsest.streams.onnx_model import Model
+from palimpsest.streams.onnx_model import OnnxModel
 
 GRAPH_VERSION = 3
 """Part of a cached graph's name: raise it whenever the same weights give another graph."""
@@ -73,12 +73,12 @@ def _build(model: ModelFiles, cache_dir: Path, key: str, progress: Progress) -> 
         return graph.encode()
 
 
-def _graph(model: ModelFiles) -> Model:
+def _graph(model: ModelFiles) -> OnnxModel:
     build = Int8Graph if model.int8 else BertGraph
     return build(model.read_weights(), BertShape.read(model.config)).build()
 
 
-def _keep(graph: Model, cache_dir: Path, key: str) -> Path:
+def _keep(graph: OnnxModel, cache_dir: Path, key: str) -> Path:
     """Write the weights, then the graph without them."""
     large = [tensor for tensor in graph.tensors if len(tensor.data) > APART]
     of_weights = _digest(tensor.data for tensor in large)

@@ -8,7 +8,7 @@ from palimpsest.streams.onnx_model import (
     FLOAT16,
     INT8,
     UINT8,
-    Model,
+    OnnxModel,
     node,
     value,
 )
@@ -64,4 +64,6 @@ def _model(
     kind: int = FLOAT,
 ) -> bytes:
     puts = [value(name, *shape) for name, shape in inputs.items()]
-    return Model("search", nodes, [], puts, [value("answer", kind, answer)], {"": 17}, 8).encode()
+    return OnnxModel(
+        "search", nodes, [], puts, [value("answer", kind, answer)], {"": 17}, 8
+    ).encode()

@@ -9,7 +9,7 @@ import pytest
 
 from palimpsest.contracts.commands import Merge, Reinstate, Retract, Unmerge
 from palimpsest.contracts.events import Vector
-from palimpsest.projections.base.changes import MANY_MEMBERS, Changes
+from palimpsest.projections.base.changes import MANY_MEMBERS, RowChanges
 from palimpsest.projections.base.rows import DistinctState, Gone, MemoryState, Rows
 from palimpsest.projections.base.totals import Total
 from palimpsest.projections.base.vectors import Numbers, Packed
@@ -21,12 +21,12 @@ from tests.streams.core.spec import given, say
 
 
 def test_nothing_added_is_nothing_taken() -> None:
-    assert Changes().take() is None
+    assert RowChanges().take() is None
 
 
 def test_an_event_delivered_twice_leaves_no_second_row() -> None:
     log = History(1).steps(60, owners=1).log
-    ledger, changes = Ledger("owner 0's"), Changes()
+    ledger, changes = Ledger("owner 0's"), RowChanges()
     for event in log.events:
         if event.event.owner_id == ledger.owner_id:
             for _ in range(2):

@@ -183,7 +183,7 @@ class Installation:
             yield consumer
 
     def decided(self, count: int) -> list[tuple[float, int]]:
-        """Wait until so many more are decided; when each batch could be read, and its size."""
+        """Wait for further decisions; returns when each batch could be read, and its size."""
         return asyncio.run(self._decided(count))
 
     async def _decided(self, count: int) -> list[tuple[float, int]]:

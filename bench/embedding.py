@@ -86,7 +86,7 @@ def bare_seconds(engine: Engine, texts: Sequence[OwnedText]) -> float:
 
 
 def distinct(data: Path | None, count: int) -> list[OwnedText]:
-    """Distinct texts with their owners, at most so many: real ones where there are some."""
+    """Distinct texts with their owners, at most this number: real ones if there are any."""
     if data is None:
         return [(f"owner {n % 20}", text) for n, text in enumerate(islice(sentences(), count))]
     texts: dict[str, str] = {}

@@ -66,7 +66,7 @@ def _fail_over(made: Installation, which: str, *, standby: bool) -> float:
 
 
 def _import(made: Installation, size: int) -> None:
-    """Decisions of so many candidates, as an exported log brings them."""
+    """Decisions of `count` candidates, as an exported log brings them."""
     folder = made.folder / "imported"
     folder.mkdir()
     with Log.create(folder / "log.sqlite") as log:

@@ -28,7 +28,7 @@ class KeptVectors:
     """
 
     def __init__(self, file: Path, engine: Engine) -> None:
-        """Keep embeddings of `engine` in `file`, which is made where it is not there."""
+        """Keep embeddings of `engine` in `file`, which is created if it is missing."""
         file.parent.mkdir(parents=True, exist_ok=True)
         self._kept = sqlite3.connect(file)
         self._kept.execute(_TABLE)

@@ -28,7 +28,7 @@ DELAY = 2.0
 AT_ONCE = 32
 WARM = 128
 EVERY = 5
-"""After so many texts comes a rewording of the last one, which only a judge can tell apart."""
+"""The distance between rewordings of the last text, which only a judge can tell apart."""
 
 
 def stream(scale: Scale) -> list[Measured]:

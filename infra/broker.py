@@ -137,7 +137,7 @@ class Broker:
         self._await_start(offset)
 
     def stop(self, patience: float = STOPPING_SECONDS) -> None:
-        """End it in good order, or with SIGKILL after so many seconds."""
+        """End it in good order, or with SIGKILL after this number of seconds."""
         if self._process is None:
             return
         self._process.terminate()

@@ -88,7 +88,7 @@ def locked(cache: Path) -> Iterator[None]:
 
 
 def fill(target: Path, make: Callable[[Path], None]) -> None:
-    """Make a file or folder of the cache where it is not there: whole, or not at all."""
+    """Make a file or folder of the cache if it is missing: whole, or not at all."""
     if target.exists():
         return
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -21,11 +21,11 @@ comment_on_columns = vars(analysts)["_comment_on_columns"]
 write_views = vars(analysts)["_write_views"]
 _load: Callable[..., Measurable] = vars(load)["_load"]
 PLACES = 24
-"""For so many places of stores the views are kept; the folders of tests are in the same places."""
+"""Views are kept for this number of stores. Folders of tests are in the same places."""
 
 
 def lighten() -> None:
-    """Have Python be set as the command line sets it, and the tree of commands be built once.
+    """Set Python as the command line sets it, and build the tree of commands once.
 
     Columns have no comments: for each new store they cost as much as the views themselves. Views
     that were written once for a place are copied when another store is made in it, and the default

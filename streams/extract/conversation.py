@@ -117,7 +117,7 @@ def _message(number: int, row: dict[str, Any]) -> Message:
 
 
 def parts(messages: list[Message], most_bytes: int) -> Iterator[list[tuple[int, Message]]]:
-    """The messages, numbered from 1, in parts of at most so many bytes of content.
+    """The messages, numbered from 1, in parts of at most `most_bytes` of content.
 
     A longer message is a part of its own.
     """

@@ -128,7 +128,7 @@ def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
 
 
 class SlowEngine(StubEngine):
-    """The stub, which takes so many seconds for each batch."""
+    """The stub, which takes `seconds` for each batch."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()

@@ -19,7 +19,7 @@ from tests.reliability.rows import rows
 
 CHUNK = 12
 EVERY = 3
-"""Of so many chunks one has a row that cannot be read."""
+"""One chunk in this number has a row that cannot be read."""
 Row = dict[str, Any]
 
 

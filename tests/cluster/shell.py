@@ -67,7 +67,7 @@ class Shell:
         return self.asked(*words, stdin=stdin, cluster=cluster, status=status)["error"]
 
     def until(self, candidates: int) -> Any:
-        """The status of the store once it has so many candidates."""
+        """The status of the store once it has this number of candidates."""
 
         def has() -> bool:
             time.sleep(0.2)  # whoever looks holds the lock that the projector wants at its start

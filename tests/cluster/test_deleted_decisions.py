@@ -72,7 +72,7 @@ async def assign(folder: Path, connection: Connection, topics: Topics) -> BaseEx
 
 
 def follow_into(store: Path, connection: Connection, topics: Topics, records: int) -> None:
-    """Follow the decisions until the store took over so many records."""
+    """Follow the decisions until the store took over this number of records."""
 
     async def run() -> None:
         stop, taken = asyncio.Event(), 0

@@ -1,4 +1,4 @@
-"""What a manager is brought: nothing is passed over, and only so many owners stay in memory."""
+"""What a manager is brought: nothing is passed over, few owners stay in memory."""
 
 from __future__ import annotations
 

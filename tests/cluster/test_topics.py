@@ -124,7 +124,7 @@ def test_beside_topics_of_others_it_makes_as_many_as_these_have(connection: Conn
 
 
 def copies(replication: int, brokers: int, insync: int) -> list[str]:
-    """What is wrong with a topic of so many copies."""
+    """What is wrong with a topic of this number of copies."""
     topics = Topics(partitions=4)
     name, settings = "memory.decisions", topics.names["memory.decisions"].settings
     metadata = Metadata({name: ExistingTopic("an id", 4, replication)}, brokers)

@@ -318,7 +318,7 @@ def test_session_cosine_no_session_is_none(owner: Owner) -> None:
 def test_session_cosine_among_the_20_nearest_of_the_scope(
     owner: Owner, nearer: int, decision: str | None
 ) -> None:
-    """So many nearer ones, none of which may be joined, were stored before the policy."""
+    """`nearer` candidates, none of which may be joined, were stored before the policy."""
     before = Owner(owner.runtime, owner.name, RULES.model_copy(update={"checks": ()}))
     [own] = before.say(FOURTH, session_id="now")
     before.say(*(f"{HEAVY} gear 🍣 p{number}" for number in range(nearer)))

@@ -33,7 +33,7 @@ CHANGED = "falcon glacier helmet igloo kernel lantern magnet".split()
 
 
 def near(percent: int) -> str:
-    """A text whose cosine with `TEXT` is so many hundredths."""
+    """A text whose cosine with `TEXT` is this many hundredths."""
     shared = percent // 2
     return " ".join([*WORDS[:shared], *CHANGED[: len(WORDS) - shared]])
 

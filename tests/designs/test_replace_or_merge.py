@@ -24,7 +24,7 @@ ADDED = "evening morning lemon kitchen garden station".split()
 
 
 def near(shared: int, *own: str) -> str:
-    """A text of twenty words with so many of the base's, and words of its own."""
+    """A text of twenty words with this number of the base's, and words of its own."""
     assert shared + len(own) == 20
     return " ".join([*BASE[:shared], *own])
 

@@ -28,7 +28,7 @@ CHANGED = "kayak canoe castle".split()
 
 
 def near(shared: int) -> str:
-    """A text of so many of the twenty words, and others for the rest."""
+    """A text of the first of the twenty words, and others for the rest."""
     return " ".join([*BASE[:shared], *CHANGED[: len(BASE) - shared]])
 
 

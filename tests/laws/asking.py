@@ -114,7 +114,7 @@ class Story:
         self.happened[kind.__name__.lower()] += 1
 
     def play(self, steps: int) -> None:
-        """Let so many things happen; AssertionError for what breaks a law."""
+        """Let `steps` things happen; AssertionError for what breaks a law."""
         with closing(self.house), patch.object(bulk, "STEPS", 2):
             for _ in range(steps):
                 self._step()

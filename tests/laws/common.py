@@ -197,7 +197,7 @@ def said_of_pairs(ledger: Ledger) -> dict[tuple[str, str], tuple[bool, str]]:
 
 
 def separated(ledger: Ledger) -> Iterable[tuple[Entry, Entry]]:
-    """Every pair that somebody separated, in so many words or by taking a memory apart."""
+    """Every pair that somebody separated, explicitly or by taking a memory apart."""
     for a, b in combinations(ledger.entries.values(), 2):
         if separation(ledger, a, b) is not None:
             yield a, b

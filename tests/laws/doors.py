@@ -43,7 +43,7 @@ class Killed(BaseException):
 
 
 class Death:
-    """When the next process dies: at so many commits from now, before or after it is durable."""
+    """When the next process dies: after this number of commits, before or after it is durable."""
 
     def __init__(self) -> None:
         self.commits = 0

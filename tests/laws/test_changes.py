@@ -56,7 +56,7 @@ fewer = settings(
     max_examples=max(1, settings().max_examples * 3 // 10),
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
-"""The same laws see other stories by the hundred; every break is found among so many."""
+"""The same laws see other stories by the hundred; every break is found among these."""
 
 
 @pytest.mark.parametrize("law", checks.OF_ANY_STORY, ids=lambda law: law.__name__)

@@ -253,7 +253,7 @@ class History:
     # -- at random -----------------------------------------------------------------------------
 
     def steps(self, count: int, owners: int = 3) -> History:
-        """Carry out so many random commands."""
+        """Carry out `count` random commands."""
         for _ in range(count):
             self.step(f"owner {self.random.randrange(owners)}'s")
         return self

@@ -255,7 +255,7 @@ def shuffled(histories: Sequence[Sequence[AnyEvent]], seed: int = 0) -> list[Any
 
 
 def of_owners(count: int, length: int) -> MemoryLog:
-    """So many owners; every other one asks about everything, and begins with a composed text."""
+    """The owners; every other one asks about everything, and begins with a composed text."""
     log = MemoryLog()
     examples = [one for policy in drawn(policies(), count // 2) for one in (policy, ASKING)]
     for policy in {policy.hash: policy for policy in examples}.values():

@@ -145,7 +145,7 @@ def pair_texts(number: int) -> tuple[str, str]:
 
 
 def own_words(number: int, count: int) -> str:
-    """So many words that only this number has; digits would be cues."""
+    """Words that only this number has; digits would be cues."""
     codes = (f"{number:04d}{one:02d}" for one in range(count))
     return " ".join(code.translate(str.maketrans("0123456789", "abcdefghij")) for code in codes)
 

@@ -237,7 +237,7 @@ def test_a_board_knows_so_many_people_and_whoever_came_last_stays() -> None:
 
 
 class Read:
-    """A store whose queue is read in so many seconds; counts how often it is."""
+    """A store whose queue takes this number of seconds to read; counts how often it is."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float = 0.0) -> None:
         self.now, self.head, self.times, self.seconds = 1_000.0, 7, 0, seconds

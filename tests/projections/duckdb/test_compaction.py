@@ -36,10 +36,10 @@ def test_what_was_merged_leaves_when_its_time_is_up(tmp_path: Path) -> None:
 
 
 class Counted(Segment):
-    """A segment of so many rows."""
+    """A segment with a row for each of its generations."""
 
     def rows(self) -> int:
-        """As many as its number of generations."""
+        """Its number of generations."""
         return self.generation
 
 

@@ -190,7 +190,7 @@ def test_what_became_pending_again_is_another_question() -> None:
 
 
 def of_each_owner(count: int, *names: str) -> list[SettleQuestion]:
-    """The same texts of so many owners, whose candidates have ids of their own."""
+    """The same texts of each owner, whose candidates have ids of their own."""
     return [
         about(*(f"{name}-{owner}" for name in names)).model_copy(
             update={

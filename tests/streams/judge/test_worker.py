@@ -346,7 +346,7 @@ class Scripted:
 
 
 def taken(count: int) -> list[PendingQuestion]:
-    """Questions about so many texts: equal ones would share a call."""
+    """Questions about distinct texts: equal ones would share a call."""
     from tests.streams.judge.test_verifier import about
 
     ids = [str(uuid4()) for _ in range(count)]

@@ -1,7 +1,8 @@
 """`python -m bench [NAME…]`: each figure in a process of its own, as a table or as JSON lines.
 
 `python -m bench designs --data DIR` runs the presets on real streams instead (designs.py),
-`python -m bench day --data DIR` on a day of an agent (remembering.py),
+`python -m bench day --data DIR` on a day of an agent (remembering.py), `python -m bench unrelated
+--data DIR` what a least score leaves out (unrelated.py),
 `python -m bench peers --quality --data DIR` other systems' rules (peers.py), `python -m bench
 soak` a worker for half an hour (enduring.py), and `python -m bench installed` lists what an
 installation takes (installed.py).
@@ -21,7 +22,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from bench import designs, enduring, installed, peers, remembering
+from bench import designs, enduring, installed, peers, remembering, unrelated
 from bench.against import against
 from bench.figure import Measured, Scale
 from bench.machine import machine
@@ -35,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(designs.main(words[1:]))
     if words[:1] == ["day"]:
         sys.exit(remembering.main(words[1:]))
+    if words[:1] == ["unrelated"]:
+        sys.exit(unrelated.main(words[1:]))
     if words[:1] == ["peers"]:
         sys.exit(peers.main(words[1:]))
     if words[:1] == ["installed"]:

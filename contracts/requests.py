@@ -65,14 +65,14 @@ CandidateId = Annotated[
 ]
 MemoryId = Annotated[
     str,
-    Field(description="A memory's id, whole or its beginning; former ids work."),
+    Field(description="A memory's id, or its beginning; former ones work."),
 ]
 DecisionId = Annotated[str, Field(description="The `decision_id` of an answer.")]
 Expect = Annotated[
     str | None,
-    Field(description="The `version` that you saw: fails with `moved_on` if it has changed."),
+    Field(description="The `version` that you saw: fails (`moved_on`) if it changed."),
 ]
-DryRun = Annotated[bool, Field(description="Only show the result; nothing is written.")]
+DryRun = Annotated[bool, Field(description="Only show the result; write nothing.")]
 
 
 def _uuid(value: str) -> str:
@@ -300,7 +300,7 @@ class UpdateRequest(Request[Updated]):
     source: Name = "update"
     session_id: Name | None = Field(None, description="The conversation in which it was said.")
     occurred_at: Timestamp | None = Field(
-        None, description="Since when this is so, if not from now on, with a zone."
+        None, description="Since when, if not from now on, with a zone."
     )
     metadata: Metadata | None = Field(
         None, description="The new metadata; if left out, it is copied from the old text."
@@ -354,7 +354,7 @@ class ForgetRequest(Request[Forgotten]):
     expect: Expect = None
     again: Again | None = Field(
         None,
-        description="If the text arrives again: `allow` stores it as new, `refuse` refuses it,"
+        description="If the text comes again: `allow` stores it as new, `refuse` refuses it,"
         " `ask` lets it wait for a person.",
     )
     rank: Speaker = "person"

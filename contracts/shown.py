@@ -68,6 +68,16 @@ class Recalled(Shown):
     frame: NotRequired[list[str]]
 
 
+class Hits(list[Recalled]):
+    """The memories that a recall found, best first.
+
+    `weaker` counts those that were left out because they scored less than `min_score`.
+    """
+
+    weaker: int = 0
+    min_score: float | None = None
+
+
 class Page(TypedDict):
     """Some of an owner's memories, and where the next page begins; None after the last one.
 

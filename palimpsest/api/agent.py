@@ -19,7 +19,8 @@ from palimpsest.contracts.answers import (
     Updated,
 )
 from palimpsest.contracts.errors import RefusedError, UsageError
-from palimpsest.contracts.shown import Changes, Found, History, Page, Recalled, ShownMemory
+from palimpsest.contracts.shown import Changes, Found, History, Hits, Page, ShownMemory
+from palimpsest.projections.recall.hits import MinScore
 from palimpsest.queries.changes import without_positions
 from palimpsest.queries.find import Plan
 from palimpsest.queries.hiding import forgotten_texts, without
@@ -73,12 +74,23 @@ class Agent:
         return self._store.check(self._candidate(candidate), source=source)
 
     def recall(
-        self, query: str, *, k: int = 5, hybrid: bool | None = None, **narrowed: Any
-    ) -> builtins.list[Recalled]:
-        """The `k` memories nearest to a question, or with an identifier of it, best first."""
+        self,
+        query: str,
+        *,
+        k: int = 5,
+        hybrid: bool | None = None,
+        min_score: MinScore = "model",
+        **narrowed: Any,
+    ) -> Hits:
+        """The `k` memories nearest to a question, or with an identifier of it, best first.
+
+        What is hardly related is left out, and counted as `weaker`; `min_score=None` shows it.
+        """
         if narrowed.get("as_of") is not None:  # it would see texts that were forgotten since
             raise UsageError("an agent recalls as of now: `as_of` is for people")
-        return self._store.recall(self.owner_id, query, k=k, hybrid=hybrid, **narrowed)
+        return self._store.recall(
+            self.owner_id, query, k=k, hybrid=hybrid, min_score=min_score, **narrowed
+        )
 
     def find(self, query: str, **wanted: Any) -> Plan:
         """All memories that mention the query, then those nearest by meaning."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, Unpack, get_args
+from typing import Annotated, Any, Literal, TypedDict, Unpack, get_args
 
 from pydantic import AfterValidator, Field, JsonValue
 
@@ -26,8 +26,8 @@ from palimpsest.contracts.shown import (
     DecisionRow,
     Found,
     History,
+    Hits,
     Page,
-    Recalled,
     ShownCandidate,
     ShownMemory,
 )
@@ -112,10 +112,10 @@ class Reads(OpenedStore):
         former: bool = False,
         fold: bool = True,
         hybrid: bool | None = False,
-        min_score: Annotated[float, Field(ge=-1, le=1)] | None = None,
+        min_score: Annotated[float, Field(ge=-1, le=1)] | Literal["model"] | None = None,
         max_tokens: Annotated[int, Field(ge=1)] | None = None,
         **narrowed: Unpack[Narrowed],
-    ) -> builtins.list[Recalled]:
+    ) -> Hits:
         """The `k` memories nearest to a question, best first: face, score (cosine) and members.
 
         Keywords of `Narrowed` select memories. `as_of` a position of the log, or a time, answers
@@ -126,9 +126,9 @@ class Reads(OpenedStore):
         memories that an update of another one has displaced. Indistinguishable memories are shown
         once, unless `fold` is False; nothing is written. `hybrid` moves memories up that mention
         an identifier of the question, such as INC-7; None does so unless the owner is large
-        and not in memory. Of the others, those with a score under
-        `min_score` are left out. The faces have about `max_tokens` at most, unless the first alone
-        has more.
+        and not in memory. Of the others, those with a score under `min_score` (`"model"`: the one
+        that is known of the model, if any) are left out, and counted as `weaker`. The faces have
+        about `max_tokens` at most, unless the first alone has more.
         """
         found = recall(
             self._reader,

@@ -292,9 +292,14 @@ class Found(TypedDict):
 
 
 class FoundMemories(TypedDict):
-    """The memories nearest to a question, best first."""
+    """The memories nearest to a question, best first.
+
+    `weaker` counts those that were left out because they scored less than `min_score`.
+    """
 
     memories: list[Recalled]
+    weaker: int
+    min_score: float | None
 
 
 class FromMessage(TypedDict):
@@ -377,7 +382,7 @@ class Hit(TypedDict):
 
     `word`: its face mentions the query; `alias`: another of its wordings does, given as `text`;
     `cosine`: it is near in meaning, with its `score`, but may be unrelated. `version` identifies
-    its current state.
+    its current state. `expires_at` is there if it expires, or has.
     """
 
     memory_id: str
@@ -390,6 +395,7 @@ class Hit(TypedDict):
     members: list[str]
     version: str
     score: NotRequired[float]
+    expires_at: NotRequired[str]
 
 
 class JoinTold(TypedDict):
@@ -1118,7 +1124,7 @@ class Calls:
         exclude_session: bool | None = None,
         min_confidence: float | None = None,
         hybrid: bool | None = None,
-        min_score: float | None = None,
+        min_score: float | Literal["model"] | None = None,
         max_tokens: int | None = None,
         former: bool | None = None,
         fold: bool | None = None,
@@ -1205,7 +1211,7 @@ class Calls:
         ttl: float | str | None = None,
         expires_at: datetime | str | None = None,
     ) -> Checked:
-        """Show the decision on a memory without adding it; nothing is written.
+        """Show the decision on a memory without adding it.
 
         Needs the role `agent`.
         """
@@ -2100,7 +2106,7 @@ class AsyncCalls:
         exclude_session: bool | None = None,
         min_confidence: float | None = None,
         hybrid: bool | None = None,
-        min_score: float | None = None,
+        min_score: float | Literal["model"] | None = None,
         max_tokens: int | None = None,
         former: bool | None = None,
         fold: bool | None = None,
@@ -2187,7 +2193,7 @@ class AsyncCalls:
         ttl: float | str | None = None,
         expires_at: datetime | str | None = None,
     ) -> Checked:
-        """Show the decision on a memory without adding it; nothing is written.
+        """Show the decision on a memory without adding it.
 
         Needs the role `agent`.
         """

@@ -12,8 +12,9 @@ from palimpsest.contracts.urn import Urn
 from palimpsest.projections.recall.filter import Filter
 from palimpsest.projections.recall.hits import RecallOptions
 from palimpsest.projections.recall.mentions import Mentioned
+from palimpsest.projections.shown.memory import iso_time
 from palimpsest.queries.recall import recall
-from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.ledger import Ledger, Memory
 from palimpsest.streams.core.version import token_of_each, version_of
 
 By = Literal["words", "meaning"]
@@ -24,7 +25,7 @@ class Hit(TypedDict):
 
     `word`: its face mentions the query; `alias`: another of its wordings does, given as `text`;
     `cosine`: it is near in meaning, with its `score`, but may be unrelated. `version` identifies
-    its current state.
+    its current state. `expires_at` is there if it expires, or has.
     """
 
     memory_id: str
@@ -37,6 +38,7 @@ class Hit(TypedDict):
     members: list[str]
     version: str
     score: NotRequired[float]
+    expires_at: NotRequired[str]
 
 
 class Plan(TypedDict):
@@ -130,32 +132,32 @@ def _matched_by_words(hits: Iterable[Any]) -> Iterator[str]:
 
 
 def _mentioning(owner_id: str, found: Mentioned) -> Hit:
-    memory = found.memory
-    return Hit(
-        memory_id=memory.id,
-        urn=str(Urn(owner_id, memory.namespace, memory.id)),
-        namespace=memory.namespace,
-        face=memory.face.text,
-        why=found.why,
-        text=found.text,
-        candidate_id=found.candidate_id,
-        members=[entry.id for entry in memory.members],
-        version=version_of(memory),
-    )
+    hit = _hit(owner_id, found.memory, found.text, found.candidate_id)
+    hit["why"] = found.why
+    return hit
 
 
 def _near(ledger: Ledger, found: Recalled) -> Hit:
     memory = ledger.entries[found["memory_id"]].memory
     speaker = memory.face.speaker.id if memory.face.composition is None else None
-    return Hit(
+    hit = _hit(ledger.owner_id, memory, memory.face.text, speaker)
+    hit["score"] = found["score"]
+    return hit
+
+
+def _hit(owner_id: str, memory: Memory, text: str, candidate_id: str | None) -> Hit:
+    """A memory that is near in meaning; `text` is what matches, said by the candidate."""
+    hit = Hit(
         memory_id=memory.id,
-        urn=found["urn"],
+        urn=str(Urn(owner_id, memory.namespace, memory.id)),
         namespace=memory.namespace,
         face=memory.face.text,
         why="cosine",
-        text=memory.face.text,
-        candidate_id=speaker,
+        text=text,
+        candidate_id=candidate_id,
         members=[entry.id for entry in memory.members],
         version=version_of(memory),
-        score=found["score"],
     )
+    if memory.expires_at is not None:
+        hit["expires_at"] = iso_time(memory.expires_at)
+    return hit

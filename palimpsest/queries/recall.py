@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from dataclasses import replace
 from datetime import datetime
 from itertools import accumulate
+from typing import cast
 
 import numpy as np
 
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.policy import Policy
-from palimpsest.contracts.shown import Recalled
+from palimpsest.contracts.shown import Hits, Recalled
 from palimpsest.projections.lancedb.files import is_kept
 from palimpsest.projections.lancedb.store import FOLDER as LANCE_FOLDER
 from palimpsest.projections.lancedb.store import read_state
@@ -22,13 +23,15 @@ from palimpsest.projections.recall.collapse import Folding
 from palimpsest.projections.recall.from_lance import recall as recall_stored
 from palimpsest.projections.recall.from_ledger import Query, Recollection
 from palimpsest.projections.recall.hits import Ranked, RecallOptions, hits
-from palimpsest.projections.recall.mentions import MentionIndex
+from palimpsest.projections.recall.mentions import MentionIndex, identifiers
 from palimpsest.projections.recall.session import own_memories
 from palimpsest.projections.shown.memory import Weighing
 from palimpsest.queries.show import rules_at
 from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.mentions import mentions
 from palimpsest.streams.core.worth import NONE_UNRECORDED
 from palimpsest.streams.embedder import require_local
+from palimpsest.streams.embedder.scores import MIN_SCORES
 from palimpsest.streams.log.as_of import AsOf, position_as_of
 from palimpsest.streams.write.owners import fold_owner
 
@@ -48,7 +51,7 @@ def recall(
     min_confidence: float | None = None,
     fold: bool = True,
     unrecorded: Mapping[str, datetime] = NONE_UNRECORDED,
-) -> list[Recalled]:
+) -> Hits:
     """The nearest memories now, or as of a position or time by folding the log.
 
     They come from the owner's ledger, or from LanceDB, if it is installed, for a large owner who is
@@ -65,6 +68,7 @@ def recall(
         weighing=Weighing(policy, at, least, unrecorded) if weighs else None,
         folding=Folding(policy) if fold else None,
         filter=replace(wanted.filter, at=at),
+        min_score=MIN_SCORES.get(policy.model) if wanted.min_score == "model" else wanted.min_score,
     )
     vector = _vector_of(reader, question, policy)
     if as_of is not None:
@@ -92,7 +96,7 @@ def _quickly(
     vector: Query,
     wanted: RecallOptions,
     model: str,
-) -> list[Recalled] | None:
+) -> Hits | None:
     """From the ledger if it is small or in memory, else from LanceDB; None if neither can."""
     ledger = reader.ledger_if_small(owner_id)
     kept = None if ledger is None else reader.recollections.of(ledger, vector)
@@ -109,7 +113,7 @@ def _quickly(
         compacted = reader.log.compacted_at(owner_id, wanted.session_id)
         own += own_memories(reader.projections, owner_id, wanted.session_id, compacted)
     found = recall_stored(reader.projections, reader.log, owner_id, vector, wanted, without=own)
-    return None if found is None else _bounded(found, wanted)
+    return None if found is None else _bounded(question, found, wanted)
 
 
 def _of_ledger(
@@ -119,36 +123,45 @@ def _of_ledger(
     vector: Query | None,
     wanted: RecallOptions,
     index: MentionIndex | None = None,
-) -> list[Recalled]:
+) -> Hits:
     """The hits by meaning, merged with hits by words among texts that have no vector."""
     words: list[Ranked] = []
     if vector is None or ledger.unembedded:
         words = ranked_by_words(ledger, question, unembedded=vector is not None)
     if vector is None or recollection is None:
-        return _bounded(hits(ledger, words, wanted), replace(wanted, min_score=None))
+        return _bounded(question, hits(ledger, words, wanted), replace(wanted, min_score=None))
     mentioning: dict[str, int] = {}
     if index is not None and wanted.hybrid is not False:
         mentioning = index.of_identifiers(question)
     found = recollection.recall(vector, wanted, words, mentioning)
     matching = {*mentioning, *(ranked.memory.id for ranked in words)}
-    return _bounded(found, wanted, matching)
+    return _bounded(question, found, wanted, matching)
 
 
 def _bounded(
-    found: list[Recalled], wanted: RecallOptions, matching: Set[str] = frozenset()
-) -> list[Recalled]:
-    """The hits within `min_score`, except those `matching` by words, and within `max_tokens`.
+    question: str,
+    found: list[Recalled],
+    wanted: RecallOptions,
+    matching: Set[str] = frozenset(),
+) -> Hits:
+    """The hits within `min_score`, or that match by words, and within `max_tokens`.
 
-    Of a frame all are within that if one is: the newer would be missing, and the stale one left.
-    The first of them may be of any length.
+    By words match those that are `matching`, and unless `hybrid` is off, those with an identifier
+    of the question. Of a frame all are within `min_score` if one is: the newer would be missing,
+    and the stale one left. The first of them may be of any length.
     """
-    if wanted.min_score is not None:
+    least, weaker = cast("float | None", wanted.min_score), 0
+    if least is not None:
+        names = [] if wanted.hybrid is False else identifiers(question)
         passing = {
             hit["memory_id"]
             for hit in found
-            if hit["score"] >= wanted.min_score or {hit["memory_id"], *hit["folded"]} & matching
+            if hit["score"] >= least
+            or {hit["memory_id"], *hit["folded"]} & matching
+            or _has_one(hit, names)
         }
-        found = [hit for hit in found if {hit["memory_id"], *hit.get("frame", ())} & passing]
+        near = [hit for hit in found if {hit["memory_id"], *hit.get("frame", ())} & passing]
+        found, weaker = near, len(found) - len(near)
     if wanted.max_tokens is not None:
         tokens = accumulate(len(hit["face"].encode()) / BYTES_PER_TOKEN for hit in found)
         found = [
@@ -156,7 +169,15 @@ def _bounded(
             for place, (hit, total) in enumerate(zip(found, tokens, strict=True))
             if place == 0 or total <= wanted.max_tokens
         ]
-    return found
+    kept = Hits(found)
+    kept.weaker, kept.min_score = weaker, least
+    return kept
+
+
+def _has_one(hit: Recalled, names: Collection[str]) -> bool:
+    """Whether the face or a wording of a hit has one of the identifiers."""
+    texts = {hit["face"], *(member["text"] for member in hit["members"])}
+    return any(mentions(name, text) for name in names for text in texts)
 
 
 def _vector_of(reader: Reader, question: str, policy: Policy) -> Query | None:

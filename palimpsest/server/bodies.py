@@ -24,6 +24,7 @@ LONGEST_TOKEN = 9 * MOST_NAMED
 LONGEST_WAIT = 30.0
 
 Some = Annotated[int, Field(ge=1, le=NETWORK.found)]
+Score = Annotated[float, Field(ge=-1, le=1)]
 Because = Annotated[str, Field(max_length=2000)]
 SomeId = Annotated[str, Field(min_length=1, max_length=600)]
 Token = Annotated[str, Field(min_length=1, max_length=LONGEST_TOKEN)]
@@ -42,9 +43,9 @@ SINCE = "Happened at this time or later."
 UNTIL = "Happened before this time."
 AS_OF = "A position of the log, or a time: answers as of then."
 FORMER = "Also wordings that an update has replaced."
-EXPIRED = "Also show memories that have expired."
+EXPIRED = "Also those that have expired."
 BECAUSE = "The reason, in the user's words."
-DRY_RUN = "Only show the result; nothing is written."
+DRY_RUN = "Only show the result; write nothing."
 
 
 def _undescribed(schema: dict[str, Any]) -> None:
@@ -69,9 +70,9 @@ class NewMemory(Strict):
     kind: Kind | None = Field(
         None, description="`fact` (default), or `perception`: how somebody felt."
     )
-    confidence: Share | None = Field(None, description="How sure it is.")
-    importance: Share | None = Field(None, description="How much it matters.")
-    intensity: Share | None = Field(None, description="How strongly it was felt.")
+    confidence: Share | None = Field(None, description="How sure it is, 0 to 1.")
+    importance: Share | None = Field(None, description="How much it matters, 0 to 1.")
+    intensity: Share | None = Field(None, description="How strongly it was felt, 0 to 1.")
     topics: Annotated[tuple[Name, ...], Field(max_length=100)] | None = Field(
         None, description="Its subjects, one word each."
     )
@@ -141,14 +142,18 @@ class SearchQuery(Strict):
         False,
         description="Leave out what only `session_id` has said.",
     )
-    min_confidence: Share | None = Field(None, description="Leave out those of lower confidence.")
+    min_confidence: Share | None = Field(
+        None, description="Leave out those of lower confidence, 0 to 1."
+    )
     hybrid: bool | None = Field(
         None,
         description="Move memories up that mention an identifier of the query, such as INC-7;"
         " by default unless the owner is very large.",
     )
-    min_score: Annotated[float, Field(ge=-1, le=1)] | None = Field(
-        None, description="Leave out those with a lower score."
+    min_score: Score | Literal["model"] | None = Field(
+        None,
+        description="Leave out those with a lower score; `model`: one that hardly related ones have"
+        " with the model in force, if it is known.",
     )
     max_tokens: Annotated[int, Field(ge=1)] | None = Field(
         None, description="About how many tokens of text to return."
@@ -219,7 +224,7 @@ class ListBody(ListQuery):
 class OfPlan(Strict):
     """The token of a plan that showed some memories."""
 
-    token: Token = Field(description="The token of `find_memories`, which showed these memories.")
+    token: Token = Field(description="The token of `find_memories`.")
 
 
 class ForgetAll(Strict):
@@ -233,8 +238,8 @@ class TakeBody(Strict):
     """What to undo or redo. With a dry run's `token`, only if the result is what that showed."""
 
     id: SomeId = Field(
-        description="An answer's `undo` or `decision_id`, an `event_id`, or a memory's id for its"
-        " last change."
+        description="An answer's `undo`, `decision_id` or `event_id`, or a memory's id for its last"
+        " change."
     )
     token: SomeId | None = Field(None, description="The token of a first call without one.")
     because: Because | None = Field(None, description=BECAUSE)
@@ -343,9 +348,14 @@ class AddedMessages(TypedDict):
 
 
 class FoundMemories(TypedDict):
-    """The memories nearest to a question, best first."""
+    """The memories nearest to a question, best first.
+
+    `weaker` counts those that were left out because they scored less than `min_score`.
+    """
 
     memories: list[Recalled]
+    weaker: int
+    min_score: float | None
 
 
 class FedDecision(TypedDict):

@@ -46,7 +46,7 @@ from palimpsest.contracts.requests import (
     SetExpiryRequest,
     SubmitRequest,
 )
-from palimpsest.contracts.shown import Found, Happened, History, Page, ShownMemory
+from palimpsest.contracts.shown import Found, Happened, History, Hits, Page, ShownMemory
 from palimpsest.jobs.extract import memories_of, spoken
 from palimpsest.process.output import plain
 from palimpsest.queries.find import Plan
@@ -255,9 +255,7 @@ class Intents:
             row["id"] = f"{self._key}/{number}"
         return row
 
-    async def search(
-        self, query: str, *, as_of: AsOf | None = None, **asked: Any
-    ) -> builtins.list[Any]:
+    async def search(self, query: str, *, as_of: AsOf | None = None, **asked: Any) -> Hits:
         """The memories nearest to a question; only people may ask as of another time."""
         self._require_person_for(as_of)
         return await self._store.recall(self.owner_id, query, as_of=as_of, **asked)

@@ -215,7 +215,8 @@ async def _add_messages(intents: Intents, given: bodies.Conversation) -> Any:
 
 
 async def _search(intents: Intents, given: bodies.Search) -> Any:
-    return {"memories": await intents.search(given.query, **given.fields())}
+    found = await intents.search(given.query, **given.fields())
+    return {"memories": found, "weaker": found.weaker, "min_score": found.min_score}
 
 
 async def _find(intents: Intents, given: bodies.Find) -> Plan:
@@ -361,7 +362,7 @@ OPERATIONS = (
         bodies.Search,
         _search,
         tool="search_memories",
-        hidden=frozenset({"fold", "hybrid", "max_tokens", "show_expired"}),
+        hidden=frozenset({"fold", "hybrid", "max_tokens", "min_score"}),
         advice="Find memories by meaning, best first.",
     ),
     Operation(
@@ -373,7 +374,6 @@ OPERATIONS = (
         bodies.Find,
         _find,
         tool="find_memories",
-        hidden=frozenset({"show_expired"}),
         advice="Find memories: all that contain these words, and the nearest by meaning, which may"
         " be unrelated. `token` covers each of them in its current state.",
     ),
@@ -381,7 +381,7 @@ OPERATIONS = (
         "check_memory",
         "POST",
         f"{MEMORIES}/check",
-        "Show the decision on a memory without adding it; nothing is written.",
+        "Show the decision on a memory without adding it.",
         Checked,
         bodies.NewMemory,
         _check,
@@ -406,7 +406,6 @@ OPERATIONS = (
         bodies.ListBody,
         _list,
         tool="get_memories",
-        hidden=frozenset({"show_expired"}),
         advice="List memories, the latest first.",
     ),
     Operation(
@@ -501,8 +500,8 @@ OPERATIONS = (
         takes=parameters("ForgetFound", bodies.OfPlan, ForgetRequest, without=["expect"]),
         write="forget_found",
         tool="delete_found_memories",
-        advice="Forget memories that `find_memories` showed: those that you name, with its token."
-        " If one of them has changed since, nothing is forgotten. `undo` brings them back.",
+        advice="Forget those memories that you name of what `find_memories` showed, with its token;"
+        " none if one has changed since. `undo` brings them back.",
         destroys=True,
     ),
     Operation(
@@ -530,9 +529,8 @@ OPERATIONS = (
         _taking("undo"),
         write="undo",
         tool="undo",
-        advice="Undo a wrong join of two memories, a change, or a forgetting of your own. Call it"
-        " without `token` first: it shows the result. Then call it again with the token of"
-        " that answer.",
+        advice="Undo a wrong join, a change, or a forgetting of your own. Without `token` it only"
+        " shows the result: then call it again with the token of that answer.",
         destroys=True,
     ),
     Operation(
@@ -618,6 +616,7 @@ OPERATIONS = (
         _pin,
         write="pin",
         role="reviewer",
+        tool="pin",
     ),
     Operation(
         "names",

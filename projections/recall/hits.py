@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 from palimpsest.contracts.shown import Recalled
 from palimpsest.projections.recall.collapse import Folding
@@ -27,6 +27,8 @@ Near = Callable[[Sequence[Memory], float, float], Iterable[Ranked]]
 """Given heads, a score and a floor: from the memories after that score, in order, at least those
 whose face is that near to one of the heads."""
 
+MinScore = float | Literal["model"] | None
+
 LOOKED_AT = 256
 """Among this many nearest memories, those indistinguishable from a hit are shown with it.
 
@@ -42,8 +44,8 @@ class RecallOptions:
     `former` includes former wordings, and memories that are former on their own; `folding`
     determines which are shown once, if any. `hybrid` moves memories up that mention an identifier
     of the question (None: if the owner's ledger is at hand). Of the others, those with a score
-    under `min_score` are left out, and the last ones if the faces have more than about
-    `max_tokens`.
+    under `min_score` (`model`: that of the model) are left out, and the last ones if the faces have
+    more than about `max_tokens`.
     """
 
     k: int
@@ -54,7 +56,7 @@ class RecallOptions:
     folding: Folding | None = None
     without: frozenset[str] = frozenset()
     hybrid: bool | None = False
-    min_score: float | None = None
+    min_score: MinScore = None
     max_tokens: int | None = None
 
 

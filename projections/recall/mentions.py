@@ -36,6 +36,12 @@ class Mentioned(NamedTuple):
     candidate_id: str | None
 
 
+def identifiers(question: str) -> list[str]:
+    """The identifiers among the words of a question."""
+    words = filter(_IDENTIFIER.search, dict.fromkeys(question.split()))
+    return [*islice(words, MOST_IDENTIFIERS)]
+
+
 class MentionIndex:
     """The texts of a ledger in canonical form; it indexes new ones at the next query."""
 
@@ -69,8 +75,7 @@ class MentionIndex:
         texts = sum(len(scope.rows) for scope in scopes)
         most = min(max(FEW, int(texts * RARE)), texts // 2)
         weights: dict[str, float] = {}
-        words = filter(_IDENTIFIER.search, dict.fromkeys(question.split()))
-        for word in islice(words, MOST_IDENTIFIERS):
+        for word in identifiers(question):
             found = (self._containing(scope, *_needles(word)) for scope in scopes)
             rows = [*islice(chain.from_iterable(found), most + 1)]
             if len(rows) > most:

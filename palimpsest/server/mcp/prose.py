@@ -7,8 +7,9 @@ JSON string, after a line that calls it data, so that it cannot pass for our own
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -203,21 +204,32 @@ def remembered(answer: Answer) -> list[ProseLine]:
 
 
 def _memory(memory: Answer, before: str = "- ", note: str = "") -> ProseLine:
-    """A memory: its text, its short id, and when it was said."""
+    """A memory: its text, its short id, when it was said, and until when it holds."""
     memory_id, said = short(memory["memory_id"]), memory.get("occurred_at")
     said = said or memory.get("created_at")
-    about = ", ".join(filter(None, (f"id {memory_id}", when(said) if said else "", note)))
+    told = (f"id {memory_id}", when(said) if said else "", _ending(memory), note)
+    about = ", ".join(filter(None, told))
     if not memory["face"]:
         return ProseLine(None, f"{before}a forgotten text ({about})")
     whole = f"get_memory {memory_id} with content_bytes {MOST_BYTES}"
     return ProseLine(memory["face"], before, f" ({about})", whole)
 
 
+def _ending(memory: Answer) -> str:
+    """When a memory expires, or has expired; empty for one that does not."""
+    ends = memory.get("expires_at")
+    if ends is None:
+        return ""
+    is_over = datetime.fromisoformat(ends) <= datetime.now(UTC)
+    return f"{'expired' if is_over else 'expires'} {when(ends)}"
+
+
 def searched(answer: Answer) -> list[ProseLine]:
     """The hits of a search."""
     found = answer["memories"]
+    weaker = [*_weaker(answer)]
     if not found:
-        return [ProseLine(None, "No memories found.")]
+        return [ProseLine(None, "No memories found."), *weaker]
     heading = ProseLine(None, f"{_count(found)} found, the nearest first:")
     places = {memory["memory_id"]: n for n, memory in enumerate(found, 1)}
     return [
@@ -226,7 +238,15 @@ def searched(answer: Answer) -> list[ProseLine]:
             _memory(memory, f"{n}. ", f"score {memory['score']:.2f}{_newer(memory, n, places)}")
             for n, memory in enumerate(found, 1)
         ),
+        *weaker,
     ]
+
+
+def _weaker(answer: Answer) -> Iterator[ProseLine]:
+    """How many hits were left out as hardly related, and how to see them."""
+    if answer["weaker"]:
+        left_out = f"Left out: {_count(range(answer['weaker']))} that scored less than"
+        yield ProseLine(None, f"{left_out} {answer['min_score']:g}; min_score -1 shows them.")
 
 
 def _newer(memory: Answer, place: int, places: Mapping[str, int]) -> str:
@@ -425,6 +445,13 @@ def joins(shown: Answer) -> list[ProseLine]:
         wording = {**member, "memory_id": member["candidate_id"], "face": member["text"]}
         lines.append(_memory(wording, note=note))
     return lines
+
+
+def pinned(answer: Answer) -> list[ProseLine]:
+    """A memory that is kept, and until when."""
+    until = f"until {when(answer['expires_at'])}" if answer["expires_at"] else "for ever"
+    heading = f"Kept {until}; undo with id {answer['event_id']} takes it back."
+    return [ProseLine(None, heading), *map(_memory, answer["memories"])]
 
 
 def stated(given: object, answer: Answer) -> list[ProseLine]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Annotated, Any
@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field, create_model
 
 from palimpsest.contracts.model import Strict
+from palimpsest.server.bodies import Score
 from palimpsest.server.callers import ROLES
 from palimpsest.server.intents import Intents
 from palimpsest.server.mcp import prose
@@ -24,20 +25,31 @@ class AnswerSize(Strict):
     """The maximum size of an answer's text."""
 
     content_bytes: Annotated[int, Field(ge=LEAST_BYTES, le=MOST_BYTES)] = Field(
-        DEFAULT_BYTES, description="Maximum bytes of the answer."
+        DEFAULT_BYTES, description="Most bytes of the answer."
+    )
+
+
+class SearchSize(AnswerSize):
+    """Which hits of a search are too weak to be shown: those hardly related, unless it says."""
+
+    min_score: Score | None = Field(
+        None, description="Leave out lower scores; by default what is hardly related. -1: nothing."
     )
 
 
 LEFT_OUT = frozenset("$defs title minLength maxLength minItems maxItems".split())
 """What a model need not know of an argument: the server checks it, too."""
 BOUNDS = frozenset({"minimum", "maximum"})
-"""Of a count, too: which it is, its error says."""
+"""Of numbers, too: which they are, descriptions or errors say."""
 FOR_PEOPLE = frozenset({"as_of"})
 """Parameters that an agent may not use."""
 SHOWN_FIRST = frozenset({"undo", "redo"})
 """Tools that only show the result without the `token` of a call that has shown it."""
-SIZED = frozenset("search_memories find_memories get_memories get_memory memory_history".split())
-"""Tools whose answers may be long."""
+SIZES: Mapping[str, type[Strict]] = {
+    **dict.fromkeys(("find_memories", "get_memories", "get_memory", "memory_history"), AnswerSize),
+    "search_memories": SearchSize,
+}
+"""Parameters of tools whose answers may be long."""
 
 TELLS: dict[str, Callable[[Any, Any], list[ProseLine]]] = {
     "add_memory": lambda _, answer: prose.added(answer),
@@ -55,6 +67,7 @@ TELLS: dict[str, Callable[[Any, Any], list[ProseLine]]] = {
     "delete_all_memories": lambda _, answer: prose.forgotten_all(answer),
     "undo": lambda _, answer: prose.taken(answer, "undo"),
     "redo": lambda _, answer: prose.taken(answer, "redo"),
+    "pin": lambda _, answer: prose.pinned(answer),
     "end_session": lambda _, answer: prose.session(answer, "ended"),
     "compact_session": lambda _, answer: prose.session(answer, "was compacted"),
 }
@@ -91,8 +104,7 @@ class Tool:
             for name, field in self.operation.takes.model_fields.items()
             if name not in hidden
         }
-        base = AnswerSize if self.name in SIZED else Strict
-        return create_model(self.name, __base__=base, **fields)
+        return create_model(self.name, __base__=SIZES.get(self.name, Strict), **fields)
 
     @cached_property
     def input_schema(self) -> JsonObject:
@@ -105,6 +117,8 @@ class Tool:
         """Carry the operation out."""
         takes = self.operation.takes
         fields = {name: value for name, value in arguments if name in takes.model_fields}
+        if isinstance(arguments, SearchSize) and arguments.min_score is None:
+            fields["min_score"] = "model"
         if self.name not in SHOWN_FIRST:
             return await self.operation.run(intents, takes.model_validate(fields))
         dry_run = arguments.token is None
@@ -134,7 +148,7 @@ def _brief(value: Any, parts: JsonObject) -> Any:
         return [_brief(one, parts) for one in value]
     if not isinstance(value, dict):
         return value
-    if value.get("type") == "integer":
+    if value.get("type") in ("integer", "number"):
         value = {name: one for name, one in value.items() if name not in BOUNDS}
     if "$ref" in value:
         return _brief(parts[value["$ref"].rpartition("/")[2]], {})

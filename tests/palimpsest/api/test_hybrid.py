@@ -15,6 +15,8 @@ from palimpsest.backends import reader as store_reader
 from palimpsest.contracts.requests import Selection
 from palimpsest.projections.recall import mentions
 from palimpsest.queries import recall
+from palimpsest.streams.embedder import DEFAULT_MODEL
+from palimpsest.streams.embedder.scores import MIN_SCORES
 from tests.palimpsest.api.test_recall import WORDS
 
 NEAR = [f"Ada rows a boat on the river at {n} o'clock" for n in range(1, 13)]
@@ -129,6 +131,45 @@ def test_an_agents_handle_mixes_words_with_meaning(rivers: Palimpsest) -> None:
     assert FAR in [hit["face"] for hit in agent.recall(QUESTION)][:2]
     assert FAR not in [hit["face"] for hit in agent.recall(QUESTION, hybrid=False)]
     assert agent.recall("wedding anniversary", min_score=0.2) == []
+
+
+def test_an_agent_is_shown_nothing_that_is_hardly_related_unless_it_asks(
+    rivers: Palimpsest,
+) -> None:
+    agent, least = rivers.agent("ada"), MIN_SCORES[DEFAULT_MODEL]
+    found = agent.recall("wedding anniversary")
+    assert (found, found.weaker, found.min_score) == ([], 5, least)
+    for all_of_them in (None, -1):
+        found = agent.recall("wedding anniversary", min_score=all_of_them)
+        assert (len(found), found.weaker) == (5, 0)
+    hits = agent.recall("wedding anniversary INC-1007")
+    assert [hit["face"] for hit in hits] == [FAR]
+    assert hits[0]["score"] < least
+    assert hits.weaker == 4
+    assert rivers.recall("ada", "wedding anniversary").weaker == 0
+
+
+def test_of_a_model_that_nobody_knows_nothing_is_left_out(
+    rivers: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recall, "MIN_SCORES", {})
+    found = rivers.agent("ada").recall("wedding anniversary")
+    assert (len(found), found.weaker, found.min_score) == (5, 0, None)
+
+
+@pytest.mark.parametrize("hybrid", [None, False])
+def test_of_a_large_owner_an_identifier_stays_too(
+    rivers: Palimpsest, monkeypatch: pytest.MonkeyPatch, hybrid: bool | None
+) -> None:
+    """LanceDB's hits come without an index of mentions."""
+    stored = rivers.recall("ada", "the cellar and the wedding anniversary INC-1007", k=99)
+    monkeypatch.setattr(recall, "recall_stored", lambda *_, **__: [*stored])
+    monkeypatch.setattr(store_reader, "FOLDED_EVENTS", 0)
+    with Palimpsest.open(rivers.folder, create=False) as reader:
+        reader.wait_for(rivers.position)
+        agent = reader.agent("ada")
+        found = agent.recall("is INC-1007 over?", k=99, hybrid=hybrid, min_score=0.99)
+    assert [hit["face"] for hit in found] == [] if hybrid is False else [FAR]
 
 
 def test_words_after_the_first_ones_do_not_count(rivers: Palimpsest) -> None:

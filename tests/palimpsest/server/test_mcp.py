@@ -194,7 +194,8 @@ def test_what_is_forgotten_is_gone_for_an_agent_and_a_person_brings_it_back(
         gone = (await server.add("The rhinoceros is a secret"))["memory_id"]
         async with client(server) as made:
             done = await call(made, "delete_memory", memory_id=gone, because="she asked")
-            found = await call(made, "search_memories", query="rhinoceros secret")
+            asked = {"query": "rhinoceros secret", "min_score": -1}
+            found = await call(made, "search_memories", **asked)
             assert [memory["memory_id"] for memory in found["memories"]] == [kept]
             assert (await made.call_tool("get_memory", {"memory_id": gone})).is_error
             told = await call(made, "memory_history", memory_id=gone)
@@ -517,7 +518,7 @@ def test_an_answer_is_bounded_however_long_the_memories_are(served: Use[None], s
             await server.add(f"note {number} " + script * most, metadata={"page": script * 5_000})
         async with client(server) as made:
             for tool, arguments in (
-                ("search_memories", {"query": "note", "k": 12}),
+                ("search_memories", {"query": "note", "k": 12, "min_score": -1}),
                 ("get_memories", {"limit": 12}),
                 ("find_memories", {"query": "note"}),
             ):

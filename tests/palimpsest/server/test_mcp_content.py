@@ -281,10 +281,69 @@ def test_any_lines_fit(most: int, text: str) -> None:
             assert all(f"{one} (id x)" in shown for one in whole), "the longest are previews"
 
 
+def test_what_is_hardly_related_is_counted_and_can_be_asked_for(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        async with client(server) as made:
+            await read(made, "add_memory", text="Ada lives in Paris")
+            await read(made, "add_memory", text="The ticket is INC-1007")
+            found = await read(made, "search_memories", query="where Ada lives")
+            assert found.splitlines()[1:] == [
+                "1 memory found, the nearest first:",
+                found.splitlines()[2],
+                "Left out: 1 memory that scored less than 0.175; min_score -1 shows them.",
+            ]
+            none = await read(made, "search_memories", query="wedding anniversary")
+            assert none.splitlines() == [
+                "No memories found.",
+                "Left out: 2 memories that scored less than 0.175; min_score -1 shows them.",
+            ]
+            every = await read(made, "search_memories", query="wedding anniversary", min_score=-1)
+            assert "2 memories found" in every
+            assert "Left out" not in every
+            named = await read(made, "search_memories", query="wedding anniversary of INC-1007")
+            assert "The ticket is INC-1007" in named
+            assert "Ada lives in Paris" not in named
+        searched = {"query": "wedding anniversary"}
+        path = "/v1/owners/ada/memories/search"
+        for said, weaker in (({}, 0), ({"min_score": "model"}, 2)):
+            answer = (await server.ask("POST", path, searched | said)).json()
+            assert (len(answer["memories"]), answer["weaker"]) == (2 - weaker, weaker)
+
+    served(used)
+
+
+def test_an_agent_sees_what_has_expired_if_it_asks_and_a_person_pins_it(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        async with client(server) as made:
+            assert "pin" not in {tool.name for tool in (await made.list_tools()).tools}
+            ended = {"text": "The bus is late", "expires_at": "2026-01-01T00:00:00Z"}
+            await read(made, "add_memory", **ended)
+            later = {"text": "The shop is closed", "expires_at": "2999-01-01T00:00:00Z"}
+            await read(made, "add_memory", **later)
+            for tool, asked in (
+                ("search_memories", {"query": "bus is late"}),
+                ("find_memories", {"query": "bus"}),
+                ("get_memories", {}),
+            ):
+                assert "The bus is late" not in await read(made, tool, **asked)
+                shown = await read(made, tool, **asked, show_expired=True)
+                assert re.search(r'"The bus is late" \(id .*, expired 2026-01-01 00:00Z', shown)
+            assert "expires 2999-01-01 00:00Z" in await read(made, "get_memories")
+            bus = id_of(await read(made, "get_memories", show_expired=True), "The bus is late")
+        async with client(server, name="grace") as person:
+            kept = await read(person, "pin", id=bus, because="it still is")
+            assert re.search(r"Kept for ever; undo with id \S+ takes it back", kept)
+            assert "The bus is late" in await read(person, "get_memories")
+            until = await read(person, "pin", id=bus, until="2999-01-01T00:00:00Z")
+            assert "Kept until 2999-01-01 00:00Z" in until
+
+    served(used)
+
+
 def test_a_search_finds_what_its_own_session_said(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         text, path = "Ada is allergic to shellfish", "/v1/owners/ada/memories/search"
-        asked = {"query": "allergies", "session_id": "chat-1"}
+        asked = {"query": "allergies", "session_id": "chat-1", "min_score": -1}
         async with client(server) as made:
             await read(made, "add_memory", text=text, session_id="chat-1")
             assert text in await read(made, "search_memories", **asked)

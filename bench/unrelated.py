@@ -1,0 +1,145 @@
+"""How many unrelated memories a score keeps out: `python -m bench unrelated --data DIR`.
+
+Questions (`questions.jsonl`, `day.jsonl`, `corrections.jsonl`) are asked of what extractors
+remembered of eleven people (`multi_extractor`) and of the facts of two days. Of each, the five
+nearest texts are looked at. A question is lost if all of these that answer it score too little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from bench.correcting import CORRECTIONS
+from bench.remembering import FACTS
+from palimpsest.streams.embedder import Engine, load_engine
+from palimpsest.streams.embedder.scores import MIN_SCORES
+
+SHOWN = 5
+QUESTIONS = [
+    orjson.loads(line)
+    for line in Path(__file__).with_name("questions.jsonl").read_bytes().splitlines()
+]
+"""Questions, and what a text that answers them matches (`answered_by`), or the `fact` itself."""
+OF_ONE = frozenset("pet diet phone time address preference".split())
+"""Corrections about which no extractor has remembered anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question to some texts, and those that answer it."""
+
+    texts: Sequence[str]
+    question: str
+    right: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What becomes of the questions if hits under a score are left out.
+
+    `lost` is the share of the questions with an answer that lose it; `shown` are the hits of a
+    question without one, on average, and `silent` the share of these that show none.
+    """
+
+    score: float
+    lost: float
+    shown: float
+    silent: float
+
+
+def asked(data: Path) -> Iterator[Asked]:
+    """All questions, each to every collection of texts that it is about or that lacks it."""
+    for texts in _people(data):
+        for question in QUESTIONS:
+            if "fact" not in question:
+                answers = re.compile(question.get("answered_by", "$^"), re.IGNORECASE)
+                right = frozenset(filter(answers.search, texts))
+                yield from (Asked(texts, words, right) for words in question["questions"])
+        for one in CORRECTIONS:
+            if one["kind"] in OF_ONE:
+                yield Asked(texts, one["question"], frozenset())
+    for day in ("home", "work"):
+        facts = [fact for fact in FACTS if fact["day"] == day]
+        firsts = [fact["wordings"][0] for fact in facts]
+        for question in QUESTIONS:
+            if "fact" in question:
+                right = frozenset({question["fact"]} & {*firsts})
+                yield from (Asked(firsts, words, right) for words in question["questions"])
+        every = [text for fact in facts for text in _texts_of(fact)]
+        for fact in FACTS:
+            if "question" in fact:
+                yield Asked(every, fact["question"], frozenset({*_texts_of(fact)} & {*every}))
+    both = [one[when] for one in CORRECTIONS for when in ("before", "after")]
+    for one in CORRECTIONS:
+        yield Asked(both, one["question"], frozenset({one["before"], one["after"]}))
+
+
+def _people(data: Path) -> Iterator[list[str]]:
+    texts: dict[str, dict[str, None]] = {}
+    for line in (data / "streams/multi_extractor.jsonl").read_bytes().splitlines():
+        row = orjson.loads(line)
+        texts.setdefault(row["owner_id"], {})[row["text"]] = None
+    return map(list, texts.values())
+
+
+def _texts_of(fact: dict[str, str | list[str]]) -> list[str]:
+    return [*fact["wordings"], *([str(fact["after"])] if "after" in fact else [])]
+
+
+def hits(engine: Engine, questions: Sequence[Asked]) -> list[list[tuple[float, bool]]]:
+    """Of each question the scores of the nearest texts, and whether they answer it."""
+    texts = {text for one in questions for text in (*one.texts, one.question)}
+    found = dict(zip(sorted(texts), engine.embed(sorted(texts)), strict=True))
+    vectors: dict[str, NDArray[np.float32]] = {
+        text: np.vstack([made.vector, *(() if made.windows is None else made.windows)])
+        for text, made in found.items()
+    }
+    near = []
+    for one in questions:
+        vector = vectors[one.question][0].astype(np.float32)
+        scores = [float((vectors[text].astype(np.float32) @ vector).max()) for text in one.texts]
+        best = np.argsort(-np.array(scores), kind="stable")[:SHOWN]
+        near.append([(scores[n], one.texts[n] in one.right) for n in best])
+    return near
+
+
+def cut(near: Sequence[Sequence[tuple[float, bool]]], unanswered: Sequence[bool], at: float) -> Cut:
+    """What a least score does."""
+    best = [max(score for score, right in one if right) for one in near if any(r for _, r in one)]
+    others = [one for one, alone in zip(near, unanswered, strict=True) if alone]
+    kept = [sum(score >= at for score, _ in one) for one in others]
+    lost = sum(score < at for score in best) / len(best)
+    return Cut(at, lost, sum(kept) / len(kept), sum(not count for count in kept) / len(kept))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the curve of every model that has a score of its own."""
+    parser = argparse.ArgumentParser(prog="python -m bench unrelated", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="a folder with streams/")
+    parser.add_argument("--models", nargs="+", default=[*MIN_SCORES], help="else all that ship")
+    given = parser.parse_args(arguments)
+    questions = [*asked(given.data)]
+    unanswered = [not one.right for one in questions]
+    for model in given.models:
+        near = hits(load_engine(model=model), questions)
+        table = Table(
+            "score", "answers lost", "hits of five without an answer", "none", title=model
+        )
+        chosen = MIN_SCORES.get(model, 0.0)
+        for step in (-0.1, -0.05, -0.025, -0.01, 0.0, 0.01, 0.025, 0.05, 0.1):
+            one = cut(near, unanswered, round(chosen + step, 4))
+            cells = (f"{one.score:g}", f"{one.lost:.1%}", f"{one.shown:.2f}", f"{one.silent:.0%}")
+            table.add_row(*cells, style="bold" if step == 0.0 else "")
+        Console(width=None if sys.stdout.isatty() else 100).print(table)
+    return 0

@@ -1,0 +1,19 @@
+"""The scale of each model's scores, the cosines of questions and texts (docs/python.md#recall)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from palimpsest.streams.embedder.contract import DEFAULT_MODEL, INT8_MODEL
+from palimpsest.streams.embedder.resolve import MULTILINGUAL_MODEL
+
+MIN_SCORES: Mapping[str, float] = {
+    DEFAULT_MODEL: 0.175,
+    INT8_MODEL: 0.175,
+    MULTILINGUAL_MODEL: 0.79,
+}
+"""The score under which an agent is shown no memory unless it asks, by model.
+
+At most 2.5 % of the questions with an answer lose it (`python -m bench unrelated`). Of another
+model nothing is known, so nothing is left out.
+"""

@@ -13,12 +13,13 @@ from palimpsest.contracts.shown import Found
 from palimpsest.integrations.mem0.filters import Filters, parse_filters
 from palimpsest.integrations.mem0.items import (
     SOURCE,
+    UNSAID,
     candidates_of,
+    change,
     changes_of,
     expired_too,
     item_of,
     merged,
-    more_about,
     nearest,
     owners_meant,
     read_messages,
@@ -85,17 +86,16 @@ class Memory:
         return {"results": merged(found)[:top_k]}
 
     def update(
-        self, memory_id: str, text: str | None = None, metadata: Any = None, data: str | None = None
+        self,
+        memory_id: str,
+        text: str | None = None,
+        metadata: Any = None,
+        expiration_date: Any = UNSAID,
+        data: str | None = None,
     ) -> Row:
-        """Change a memory's text, or add to its metadata. ValueError for an unknown id."""
-        memory = self._known(memory_id)
-        if text is None and data is None and metadata is None:
-            raise ValueError("At least one of text or metadata must be provided.")
-        about, said = more_about(memory, metadata), text or data or memory["face"]
-        done = self.memories.update(memory_id, said, merge=True, source=SOURCE, metadata=about)
-        if metadata is not None and not done["changed"]:  # the same text, with more about it
-            again = {"owner_id": memory["owner_id"], "namespace": memory["namespace"]}
-            self.memories.submit([{**again, "text": said, "metadata": about}], source=SOURCE)
+        """Change a memory's text or expiry, or add to its metadata. ValueError if it is unknown."""
+        said = text if text is not None else data
+        change(self.memories, self._known(memory_id), said, metadata, expiration_date)
         return {"message": "Memory updated successfully!"}
 
     def delete(self, memory_id: str) -> Row:

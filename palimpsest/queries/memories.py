@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import NamedTuple
 
 from palimpsest.backends.reader import Reader
@@ -73,6 +74,24 @@ def find_memory(reader: Reader, some_id: str) -> Found:
 def speaker_of(reader: Reader, some_id: str) -> str:
     """The id of the candidate that speaks for the memory of an id."""
     return _entry(reader.ledger(owner_of(reader, some_id)), some_id).memory.face.speaker.id
+
+
+def to_expire(reader: Reader, some_id: str, expires_at: datetime | None) -> list[str]:
+    """The candidates that have to expire at a time, so that the memory of an id does.
+
+    These are all that would outlive it; if none does, the one that speaks for the memory.
+    """
+    memory = _entry(reader.ledger(owner_of(reader, some_id)), some_id).memory
+    if memory.expires_at == expires_at:
+        return []
+    if expires_at is None:
+        return [memory.face.speaker.id]
+    outliving = [
+        entry.id
+        for entry in memory.members
+        if entry.living and (entry.expires_at is None or entry.expires_at > expires_at)
+    ]
+    return outliving or [memory.face.speaker.id]
 
 
 def _entry(ledger: Ledger, some_id: str) -> Entry:

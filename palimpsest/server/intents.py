@@ -326,7 +326,7 @@ class Intents:
         """By which names the owner is called."""
         return await self._asked(lambda store: store.names(self.owner_id))
 
-    async def ask(self, write: str, kind: type[Request[A_co]], **given: Any) -> A_co:
+    async def ask(self, write: str | None, kind: type[Request[A_co]], **given: Any) -> A_co:
         """Make a request of the store for the caller; a `write` with a key is done once.
 
         Ids among the fields `given` must be this owner's.

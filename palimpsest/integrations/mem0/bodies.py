@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import Field, model_validator
 
-from palimpsest.contracts.candidate import Metadata, Name, Text
+from palimpsest.contracts.candidate import Metadata, Name, Text, end_of
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.limits import NETWORK
 from palimpsest.contracts.model import Model, Strict, Timestamp
@@ -50,6 +50,18 @@ IGNORED = frozenset(
 """Options of mem0's extraction and ranking, which have no meaning here."""
 
 
+CLEARED = frozenset({"expiration_date"})
+"""What a null takes away."""
+
+
+def ending(last_day: date | None) -> datetime | None:
+    """When the last day has passed, in UTC; None without one. UsageError after the year 9999."""
+    ends = end_of(None if last_day is None else f"{last_day:%Y-%m-%d}")
+    if isinstance(ends, str):
+        raise UsageError("expiration_date is too late: leave it out")
+    return cast("datetime | None", ends)
+
+
 class Arguments(Strict):
     """Arguments of a call. Unknown ones are refused, except those without a meaning here."""
 
@@ -58,7 +70,8 @@ class Arguments(Strict):
     def _without_what_means_nothing(cls, given: Any) -> Any:
         if not isinstance(given, dict):
             return given
-        return {k: v for k, v in given.items() if k not in IGNORED and v is not None}
+        said = (name for name, value in given.items() if value is not None or name in CLEARED)
+        return {name: given[name] for name in said if name not in IGNORED}
 
 
 class Who(Arguments):
@@ -141,8 +154,9 @@ class PageBody(Strict):
 
 
 class UpdateMemory(Arguments):
-    """The new text of a memory."""
+    """The new text of a memory, and when it expires; `null` takes that away."""
 
     text: Text | None = None
     metadata: Metadata | None = None
     timestamp: Seconds | Timestamp | None = None
+    expiration_date: date | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import unquote
@@ -23,13 +24,15 @@ from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.identity import decision_id_or_unchanged
 from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.model import Model
-from palimpsest.contracts.requests import ForgetRequest, UpdateRequest
+from palimpsest.contracts.requests import ForgetRequest, SetExpiryRequest, UpdateRequest
+from palimpsest.contracts.shown import Found
 from palimpsest.integrations.mem0 import bodies
 from palimpsest.integrations.mem0.filters import SAID_BY, Filters, parse_filters
 from palimpsest.integrations.mem0.items import SOURCE
-from palimpsest.integrations.mem0.rows import Row, added_row, history_rows, row_of
+from palimpsest.integrations.mem0.rows import Row, added_row, history_rows, repeat_of, row_of
 from palimpsest.integrations.nearest import nearest_of
 from palimpsest.queries.ids import bare
+from palimpsest.queries.memories import to_expire
 from palimpsest.server.callers import Caller
 from palimpsest.server.gate import admitted
 from palimpsest.server.http.operations import KEY_HEADER, json_response
@@ -193,25 +196,41 @@ async def _get(asked: _Call) -> Row:
 
 
 async def _update(asked: _Call) -> Row:
-    """Change a memory's text; only new metadata counts as a repeat of the text."""
+    """Change a memory's text or expiry; only new metadata counts as a repeat of the text.
+
+    One that has expired gets its expiry first: the text of what is over is not changed.
+    """
     body = asked.body(bodies.UpdateMemory)
     intents, memory_id = await asked.one()
     memory = await intents.get(memory_id)
+    ends = bodies.ending(body.expiration_date)
+    sets, is_over = body.model_fields_set, memory["state"] == "expired"
+    if is_over and bodies.CLEARED & sets:
+        memory = await _end(asked, intents, memory, ends)
+    if sets != bodies.CLEARED:
+        await _say(intents, memory, body)
+    if not is_over and bodies.CLEARED & sets:
+        await _end(asked, intents, memory, ends)
+    return row_of(intents.owner_id, await intents.get(memory_id))
+
+
+async def _end(asked: _Call, intents: Intents, memory: Found, ends: datetime | None) -> Found:
+    """Have a memory expire, or never; returns it as it is then."""
+    memory_id = memory["memory_id"]
+    for one in await asked.store.call(lambda store: to_expire(store.reader, memory_id, ends)):
+        await intents.ask(None, SetExpiryRequest, candidate_id=one, expires_at=ends)
+    return await intents.get(memory_id)
+
+
+async def _say(intents: Intents, memory: Found, body: bodies.UpdateMemory) -> None:
     about = {name: memory["metadata"][name] for name in SAID_BY if name in memory["metadata"]}
     metadata = None if body.metadata is None else {**body.metadata, **about}
     text = body.text or memory["face"]
     when = bodies.time_of(body.timestamp)
-    how = {"merge": True, "metadata": metadata, **when}
-    done = await intents.ask("update", UpdateRequest, memory_id=memory_id, text=text, **how)
+    how = {"memory_id": memory["memory_id"], "text": text, "merge": True, "metadata": metadata}
+    done = await intents.ask("update", UpdateRequest, **how, **when)
     if not done["changed"]:
-        said = done["memories"][0]
-        again = {
-            "text": body.text or said["face"],
-            "namespace": said["namespace"],
-            "metadata": metadata or {},
-        }
-        await intents.add([{**again, **when}])
-    return row_of(intents.owner_id, await intents.get(memory_id))
+        await intents.add([{**repeat_of(memory, text), "metadata": metadata or {}, **when}])
 
 
 async def _delete(asked: _Call) -> Row:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
 from itertools import accumulate
 from operator import itemgetter
 from typing import Any
@@ -12,14 +13,18 @@ from typing import Any
 from pydantic import ValidationError
 
 from palimpsest.api.store import Palimpsest
+from palimpsest.backends.requested import request_id
 from palimpsest.contracts.limits import PYTHON
+from palimpsest.contracts.requests import SetExpiryRequest
 from palimpsest.contracts.shown import Found, History
-from palimpsest.integrations.mem0.bodies import Add, MessageBody
+from palimpsest.integrations.mem0.bodies import Add, MessageBody, ending
 from palimpsest.integrations.mem0.filters import FIELDS, SAID_BY, Filters, parse_filters
-from palimpsest.integrations.mem0.rows import Row, history_rows, row_of
+from palimpsest.integrations.mem0.rows import Row, history_rows, repeat_of, row_of
 from palimpsest.integrations.nearest import nearest_of
+from palimpsest.queries.memories import to_expire
 
 SOURCE = "mem0"
+UNSAID: Any = object()
 ENTITIES = ("user_id", "agent_id", "run_id")
 PROMOTED = ("actor_id", "role")
 """Values of the metadata that mem0 shows beside it."""
@@ -58,6 +63,57 @@ def more_about(memory: Found, metadata: Mapping[str, Any] | None) -> Row:
     identity = {name: memory["metadata"].get(name) for name in (*SAID_BY, "actor_id")}
     kept = {name: value for name, value in identity.items() if value is not None}
     return {**memory["metadata"], **(metadata or {}), **kept}
+
+
+def last_day(given: Any) -> date | None:
+    """An `expiration_date` as mem0 reads it. ValueError, in mem0's words, for what is none."""
+    if isinstance(given, datetime):
+        return given.date()
+    if given is None or isinstance(given, date):
+        return given
+    if not isinstance(given, str):
+        raise ValueError("expiration_date must be a date string in YYYY-MM-DD format.")
+    try:
+        return date.fromisoformat(given)
+    except ValueError:
+        wrong = "expiration_date must be a valid date in YYYY-MM-DD format."
+        raise ValueError(wrong) from None
+
+
+def change(
+    memories: Palimpsest, memory: Found, text: str | None, metadata: Any, expiration_date: Any
+) -> None:
+    """Change a memory's text or expiry, or add to its metadata. ValueError without any of these.
+
+    One that has expired gets its expiry first: the text of what is over is not changed.
+    """
+    if text is None and metadata is None and expiration_date is UNSAID:
+        raise ValueError("At least one of text, metadata, or expiration_date must be provided.")
+    ends = None if expiration_date is UNSAID else ending(last_day(expiration_date))
+    is_over = memory["state"] == "expired"
+    if is_over and expiration_date is not UNSAID:
+        memory = _end(memories, memory, ends)
+    if text is not None or metadata is not None:
+        _say(memories, memory, text, metadata)
+    if not is_over and expiration_date is not UNSAID:
+        _end(memories, memory, ends)
+
+
+def _end(memories: Palimpsest, memory: Found, ends: datetime | None) -> Found:
+    """Have a memory expire, or never; returns it as it is then."""
+    for one in to_expire(memories.reader, memory["memory_id"], ends):
+        asked = {"request_id": request_id(), "candidate_id": one, "expires_at": ends}
+        memories.writer.ask(SetExpiryRequest.model_validate(asked))
+    return memories.get(memory["memory_id"])
+
+
+def _say(memories: Palimpsest, memory: Found, text: str | None, metadata: Any) -> None:
+    about, said = more_about(memory, metadata), text or memory["face"]
+    asked = {"merge": True, "source": SOURCE, "metadata": about}
+    done = memories.update(memory["memory_id"], said, **asked)
+    if metadata is not None and not done["changed"]:  # the same text, with more about it
+        again = {"owner_id": memory["owner_id"], **repeat_of(memory, said), "metadata": about}
+        memories.submit([again], source=SOURCE)
 
 
 def changes_of(history: History) -> list[Row]:

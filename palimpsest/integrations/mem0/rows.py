@@ -36,6 +36,13 @@ def row_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
     }
 
 
+def repeat_of(memory: Mapping[str, Any], text: str) -> Row:
+    """A candidate that says a memory's text again, until when the memory says it."""
+    again = {"text": text, "namespace": memory["namespace"]}
+    ends = memory.get("expires_at")
+    return again if ends is None else {**again, "expires_at": ends}
+
+
 def _last_day(expires_at: str) -> str:
     """The last day on which a memory is found at its beginning, in UTC."""
     return str((datetime.fromisoformat(expires_at) - timedelta(microseconds=1)).date())

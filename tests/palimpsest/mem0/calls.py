@@ -41,7 +41,7 @@ class Answers:
                     if key in TIMES
                     else self._plain(inner)
                     for key, inner in sorted(value.items())
-                    if key != "metadata" or inner is not None
+                    if inner is not None or key not in ("metadata", "expiration_date")
                 }
             case list():
                 return [self._plain(inner) for inner in value]
@@ -101,6 +101,17 @@ def calls(memory: Any) -> list[Any]:
         [[change["event"], change["old_memory"], change["new_memory"]] for change in changes[:2]]
     )
     answers.all.append(sorted(changes[0]))
+    for last_day in ("2999-12-30", "some day", 5, None):
+        of(memory.update, first, expiration_date=last_day)
+        of(memory.get, first)
+    for last_day in ("2020-01-31", "2999-12-30"):
+        of(memory.update, first, metadata={"boat": "blue"}, expiration_date=last_day)
+        for show_expired in (False, True):
+            found = memory.get_all(filters=ada, show_expired=show_expired)["results"]
+            answers.all.append(sorted(one["memory"] for one in found))
+        of(memory.get, first)
+    of(memory.update, first, "the ferry leaves at dawn", None, None)
+    of(memory.get, first)
     of(memory.delete, first)
     of(memory.delete, first)
     of(memory.get, first)

@@ -1,6 +1,7 @@
 """mem0's own clients, run where mem0 is installed: every call, and what each answers.
 
-`python client.py URL SECRET`. Beside mem0 there is nothing of ours in that environment.
+`python client.py URL SECRET SECRET`, the second a person's. Beside mem0 there is nothing of ours in
+that environment.
 """
 
 from __future__ import annotations
@@ -11,7 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 from mem0 import AsyncMemoryClient, MemoryClient
-from mem0.client.types import AddMemoryOptions, GetAllMemoryOptions, SearchMemoryOptions
+from mem0.client.types import (
+    AddMemoryOptions,
+    GetAllMemoryOptions,
+    SearchMemoryOptions,
+    UpdateMemoryOptions,
+)
 
 PIZZA = "Ada likes pizza with olives"
 SUSHI = "her favourite food is sushi"
@@ -47,6 +53,26 @@ def every_call(client: MemoryClient) -> None:
     assert client.get_all(filters=ADA)["count"] == 0
 
 
+def what_expires(client: MemoryClient, person: MemoryClient) -> None:
+    """An update sets the last day; an agent moves it alone, a person sets it and takes it away."""
+    [row] = client.add(PIZZA, user_id="ada", expiration_date="2999-01-01")["results"]
+    client.add(SUSHI, user_id="ada")
+    later = client.update(row["id"], UpdateMemoryOptions(expiration_date="2999-12-30"))
+    assert (later["memory"], later["expiration_date"]) == (PIZZA, "2999-12-30")
+    over = client.update(row["id"], expiration_date="2020-01-31")
+    assert (over["id"], over["expiration_date"]) == (row["id"], "2020-01-31")
+    assert client.get_all(filters=ADA)["count"] == 1
+    assert client.get_all(filters=ADA, show_expired=True)["count"] == 2
+    refused(lambda: client.update(row["id"], expiration_date=None), "ValidationError")
+    assert "expiration_date" not in person.update(row["id"], expiration_date=None)
+    assert client.get_all(filters=ADA)["count"] == 2
+    refused(lambda: client.update(row["id"], expiration_date="2999-01-01"), "ValidationError")
+    both = person.update(row["id"], expiration_date="2999-01-01", metadata={"n": 2})
+    assert (both["expiration_date"], both["metadata"]) == ("2999-01-01", {"n": 2})
+    refused(lambda: client.update(row["id"], expiration_date="some day"), "ValidationError")
+    client.delete_all(user_id="ada")
+
+
 def what_is_refused(client: MemoryClient) -> None:
     """Nobody is never everybody, and what is not kept is not ignored."""
     refused(lambda: client.add(PIZZA), "ValidationError")
@@ -75,11 +101,12 @@ async def also_awaited(host: str, secret: str) -> None:
     await client.delete(row["id"])
 
 
-def main(host: str, secret: str) -> None:
+def main(host: str, secret: str, persons: str) -> None:
     """Drive both clients."""
     client = MemoryClient(host=host, api_key=secret)
     every_call(client)
     what_is_refused(client)
+    what_expires(client, MemoryClient(host=host, api_key=persons))
     asyncio.run(also_awaited(host, secret))
     refused(lambda: MemoryClient(host=host, api_key="nobody's"), "ValueError")
 

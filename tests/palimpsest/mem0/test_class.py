@@ -80,6 +80,30 @@ def test_what_expired_is_found_by_its_id_and_shown_if_asked_for(memory: Memory) 
     assert found["memory"] == "Ada likes tea"
 
 
+def test_an_update_sets_the_last_day_of_all_that_would_outlive_it(memory: Memory) -> None:
+    first, again = (
+        memory.add("Ada likes tea", user_id="ada", expiration_date=day)["results"][0]["id"]
+        for day in ("2999-01-01", "2999-06-01")
+    )
+    assert first == again
+    for day in ("2999-12-30", "2030-01-01", "2020-01-31", None, "2999-01-01"):
+        memory.update(first, expiration_date=day)
+        found = memory.get(first)
+        assert found is not None
+        assert found.get("expiration_date") == day
+        shown = memory.get_all(filters={"user_id": "ada"})["results"]
+        assert len(shown) == (day != "2020-01-31")
+    memory.update(first, metadata={"cup": "blue"})
+    found = memory.get(first)
+    assert found is not None
+    assert found["expiration_date"] == "2999-01-01", "more about it does not prolong it"
+    memory.update(first, "Ada likes coffee", expiration_date="2020-01-31")
+    [over] = memory.get_all(filters={"user_id": "ada"}, show_expired=True)["results"]
+    assert (over["memory"], over["expiration_date"]) == ("Ada likes coffee", "2020-01-31")
+    memory.update(first, "Ada likes cocoa", expiration_date="2999-01-01")
+    assert memory.get_all(filters={"user_id": "ada"})["results"][0]["memory"] == "Ada likes cocoa"
+
+
 def test_the_time_of_a_message_is_shown(memory: Memory) -> None:
     memory.add("Ada likes tea", user_id="ada", timestamp=1_700_000_000)
     past: dict[str, Any] = {"user_id": "ada", "created_at": {"lt": "2024-01-01"}}

@@ -58,7 +58,8 @@ def ran(folder: Path, *words: str) -> str:
 def test_every_call_of_the_client(server: Endpoint, tmp_path: Path) -> None:
     script = Path(__file__).with_name("client.py")
     assert server.agent is not None
-    ran(tmp_path, str(script), f"{server.url}/mem0", server.agent)
+    assert server.operator is not None
+    ran(tmp_path, str(script), f"{server.url}/mem0", server.agent, server.operator)
 
 
 def test_the_page_runs(server: Endpoint, tmp_path: Path) -> None:

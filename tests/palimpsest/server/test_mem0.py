@@ -572,6 +572,29 @@ def test_what_would_mean_something_is_not_ignored(served: Use[None], more: dict[
     served(used)
 
 
+def test_an_update_moves_the_last_day_and_a_person_sets_it(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        said = {"messages": [{"role": "user", "content": PIZZA}], **ADA}
+        added = await server.ask("POST", ADD, {**said, "expiration_date": "2999-01-01"})
+        path = f"/mem0/v1/memories/{added.json()['results'][0]['id']}/"
+        for more in ({"metadata": {"n": 1}}, {"text": "Ada is fond of ramen"}):
+            kept = await server.ask("PUT", path, more)
+            assert kept.json()["expiration_date"] == "2999-01-01", "nothing else prolongs it"
+        for day in ("2999-12-30", "2020-01-31", "2999-06-01"):
+            moved = await server.ask("PUT", path, {"expiration_date": day, "metadata": {"n": day}})
+            assert (moved.json()["expiration_date"], moved.json()["metadata"]) == (day, {"n": day})
+        never = {"expiration_date": None}
+        assert (await server.ask("PUT", path, never)).json()["reason"] == "outranked"
+        assert "expiration_date" not in (await server.ask("PUT", path, never, name="grace")).json()
+        later = {"expiration_date": "2999-01-01"}
+        assert (await server.ask("PUT", path, later)).json()["reason"] == "outranked"
+        for day in ("some day", "9999-12-31", 5.5):
+            wrong = await server.ask("PUT", path, {"expiration_date": day})
+            assert wrong.status_code == 422
+
+    served(used)
+
+
 def test_a_star_stands_for_any_value_and_for_none_that_is_missing() -> None:
     filters = parse_filters({"user_id": "ada", "agent_id": "*", "metadata": {"page": "*"}})
     assert filters.metadata == {}, "no member has to say a star"

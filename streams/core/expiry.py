@@ -88,6 +88,7 @@ def fold_expiry_set(ledger: Ledger, event: ExpirySet, touched: Touched) -> None:
     """Take another expiry; a text that is current again is the one that a repeat of it joins."""
     entry = ledger.entries[event.data.candidate_id]
     entry.expires_at = event.data.expires_at
+    entry.pin = event.id if event.data.expires_at is None else None
     begin_expiry(ledger, entry)
     if not entry.expired:
         ledger.scope(entry.fields.namespace).by_hash[entry.distinct.hash] = entry.distinct

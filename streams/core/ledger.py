@@ -224,7 +224,8 @@ class Entry(Struct, eq=False):
     `forgotten` is by which request it was, if it was; so are newcomers that wait because of it.
     `apart` are the memories taken apart that it was a part of, `updates` are those that displaced
     it. `text_number` is how many texts the owner had said when it came, its own among them.
-    `expires_at` is from when on it is hidden; `expired`: by the moment of the ledger.
+    `expires_at` is from when on it is hidden; `expired`: by the moment of the ledger; `pin` is the
+    event by which it does not expire any more.
     One is *current* while it is living and has not expired.
 
     A struct of msgspec, as texts and what an event touched are: one is created for each event, in a
@@ -259,6 +260,7 @@ class Entry(Struct, eq=False):
     text_number: int = 0
     expires_at: datetime | None = None
     expired: bool = False
+    pin: str | None = None
 
     @property
     def text_lives(self) -> bool:

@@ -14,6 +14,7 @@ from palimpsest.streams.guard.places import CuePlace, cue_places
 from palimpsest.web.board.answers import Sides
 from palimpsest.web.board.waiting import WaitingPair
 from palimpsest.web.board.word_diff import Piece, cue_kind, word_diff
+from palimpsest.web.expiry import ending_of
 
 FEW_EVENTS = 1_000
 """Up to this number of an owner's events, what depends on a join is computed at once."""
@@ -30,8 +31,8 @@ def picture(store: Palimpsest, pair: WaitingPair, sides: Sides) -> dict[str, Any
     return {
         "pair": pair,
         "version": sides.version,
-        "older": _side(sides.older, old, own_text=pair.older_text is not None),
-        "newer": _side(sides.newer, new, own_text=pair.newer_text is not None),
+        "older": _side(store, sides.older, old, own_text=pair.older_text is not None),
+        "newer": _side(store, sides.newer, new, own_text=pair.newer_text is not None),
         "cues": [(cue, cue_kind(cue)) for cue in pair.cues],
         "memory": _memory(sides.older.memory),
         "together": sides.older.memory is sides.newer.memory,
@@ -68,7 +69,9 @@ def _cue_places(
     return cue_places(older, newer, cues, unknown=(old, new))
 
 
-def _side(entry: Entry, pieces: list[Piece], *, own_text: bool) -> dict[str, Any]:
+def _side(
+    store: Palimpsest, entry: Entry, pieces: list[Piece], *, own_text: bool
+) -> dict[str, Any]:
     """A candidate and its compared words, with its own text if another's was compared."""
     return {
         "own_text": entry.text if own_text else None,
@@ -78,6 +81,7 @@ def _side(entry: Entry, pieces: list[Piece], *, own_text: bool) -> dict[str, Any
         "decided_at": entry.decided_at,
         "source": entry.fields.source,
         "session": entry.fields.session_id,
+        "ending": ending_of(entry, store.reader.clock()),
     }
 
 

@@ -19,6 +19,7 @@ from palimpsest.server.problems import not_found
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.web import paths
 from palimpsest.web.door import Door, Visit
+from palimpsest.web.expiry import Ending, ending_of, pin
 from palimpsest.web.rendering import excerpt
 from palimpsest.web.taking_back import (
     Became,
@@ -61,6 +62,7 @@ class Branch:
     member: ShownMember
     join: JoinLine | None
     supports: Sequence[JoinLine]
+    ending: Ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ class MemoryView:
     """
 
     found: Found
+    ending: Ending
     branches: Sequence[Branch]
     start: int
     more: int
@@ -125,11 +128,12 @@ ALL = TimelinePart()
 
 
 def add(door: Door) -> None:
-    """Add the page, its timeline, and the pages that show an undo and do it."""
+    """Add the page, its timeline, its pin, and the pages that show an undo and do it."""
     door.get(PATH, _memory)
     door.get(f"{PATH}/timeline", _timeline)
     door.get(f"{PATH}/take-back", _shown)
     door.post(f"{PATH}/take-back", _carry_out)
+    door.post(f"{PATH}/pin", _pin)
 
 
 def view(store: Palimpsest, owner_id: str, some_id: str, part: TimelinePart = ALL) -> MemoryView:
@@ -140,6 +144,7 @@ def view(store: Palimpsest, owner_id: str, some_id: str, part: TimelinePart = AL
     at_once = ledger.seen <= MANY_EVENTS or part.whole or part.since is not None
     return MemoryView(
         found=store.get(own),
+        ending=ending_of(memory, store.reader.clock()),
         branches=branches,
         start=part.start,
         more=len(memory.members) - part.start - len(branches),
@@ -182,7 +187,8 @@ def _branches(store: Palimpsest, ledger: Ledger, memory: Memory, start: int) -> 
             _join(ledger, support["joined_to"], support["decision"], support["decision_id"])
             for support in member["supports"]
         ]
-        found.append(Branch(min(depth, DEEPEST), member, join, list(filter(None, supports))))
+        standing, ending = list(filter(None, supports)), ending_of(entry, store.reader.clock())
+        found.append(Branch(min(depth, DEEPEST), member, join, standing, ending))
     return found
 
 
@@ -280,6 +286,21 @@ async def _shown(visit: Visit) -> Response:
         shown_members=SHOWN_MEMBERS,
         paths=paths,
     )
+
+
+async def _pin(visit: Visit) -> Response:
+    owner_id, memory_id = visit.owner(), visit.ids["memory"]
+    because = visit.form.get("because", "").strip() or None
+
+    def done(store: Palimpsest) -> tuple[int, int]:
+        """Pin it; returns the log's positions before and after."""
+        own, _ = _own(store, owner_id, memory_id)
+        before = store.position
+        pin(store, own, visit.form.get("until", ""), visit.caller.name, because)
+        return before, store.position
+
+    since, until = map(str, await visit.store.call(done))
+    return visit.to(paths.memory(owner_id, memory_id, since=since, until=until))
 
 
 async def _carry_out(visit: Visit) -> Response:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from starlette.responses import Response
 
@@ -15,6 +15,7 @@ from palimpsest.queries.find import By, Plan
 from palimpsest.server.problems import not_found
 from palimpsest.web import paths
 from palimpsest.web.door import Door, Visit
+from palimpsest.web.expiry import Ending, ending_of
 
 MEMORIES = 25
 """Memories per page."""
@@ -32,7 +33,10 @@ BY: dict[How, tuple[By, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class OwnerCounts:
-    """An owner's counts: `repeats` are living candidates beyond one per memory."""
+    """An owner's counts: `repeats` are living candidates beyond one per memory.
+
+    `memories` are those that have not `expired`.
+    """
 
     memories: int
     candidates: int
@@ -40,6 +44,7 @@ class OwnerCounts:
     joins: int
     pending: int
     retracted: int
+    expired: int
 
 
 def add(door: Door) -> None:
@@ -54,15 +59,18 @@ def counts(store: Palimpsest, owner_id: str) -> OwnerCounts:
     ledger = store.reader.ledger(owner_id)
     if not ledger.seen:
         raise not_found("this owner is unknown")
-    memories = sum(memory.living for memory in ledger.memories())
+    memories = [memory for memory in ledger.memories() if memory.living]
     living = sum(entry.living for entry in ledger.entries.values())
+    now = store.reader.clock()
+    expired = sum(memory.has_expired(now) for memory in memories)
     return OwnerCounts(
-        memories=memories,
+        memories=len(memories) - expired,
         candidates=len(ledger.entries),
-        repeats=living - memories,
+        repeats=living - len(memories),
         joins=sum(edge.standing for edge in ledger.edges.values()),
         pending=sum(entry.pending and entry.living for entry in ledger.entries.values()),
         retracted=len(ledger.entries) - living,
+        expired=expired,
     )
 
 
@@ -90,13 +98,25 @@ async def _owners(visit: Visit) -> Response:
 
 async def _owner(visit: Visit) -> Response:
     owner_id, after = visit.owner(), visit.query.get("after")
+    show_expired = "expired" in visit.query
 
-    def found(store: Palimpsest) -> tuple[OwnerCounts, Page]:
+    def found(store: Palimpsest) -> tuple[OwnerCounts, Page, dict[str, Ending]]:
         had = counts(store, owner_id)
-        return had, store.list(owner_id, limit=MEMORIES, after=after)
+        page = store.list(owner_id, limit=MEMORIES, after=after, show_expired=show_expired)
+        return had, page, _endings(store, owner_id, page["memories"])
 
-    had, memories = await visit.store.call(found)
-    return _page(visit, owner_id, had, memories=memories)
+    had, memories, endings = await visit.store.call(found)
+    also = {"expired": "1"} if show_expired else {}
+    return _page(visit, owner_id, had, endings, memories=memories, also=also)
+
+
+def _endings(
+    store: Palimpsest, owner_id: str, memories: Iterable[Mapping[str, Any]]
+) -> dict[str, Ending]:
+    """Until when the memories hold, by id."""
+    entries, now = store.reader.ledger(owner_id).entries, store.reader.clock()
+    ids = [memory["memory_id"] for memory in memories]
+    return {name: ending_of(entries[name].memory, now) for name in ids if name in entries}
 
 
 async def _search(visit: Visit) -> Response:
@@ -107,29 +127,34 @@ async def _search(visit: Visit) -> Response:
     if not wanted:
         return visit.to(paths.owner(owner_id))
 
-    def found(store: Palimpsest) -> tuple[OwnerCounts, Plan]:
+    def found(store: Palimpsest) -> tuple[OwnerCounts, Plan, dict[str, Ending]]:
         had = counts(store, owner_id)
-        return had, store.find(owner_id, wanted, by=BY[how], k=HITS)
+        plan = store.find(owner_id, wanted, by=BY[how], k=HITS, show_expired=True)
+        return had, plan, _endings(store, owner_id, plan["hits"])
 
-    had, plan = await visit.store.call(found)
-    return _page(visit, owner_id, had, plan=plan, wanted=wanted, how=how)
+    had, plan, endings = await visit.store.call(found)
+    return _page(visit, owner_id, had, endings, plan=plan, wanted=wanted, how=how)
 
 
 def _page(
     visit: Visit,
     owner_id: str,
     had: OwnerCounts,
+    endings: Mapping[str, Ending],
     *,
     memories: Page | None = None,
     plan: Plan | None = None,
     wanted: str = "",
     how: How = "both",
+    also: Mapping[str, str] | None = None,
 ) -> Response:
-    """The page, with a page of memories or with hits."""
+    """The page, with a page of memories or with hits; `also` is what the next page's URL has."""
     return visit.page(
         "owner.html",
         owner_id=owner_id,
         counts=had,
+        endings=endings,
+        also=also or {},
         memories=memories,
         plan=plan,
         wanted=wanted,

@@ -151,6 +151,49 @@ def test_what_cannot_be_is_reported_with_its_reason(served: Use[None]) -> None:
     served(used)
 
 
+def test_what_expires_is_marked_and_a_person_pins_and_unpins_it(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        bus = await server.add("The bus is late", expires_at="2026-01-01T00:00:00Z")
+        await server.add("The shop is closed", expires_at="2999-01-01T12:30:00Z")
+        path, marked = f"{OWNER}/memories/{bus['memory_id']}", "expired <time"
+        browser = await entered(server)
+        listed = (await browser.get(OWNER)).text
+        assert "expires <time" in listed
+        assert "The bus is late" not in listed
+        assert "<dt>Memories</dt><dd>1</dd>" in listed
+        assert "<dt>Expired</dt><dd>1</dd>" in listed
+        [every] = links(listed, "Show what has expired, too")
+        assert marked in (await browser.get(every)).text
+        found = await browser.send(f"{OWNER}/search", q="bus", by="words")
+        assert marked in found.text
+        page = (await browser.get(path)).text
+        assert page.count(marked) == 2, "the memory and its member"
+        assert "2026-01-01 00:00" in page
+        kept = await browser.send(f"{path}/pin", until="", because="it still is")
+        page = (await browser.get(kept.headers["location"])).text
+        assert "pinned" in page
+        assert marked not in page
+        assert "Because: " in page
+        assert "pinned" in (await browser.get(OWNER)).text
+        assert "<summary>Keep it</summary>" not in page
+        [unpin] = links(page, "Unpin")
+        shown = (await browser.get(unpin)).text
+        assert "Set when it expires as it was before" in shown
+        done = await browser.send(f"{path}/take-back", **fields(shown))
+        assert marked in (await browser.get(done.headers["location"])).text
+        until = await browser.send(f"{path}/pin", until="2999-01-30", because="")
+        page = (await browser.get(until.headers["location"])).text
+        assert "expires <time" in page
+        assert "2999-01-31 00:00" in page
+        for wrong, status in (("2999-01-30", 409), ("soon", 422), ("9999-12-31", 422)):
+            assert (await browser.send(f"{path}/pin", until=wrong)).status_code == status
+        other = await entered(server, owners="bob")
+        await other.get("/review")
+        assert (await other.send(f"{path}/pin", until="")).status_code == 403
+
+    served(used)
+
+
 def test_hostile_texts_are_texts(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         owner = "a/b <i>"

@@ -1,0 +1,39 @@
+"""Until when a memory holds, as the pages mark it, and a person's pin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from palimpsest.api.store import Palimpsest
+from palimpsest.contracts.candidate import end_of
+from palimpsest.server.problems import ProblemError
+from palimpsest.streams.core.ledger import Entry, Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Until when something holds, if it does not hold for ever, and whether that `is_over`.
+
+    `pin` is the event by which a person keeps it from expiring.
+    """
+
+    at: datetime | None
+    is_over: bool
+    pin: str | None
+
+
+def ending_of(of: Memory | Entry, now: datetime) -> Ending:
+    """Until when a memory or a candidate holds."""
+    members = of.members if isinstance(of, Memory) else [of]
+    pins = [entry.pin for entry in members if entry.living and entry.pin is not None]
+    at = of.expires_at
+    return Ending(at, at is not None and at <= now, pins[-1] if pins else None)
+
+
+def pin(store: Palimpsest, memory_id: str, until: str, actor: str, because: str | None) -> None:
+    """Keep a memory until the end of a day in UTC, or for ever if it is empty."""
+    ends = end_of(until) if until else None
+    if isinstance(ends, str):
+        raise ProblemError(422, "invalid", "`until` is a day, such as 2027-01-31, or empty")
+    store.pin(memory_id, until=ends, actor=actor, because=because)

@@ -134,6 +134,8 @@ class LabelJudge:
     at most, for pairs share requests and the service caches the prompt.
     """
 
+    recorded = None
+
     def __init__(self, gold: Mapping[str, str], texts: Mapping[str, str], rules: Rules) -> None:
         self._gold = gold
         self._texts = texts

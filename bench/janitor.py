@@ -40,6 +40,8 @@ RUNS = 3
 class _AtOnce:
     """A judge that answers by rules on words, and whose time is not counted."""
 
+    recorded = None
+
     def __init__(self) -> None:
         self.seconds = 0.0
 

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from palimpsest.contracts.candidate import CandidateFields
 from palimpsest.contracts.errors import InvalidReason
-from palimpsest.contracts.evidence import Evidence, Verdict
+from palimpsest.contracts.evidence import Evidence, RecordedJudge, Verdict
 from palimpsest.contracts.light import Light
 from palimpsest.contracts.model import Timestamp, WireTime
 
@@ -396,6 +396,14 @@ class PolicySetData(Light):
     def changes_models(self) -> bool:
         """Whether it changes by which vectors texts are compared, or which are kept."""
         return self.former is not None or self.drops is not None
+
+
+class JudgeSetData(Light):
+    """The judge whose answers are recorded from here on; `former` is the hash of the one before."""
+
+    hash: str
+    judge: RecordedJudge
+    former: str | None = None
 
 
 class RanData(Light):

@@ -30,6 +30,7 @@ from palimpsest.contracts.event_data import (
     InvalidData,
     Join,
     JoinedData,
+    JudgeSetData,
     LaterJoin,
     NamesSetData,
     OnCandidateData,
@@ -95,6 +96,8 @@ __all__ = [
     "Join",
     "Joined",
     "JoinedData",
+    "JudgeSet",
+    "JudgeSetData",
     "LaterJoin",
     "NamesSet",
     "NamesSetData",
@@ -282,6 +285,12 @@ class PolicySet(Event, tag="palimpsest.policy_set.v1"):
     data: PolicySetData
 
 
+class JudgeSet(Event, tag="palimpsest.judge_set.v1"):
+    """`subject` is the judge's hash; `partitionkey` is empty: it is the store's."""
+
+    data: JudgeSetData
+
+
 class Refused(Event, tag="palimpsest.refused.v1"):
     """`subject` is the command's id."""
 
@@ -345,6 +354,7 @@ AnyEvent = (
     | Erased
     | ExpirySet
     | NamesSet
+    | JudgeSet
 )
 
 EVENT: TypeAdapter[AnyEvent] = TypeAdapter(

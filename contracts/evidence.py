@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal
 
 from msgspec import structs
 
-from palimpsest.contracts.light import Light
+from palimpsest.contracts.light import Light, serializer
 
 
 class Cue(StrEnum):
@@ -57,6 +58,44 @@ Answer = Literal["different", "same", "update", "compose", "unavailable", "unusa
 """What the judge said of a pair; `unavailable`: nobody answered, `unusable`: no valid answer."""
 
 
+class RecordedFirstJudge(Light):
+    """The first of two judges, as `RecordedJudge`.
+
+    `certificate` is the digest of the labels by which its answers settle: *same* from the
+    probability `same` on, *different* below `different`.
+    """
+
+    protocol: str
+    model: str
+    platform: str | None = None
+    address: str | None = None
+    certificate: str | None = None
+    same: float | None = None
+    different: float | None = None
+
+
+class RecordedJudge(Light):
+    """Who answers a store's questions: what was configured, without anything that is secret.
+
+    `address` is scheme, host and port of the service alone: a key may stand anywhere else in a URL.
+    `platform` is whose cloud serves the vendor's models, if not the vendor. `first` is the judge
+    that is asked before this one, if there are two.
+    """
+
+    protocol: str
+    model: str
+    platform: str | None = None
+    address: str | None = None
+    review_model: str | None = None
+    first: RecordedFirstJudge | None = None
+
+    @property
+    def hash(self) -> str:
+        """`sha256:` and 16 hex digits of all this, by which verdicts name it."""
+        said = serializer(RecordedJudge).to_json(self, exclude_none=True)
+        return "sha256:" + hashlib.sha256(said).hexdigest()[:16]
+
+
 class FirstAnswer(Light):
     """What the first of two judges said of a pair; it settled nothing. Fields as in `Verdict`."""
 
@@ -85,7 +124,7 @@ class Verdict(Light):
     is the one that answered, as its answer names it. What a judge does not say is unknown: None.
     `protocol` is the service's, and `remote` whether it is on another network. Of two judges,
     `first` is what the other one said before; `certificate` is the digest of the labels by which
-    an answer of the first settles.
+    an answer of the first settles. `judge` is the hash of who was configured, the first included.
     """
 
     neighbour_id: str
@@ -104,13 +143,15 @@ class Verdict(Light):
     remote: bool | None = None
     first: FirstAnswer | None = None
     certificate: str | None = None
+    judge: str | None = None
 
     @property
     def before(self) -> Verdict | None:
         """What the first judge said, as a verdict on the same neighbour."""
         if self.first is None:
             return None
-        return Verdict(neighbour_id=self.neighbour_id, **structs.asdict(self.first))
+        first = structs.asdict(self.first)
+        return Verdict(neighbour_id=self.neighbour_id, judge=self.judge, **first)
 
 
 def deciding(verdicts: Sequence[Verdict], joined: str | None) -> Verdict | None:

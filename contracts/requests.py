@@ -54,7 +54,7 @@ from palimpsest.contracts.events import (
     Speaker,
     Vector,
 )
-from palimpsest.contracts.evidence import Evidence, Verdict
+from palimpsest.contracts.evidence import Evidence, RecordedJudge, Verdict
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.model import Strict, Timestamp
 from palimpsest.contracts.names import OwnerNames
@@ -114,6 +114,12 @@ class Request(Strict, Generic[A_co]):
             return GenericAlias(cls, (answer,))
 
 
+class JudgedRequest(Request[A_co]):
+    """A request that a judge's verdicts may come with; `judge` is who gave them."""
+
+    judge: RecordedJudge | None = None
+
+
 class MergeRequest(Request[Merged]):
     """`palimpsest merge A B [--face A|B]`."""
 
@@ -125,7 +131,7 @@ class MergeRequest(Request[Merged]):
     )
 
 
-class CombineRequest(Request[Concluded]):
+class CombineRequest(JudgedRequest[Concluded]):
     """One join of a batch run: `a` and `b` are the same, by a rule or by the judge's verdict.
 
     `evidence` names the policy, the pair's scores and the verdicts. Where `face` is `text`,
@@ -143,7 +149,7 @@ class CombineRequest(Request[Concluded]):
     rank: Literal["rule", "judge"] = "rule"
 
 
-class SeparateRequest(Request[Apart]):
+class SeparateRequest(JudgedRequest[Apart]):
     """`palimpsest separate A B`; a batch run's and a review's words have their own ranks.
 
     `similarity` is the score of the pair, where it was looked at.
@@ -157,7 +163,7 @@ class SeparateRequest(Request[Apart]):
     similarity: float | None = None
 
 
-class ConfirmRequest(Request[Agreed]):
+class ConfirmRequest(JudgedRequest[Agreed]):
     """`palimpsest confirm D`, or a review that agrees with a decision."""
 
     request: Literal["confirm"] = "confirm"
@@ -183,7 +189,7 @@ class WithdrawRequest(Request[Apart]):
     b: CandidateId
 
 
-class UnmergeRequest(Request[Unmerged]):
+class UnmergeRequest(JudgedRequest[Unmerged]):
     """`palimpsest unmerge`: by exactly one of decision, candidate or memory.
 
     A review that does not agree with a decision asks for it with its own `rank` and `verdicts`.
@@ -413,7 +419,7 @@ class SetNamesRequest(Request[Names]):
     )
 
 
-class SettleRequest(Request[Concluded]):
+class SettleRequest(JudgedRequest[Concluded]):
     """The judge's verdicts on a pending candidate; `composed` is the text where one was asked.
 
     `sources` are the candidates that it was made of, oldest first; else those of the face that the
@@ -427,7 +433,7 @@ class SettleRequest(Request[Concluded]):
     sources: tuple[str, ...] = ()
 
 
-class ComposeRequest(Request[Recomposed]):
+class ComposeRequest(JudgedRequest[Recomposed]):
     """A text recomposed from the named sources, for a memory that needs one.
 
     `verdicts` say what it cost.
@@ -448,7 +454,7 @@ class ComposedText(Strict):
     verdict: Verdict
 
 
-class RunRequest(Request[RunReport]):
+class RunRequest(JudgedRequest[RunReport]):
     """A batch run over one owner's memories: `palimpsest dedupe`, or a schedule.
 
     Owner, step and `due` name the run: however many ask for it, it is done once. `force` leaves the

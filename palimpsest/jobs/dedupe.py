@@ -23,6 +23,7 @@ from palimpsest.streams.dedupe import Progress, Proposal, Run, proposals
 from palimpsest.streams.dedupe.due import living, not_due
 from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.judge.pairs import Side
+from palimpsest.streams.judge.recorded import signed
 from palimpsest.streams.policies import load_policy, preset_names
 from palimpsest.streams.write.handlers.run import figures_of, warnings
 from palimpsest.streams.write.owners import fold_owner
@@ -134,7 +135,7 @@ async def dedupe(
         progress("comparing memories", number / len(owners))
         if isinstance(policy.dedupe, PairsDedupe):
             composed = await _composed(writer, judge, wanted, owner, run)
-            runs.append(_by_the_writer(writer, wanted, owner, composed, run, outcomes))
+            runs.append(_by_the_writer(writer, judge, wanted, owner, composed, run, outcomes))
         else:
             runs.append(await _by_parts(writer, judge, wanted, owner, run, outcomes))
     plan = f"{plan_of(policy.name, run.joins)}{AT}{position}"
@@ -232,6 +233,7 @@ async def _composed(
 
 def _by_the_writer(
     writer: StoreWriter,
+    judge: PairJudge,
     wanted: Wanted,
     owner: str,
     composed: tuple[ComposedText, ...],
@@ -243,7 +245,7 @@ def _by_the_writer(
     if composed and owner in wanted.planned:
         trial = writer.ask(request.model_copy(update={"dry_run": True}))
         wanted.require_planned(owner, trial.get("joined", ()), writer.reader.policy_in_force().name)
-    answer = writer.ask(request)
+    answer = writer.ask(signed(request, judge))
     figures = answer.get("figures", {})
     run.memories += int(figures.get("memories_before", 0))
     run.pairs += int(figures.get("pairs", 0))
@@ -285,11 +287,11 @@ async def _by_parts(
         whole = [part async for part in proposed]
         wanted.require_planned(owner, run.joins[joins:], policy.name)
         for part in whole:
-            carry_out(writer, part, outcomes)
+            carry_out(writer, judge, part, outcomes)
     else:
         async for part in proposed:
             if not wanted.dry_run:
-                carry_out(writer, part, outcomes)
+                carry_out(writer, judge, part, outcomes)
     ledger.dissolve()
     removed = len(run.joins) - joins - (len(outcomes.refused) - refused)
     took = round((time.perf_counter() - began) * 1000, 1)
@@ -300,12 +302,15 @@ async def _by_parts(
     return report
 
 
-def carry_out(writer: StoreWriter, part: Sequence[Proposal], outcomes: Outcomes) -> None:
+def carry_out(
+    writer: StoreWriter, judge: PairJudge, part: Sequence[Proposal], outcomes: Outcomes
+) -> None:
     """Send requests together, or one by one if the writer did not answer in time.
 
     A request that was already carried out has no second effect.
     """
     answers: Sequence[Concluded | Apart | RefusedError | TransientError]
+    part = [signed(request, judge) for request in part]
     try:
         answers = writer.ask_each(part)
     except TransientError:

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Protocol, Self, TypedDict
 
 from palimpsest.contracts import policy
-from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.evidence import RecordedJudge, Verdict
 from palimpsest.streams.judge.judge import Judge, PairJudge
 from palimpsest.streams.judge.models import NOTHING
 from palimpsest.streams.judge.own import JudgeFunction, OwnJudge
@@ -77,6 +77,11 @@ class JudgeOnDemand:
             return judge
         self._judge = OwnJudge(self._asked, self._rules)
         return self._judge
+
+    @property
+    def recorded(self) -> RecordedJudge | None:
+        """Who answers, once anything was asked."""
+        return None if self._judge is None else self._judge.recorded
 
     def cost(self) -> RunCost:
         """The cost of its requests so far; to be read inside the context."""

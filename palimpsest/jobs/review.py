@@ -29,6 +29,7 @@ from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.separations import statement_on
 from palimpsest.streams.dedupe import Progress
 from palimpsest.streams.judge.pairs import JudgedPair, Side
+from palimpsest.streams.judge.recorded import signed
 from palimpsest.streams.write.owners import fold_owner
 
 REJECTIONS = frozenset(
@@ -106,7 +107,7 @@ async def review(
                 result.asked["unavailable"] += len(part)
                 continue
             verdicts = await judge.review([_pair(ledger, edge, policy) for edge in part])
-            _carry_out(writer, part, verdicts, ledger, result)
+            _carry_out(writer, judge, part, verdicts, ledger, result)
         ledger.dissolve()
         if due is not None and waiting:
             took = round((time.perf_counter() - began) * 1000, 1)
@@ -152,6 +153,7 @@ def _confirm_exact(
 
 def _carry_out(
     writer: StoreWriter,
+    judge: ReviewJudge,
     edges: Sequence[Edge],
     verdicts: Sequence[Verdict],
     ledger: Ledger,
@@ -161,9 +163,9 @@ def _carry_out(
     for edge, verdict in zip(edges, verdicts, strict=True):
         result.asked[verdict.answer] += 1
         if verdict.answer == "same":
-            stated.append((edge, _confirm(edge, verdict, ledger.seen)))
+            stated.append((edge, signed(_confirm(edge, verdict, ledger.seen), judge)))
         elif verdict.answer == "different" and not _refused_again(ledger, edge, verdict, result):
-            stated.append((edge, _reverse(edge, verdict, ledger.seen)))
+            stated.append((edge, signed(_reverse(edge, verdict, ledger.seen), judge)))
     answers = writer.ask_each([request for _, request in stated])
     for (edge, request), answer in zip(stated, answers, strict=True):
         _add_answer(edge, request, answer, result)

@@ -16,6 +16,7 @@ from palimpsest.contracts.events import (
     Decided,
     ExpirySet,
     Joined,
+    JudgeSet,
     NamesSet,
     PolicySet,
     Ran,
@@ -55,6 +56,7 @@ INSTEAD = {
     Confirmed: "a confirmation changed no memory: `unmerge` its decision if it is wrong",
     NamesSet: "names are not undone: set the former ones again with `names`",
     PolicySet: "a policy is not undone: set the former one again with `policy set`",
+    JudgeSet: "a judge is not undone: set the former one again in [judge]",
     AuditLabelled: "a label is not undone: label the pair again, and the later label counts",
     Ran: "a batch run is undone by its joins: `reverse` with `since` and `until`, or one by one",
 }

@@ -82,7 +82,7 @@ class Operation:
 # -- parameters of requests ------------------------------------------------------------------------
 
 OF_THE_DOOR = frozenset(
-    "request request_id actor asked rank owner_id source verdicts similarity".split()
+    "request request_id actor asked rank owner_id source verdicts judge similarity".split()
 )
 """Fields of a request that a door fills in: who asks, for which owner, and as whom."""
 

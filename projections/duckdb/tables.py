@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from palimpsest.contracts.events import Decided, Figures, PolicySet, Ran
+from palimpsest.contracts.events import Decided, Figures, JudgeSet, PolicySet, Ran
+from palimpsest.contracts.evidence import RecordedFirstJudge
 from palimpsest.projections.base.columns import (
     MOMENT,
     NEIGHBOURS,
@@ -26,7 +27,7 @@ from palimpsest.projections.duckdb.statements import event_row, statement_rows, 
 from palimpsest.streams.core.compared import Spoke
 from palimpsest.streams.core.text import search_hash
 
-LAYOUT = 13
+LAYOUT = 14
 """Raised when a column or its meaning changes: older segments are recreated from the log."""
 
 
@@ -233,8 +234,39 @@ VERDICTS = Table(
         _column("certificate", TEXT, "verdict.certificate"),
         _column("protocol", TEXT, "verdict.protocol"),
         _column("remote", YES_NO, "verdict.remote"),
+        _column("judge", TEXT, "verdict.judge"),
     ),
 )
+
+
+def _of_first(name: str, field: str, kind: pa.DataType = TEXT) -> Column:
+    def value(first: RecordedFirstJudge | None) -> Any:
+        return getattr(first, field, None)
+
+    return _column(name, kind, "event.data.judge.first", value)
+
+
+JUDGES = Table(
+    "judges",
+    ("position",),
+    (
+        _column("position", WHOLE),
+        _column("judge", TEXT, "event.data.hash"),
+        _column("set_at", MOMENT, "event.time"),
+        *(
+            _column(name, TEXT, f"event.data.judge.{name}")
+            for name in ("protocol", "platform", "model", "review_model", "address")
+        ),
+        *(
+            _of_first(f"first_{name}", name)
+            for name in ("protocol", "platform", "model", "address")
+        ),
+        _of_first("certificate", "certificate"),
+        _of_first("same_from", "same", REAL),
+        _of_first("different_below", "different", REAL),
+    ),
+)
+"""A row for each time that another judge answered; `first_…` is the first of two."""
 POLICIES = Table(
     "policies",
     ("position",),
@@ -312,6 +344,7 @@ TABLES = (
     REVIEWS,
     VERDICTS,
     POLICIES,
+    JUDGES,
     RUNS,
     STATEMENTS,
 )
@@ -339,6 +372,7 @@ def rows_by_table(rows: Rows) -> dict[str, Sequence[Any]]:
         "statements": [row for fact in rows.facts if fact.stated for row in statement_rows(fact)],
         "runs": [fact for fact in others if isinstance(fact.event, Ran)],
         "policies": [fact for fact in others if isinstance(fact.event, PolicySet)],
+        "judges": [fact for fact in others if isinstance(fact.event, JudgeSet)],
     }
 
 

@@ -19,6 +19,7 @@ from palimpsest.projections.duckdb.tables import (
     CANDIDATES,
     COMPOSITIONS,
     DECISIONS,
+    JUDGES,
     MEMORIES,
     POLICIES,
     REVIEWS,
@@ -101,6 +102,7 @@ _PARTS = {
     "p": POLICIES,
     "s": STATEMENTS,
     "m": MEMORIES,
+    "j": JUDGES,
 }
 """The tables, by the letters that the queries below use."""
 
@@ -152,6 +154,18 @@ SELECT answered_at, owner_id, candidate_id, neighbour_id, model, protocol, remot
 FROM v WHERE calls > 0 AND remote IS DISTINCT FROM FALSE
 """
 
+_JUDGES = """
+SELECT judge, list(set_at ORDER BY position) AS set_at,
+       any_value(protocol) AS protocol, any_value(platform) AS platform,
+       any_value(model) AS model, any_value(review_model) AS review_model,
+       any_value(address) AS address, any_value(first_protocol) AS first_protocol,
+       any_value(first_platform) AS first_platform, any_value(first_model) AS first_model,
+       any_value(first_address) AS first_address, any_value(certificate) AS certificate,
+       any_value(same_from) AS same_from, any_value(different_below) AS different_below,
+       max(position) AS position
+FROM j GROUP BY judge
+"""
+
 _DAILY = """
 SELECT decided_at::DATE AS day, decision, count(*) AS n, max(position) AS position
 FROM d GROUP BY ALL
@@ -178,6 +192,7 @@ def views(place: Place) -> dict[str, str]:
         "policies": alone(POLICIES),
         "runs": alone(RUNS),
         "verdicts": alone(VERDICTS),
+        "judges": over("j", _JUDGES),
         "decisions": over("dcr", _DECISIONS),
         "events": over("dwc", TIMELINE),
         "joins": over("dcr", f"SELECT * FROM ({_DECISIONS}) WHERE joined_to IS NOT NULL"),

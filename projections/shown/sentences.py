@@ -21,6 +21,7 @@ from palimpsest.contracts.events import (
     Invalid,
     Join,
     Joined,
+    JudgeSet,
     NamesSet,
     PolicySet,
     Ran,
@@ -103,7 +104,7 @@ def did(event: AnyEvent, back: TakenBack | None = None) -> str:
             return "its text was destroyed; its id and its joins stay"
         case Invalid() | SessionEnded() | Compacted() | Ran() | PolicySet():
             return ""
-        case AuditOpened() | AuditLabelled() | Certified():
+        case AuditOpened() | AuditLabelled() | Certified() | JudgeSet():
             return ""
         case _:
             assert_never(event)

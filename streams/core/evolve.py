@@ -27,6 +27,7 @@ from palimpsest.contracts.events import (
     Invalid,
     Join,
     Joined,
+    JudgeSet,
     NamesSet,
     PolicySet,
     Ran,
@@ -143,6 +144,7 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
             SessionEnded()
             | Invalid()
             | PolicySet()
+            | JudgeSet()
             | Unchanged()
             | AuditOpened()
             | AuditLabelled()

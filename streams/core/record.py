@@ -31,6 +31,8 @@ from palimpsest.contracts.events import (
     Join,
     Joined,
     JoinedData,
+    JudgeSet,
+    JudgeSetData,
     NamesSet,
     NamesSetData,
     OnCandidateData,
@@ -43,7 +45,7 @@ from palimpsest.contracts.events import (
     Restored,
     SessionEnded,
 )
-from palimpsest.contracts.evidence import Evidence
+from palimpsest.contracts.evidence import Evidence, RecordedJudge
 from palimpsest.contracts.policy import Policy, required_version
 from palimpsest.streams.core import operate
 from palimpsest.streams.core.candidates import embedded_text
@@ -259,3 +261,9 @@ def policy_event(
         requires=required_version(policy),
         data=data,
     )
+
+
+def judge_event(judge: RecordedJudge, event_id: str, now: datetime, former: str | None) -> JudgeSet:
+    """`judge_set`: whose answers are recorded from here on. It belongs to the store."""
+    data = JudgeSetData(hash=judge.hash, judge=judge, former=former)
+    return JudgeSet(id=event_id, subject=judge.hash, time=now, partitionkey="", data=data)

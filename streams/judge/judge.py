@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequen
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
@@ -19,7 +20,7 @@ from uuid import uuid4
 
 from palimpsest.contracts import policy
 from palimpsest.contracts.errors import PalimpsestError
-from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.evidence import RecordedJudge, Verdict
 from palimpsest.streams.judge.messages import (
     composition_entries,
     fits,
@@ -32,6 +33,7 @@ from palimpsest.streams.judge.messages import (
 from palimpsest.streams.judge.models import NOTHING, Cost, model
 from palimpsest.streams.judge.pairs import CompositionAnswer, JudgeAnswer, JudgedPair, Side
 from palimpsest.streams.judge.prompts import ANSWERS, Name, Prompt, prompt
+from palimpsest.streams.judge.recorded import recorded_judge
 from palimpsest.streams.judge.settings import ServiceSettings
 from palimpsest.streams.judge.storage import FILE, LEASE_SECONDS, Budget, Key, VerdictCache
 
@@ -51,6 +53,10 @@ Result = TypeVar("Result")
 
 class PairJudge(Protocol):
     """Anything that compares pairs and composes texts like `Judge`."""
+
+    @property
+    def recorded(self) -> RecordedJudge | None:
+        """Who answers, for the log; None if that stays unsaid."""
 
     async def compare(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """One verdict per pair, in order."""
@@ -170,6 +176,11 @@ class Judge:
             raise RuntimeError("a judge is an async context manager: enter it first")
         return self._service
 
+    @cached_property
+    def recorded(self) -> RecordedJudge:
+        """Who answers, for the log; available inside the context only."""
+        return recorded_judge(self._settings, self.rules, self.service.exchange.address)
+
     @property
     def cost(self) -> Cost:
         """The cost of all its requests so far, usable or not."""
@@ -278,6 +289,7 @@ class Judge:
             calls=cost.calls,
             protocol=self._settings.protocol,
             remote=self.service.is_remote,
+            judge=self.recorded.hash,
         )
 
     def _no_text(self, oldest: Side, reason: str) -> Verdict:

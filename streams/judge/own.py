@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from palimpsest.contracts import policy
-from palimpsest.contracts.evidence import Answer, Verdict
+from palimpsest.contracts.evidence import Answer, RecordedJudge, Verdict
 from palimpsest.streams.judge.judge import LOCAL_ONLY
 from palimpsest.streams.judge.models import NOTHING, Cost
 from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
@@ -18,6 +18,8 @@ JudgeFunction = Callable[[str, str], str | tuple[str, float]]
 """Says how the older and the newer of two texts relate: one of the policy's answers, or a pair of
 the answer and the probability that both say the same."""
 
+PYTHON = "python"
+"""The protocol that the log has for a function."""
 NOT_OFFERED = "the function gave no answer that the policy asks for"
 
 
@@ -31,6 +33,7 @@ class OwnJudge:
     def __init__(self, function: JudgeFunction, rules: policy.Judge) -> None:
         self._function = function
         self._name = f"{function.__module__}.{getattr(function, '__qualname__', 'judge')}"
+        self.recorded = RecordedJudge(protocol=PYTHON, model=self._name)
         self._rules = rules
         self._is_remote = not getattr(function, "local", False)
         self.cost = NOTHING
@@ -71,4 +74,5 @@ class OwnJudge:
             calls=1.0,
             probability=probability if usable else None,
             remote=self._is_remote,
+            judge=self.recorded.hash,
         )

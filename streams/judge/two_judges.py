@@ -9,8 +9,9 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -18,11 +19,12 @@ from typing import Self
 from msgspec import structs
 
 from palimpsest.contracts import policy
-from palimpsest.contracts.evidence import FirstAnswer, Verdict
+from palimpsest.contracts.evidence import FirstAnswer, RecordedJudge, Verdict
 from palimpsest.streams.judge.certificate import JudgeCertificate, read_certificate
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.models import Cost
 from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
+from palimpsest.streams.judge.recorded import as_first
 from palimpsest.streams.judge.settings import FirstJudgeSettings, JudgeSettings
 from palimpsest.streams.judge.storage import FIRST_FILE
 
@@ -74,6 +76,12 @@ class TwoJudges:
     ) -> None:
         await self._entered.aclose()
 
+    @cached_property
+    def recorded(self) -> RecordedJudge:
+        """Both, for the log; available inside the context only."""
+        first = as_first(self._first.recorded, self._state.certificate)
+        return structs.replace(self._second.recorded, first=first)
+
     @property
     def cost(self) -> Cost:
         """The cost of all requests so far, to either."""
@@ -85,7 +93,7 @@ class TwoJudges:
         A verdict of the first judge names its certificate, one of the second what the first said.
         """
         if self._second.rules.ask == "compose" or self._is_away:
-            return await self._second.compare(pairs)
+            return self._of_both(await self._second.compare(pairs))
         verdicts = await self._first.compare_once(pairs)
         self._notice(verdicts)
         certificate = self._state.certificate
@@ -99,15 +107,25 @@ class TwoJudges:
         for place, other in zip(rest, others, strict=True):
             said = {name: getattr(verdicts[place], name) for name in _FIELDS}
             verdicts[place] = structs.replace(other, first=FirstAnswer(**said))
-        return verdicts
+        return self._of_both(verdicts)
 
     async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
         """One text composed from several, given oldest first."""
-        return await self._second.compose(sources)
+        made = await self._second.compose(sources)
+        return replace(made, verdict=self._of_both([made.verdict])[0])
 
     async def review(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """Like `Judge.review`."""
-        return await self._second.review(pairs)
+        return self._of_both(await self._second.review(pairs))
+
+    def _of_both(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
+        """Verdicts that name the two; one about which nobody was asked names nobody."""
+        return [
+            structs.replace(verdict, judge=self.recorded.hash)
+            if verdict.judge or (verdict.first and verdict.first.protocol)
+            else verdict
+            for verdict in verdicts
+        ]
 
     @property
     def _is_away(self) -> bool:

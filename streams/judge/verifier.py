@@ -27,6 +27,7 @@ from palimpsest.contracts.requests import ComposeRequest, SettleRequest
 from palimpsest.streams.judge.batching import Batcher
 from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
+from palimpsest.streams.judge.recorded import signed
 
 JudgeOf = Callable[[policy.Judge], PairJudge]
 """Returns the judge under a policy's rules."""
@@ -126,13 +127,14 @@ class Verifier:
         unusable = next((verdict for verdict in verdicts if verdict.answer == "unusable"), None)
         if unusable is not None and verdicts[-1].answer in NEXT:
             return Undecided(unusable.reasoning or "unusable", tuple(verdicts))
-        return SettleRequest(
+        request = SettleRequest(
             request_id=request_id(question),
             candidate_id=question.subject,
             verdicts=tuple(verdicts),
             composed=composed,
             sources=sources if composed else (),
         )
+        return signed(request, self._judge_of(question.rules))
 
     async def _compare(self, question: SettleQuestion, neighbour: AskedNeighbour) -> Verdict:
         """The verdict about a neighbour; the pair is ordered by moment."""
@@ -160,13 +162,14 @@ class Verifier:
         if result.text is None or not result.text.strip():
             why = result.verdict.reasoning if result.text is None else "nothing was composed"
             return Undecided(why or result.verdict.answer, (result.verdict,))
-        return ComposeRequest(
+        request = ComposeRequest(
             request_id=request_id(question),
             decision_id=question.decision_id,
             text=result.text,
             sources=tuple(source.candidate_id for source in question.sources),
             verdicts=(result.verdict,),
         )
+        return signed(request, self._judge_of(question.rules))
 
     async def _composed(self, question: AnyQuestion, texts: list[Side]) -> CompositionAnswer:
         judge = self._judge_of(question.rules)

@@ -11,7 +11,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from palimpsest.contracts.errors import StoreError
-from palimpsest.contracts.events import AnyEvent, Compacted, PolicySet
+from palimpsest.contracts.events import AnyEvent, Compacted, JudgeSet, PolicySet
 from palimpsest.contracts.policy import Policy, recorded_policy
 from palimpsest.contracts.wire import Envelope, Recorded, decode, encode, envelope_of
 from palimpsest.streams.core.touched import Touched
@@ -45,6 +45,8 @@ class Log(Database):
         self._numbers: dict[str, int] = {}
         self._model_changes: list[Recorded] = []
         self._policies_until = 0
+        self._judge: JudgeSet | None = None
+        self._judge_until = 0
         self.verifications = Verifications(self)
         self._acknowledged: Acknowledged | None = None
         super().__init__(path, create=create, read_only=read_only, shared=shared)
@@ -286,6 +288,17 @@ class Log(Database):
         event = _decoded(found)[0].event
         assert isinstance(event, PolicySet)
         return event
+
+    def last_judge(self) -> JudgeSet | None:
+        """The judge that answered last; reads the store's own events, and each only once."""
+        head = self.head()
+        where = "WHERE owner_no = ? AND position > ? AND instr(line, ?) ORDER BY position DESC"
+        kind = f'"{JudgeSet.type}"'.encode()
+        found = self._read(where, (self._owner_number(""), self._judge_until, kind), None)
+        events = (decode(line, position) for position, line in found)
+        self._judge = next((e for e in events if isinstance(e, JudgeSet)), self._judge)
+        self._judge_until = head
+        return self._judge
 
     def model_changes(self, after: int, upto: int | None = None) -> list[Recorded]:
         """The events after a position that change by which vectors texts are compared.

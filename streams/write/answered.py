@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 PART = 100_000
 """Characters of an answer per event: a Kafka record holds a megabyte."""
-NOT_ASKED = {"request_id", "actor"}
+NOT_ASKED = {"request_id", "actor", "judge"}
 """Fields that do not change what a request asks."""
 NAMING = ("similar_facts", "frame")
 """The fields of an outcome that name other memories, with their texts as of then."""

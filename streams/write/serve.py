@@ -48,6 +48,7 @@ from palimpsest.contracts.requests import (
     ConfirmRequest,
     EmbedRequest,
     ForgetRequest,
+    JudgedRequest,
     LabelAuditRequest,
     MergeRequest,
     OpenAuditRequest,
@@ -276,7 +277,9 @@ def serve(writer: Writer, asked: Iterable[PendingRequest[A_co]]) -> list[Answer[
 
 
 def _carry_out(writer: Writer, request: Request[A_co]) -> Answer[A_co]:
-    """What becomes of a request that is new; it is recorded."""
+    """What becomes of a request that is new; it is recorded, after the judge if that changed."""
+    judged = not is_dry_run(request) and isinstance(request, JudgedRequest) and request.judge
+    judge = writer.set_judge(judged, request.request_id) if judged else None
     before, start = writer.pending, len(writer.pending.events)
     answer: Answer
     try:
@@ -289,6 +292,8 @@ def _carry_out(writer: Writer, request: Request[A_co]) -> Answer[A_co]:
         answer = Misused(str(error))
     if not (isinstance(answer, Refused) and answer.reason == ELSEWHERE):
         record_answer(writer, request, answer, start if writer.pending is before else 0)
+    if judge and writer.pending.events and writer.pending.events[-1][0] is judge:
+        writer.pending.events.pop()  # nothing came of the answers, not even a refusal
     return answer
 
 

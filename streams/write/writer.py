@@ -41,11 +41,13 @@ from palimpsest.contracts.events import (
     DecidedData,
     Invalid,
     InvalidData,
+    JudgeSet,
     PolicySet,
     Refused,
     Settled,
     Vector,
 )
+from palimpsest.contracts.evidence import RecordedJudge
 from palimpsest.contracts.identity import digest, event_id, invalid_id, policy_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import CheckRequest, PolicyRequest
@@ -55,7 +57,7 @@ from palimpsest.streams.core.exact import verbatim_target
 from palimpsest.streams.core.expiry import advance
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger
 from palimpsest.streams.core.models import lacking, no_longer_unembedded
-from palimpsest.streams.core.record import policy_event
+from palimpsest.streams.core.record import judge_event, policy_event
 from palimpsest.streams.core.text import content_of, identity_of
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.embedder import Embedder
@@ -585,6 +587,18 @@ class Writer:
                 f" `palimpsest embed --model {model}`, again if texts came after it, then switch",
             )
         return touched
+
+    def set_judge(self, judge: RecordedJudge, request_id: str) -> JudgeSet | None:
+        """Record who answers from here on; None if they did before, too."""
+        pending = (event for event, _ in reversed(self.pending.events))
+        last = next((event for event in pending if isinstance(event, JudgeSet)), None)
+        last = last or self.log.last_judge()
+        former = None if last is None else last.data.hash
+        if former == judge.hash:
+            return None
+        event = judge_event(judge, event_id(request_id, "judge"), self.clock(), former)
+        self.record(event)
+        return event
 
     def record(self, event: AnyEvent) -> None:
         """Record an event of the store, which no ledger folds."""

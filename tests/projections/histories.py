@@ -41,7 +41,14 @@ from palimpsest.contracts.events import (
     Use,
     Vector,
 )
-from palimpsest.contracts.evidence import Answer, FirstAnswer, Neighbour, Verdict
+from palimpsest.contracts.evidence import (
+    Answer,
+    FirstAnswer,
+    Neighbour,
+    RecordedFirstJudge,
+    RecordedJudge,
+    Verdict,
+)
 from palimpsest.contracts.identity import candidate_id, digest, invalid_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.wire import Recorded
@@ -50,14 +57,39 @@ from palimpsest.projections.base.rows import Rows
 from palimpsest.streams.core import text as forms
 from palimpsest.streams.core.decide import execute
 from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.record import judge_event
 from palimpsest.streams.core.touched import Touched
 
+JUDGES = (
+    RecordedJudge(protocol="python", model="app.alike"),
+    RecordedJudge(
+        protocol="anthropic",
+        platform="bedrock",
+        model="judge-1",
+        review_model="judge-2",
+        address="https://judge.example",
+        first=RecordedFirstJudge(
+            protocol="systemone",
+            model="first-1",
+            address="http://127.0.0.1:8089",
+            certificate="sha256:labels",
+            same=0.9,
+        ),
+    ),
+)
 STEPS: tuple[dict[str, Any], ...] = (
     {},
-    {"calls": 1.0, "protocol": "systemone", "remote": False, "certificate": "sha256:labels"},
+    {
+        "calls": 1.0,
+        "protocol": "systemone",
+        "remote": False,
+        "certificate": "sha256:labels",
+        "judge": JUDGES[1].hash,
+    },
     {
         "calls": 1.0,
         "remote": True,
+        "judge": JUDGES[1].hash,
         "first": FirstAnswer(
             answer="same",
             model="first-1",
@@ -250,6 +282,11 @@ class History:
         for event in (policy, invalid):
             self.changes.add(self.log.append(event), event, Touched())
 
+    def judged_by(self, judge: RecordedJudge) -> None:
+        """Another judge answers from here on."""
+        event = judge_event(judge, self.fresh(), self._now, None)
+        self.changes.add(self.log.append(event), event, Touched())
+
     # -- at random -----------------------------------------------------------------------------
 
     def steps(self, count: int, owners: int = 3) -> History:
@@ -266,6 +303,7 @@ class History:
             return
         if self.random.random() < 0.02:
             self.nobody()
+            self.judged_by(self.random.choice(JUDGES))
         a, b = self.random.sample(entries, 2)
         edges = list(ledger.edges.values())
         edge = self.random.choice(edges).id if edges else a.decision_id

@@ -41,6 +41,7 @@ def tables(lines: Iterable[tuple[int, bytes]]) -> Tables:
         "memories": [{k: v for k, v in row.items() if k != "vector"} for row in memories],
         "compositions": _compositions(said),
         "policies": _policies(said),
+        "judges": _judges(said),
         "runs": _runs(said),
         "verdicts": verdicts,
         "decisions": decisions,
@@ -235,9 +236,38 @@ def _policies(said: Oracle) -> list[Row]:
     ]
 
 
+def _judges(said: Oracle) -> list[Row]:
+    """A row for each judge, from its last event; `set_at` has the times of all."""
+    rows: dict[str, Row] = {}
+    for event in said.events:
+        if event.name != "judge_set":
+            continue
+        judge = event.data["judge"]
+        first = judge.get("first") or {}
+        before = rows.get(event.data["hash"], {}).get("set_at", [])
+        rows[event.data["hash"]] = {
+            "judge": event.data["hash"],
+            "set_at": [*before, event.at],
+            "protocol": judge["protocol"],
+            "platform": judge.get("platform"),
+            "model": judge["model"],
+            "review_model": judge.get("review_model"),
+            "address": judge.get("address"),
+            "first_protocol": first.get("protocol"),
+            "first_platform": first.get("platform"),
+            "first_model": first.get("model"),
+            "first_address": first.get("address"),
+            "certificate": first.get("certificate"),
+            "same_from": first.get("same"),
+            "different_below": first.get("different"),
+            "position": event.position,
+        }
+    return [*rows.values()]
+
+
 VERDICT = ("neighbour_id", "answer", "reasoning", "model", "prompt", "input_tokens",
            "output_tokens", "cost_usd", "seconds", "calls", "probability", "certificate",
-           "protocol", "remote")  # fmt: skip
+           "protocol", "remote", "judge")  # fmt: skip
 
 
 def _verdicts(said: Oracle) -> list[Row]:
@@ -262,10 +292,14 @@ def _answers_by_step(verdicts: Sequence[Row]) -> list[tuple[str | None, Row]]:
     for verdict in verdicts:
         step = "first" if verdict.get("certificate") else None
         if verdict.get("first"):
-            found.append(("first", verdict["first"] | {"neighbour_id": verdict["neighbour_id"]}))
+            found.append(("first", _of_first(verdict)))
             step = "second"
         found.append((step, verdict))
     return found
+
+
+def _of_first(verdict: Row) -> Row:
+    return {**verdict["first"], **{name: verdict.get(name) for name in ("neighbour_id", "judge")}}
 
 
 SENT_OUT = ("answered_at", "owner_id", "candidate_id", "neighbour_id", "model", "protocol",
@@ -945,6 +979,7 @@ KEYS = {
     "policy_outcomes": ("policy", "decision"),
     "removal_rate": ("owner_id", "namespace"),
     "judge_cost": ("day", "model", "prompt"),
+    "judges": ("judge",),
     "lancedb memories": ("memory_id",),
     "lancedb candidates": ("distinct_id",),
 }

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
-from uuid import uuid5
+from uuid import UUID, uuid5
 
 import lancedb
 import pytest
@@ -36,6 +36,7 @@ from palimpsest.projections.lancedb.store import FOLDER, read_state
 from palimpsest.projections.projector import Projector
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.record import judge_event
 from tests.laws.common import accepted, unmerged
 from tests.laws.consequences import carry_out
 from tests.laws.histories import (
@@ -59,7 +60,7 @@ from tests.laws.histories import (
     play,
     policies,
 )
-from tests.projections.histories import STEPS, History, MemoryLog
+from tests.projections.histories import JUDGES, STEPS, History, MemoryLog
 from tests.projections.oracle import Tables
 from tests.projections.oracle_tables import differences, tables
 
@@ -267,7 +268,10 @@ def of_owners(count: int, length: int) -> MemoryLog:
     by_hand = {"withdrawing": TAKEN_BACK, "overruled": OVERRULED, "of faces": FACES_COMPARED}
     histories += [play(ASKING, story, owner).world.log for owner, story in by_hand.items()]
     histories.append([of_words(event) for event in play(ASKING, ASKED, "of words").world.log])
-    for event in shuffled(histories):
+    for number, event in enumerate(shuffled(histories)):
+        if number % 50 == 0:
+            judge = JUDGES[number // 50 % len(JUDGES)]
+            log.append(judge_event(judge, str(UUID(int=number)), event.time, None))
         log.append(judged(guarded(event)))
     return log
 
@@ -321,7 +325,7 @@ def test_the_histories_have_every_kind_of_event(many: MemoryLog) -> None:
     fewest = {
         "decided": 300, "settled": 50, "joined": 30, "reversed": 30, "reinstated": 5,
         "separated": 15, "refused": 30, "retracted": 10, "restored": 3, "accessed": 5,
-        "confirmed": 5, "composed": 2, "redecided": 3,
+        "confirmed": 5, "composed": 2, "redecided": 3, "judge_set": 10,
     }  # fmt: skip
     found = {kind: kinds.count(kind) for kind in fewest}
     assert {kind: n for kind, n in found.items() if n < fewest[kind]} == {}, found

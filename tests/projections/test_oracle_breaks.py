@@ -107,6 +107,19 @@ def what_went_to_a_first_judge_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> 
     replace_sql(monkeypatch, "_SENT_OUT", "calls > 0", "calls > 0 AND step <> 'first'")
 
 
+def judges_answer_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_sql(monkeypatch, "_JUDGES", "list(set_at ORDER BY position)", "[max(set_at)]")
+
+
+def what_the_first_judge_said_names_no_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    def before(verdict: Verdict) -> Verdict | None:
+        if verdict.first is None:
+            return None
+        return Verdict(neighbour_id=verdict.neighbour_id, **structs.asdict(verdict.first))
+
+    monkeypatch.setattr(Verdict, "before", property(before))
+
+
 def reversed_joins_stand(monkeypatch: pytest.MonkeyPatch) -> None:
     replace_sql(monkeypatch, "_DECISIONS", "IS DISTINCT FROM 'reversed'", "IS DISTINCT FROM 'no'")
 
@@ -258,6 +271,8 @@ BREAKS: list[tuple[Patch, str]] = [
     (verdicts_that_settled_nothing_are_lost, "verdicts missing"),
     (what_the_first_judge_said_is_lost, "verdicts missing"),
     (what_went_to_a_first_judge_is_not_shown, "sent_out missing"),
+    (judges_answer_once, "judges set_at"),
+    (what_the_first_judge_said_names_no_judge, "verdicts judge"),
     (reversed_joins_stand, "joins standing"),
     (moves_are_not_reported, "candidates memory_id"),
     (memories_that_ended_stay, "lancedb memories extra"),

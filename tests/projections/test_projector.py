@@ -24,7 +24,7 @@ from palimpsest.projections.verify import verify
 from tests.projections.histories import History, MemoryLog
 
 VIEWS = (
-    "candidates daily decisions dedup_log joins judge_cost log_position memories policies"
+    "candidates daily decisions dedup_log joins judge_cost judges log_position memories policies"
     " policy_outcomes removal_rate review_queue sent_out verdicts"
 ).split()
 STEPS = 12

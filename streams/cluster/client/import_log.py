@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.contracts.events import AnyEvent, PolicySet
+from palimpsest.contracts.events import AnyEvent, JudgeSet, PolicySet
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.reader import ends_of, read_to_end, reader
 from palimpsest.streams.cluster.records import Outgoing, policy_record
@@ -83,8 +83,11 @@ def _policy_records(events: Iterable[Line], policies: str) -> list[Outgoing]:
 
 
 def _belongs(event: AnyEvent, partition: int, partitions: int) -> bool:
-    """Whether an event goes to a partition: its owner's, all for a policy, else the first."""
-    if isinstance(event, PolicySet):
+    """Whether an event goes to a partition: its owner's, all for a policy or judge, else the first.
+
+    Each partition has a policy and a judge of its own.
+    """
+    if isinstance(event, PolicySet | JudgeSet):
         return True
     if not event.owner_id:
         return partition == 0

@@ -53,6 +53,7 @@ from palimpsest.contracts.events import (
     Invalid,
     Join,
     Joined,
+    JudgeSet,
     PolicySet,
     Rank,
     Redecided,
@@ -258,7 +259,7 @@ def describe_event(history: History, event: AnyEvent) -> str:
             return f"refused {refused.reason}"
         case Invalid(data=invalid):
             return f"invalid {invalid.reason}"
-        case PolicySet() | Erased() | Embedded():
+        case PolicySet() | JudgeSet() | Erased() | Embedded():
             return event.type.split(".")[1]
         case _:
             return _about(history, event)

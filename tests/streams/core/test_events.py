@@ -30,11 +30,12 @@ from palimpsest.contracts.events import (
     Unchanged,
     UnchangedData,
 )
+from palimpsest.contracts.evidence import RecordedFirstJudge, RecordedJudge
 from palimpsest.contracts.identity import run_id
 from palimpsest.contracts.wire import decode, encode
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import LastRun, Ledger
-from palimpsest.streams.core.record import policy_event
+from palimpsest.streams.core.record import judge_event, policy_event
 from palimpsest.streams.core.touched import Touched
 from tests.streams.core.spec import (
     ASK,
@@ -114,6 +115,21 @@ def examples() -> list[AnyEvent]:
             data=EmbeddedData(candidate_id=history.id("a"), vector=vector(1.0, 2.0)),
         ),
         policy_event(PLAIN, history.fresh(), "eve", BEGIN),
+        judge_event(
+            RecordedJudge(
+                protocol="anthropic",
+                platform="vertex",
+                model="m",
+                address="https://judge.example",
+                review_model="r",
+                first=RecordedFirstJudge(
+                    protocol="systemone", model="f", certificate="c", same=0.9, different=0.1
+                ),
+            ),
+            history.fresh(),
+            BEGIN,
+            "sha256:0000",
+        ),
         Unchanged(
             id=history.fresh(),
             subject=history.fresh(),

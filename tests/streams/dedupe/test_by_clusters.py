@@ -26,6 +26,8 @@ GRAY, CERTAIN = 22, 5
 class Composes:
     """A judge that joins texts with a plus, or is away; it keeps what it was given."""
 
+    recorded = None
+
     def __init__(self, answer: Answer = "compose", text: str | None = None) -> None:
         self.answer = answer
         self.text = text

@@ -82,6 +82,8 @@ def unread(candidate: Step, *words: str) -> Step:
 class Answers:
     """A judge of fixed answers; it keeps what it was asked, request by request."""
 
+    recorded = None
+
     def __init__(self, answer: Callable[[JudgedPair], Answer]) -> None:
         self.asked: list[list[JudgedPair]] = []
         self._answer = answer

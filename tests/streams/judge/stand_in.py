@@ -30,6 +30,8 @@ class StandIn:
     `away`: nobody answers, and `why`. `gate`: an answer waits for it, where it is given.
     """
 
+    recorded = None
+
     def __init__(
         self, rule: Callable[[JudgedPair], Answer] = different, gate: asyncio.Event | None = None
     ) -> None:

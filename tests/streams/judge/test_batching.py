@@ -239,6 +239,8 @@ def test_an_answer_that_was_known_already_says_nothing_of_the_service() -> None:
                 for pair, one in zip(pairs, found, strict=True)
             ]
 
+        recorded = None
+
     async def story() -> None:
         judge = Remembers()
         judge.away = True
@@ -257,6 +259,8 @@ def test_what_is_wrong_with_the_settings_ends_it() -> None:
     class Refuses(StandIn):
         async def compare(self, pairs: Any) -> list[Verdict]:
             raise UsageError("the service does not know this key")
+
+        recorded = None
 
     async def story() -> None:
         batcher = Batcher(BatchSettings())

@@ -18,13 +18,14 @@ from palimpsest.contracts.events import (
     AnyEvent,
     Decided,
     Invalid,
+    JudgeSet,
     PolicySet,
     Rank,
     Refused,
     Reversed,
     Settled,
 )
-from palimpsest.contracts.evidence import Answer, Evidence, Verdict
+from palimpsest.contracts.evidence import Answer, Evidence, RecordedJudge, Verdict
 from palimpsest.contracts.requests import (
     AnyRequest,
     CheckRequest,
@@ -899,6 +900,33 @@ def test_a_verifier_settles_what_is_pending_and_asks_nothing_twice(runtime: Runt
     runtime.restart()
     assert runtime.verify(judge).questions == 0
     assert judge.calls == calls
+
+
+LOCAL = RecordedJudge(protocol="openai-chat", model="small", address="http://localhost:11434")
+REMOTE = RecordedJudge(protocol="anthropic", model="large", address="https://judge.example")
+
+
+def test_another_judge_is_recorded_once_and_verdicts_name_it(runtime: Runtime) -> None:
+    """Not with each start, nor with each answer."""
+    for count, judge in enumerate((LOCAL, LOCAL, REMOTE, LOCAL), start=2):
+        runtime.submit(BOATS[:count])
+        runtime.verify(StandIn(recorded=judge))
+        runtime.restart()
+    recorded = [event.data for event in events(runtime) if isinstance(event, JudgeSet)]
+    assert [(data.judge, data.former) for data in recorded] == [
+        (LOCAL, None),
+        (REMOTE, LOCAL.hash),
+        (LOCAL, REMOTE.hash),
+    ]
+    said = [
+        verdict.judge
+        for event in events(runtime)
+        if isinstance(event, Settled)
+        for verdict in event.data.evidence.verdicts
+    ]
+    assert len(said) > 3, "each round asked about a newcomer"
+    assert {*said} == {LOCAL.hash, REMOTE.hash}
+    assert said[0] == said[-1] == LOCAL.hash
 
 
 def test_what_is_said_before_the_judge_answers_holds(runtime: Runtime) -> None:

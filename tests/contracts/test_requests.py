@@ -78,7 +78,7 @@ def test_verdicts_of_a_newer_version_are_still_understood() -> None:
 def test_a_request_that_is_one_command_has_nothing_that_the_command_lacks(
     kind: type[Request],
 ) -> None:
-    """But its id, what was asked, who judged, and a text without a vector: the writer composes it."""
+    """But its id, what was asked, who judged, and a text without a vector: that is composed."""
     composed = {"composed", "sources", "text"} & kind.model_fields.keys()
     wanted = kind.model_fields.keys() - {"request", "request_id", "asked", "judge"} - composed
     names = get_args(kind.model_fields["request"].annotation)

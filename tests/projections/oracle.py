@@ -420,6 +420,8 @@ class Oracle:
                 return []
             case "separated" | "refused" | "invalid" | "session_ended" | "compacted" | "ran":
                 return []
+            case "judge_set":
+                return []
             case _:
                 raise ValueError(event.name)
 

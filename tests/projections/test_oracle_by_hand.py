@@ -141,6 +141,7 @@ def rows(a: str, x: str, b: str, c: str, ids: dict[str, str], other: dict[str, s
                 "search": "candidates",
             }
         ],
+        "judges": [],
         "runs": [
             {
                 "position": 15,
@@ -362,6 +363,7 @@ def _verdict(
         "reasoning": f"they are {answer}", "model": "judge-1", "prompt": "compare@1",
         "input_tokens": 200, "output_tokens": 20, "cost_usd": cost, "seconds": 1.5, "calls": calls,
         "probability": None, "step": None, "certificate": None, "protocol": None, "remote": None,
+        "judge": None,
     }  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from palimpsest.process.output import Progress
 from palimpsest.process.paths import LOG_FILE, PROJECTIONS
 
 if TYPE_CHECKING:
-    from palimpsest.contracts.events import PolicySet
+    from palimpsest.contracts.events import JudgeSet, PolicySet
     from palimpsest.process.output import Progress
     from palimpsest.settings.settings import Settings
 
@@ -376,7 +376,7 @@ def _log_findings(settings: Settings, report: Progress) -> Iterator[DoctorFindin
     try:
         with Log.open(settings.store / LOG_FILE) as log:
             count = check_log(log, report)
-            policy = log.last_policy()
+            policy, judge = log.last_policy(), log.last_judge()
         with Palimpsest.open(settings.store, create=False, **settings.opening()) as store:
             status = store.status()
     except PalimpsestError as error:
@@ -385,6 +385,8 @@ def _log_findings(settings: Settings, report: Progress) -> Iterator[DoctorFindin
     yield DoctorFinding("log", found=True, detail=f"{count} events read, none damaged")
     if policy is not None:
         yield _policy(policy, settings)
+    if judge is not None:
+        yield _last_judge(judge)
     for name, behind in status["lag"].items():
         remedy = "catches up with the next command that writes, or `palimpsest rebuild`"
         yield DoctorFinding(name, behind == 0, f"{behind} events behind", remedy, needed=False)
@@ -401,6 +403,15 @@ def _policy(policy: PolicySet, settings: Settings) -> DoctorFinding:
     detail = f"{name}, with thresholds for {wanted}"
     remedy = differs(wanted, used)
     return DoctorFinding("policy", found=used == wanted, detail=detail, remedy=remedy)
+
+
+def _last_judge(event: JudgeSet) -> DoctorFinding:
+    """Who answered the store's questions last, whoever is configured now."""
+    judge = event.data.judge
+    asked = f"{judge.first.model}, then {judge.model}" if judge.first else judge.model
+    where = [part for part in (judge.platform, judge.address) if part]
+    said = ", ".join([f"{judge.protocol}: {asked}", *where])
+    return DoctorFinding("last judge", found=True, detail=f"{said}, since {event.time.isoformat()}")
 
 
 def _writer(folder: Path) -> DoctorFinding:

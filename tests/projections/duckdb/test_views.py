@@ -33,7 +33,7 @@ from palimpsest.projections.duckdb.queries import ensure_views, query, views_fil
 from palimpsest.projections.duckdb.segments import FOLDER, listed
 from palimpsest.projections.duckdb.views import Place, views
 from palimpsest.projections.projector import Projector
-from tests.projections.histories import History, content_of
+from tests.projections.histories import JUDGES, History, content_of
 
 NEAR = ("The ferry leaves at noon.", "The ferry leaves at noon")
 
@@ -540,6 +540,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     history.take()
     show(folder, history)
     history.nobody()
+    history.judged_by(JUDGES[0])
     compose(history.steps(90))
     show(folder, history)
     return folder.resolve()

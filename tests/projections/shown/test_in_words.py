@@ -83,6 +83,7 @@ SAID = {
     "compacted": "",
     "ran": "",
     "policy_set": "",
+    "judge_set": "",
     "audit_opened": "",
     "audit_labelled": "",
     "certified": "",

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from palimpsest.contracts.evidence import Answer, Verdict
+from palimpsest.contracts.evidence import Answer, RecordedJudge, Verdict
 from palimpsest.streams.judge.pairs import CompositionAnswer, JudgedPair, Side
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
@@ -30,11 +30,13 @@ class StandIn:
     `away`: nobody answers, and `why`. `gate`: an answer waits for it, where it is given.
     """
 
-    recorded = None
-
     def __init__(
-        self, rule: Callable[[JudgedPair], Answer] = different, gate: asyncio.Event | None = None
+        self,
+        rule: Callable[[JudgedPair], Answer] = different,
+        gate: asyncio.Event | None = None,
+        recorded: RecordedJudge | None = None,
     ) -> None:
+        self.recorded = recorded
         self.rule = rule
         self.gate = gate
         self.away = False
@@ -65,6 +67,7 @@ class StandIn:
                 calls=share,
                 input_tokens=10,
                 cost_usd=0.25,
+                judge=self.recorded.hash if self.recorded else None,
             )
             for pair, answer in zip(pairs, answers, strict=True)
         ]

@@ -88,7 +88,7 @@ def test_what_is_not_committed_sets_no_judge(store: Store, monkeypatch: pytest.M
         raise ZeroDivisionError
 
     with monkeypatch.context() as broken:
-        broken.setitem(HANDLERS, SettleRequest, breaks)
+        broken.setitem(HANDLERS, type(first), breaks)
         with pytest.raises(ZeroDivisionError):
             serve(store.writer, [PendingRequest(by(A, first))])
     assert hashes(store) == []
@@ -102,8 +102,9 @@ def test_another_partitions_request_sets_no_judge(
     def elsewhere(*_: object) -> None:
         raise RefusedError("wrong_partition", "the owner belongs to another partition")
 
-    monkeypatch.setitem(HANDLERS, SettleRequest, elsewhere)
-    [answer] = serve(store.writer, [PendingRequest(by(A, verdicts(store)[0]))])
+    first, *_ = verdicts(store)
+    monkeypatch.setitem(HANDLERS, type(first), elsewhere)
+    [answer] = serve(store.writer, [PendingRequest(by(A, first))])
     assert isinstance(answer, Refused)
     assert hashes(store) == []
 

@@ -6,8 +6,12 @@ Each event counts once, however often it is delivered (law L7).
 
 from __future__ import annotations
 
-from typing import assert_never
+from sys import intern
+from typing import Any, assert_never
 
+from msgspec import structs
+
+from palimpsest.contracts.candidate import CandidateFields
 from palimpsest.contracts.events import (
     RANKS,
     Accessed,
@@ -193,7 +197,7 @@ def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:
         decided_at=event.time,
         decision_id=event.id,
         decision=data.decision,
-        fields=data.candidate,
+        fields=_shared(data.candidate),
         text=data.content.text,
         distinct=distinct,
         fingerprint=data.content.fingerprint,
@@ -220,6 +224,21 @@ def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:
     else:
         touched.memory(memory)
         ledger.scope(memory.namespace).faces.append(entry)
+
+
+_NO_METADATA: dict[str, Any] = {}
+
+
+def _shared(fields: CandidateFields) -> CandidateFields:
+    """The same fields, with one string for all candidates that have it: as many are in memory."""
+    return structs.replace(
+        fields,
+        owner_id=intern(fields.owner_id),
+        source=intern(fields.source),
+        namespace=intern(fields.namespace),
+        session_id=fields.session_id and intern(fields.session_id),
+        metadata=fields.metadata or _NO_METADATA,
+    )
 
 
 def _ask(
@@ -253,8 +272,8 @@ def _edge(
         ledger.freed.append(edge)
     if edge.over is not None:
         edge.over.updates = (*edge.over.updates, edge)
-    newer.edges.append(edge)
-    edge.older.edges.append(edge)
+    newer.add_edge(edge)
+    edge.older.add_edge(edge)
     if composition is not None:
         add_text(ledger, edge, composition, event.id)
     return edge

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from heapq import merge
 from operator import attrgetter
 
-from palimpsest.streams.core.faces import combine, own_face
+from palimpsest.streams.core.faces import combine
 from palimpsest.streams.core.ledger import Edge, Entry, Memory, SplitMemory
 
 _PLACE = attrgetter("place")
@@ -18,7 +18,7 @@ FEW = 64
 
 def begin(entry: Entry) -> Memory:
     """A candidate's own memory."""
-    entry.memory = Memory([entry], entry.place, own_face(entry))
+    entry.memory = Memory([entry], entry.place)
     return entry.memory
 
 

@@ -24,7 +24,10 @@ def index_entry(ledger: Ledger, entry: Entry, distinct: Distinct, event: Decided
         scope.rows.append(distinct)
     elif distinct.current is None and distinct.row is not None:
         scope.changed.append(distinct.row)
-    distinct.members.append(entry)
+    if distinct.members:
+        distinct.members.append(entry)
+    else:
+        distinct.members = [entry]  # no room for others, who seldom come
     entry.text_number = ledger.texts
     if entry.fields.session_id is not None:
         scope.sessions.setdefault(entry.fields.session_id, []).append(entry)
@@ -40,12 +43,12 @@ def distinct_text(ledger: Ledger, namespace: str, content: Content) -> Distinct:
     if found is None or found.over:
         found = scope.by_hash[hashed] = new_text(namespace, content)
         found.model = ledger.model
-        same = scope.by_search.setdefault(found.search_hash, [])
+        same = scope.by_search.get(found.search_hash, ())
         if content.verbatim is None and content.vector is None:
             found.vector = next(
                 (distinct.vector for distinct in same if distinct.vector is not None), None
             )
-        same.append(found)
+        scope.by_search[found.search_hash] = (*same, found)
     return found
 
 

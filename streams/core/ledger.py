@@ -6,9 +6,10 @@ It is what the log folds into. Only `streams.core.evolve` changes it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Literal, NamedTuple, cast
 
 import msgspec
@@ -25,7 +26,7 @@ from palimpsest.contracts.events import (
     Vector,
 )
 from palimpsest.contracts.evidence import Neighbour, Verdict
-from palimpsest.streams.core.faces import Face, fold_face
+from palimpsest.streams.core.faces import Face, fold_face, own_face
 
 Review = Literal["confirmed", "reversed"]
 """What a review said of a decision; nothing recorded means unreviewed."""
@@ -211,6 +212,7 @@ class Retraction(NamedTuple):
 
 _NO_MEMORY = cast("Memory", None)
 """That of an entry which no ledger holds: not yet, or not any more."""
+_UNANSWERED: Mapping[str, Sequence[Answer]] = MappingProxyType({})
 
 
 class Entry(Struct, eq=False):
@@ -229,7 +231,8 @@ class Entry(Struct, eq=False):
     One is *current* while it is living and has not expired.
 
     A struct of msgspec, as texts and what an event touched are: one is created for each event, in a
-    quarter of the time that a dataclass takes.
+    quarter of the time that a dataclass takes. Most have no join, answer or separation, and share
+    what is empty: there are as many entries in memory as candidates.
     """
 
     id: str
@@ -245,14 +248,14 @@ class Entry(Struct, eq=False):
     asked: tuple[Neighbour, ...] = ()
     asked_by: str = ""
     closed: bool = False
-    answers: dict[str, list[Answer]] = msgspec.field(default_factory=dict)
+    answers: Mapping[str, Sequence[Answer]] = _UNANSWERED
     memory: Memory = _NO_MEMORY
-    edges: list[Edge] = msgspec.field(default_factory=list)
+    edges: list[Edge] | tuple[()] = ()
     living: bool = True
     pending: bool = False
     open: tuple[str, ...] = ()
     held: str | None = None
-    apart: list[SplitMemory] = msgspec.field(default_factory=list)
+    apart: tuple[SplitMemory, ...] = ()
     updates: tuple[Edge, ...] = ()
     forgotten: Forgetting | None = None
     accesses: int = 0
@@ -267,6 +270,13 @@ class Entry(Struct, eq=False):
         """Whether its text is living in its memory: as itself, or as a repeat of it."""
         living = self.distinct.representative
         return living is not None and living.memory is self.memory
+
+    def add_edge(self, edge: Edge) -> None:
+        """Note a join of this candidate."""
+        if isinstance(self.edges, list):
+            self.edges.append(edge)
+        else:
+            self.edges = [edge]
 
 
 @dataclass(slots=True, eq=False)
@@ -379,7 +389,7 @@ class Memory:
         "updated",
     )
 
-    def __init__(self, members: list[Entry], last_place: int, face: Face | None = None) -> None:
+    def __init__(self, members: list[Entry], last_place: int) -> None:
         self.members = members
         self.last_place = last_place
         self.texted = False
@@ -387,19 +397,21 @@ class Memory:
         self.divided: set[Entry] | None = None
         self.updated = members[0].decided_at
         self.seen = 0
-        self._face = face
+        self._face: Face | None = None
         self._again = False
 
     @property
     def face(self) -> Face:
         """The text that speaks for it."""
+        if len(self.members) == 1:
+            return own_face(self.members[0])  # what is said by nobody else is not kept
         if self._face is None:
             self._face, self._again = fold_face(self.members, self.edges())
         return self._face
 
     def keep_face(self, face: Face) -> None:
         """Use a face that was combined from those of its parts."""
-        self._face = face
+        self._face, self._again = face, False
 
     def refold(self) -> None:
         """Have the face folded from the start when it is next asked for."""
@@ -408,6 +420,8 @@ class Memory:
     @property
     def continuable(self) -> bool:
         """Whether a later join may continue the face from here."""
+        if len(self.members) == 1:
+            return self.members[0].living
         return self._face is not None and not self._again
 
     @property
@@ -545,7 +559,7 @@ class Scope:
 
     namespace: str
     by_hash: dict[str, Distinct] = field(default_factory=dict)
-    by_search: dict[str, list[Distinct]] = field(default_factory=dict)
+    by_search: dict[str, tuple[Distinct, ...]] = field(default_factory=dict)
     rows: list[Distinct] = field(default_factory=list)
     changed: list[int] = field(default_factory=list)
     faces: list[Entry] = field(default_factory=list)
@@ -655,7 +669,7 @@ class Ledger:
         self.recomposed.clear()
         for entry in self.entries.values():
             entry.memory = _NO_MEMORY
-            entry.edges.clear()
+            entry.edges = ()
             entry.updates = ()
         for scope in self.scopes.values():
             for distinct in scope.by_hash.values():

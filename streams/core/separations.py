@@ -165,7 +165,7 @@ def take_apart(ledger: Ledger, edge: Edge, cause: str, rank: Rank) -> SplitMemor
     apart.order = ledger.seen
     for entry in (edge.newer, edge.older):
         if apart.ends[entry.id] == 0:
-            entry.apart.append(apart)
+            entry.apart += (apart,)
             memory.divided = memory.divided or set()
             memory.divided.add(entry)
         apart.ends[entry.id] += 1
@@ -177,6 +177,6 @@ def put_back(edge: Edge, apart: SplitMemory) -> None:
     for entry in (edge.newer, edge.older):
         apart.ends[entry.id] -= 1
         if apart.ends[entry.id] == 0:
-            entry.apart.remove(apart)
+            entry.apart = tuple(other for other in entry.apart if other is not apart)
             if not entry.apart and entry.memory.divided:
                 entry.memory.divided.discard(entry)

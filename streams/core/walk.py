@@ -151,7 +151,8 @@ def record(ledger: Ledger, entry: Entry, given: Answered) -> None:
         if other is None or answered(entry, verdict):
             continue
         answer = answer_of(entry, other, verdict, given)
-        entry.answers.setdefault(other.id, []).append(answer)
+        before = entry.answers.get(other.id, ())
+        entry.answers = {**entry.answers, other.id: (*before, answer)}
         for candidate_id in (other.id, *ends(ledger, answer.speaker)):
             watch(ledger, candidate_id, entry)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterator
+
 from palimpsest.contracts.events import Content
 from palimpsest.streams.core.ledger import Distinct, Scope
 from palimpsest.streams.core.neighbour_lookup import reading_of
@@ -9,15 +12,21 @@ from palimpsest.streams.guard import Reading, frame, opening
 
 MOST_VALUES = 5
 """A frame with more values, the newcomer's included, is a series, such as a diary of a weight."""
+_NONE = -1
 
 
 class FrameIndex:
-    """The distinct texts of a scope by their openings, which all texts of a frame share."""
+    """The distinct texts of a scope by their openings, which all texts of a frame share.
+
+    Of an opening it keeps the hash and the last row that has it, and of a row the one before it:
+    nearly every text has an opening of its own, and its words took more than its text. Texts that
+    share but a hash are no frame either.
+    """
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
-        self._by_opening: dict[tuple[str, ...], list[Distinct]] = {}
-        self._seen = 0
+        self._last: dict[int, int] = {}
+        self._before = array("l")
         self._names: tuple[str, ...] = ()
 
     def of(self, content: Content, names: tuple[str, ...]) -> list[Distinct]:
@@ -26,12 +35,12 @@ class FrameIndex:
         `names` are the owner's: under others, texts have other openings.
         """
         if names != self._names:
-            self._by_opening.clear()
-            self._seen, self._names = 0, names
+            self._last.clear()
+            self._before, self._names = array("l"), names
         self._follow()
         newcomer = reading_of(content.text, content.vector, names)
         found: list[Distinct] = []
-        for distinct in reversed(self._by_opening.get(opening(newcomer) or (), [])):
+        for distinct in self._opened(newcomer):
             if distinct.current is not None and frame(self._reading(distinct), newcomer):
                 found.append(distinct)
                 if len(found) == MOST_VALUES:
@@ -40,11 +49,20 @@ class FrameIndex:
 
     def _follow(self) -> None:
         """Index what is new; a text that is retracted is passed over when it is met."""
-        for distinct in self._scope.rows[self._seen :]:
+        for distinct in self._scope.rows[len(self._before) :]:
             opened = opening(self._reading(distinct))
+            key = hash(opened)
+            self._before.append(_NONE if opened is None else self._last.get(key, _NONE))
             if opened is not None:
-                self._by_opening.setdefault(opened, []).append(distinct)
-        self._seen = len(self._scope.rows)
+                self._last[key] = len(self._before) - 1
+
+    def _opened(self, newcomer: Reading) -> Iterator[Distinct]:
+        """The texts that begin as a newcomer does, those said last first."""
+        opened = opening(newcomer)
+        row = _NONE if opened is None else self._last.get(hash(opened), _NONE)
+        while row != _NONE:
+            yield self._scope.rows[row]
+            row = self._before[row]
 
     def _reading(self, distinct: Distinct) -> Reading:
         return reading_of(distinct.members[0].text, distinct.vector, self._names)

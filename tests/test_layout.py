@@ -79,6 +79,9 @@ PURE_MODULES = frozenset(
 )
 """All that the core may import from elsewhere. What is not here is impure, or unproven."""
 
+PURE_NAMES = frozenset({"sys.intern"})
+"""Of other modules: equal strings become one, which no result shows."""
+
 IMPURE_NAMES = frozenset(
     "numpy.random uuid.uuid1 uuid.uuid4 uuid.getnode datetime.datetime.now datetime.datetime.today"
     " datetime.datetime.utcnow datetime.date.today".split()
@@ -224,7 +227,8 @@ def impurities(modules: Tree) -> list[str]:
 
 def impure_imports(imports: Iterable[str]) -> Iterator[str]:
     for name in imports:
-        foreign = name.split(".")[0] not in PURE_MODULES and not within(name, (PACKAGE,))
+        pure = name in PURE_NAMES or name.split(".")[0] in PURE_MODULES
+        foreign = not pure and not within(name, (PACKAGE,))
         if foreign or within(name, tuple(IMPURE_NAMES)):
             yield f"import {name}"
 

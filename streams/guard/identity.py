@@ -12,7 +12,7 @@ from palimpsest.streams.guard.data.tables import TABLES
 from palimpsest.streams.guard.edits.moves import MOVE
 from palimpsest.streams.guard.edits.table import EDITS
 
-REVISION = 1
+REVISION = 2
 """Raised with each change of a rule that no row of the table and no word list shows."""
 NAMES_REVISION = 1
 """The same for owners who have names."""

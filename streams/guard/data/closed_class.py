@@ -69,7 +69,7 @@ _OTHERS = """
     ; là và của có không một những được cho với người này
     ; ne u i je na se da su za od do ali kao što nije bio bila
 """
-_SHARED = frozenset(
+SHARED = frozenset(
     (
         "a i an in is it as at am are on or so me my he we us do to no be by if of all her his the"
         " for from and man men had has have hat can will die war bin fast art hut hand wind brief"
@@ -78,8 +78,9 @@ _SHARED = frozenset(
         " ton plus met van mine sole non sent note large code min mug um"
     ).split()
 )
+"""Words of English that other languages write as well."""
 
-OTHERS: frozenset[str] = frozenset(_OTHERS.replace(";", " ").split()) - _SHARED
+OTHERS: frozenset[str] = frozenset(_OTHERS.replace(";", " ").split()) - SHARED
 """Function words of other languages that are no English words: one of them is another language."""
 
 AMBIGUOUS = frozenset(
@@ -94,6 +95,24 @@ AMBIGUOUS = frozenset(
     ).split()
 )
 """English words that are words of other languages, too: they speak for English in pairs alone."""
+
+WRITTEN_ELSEWHERE = frozenset(
+    (
+        "of by had been also just it water week school meeting happy great city river sing house"
+        " holding running name black user drinks drank sang"
+    ).split()
+)
+"""English words that other languages write as well: behind one of theirs they prove no English."""
+
+BEHIND_NAMES = frozenset(
+    (
+        "is isn't was wasn't has hasn't had hadn't will won't would wouldn't can can't cannot could"
+        " couldn't does doesn't did didn't may might must should who whose also already always"
+        " currently never often mostly now only probably rarely really recently sometimes still"
+        " usually"
+    ).split()
+)
+"""What may follow a name that begins an English sentence, beside nouns and verbs."""
 
 PAIRS = frozenset(
     f"{subject} {verb}"

@@ -6,9 +6,18 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 
-from palimpsest.streams.guard.data.closed_class import AMBIGUOUS, CONTENT, ENGLISH, OTHERS, PAIRS
+from palimpsest.streams.guard.data.closed_class import (
+    AMBIGUOUS,
+    BEHIND_NAMES,
+    CONTENT,
+    ENGLISH,
+    OTHERS,
+    PAIRS,
+    SHARED,
+    WRITTEN_ELSEWHERE,
+)
 from palimpsest.streams.guard.data.en import ACTIONS, COLOURS, LOANS, PERSONS, SHOWN, STATES, THINGS
 from palimpsest.streams.guard.data.language_table import HAN, KANA
 from palimpsest.streams.guard.data.tables import TABLES
@@ -20,6 +29,10 @@ FEWEST = 0.1
 """The share of words that have to speak for a language."""
 
 _SPEAKING = (ENGLISH | CONTENT | SHOWN | STATES | ACTIONS | PERSONS | THINGS | COLOURS) - AMBIGUOUS
+_PROOF = (ENGLISH | CONTENT | STATES | ACTIONS) - AMBIGUOUS - WRITTEN_ELSEWHERE
+_PROOF -= SHARED - {"the", "and", "from"}
+"""Words that no other language writes: they prove English behind a word that may be a name."""
+_FOLLOW_NAMES = BEHIND_NAMES | (_PROOF - ENGLISH)
 
 
 _LATIN = [table for table in TABLES.values() if table.script == "latin"]
@@ -60,12 +73,26 @@ def is_english(words: Sequence[str]) -> bool:
     if any(map(_is_of_another, words)):
         return False
     lows = [word.casefold() for word in words]
-    if not words or lows[0] in OTHERS:
+    if not words or (lows[0] in OTHERS and not _is_name(words)):
         return False
     spoken = sum(map(_SPEAKING.__contains__, lows))
     if not 0 < spoken >= FEWEST * len(words):
         spoken += sum(f"{one} {other}" in PAIRS for one, other in pairwise(lows))
     return 0 < spoken >= FEWEST * len(words)
+
+
+def _is_name(words: Sequence[str]) -> bool:
+    """Whether the first word, which another language has, is a name: *Ben lives in Rome*.
+
+    A capital says nothing there. But what follows a name goes on as only English does; behind a
+    longer one, which may be a title (*Das Buch Pride and Prejudice*), with a verb.
+    """
+    rest = list(dropwhile(lambda word: not word.islower(), words))
+    follow = _FOLLOW_NAMES if len(rest) < len(words) - 1 else _FOLLOW_NAMES | _PROOF
+    if words[0].islower() or not rest or rest[0] not in follow:
+        return False
+    described = (noun for article, noun in pairwise(rest) if article in ("a", "an"))
+    return not (_PROOF.isdisjoint(rest) and _SPEAKING.isdisjoint(described))
 
 
 @lru_cache(maxsize=8_192)

@@ -40,6 +40,66 @@ def test_a_text_is_of_a_language_if_nothing_speaks_against_it(
     assert read(text).language == language
 
 
+NAMES_ELSEWHERE = "Ben Sen Van Die Den Dan Al Ale Mai Han Da Yang Om Ito Una Ida Ser Jag".split()
+"""Names, most of which begin sentences of other languages as another word."""
+
+
+@pytest.mark.parametrize("name", NAMES_ELSEWHERE)
+@pytest.mark.parametrize(
+    "said",
+    [
+        "lives in Rome.",
+        "has a big dog.",
+        "is a baker.",
+        "bought a car on Monday.",
+        "and Ada live in Paris.",
+        "Miller works at Google.",
+        "often drinks tea.",
+        "doesn't eat fish.",
+        "was married to Eva.",
+        "is allergic to peanuts.",
+    ],
+)
+def test_a_name_as_the_first_word_is_no_other_language(name: str, said: str) -> None:
+    assert read(f"{name} {said}").language == read(f"Ada {said}").language
+
+
+def test_a_text_that_begins_with_such_a_name_has_the_english_edits() -> None:
+    assert passes(read("Ben plays the cello."), read("Ben plays cello"))
+    assert passes(read("Sen lives in a big castle."), read("Sen lives in a large castle."))
+    assert passes(read("Al Pacino doesn't eat fish."), read("Al Pacino does not eat fish."))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ben Roma'da yaşıyorum.",
+        "Ben bir doktorum.",
+        "Ben it ve kedi severim.",
+        "Sen her zaman haklısın.",
+        "Die Hand war kalt.",
+        "Das Team war great.",
+        "Das also war in Rom.",
+        "Das Buch Pride and Prejudice war teuer.",
+        "Der Film Into the Wild gefiel Ada.",
+        "Het water was warm.",
+        "Het week was in Rome.",
+        "Dan was er water.",
+        "Van water word je blij.",
+        "Die of deze.",
+        "Den er i Oslo.",
+        "Hun had water.",
+        "Han har hund.",
+        "Dan saya suka kopi.",
+        "Mai are un copil.",
+        "Une amie is in Paris.",
+        "ben lives in rome",
+    ],
+)
+def test_sentences_that_begin_so_in_another_language_are_not_english(text: str) -> None:
+    assert read(text).language != "en"
+
+
 @pytest.mark.parametrize(
     ("one", "other", "cue"),
     [

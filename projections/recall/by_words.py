@@ -1,11 +1,26 @@
-"""Recall by words: for texts without a vector, and for queries while the model is down."""
+"""Recall by words: for texts without a vector, and for queries while the model is down.
+
+Chinese, Japanese and Korean are compared by the words of a dictionary with the extra `cjk`, long
+ones by their pairs of neighbouring characters as well; without it by such pairs, and Han also by
+single characters.
+"""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
 
 from palimpsest.projections.recall.from_ledger import DECIMALS
 from palimpsest.projections.recall.hits import Ranked, in_order
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.mentions import ELIDED, TURKISH_ENDING, canonical
 from palimpsest.streams.guard import tokens
+from palimpsest.streams.search.content import HAN
+from palimpsest.streams.search.morphemes import CJK, are_installed, has_kana, morphemes_of
+
+_HAN = re.compile(f"[{HAN}]")
+_ATTACHED = re.compile(rf"(?<!\w){ELIDED}(?=[^\W\d_]{{2}})|(?<=\w){TURKISH_ENDING}(?!\w)")
 
 
 def ranked_by_words(ledger: Ledger, question: str, *, unembedded: bool = False) -> list[Ranked]:
@@ -14,21 +29,61 @@ def ranked_by_words(ledger: Ledger, question: str, *, unembedded: bool = False) 
     The score is the share of the question's content words, each counted once; ties go to the older
     memory. `unembedded`: match only texts without a vector.
     """
-    wanted = frozenset(token for token in tokens(question) if any(map(str.isalnum, token)))
+    asked = _Question(question)
     scored = [
-        Ranked(memory, _score(memory, wanted, unembedded))
+        Ranked(memory, _score(memory, asked, unembedded))
         for memory in ledger.memories()
         if memory.living
     ]
     return sorted((ranked for ranked in scored if ranked.score > 0.0), key=in_order)
 
 
-def _score(memory: Memory, wanted: frozenset[str], unembedded: bool) -> float:
+class _Question:
+    """The words of a question; of Han alone, as the text that it is compared with has them."""
+
+    def __init__(self, question: str) -> None:
+        self._japanese = has_kana(question)
+        self._words = {
+            japanese: frozenset(
+                word for word in searched_words(question, japanese) if any(map(str.isalnum, word))
+            )
+            for japanese in {self._japanese, True}
+        }
+
+    def share_in(self, text: str) -> float:
+        """The share of its words that stand in a text."""
+        japanese = self._japanese or has_kana(text)
+        words = self._words[japanese]
+        return len(words & searched_words(text, japanese)) / len(words) if words else 0.0
+
+
+def searched_words(text: str, japanese: bool) -> frozenset[str]:
+    """The words by which a text is found, without elided articles and Turkish endings.
+
+    Their letters are not told apart by the dot of an i.
+    """
+    if text.isascii() and "'" not in text:
+        return tokens(text)
+    plain = _ATTACHED.sub("", canonical(text).replace("ı", "i"))
+    words = set(tokens(CJK.sub(" ", plain)))
+    for run in CJK.findall(plain):
+        if are_installed():
+            for word in morphemes_of(run, japanese=japanese):
+                words.update([word.base, *(_pairs(word.base) if len(word.base) > 2 else ())])
+        else:
+            words.update([*_pairs(run), *_HAN.findall(run)])
+    return frozenset(words)
+
+
+def _pairs(word: str) -> Iterator[str]:
+    return map("".join, pairwise(word))
+
+
+def _score(memory: Memory, asked: _Question, unembedded: bool) -> float:
     texts = {entry.text for entry in memory.members if _is_searched(entry, unembedded)}
     if texts and not unembedded:
         texts.add(memory.face.text)
-    shares = (len(wanted & tokens(text)) / len(wanted) for text in texts if wanted)
-    return round(max(shares, default=0.0), DECIMALS)
+    return round(max(map(asked.share_in, texts), default=0.0), DECIMALS)
 
 
 def _is_searched(entry: Entry, unembedded: bool) -> bool:

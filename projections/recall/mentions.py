@@ -1,16 +1,32 @@
-"""Finds memories that mention a name or an identifier, in any of their wordings."""
+"""Finds memories that mention a name or an identifier, in any of their wordings.
+
+With the extra `cjk`, a query in Chinese, Japanese or Korean is not found across words, and a verb
+in its base form finds its inflections. Without it, what stands there as written is found.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import chain, islice
 from typing import Literal, NamedTuple
 
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Memory, Scope
-from palimpsest.streams.core.mentions import canonical, mentions, words_of
+from palimpsest.streams.core.mentions import asked_of, canonical
+from palimpsest.streams.core.mentions import mentions as stands_in
+from palimpsest.streams.search.content import HAN, KANA
+from palimpsest.streams.search.morphemes import (
+    CJK,
+    HANGUL,
+    Morpheme,
+    are_installed,
+    cuts_words,
+    has_kana,
+    morphemes_of,
+)
 
 MOST_KEPT = 64
 """Number of owners whose texts are kept in canonical form."""
@@ -20,6 +36,10 @@ MOST_IDENTIFIERS = 64
 _IDENTIFIER = re.compile(r"\d|\w[@_/]\w|[a-z][A-Z]")
 """INC-1007, ada@example.org, MAX_SIZE, src/core, camelCase."""
 _NO_DIGITS = re.compile(r"\D")
+_QUESTION_WORD = re.compile(rf"[^\s{HAN}{KANA}]+")
+_HANGUL = re.compile(f"[{HANGUL}]")
+_PARTICLES = re.compile(rf"(?<=[a-z0-9])[{HANGUL}]+$", re.IGNORECASE)
+"""What is written in Hangul behind an identifier."""
 
 Why = Literal["word", "alias"]
 
@@ -38,8 +58,62 @@ class Mentioned(NamedTuple):
 
 def identifiers(question: str) -> list[str]:
     """The identifiers among the words of a question."""
-    words = filter(_IDENTIFIER.search, dict.fromkeys(question.split()))
-    return [*islice(words, MOST_IDENTIFIERS)]
+    words = (_PARTICLES.sub("", word) for word in _QUESTION_WORD.findall(question))
+    return [*islice(filter(_IDENTIFIER.search, dict.fromkeys(words)), MOST_IDENTIFIERS)]
+
+
+def mentions(query: str, text: str) -> bool:
+    """Whether a text mentions a query as whole words, inflected ones too."""
+    base = _base_forms(query)
+    if stands_in(query, text) and (base is None or not cuts_words(query, text, _morphemes(text))):
+        return True
+    words = tuple(word.base for word in _morphemes(text)) if base else ()
+    return bool(base and _contains(words, base))
+
+
+@lru_cache(maxsize=256)
+def _base_forms(query: str) -> tuple[str, ...] | None:
+    """The words of a query as a dictionary has them; empty if it does not have them so itself.
+
+    An inflected one is looked for as it is written: it may be a name. So is what is in Han alone,
+    which does not inflect. None if the query is in another script, or without the extra.
+    """
+    if CJK.search(query) is None or not are_installed():
+        return None
+    if not (has_kana(query) or _HANGUL.search(query)):
+        return ()
+    words = list(morphemes_of(query))
+    return tuple(word.base for word in words) if all(word.as_written for word in words) else ()
+
+
+@lru_cache(maxsize=2048)
+def _morphemes(text: str) -> tuple[Morpheme, ...]:
+    return tuple(morphemes_of(text))
+
+
+def _contains(words: tuple[str, ...], needle: tuple[str, ...]) -> bool:
+    size = len(needle)
+    return any(words[at : at + size] == needle for at in range(len(words) - size + 1))
+
+
+class _BaseForms:
+    """The rows of a scope by the words of their texts, as a dictionary has them."""
+
+    def __init__(self) -> None:
+        self._seen = 0
+        self._rows: dict[str, list[Distinct]] = {}
+
+    def containing(self, scope: Scope, words: tuple[str, ...]) -> Iterator[Distinct]:
+        """The rows that have all of these words, one at least, in the order of arrival."""
+        for row in scope.rows[self._seen :]:
+            text = row.members[0].text
+            if CJK.search(text) is not None:
+                for word in {word.base for word in morphemes_of(text)}:
+                    self._rows.setdefault(word, []).append(row)
+        self._seen = len(scope.rows)
+        rarest, *others = sorted((self._rows.get(word, []) for word in words), key=len)
+        found = [set(map(id, rows)) for rows in others]
+        return (row for row in rarest if all(id(row) in rows for rows in found))
 
 
 class MentionIndex:
@@ -48,6 +122,7 @@ class MentionIndex:
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self._texts: dict[str, tuple[list[str], list[str]]] = {}
+        self._base_forms: defaultdict[str, _BaseForms] = defaultdict(_BaseForms)
 
     def find(self, query: str, namespace: str | None = None) -> list[Mentioned]:
         """The living memories that mention a query, by arrival; matches in the face come first."""
@@ -93,9 +168,14 @@ class MentionIndex:
                 yield memory
 
     def _entries(self, query: str, namespace: str | None) -> Iterator[Entry]:
+        base, needles = _base_forms(query), _needles(query)
         for scope in self.ledger.scopes.values():
             if namespace in (None, scope.namespace):
-                yield from _mentioning(query, self._containing(scope, *_needles(query)))
+                rows = self._containing(scope, *needles)
+                if base:
+                    inflected = self._base_forms[scope.namespace].containing(scope, base)
+                    rows = iter({id(row): row for row in chain(rows, inflected)}.values())
+                yield from _mentioning(query, rows)
 
     def _containing(
         self, scope: Scope, letters: list[str], digits: list[str]
@@ -103,7 +183,7 @@ class MentionIndex:
         """The texts of a scope that contain all of these, of which there is one at least."""
         plain, numbers = self._texts.setdefault(scope.namespace, ([], []))
         for row in scope.rows[len(plain) :]:
-            plain.append(canonical(row.members[0].text))
+            plain.append(_undotted(canonical(row.members[0].text)))
             numbers.append(_NO_DIGITS.sub("", plain[-1]))
         needles = [(plain, needle) for needle in dict.fromkeys(letters)]
         needles += [(numbers, needle) for needle in dict.fromkeys(digits)]
@@ -127,10 +207,15 @@ def _needles(query: str) -> tuple[list[str], list[str]]:
 
     For an address or a link, only the part that canonical forms leave unchanged.
     """
-    parts = words_of(query).parts
+    parts = asked_of(query).parts
     digits = [_NO_DIGITS.sub("", part) for part in parts if part[-1:].isdigit()]
     letters = [part.partition("@")[2] or part for part in parts if not part[-1:].isdigit()]
-    return letters, [digit for digit in digits if digit]
+    return [*map(_undotted, letters)], [digit for digit in digits if digit]
+
+
+def _undotted(text: str) -> str:
+    """A canonical text whose letters are not told apart by dots: a capital I is an i or an ı."""
+    return text if text.isascii() else text.replace("ı", "i")
 
 
 def _mentioned(memory: Memory, entry: Entry, query: str) -> Mentioned:

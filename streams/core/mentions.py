@@ -7,6 +7,10 @@ another one.
 
 The first and the last word of a query are also found with what some languages attach: Korean
 particles (끝말잇기를), Arabic and elided ones (لأحمد, l'école), and endings behind an apostrophe.
+If a query has an elided word or a Turkish ending itself, it is asked for without it.
+
+A capital I is an i, and in Turkish an ı: ISPARTA is mentioned as Isparta and as ısparta. A small ı
+is no i.
 """
 
 from __future__ import annotations
@@ -37,11 +41,15 @@ _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'", "‐": "-"
 _ARABIC_SIGNS = dict.fromkeys([*range(0x64B, 0x653), 0x670, 0x640])
 """Vowel signs, and the stroke that lengthens a word."""
 _ARABIC_ARTICLE = re.compile(r"[وفبك]?ال(?=\w{3})|[وف]?لل(?=\w{3})")
-_ATTACHED_BEFORE = re.compile(
-    r"(?P<arabic>[وفبكل]{1,2})"
-    r"|(?:[ldjmtscn]|qu|jusqu|lorsqu|puisqu|dell|all|dall|nell|sull|quell|un|gl)'"
+ELIDED = r"(?:[ldjmtscn]|qu|jusqu|lorsqu|puisqu|dell|all|dall|nell|sull|quell|un|gl)'"
+"""Elided words of French and Italian."""
+_ATTACHED_BEFORE = re.compile(rf"(?P<arabic>[وفبكل]{{1,2}})|{ELIDED}")
+"""Conjunctions and prepositions of Arabic, and elided words."""
+TURKISH_ENDING = (
+    r"'(?:n?[ıiuü]n|[yns]?[ıiuü]|[ns]?[dt][ae]n?|[yn]?[ae]|y?l[ae]|l[ae]r[^\W\d_]{0,4}|l[ıiuü])"
 )
-"""Conjunctions and prepositions of Arabic, and elided words of French and Italian."""
+"""Cases, and the plural, of a Turkish name."""
+_ATTACHED_TO_QUERY = re.compile(rf"^\W*{ELIDED}(?=[^\W\d_]{{2}})|(?<=\w){TURKISH_ENDING}(?=\W*$)")
 _PARTICLES = (
     "들|에서|에게서|에게|께서|께|한테서|한테|에|으로서|으로써|으로|로서|로써|부터|까지|처럼|보다|만큼|마다"
     "|밖에|조차|마저|하고|이랑|라고|이라고|라는|이라는|입니다|이에요|예요|이었다|였다|이다|이고|이며|이나"
@@ -73,18 +81,30 @@ class Words(NamedTuple):
     ends: tuple[bool, ...]
 
 
-def canonical(text: str) -> str:
-    """A text as `words_of` and `mentions` compare it, signs and spaces included."""
-    plain = unicodedata.normalize("NFKC", text).casefold().translate(_QUOTES)
+def canonical(text: str, *, turkish: bool = False) -> str:
+    """A text as `words_of` and `mentions` compare it, signs and spaces included.
+
+    `turkish`: a capital I is an ı.
+    """
+    plain = unicodedata.normalize("NFKC", text)
+    if turkish:
+        plain = plain.replace("I", "ı")
+    plain = plain.casefold().translate(_QUOTES)
     if plain.isascii():
         return plain
     return plain.replace("i\u0307", "i").translate(_ARABIC_SIGNS)  # a capital dotted I
 
 
+def asked_of(query: str, *, turkish: bool = False) -> Words:
+    """The words that a text has to have: those of a query, without what is attached to them."""
+    plain = canonical(query, turkish=turkish)
+    return words_of(_ATTACHED_TO_QUERY.sub("", plain) if "'" in plain else plain)
+
+
 @lru_cache(maxsize=8192)
-def words_of(text: str) -> Words:
+def words_of(text: str, *, turkish: bool = False) -> Words:
     """The words of a text in canonical form."""
-    plain = canonical(text)
+    plain = canonical(text, turkish=turkish)
     parts: list[str] = []
     begins: list[bool] = []
     ends: list[bool] = []
@@ -168,7 +188,15 @@ def _is_local(groups: list[str]) -> bool:
 
 def mentions(query: str, text: str) -> bool:
     """Whether the words of a query stand in a text, one after the other and as whole words."""
-    needle, there = words_of(query).parts, words_of(text)
+    if _stand_in(asked_of(query).parts, words_of(text)):
+        return True
+    may_be_turkish = ("I" in query and "ı" in text) or ("ı" in query and "I" in text)
+    return may_be_turkish and _stand_in(
+        asked_of(query, turkish=True).parts, words_of(text, turkish=True)
+    )
+
+
+def _stand_in(needle: tuple[str, ...], there: Words) -> bool:
     size = len(needle)
     return size > 0 and any(
         there.begins[start]

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from palimpsest.contracts.candidate import CandidateFields, Duration, Kind
 from palimpsest.contracts.errors import NewerError
 from palimpsest.contracts.event_data import PolicySetData
+from palimpsest.contracts.language import Language
 from palimpsest.contracts.model import Model
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -327,6 +328,7 @@ class Policy(_Strict):
     follow when it is back. `certificate`: where the thresholds come from, which is no rule.
     `expiry`: after how long a candidate of a category expires that does not say so itself.
     `local_only`: owners, namespaces and categories of which no text is sent to a remote service.
+    `languages`: those that the guard knows beside its own; one of the same code takes its place.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=64)]
@@ -351,6 +353,7 @@ class Policy(_Strict):
     local_only: Annotated[
         tuple[Annotated[str, Field(min_length=1)], ...], Field(exclude_if=operator.not_), ADDED
     ] = ()
+    languages: Annotated[tuple[Language, ...], Field(exclude_if=operator.not_), ADDED] = ()
 
     def keeps_local(self, fields: CandidateFields) -> bool:
         """Whether `local_only` names the owner, the namespace or the category of a candidate."""
@@ -389,6 +392,13 @@ class Policy(_Strict):
         names = [check.check for check in self.checks]
         if len(names) != len(set(names)):
             raise ValueError("each check may stand only once")
+        return self
+
+    @model_validator(mode="after")
+    def _each_language_once(self) -> Self:
+        codes = [language.code for language in self.languages]
+        if len(codes) != len(set(codes)):
+            raise ValueError("languages: each code may stand only once")
         return self
 
     @model_validator(mode="after")

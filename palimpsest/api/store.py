@@ -19,7 +19,7 @@ from palimpsest.backends.embedded import EmbeddedWriter
 from palimpsest.backends.reader import Reader, Wait
 from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.events import Speaker
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import Policy, recorded_policy
 from palimpsest.jobs import log_files as exchange
 from palimpsest.process.paths import LOG_FILE
 from palimpsest.streams.cluster.connection import Connection
@@ -159,10 +159,19 @@ def _warn_of_another(folder: Path, log: Log, wanted: Policy) -> None:
     if recorded is not None and recorded.data.hash != wanted.hash:
         _log.warning(
             "the store %s keeps its policy %s (%s): the policy %s (%s) of the settings is for a new"
-            " store, and `palimpsest policy set` changes it",
+            " store, and `palimpsest policy set` changes it%s",
             folder,
             recorded.data.policy["name"],
             recorded.data.hash,
             wanted.name,
             wanted.hash,
+            _other_languages(recorded_policy(recorded.data), wanted),
         )
+
+
+def _other_languages(recorded: Policy, wanted: Policy) -> str:
+    """Which languages of a user differ, as the end of a sentence; empty if none does."""
+    ours, theirs = ({one.code: one for one in policy.languages} for policy in (recorded, wanted))
+    differ = sorted(code for code in ours | theirs if ours.get(code) != theirs.get(code))
+    named = ", ".join(differ)
+    return f" (the store goes by what it recorded of the languages {named})" if differ else ""

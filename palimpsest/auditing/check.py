@@ -9,7 +9,8 @@ from palimpsest.auditing.joins import AuditedJoin, AuditScope, Progress, Sealed
 from palimpsest.auditing.state import Audit
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.events import CertifiedData
-from palimpsest.streams.guard import guard_hash
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.guard import guard_hash, tables_of
 
 
 class AuditCheck(TypedDict):
@@ -51,9 +52,9 @@ class Coverage:
         self._others |= new
         return "void" if new else "since"
 
-    def problems(self, policy: str) -> list[str]:
+    def problems(self, policy: Policy) -> list[str]:
         """What the certificate does not cover, with the `policy` and the guard in force."""
-        in_force = {("policy", policy), ("guard", guard_hash())}
+        in_force = {("policy", policy.hash), ("guard", guard_hash(tables_of(policy.languages)))}
         kinds = {by for by, _ in self._rules}
         others = self._others | {part for part in in_force - self._rules if part[0] in kinds}
         return [
@@ -93,7 +94,7 @@ def check(
                 answer[coverage.of(join)] += 1
     answer["problems"] = [*_problems(answer, coverage, most, most_members)]
     if coverage is not None:
-        answer["problems"] += coverage.problems(reader.policy_in_force().hash)
+        answer["problems"] += coverage.problems(reader.policy_in_force())
     answer["holds"] = not answer["problems"]
     return answer
 

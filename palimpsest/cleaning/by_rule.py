@@ -23,7 +23,7 @@ from palimpsest.cleaning.texts import RowJoin, Texts
 from palimpsest.cleaning.vectors import TextVectors
 from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
 from palimpsest.streams.embedder import Embedding, Progress
-from palimpsest.streams.guard import Reading, kept_reading, passes, read, tokens
+from palimpsest.streams.guard import Reading, kept_reading, passes, read, tables_of, tokens
 from palimpsest.streams.search import TokenIndex
 from palimpsest.streams.search.exact import cosine, covered
 
@@ -104,6 +104,7 @@ def join_by_rule(
 def _near_identical(texts: Texts, policy: Policy, progress: Progress) -> list[_Near]:
     check = next((check for check in policy.active if isinstance(check, TokenCheck)), None)
     found: list[_Near] = []
+    tables = tables_of(policy.languages)
     done = 0
     for numbers in texts.scopes.values():
         index = TokenIndex()
@@ -113,12 +114,15 @@ def _near_identical(texts: Texts, policy: Policy, progress: Progress) -> list[_N
                 progress(f"comparing {len(texts.texts):,} texts", done / len(texts.texts))
             done += 1
             text = texts.texts[number]
-            block = blocks[block_of(read(text))]
-            reading = kept_reading(text, model=policy.model) if block else None
+            block = blocks[block_of(read(text, tables=tables))]
+            reading = kept_reading(text, model=policy.model, tables=tables) if block else None
             others = [
                 other
                 for other in block
-                if reading and passes(kept_reading(texts.texts[other], model=policy.model), reading)
+                if reading
+                and passes(
+                    kept_reading(texts.texts[other], model=policy.model, tables=tables), reading
+                )
             ]
             words = tokens(text) if check else frozenset[str]()
             if others:
@@ -138,11 +142,11 @@ def _near_identical(texts: Texts, policy: Policy, progress: Progress) -> list[_N
 def _partners(
     near: _Near, texts: Sequence[str], policy: Policy, vectors: TextVectors
 ) -> list[Partner]:
-    mine = _reading(texts[near.text], vectors[near.text], policy.model)
+    mine = _reading(texts[near.text], vectors[near.text], policy)
     others = [
         other
         for other in near.others
-        if passes(_reading(texts[other], vectors[other], policy.model), mine)
+        if passes(_reading(texts[other], vectors[other], policy), mine)
     ]
     found: dict[int, Partner] = {}
     for check in policy.active:
@@ -194,6 +198,12 @@ def _windows(one: Embedding) -> NDArray[np.float16]:
     return np.concatenate(rows)
 
 
-def _reading(text: str, embedding: Embedding, model: str) -> Reading:
+def _reading(text: str, embedding: Embedding, policy: Policy) -> Reading:
     cut = embedding.truncated and embedding.windows is None
-    return kept_reading(text, truncated=cut, unknown=embedding.unknown, model=model)
+    return kept_reading(
+        text,
+        truncated=cut,
+        unknown=embedding.unknown,
+        model=policy.model,
+        tables=tables_of(policy.languages),
+    )

@@ -42,7 +42,7 @@ from palimpsest.evaluation.thresholds import (
     taken_by,
 )
 from palimpsest.evaluation.trial import Progress, Trial, TrialVectors
-from palimpsest.streams.guard import guard_hash
+from palimpsest.streams.guard import guard_hash, tables_of
 from palimpsest.streams.judge.certificate import CertifiedAnswer, JudgeCertificate
 
 Answer = Literal["same", "different"]
@@ -131,7 +131,7 @@ def calibrate(
         "data": data["digest"],
         "date": data["date"],
         "embedder": f"{vectors.model}/{vectors.name}",
-        "guard": guard_hash(),
+        "guard": guard_hash(tables_of(policy.languages)),
         "judge": model,
         "prompt": prompt,
         "policy": policy.name,

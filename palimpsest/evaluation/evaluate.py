@@ -16,7 +16,7 @@ from palimpsest.evaluation.groups import groups_of
 from palimpsest.evaluation.labelled import Label, LabelledMember, LabelledPair
 from palimpsest.evaluation.rates import Agreement, b_cubed, lower_bound, pairwise, upper_bound
 from palimpsest.evaluation.trial import Fate, Progress, Stream, Trial, TrialDecision, TrialVectors
-from palimpsest.streams.guard import Reading, compare, guard_hash, kept_reading
+from palimpsest.streams.guard import Reading, Tables, compare, guard_hash, kept_reading, tables_of
 
 ENGLISH, OTHER = "en", "other"
 """The language of a pair that names none: English if the guard is sure of both texts."""
@@ -95,7 +95,10 @@ def evaluate_pairs(
     vectors.prepare({text for pair in pairs for text in (pair.a, pair.b)}, progress)
     with Trial(policy, vectors) as trial:
         decided = trial.pairs(pairs, progress)
-        return [_seen(pair, both, vectors) for pair, both in zip(pairs, decided, strict=True)]
+        tables = tables_of(policy.languages)
+        return [
+            _seen(pair, both, vectors, tables) for pair, both in zip(pairs, decided, strict=True)
+        ]
 
 
 def pairs_document(
@@ -145,9 +148,11 @@ def partial_document(
     return cut
 
 
-def _seen(pair: LabelledPair, both: Sequence[TrialDecision], vectors: TrialVectors) -> Seen:
+def _seen(
+    pair: LabelledPair, both: Sequence[TrialDecision], vectors: TrialVectors, tables: Tables
+) -> Seen:
     worse = _worse(pair, both)
-    one, other = (_reading(text, vectors) for text in (pair.a, pair.b))
+    one, other = (_reading(text, vectors, tables) for text in (pair.a, pair.b))
     cues = tuple(map(str, compare(one, other).cues)) or (NO_CUE,)
     near = both[0].neighbour or both[1].neighbour
     return Seen(
@@ -180,10 +185,12 @@ def _worse(pair: LabelledPair, both: Sequence[TrialDecision]) -> TrialDecision:
     return max(both, key=lambda decision: from_best.index(decision.fate))
 
 
-def _reading(text: str, vectors: TrialVectors) -> Reading:
+def _reading(text: str, vectors: TrialVectors, tables: Tables) -> Reading:
     [seen] = vectors.embed([text])
     partly = seen.truncated and seen.windows is None
-    return kept_reading(text, truncated=partly, unknown=seen.unknown, model=vectors.model)
+    return kept_reading(
+        text, truncated=partly, unknown=seen.unknown, model=vectors.model, tables=tables
+    )
 
 
 # -- clusters ------------------------------------------------------------------------------------
@@ -285,7 +292,7 @@ def _head(policy: Policy, vectors: TrialVectors, confidence: float) -> dict[str,
         "policy": policy.name,
         "policy_hash": policy.hash,
         "embedder": f"{vectors.model}/{vectors.name}",
-        "guard": guard_hash(),
+        "guard": guard_hash(tables_of(policy.languages)),
         "confidence": confidence,
     }
 

@@ -19,7 +19,7 @@ from palimpsest.streams.core.exact import is_protected
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.neighbour_lookup import reading_of
 from palimpsest.streams.core.separations import separated_pair, separation
-from palimpsest.streams.guard import unlicensed
+from palimpsest.streams.guard import tables_of, unlicensed
 from palimpsest.streams.search.scope_index import Reach, vector_of
 
 
@@ -362,8 +362,11 @@ def _compared(
     policy: Policy, older: Entry, newer: Entry, seen: Neighbour, names: tuple[str, ...]
 ) -> Iterator[Reason]:
     """Why no rule joined two with these scores: a threshold, the guard, or both."""
-    readings = [reading_of(entry.text, entry.distinct.vector, names) for entry in (older, newer)]
-    words = unlicensed(readings[0], readings[1])
+    tables = tables_of(policy.languages)
+    one, other = (
+        reading_of(entry.text, entry.distinct.vector, names, tables) for entry in (older, newer)
+    )
+    words = unlicensed(one, other)
     passes = words is None and not seen.cues
     namespace = newer.fields.namespace
     for check in policy.active:

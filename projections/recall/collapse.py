@@ -20,7 +20,7 @@ from palimpsest.projections.base.vectors import decoded
 from palimpsest.streams.core.ledger import Ledger, Memory
 from palimpsest.streams.core.neighbour_lookup import reading_of
 from palimpsest.streams.core.separations import separated_pair
-from palimpsest.streams.guard import passes
+from palimpsest.streams.guard import Tables, passes, tables_of
 
 DECIMALS = 4
 """Decimals of scores, everywhere."""
@@ -45,7 +45,8 @@ class Folding:
 
         So of a thousand memories that differ in a number, no two are compared.
         """
-        reading = reading_of(memory.face.text, memory.face.vector, ledger.names)
+        tables = tables_of(self.policy.languages)
+        reading = reading_of(memory.face.text, memory.face.vector, ledger.names, tables)
         return memory.namespace, reading.unknown, reading.fixed
 
     def folds(self, ledger: Ledger, one: Memory, other: Memory) -> bool:
@@ -54,9 +55,9 @@ class Folding:
         if floor is None or one.namespace != other.namespace:
             return False
         # The guard first: texts are read once, but vectors are decoded for each pair.
-        mine, theirs = one.face, other.face
+        mine, theirs, tables = one.face, other.face, tables_of(self.policy.languages)
         return (
-            alike(mine.text, mine.vector, theirs.text, theirs.vector, ledger.names)
+            alike(mine.text, mine.vector, theirs.text, theirs.vector, ledger.names, tables)
             and (score := cosine(one.face.vector, other.face.vector)) is not None
             and score >= floor
             and not (self._protected(one) or self._protected(other))
@@ -70,10 +71,18 @@ class Folding:
 
 
 def alike(
-    one: str, its: Vector | None, other: str, others: Vector | None, names: tuple[str, ...]
+    one: str,
+    its: Vector | None,
+    other: str,
+    others: Vector | None,
+    names: tuple[str, ...],
+    tables: Tables,
 ) -> bool:
-    """Whether two texts are near-identical in order, without a cue; `names` are their owner's."""
-    return passes(reading_of(one, its, names), reading_of(other, others, names))
+    """Whether two texts are near-identical in order, without a cue.
+
+    `names` are their owner's, `tables` the policy's.
+    """
+    return passes(reading_of(one, its, names, tables), reading_of(other, others, names, tables))
 
 
 def _covers(one: Vector | None, other: Vector | None, floor: float) -> bool:

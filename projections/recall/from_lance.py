@@ -31,7 +31,8 @@ from palimpsest.projections.recall.hits import RecallOptions
 from palimpsest.projections.shown.memory import displaced, iso_time
 from palimpsest.streams.core.frames import by_frame
 from palimpsest.streams.core.version import version_of_parts
-from palimpsest.streams.guard import frame, kept_reading
+from palimpsest.streams.guard import Tables as GuardTables
+from palimpsest.streams.guard import frame, kept_reading, tables_of
 
 if TYPE_CHECKING:
     from lancedb.table import Table
@@ -268,14 +269,19 @@ def _may_fold(
     What the model could not read is not in the tables: only the ledger is certain.
     """
     by_namespace: dict[str, list[dict[str, Any]]] = {}
+    tables = tables_of(folding.policy.languages)
     for face in faces:
         if face["vector"] is not None:
             by_namespace.setdefault(face["namespace"], []).append(face)
     return any(
-        _is_said_twice(memories, some, f"{where} AND namespace = {_literal(namespace)}", floor)
+        _is_said_twice(memories, some, f"{where} AND {_in_namespace(namespace)}", floor, tables)
         for namespace, some in by_namespace.items()
         if (floor := folding.at_least(namespace)) is not None
     )
+
+
+def _in_namespace(namespace: str) -> str:
+    return f"namespace = {_literal(namespace)}"
 
 
 def _may_share_frame(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -285,7 +291,11 @@ def _may_share_frame(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _is_said_twice(
-    memories: Table, faces: Sequence[dict[str, Any]], where: str, floor: float
+    memories: Table,
+    faces: Sequence[dict[str, Any]],
+    where: str,
+    floor: float,
+    tables: GuardTables,
 ) -> bool:
     """Whether one of these faces has an indistinguishable one at `floor` or nearer.
 
@@ -298,7 +308,7 @@ def _is_said_twice(
         near = [row for row in rows if _score(row) >= floor - NEARLY]
         pairs = ((faces[row.get("query_index", 0)], row) for row in near)
         others = (pair for pair in pairs if pair[0]["memory_id"] != pair[1]["memory_id"])
-        if any(alike(face["face"], None, row["face"], None, ()) for face, row in others):
+        if any(alike(face["face"], None, row["face"], None, (), tables) for face, row in others):
             return True
         if len(near) < limit:
             return False

@@ -19,7 +19,7 @@ from palimpsest.contracts.policy import (
 )
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger
 from palimpsest.streams.core.neighbour_lookup import NeighbourLookup, reading_of
-from palimpsest.streams.guard import passes
+from palimpsest.streams.guard import passes, tables_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +193,10 @@ def in_reach(
                 if _zone(check.zones_of(newcomer.candidate.namespace), score):
                     return True
                 other = ledger.entries[neighbour.candidate_id]
+                content, tables = newcomer.content, tables_of(policy.languages)
                 if _proves(check, score) and passes(
-                    reading_of(other.text, other.distinct.vector, ledger.names),
-                    reading_of(newcomer.content.text, newcomer.content.vector, ledger.names),
+                    reading_of(other.text, other.distinct.vector, ledger.names, tables),
+                    reading_of(content.text, content.vector, ledger.names, tables),
                 ):
                     return True
             case _:

@@ -14,7 +14,7 @@ from palimpsest.streams.core.moment import face_moment
 from palimpsest.streams.core.neighbour_lookup import reading_of
 from palimpsest.streams.core.separations import separated_pair
 from palimpsest.streams.core.walk import holds
-from palimpsest.streams.guard import Reading, frame
+from palimpsest.streams.guard import Reading, frame, tables_of
 
 MOST = 32
 """Among this many best hits: each is compared with each, and a diary is of one frame."""
@@ -51,7 +51,7 @@ def by_face_moment(memory: Memory) -> tuple[datetime, int]:
 
 
 def _reading(memory: Memory, names: tuple[str, ...]) -> Reading:
-    return reading_of(memory.face.text, memory.face.vector, names)
+    return reading_of(memory.face.text, memory.face.vector, names, tables_of())  # of English
 
 
 def _told_apart(ledger: Ledger, one: Memory, other: Memory) -> bool:

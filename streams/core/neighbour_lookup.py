@@ -13,7 +13,16 @@ from palimpsest.contracts.evidence import BLIND, Cue, Neighbour
 from palimpsest.contracts.policy import Policy, Similar
 from palimpsest.streams.core.exact import is_protected
 from palimpsest.streams.core.ledger import Entry, Ledger
-from palimpsest.streams.guard import Comparison, Reading, compare, guard_hash, kept_reading, passes
+from palimpsest.streams.guard import (
+    Comparison,
+    Reading,
+    Tables,
+    compare,
+    guard_hash,
+    kept_reading,
+    passes,
+    tables_of,
+)
 
 
 class NeighbourLookup:
@@ -27,6 +36,7 @@ class NeighbourLookup:
         self._ledger = ledger
         self._faces = policy.search == "memories"
         self._content = admit.content
+        self._tables = tables_of(policy.languages)
         self._known = {n.candidate_id: n for n in admit.neighbours}
         self._compared: dict[str, Comparison] = {}
         self._unlike: set[str] = set()
@@ -48,7 +58,8 @@ class NeighbourLookup:
 
     @cached_property
     def _reading(self) -> Reading:
-        return reading_of(self._content.text, self._content.vector, self._ledger.names)
+        content, names = self._content, self._ledger.names
+        return reading_of(content.text, content.vector, names, self._tables)
 
     def entry(self, neighbour: Neighbour) -> Entry:
         """The neighbour's entry in the ledger."""
@@ -121,7 +132,7 @@ class NeighbourLookup:
         return entry.text, entry.distinct.vector
 
     def _reading_of(self, neighbour: Neighbour) -> Reading:
-        return reading_of(*self._text_of(neighbour), self._ledger.names)
+        return reading_of(*self._text_of(neighbour), self._ledger.names, self._tables)
 
     def _compare(self, neighbour: Neighbour) -> Comparison:
         found = self._compared.get(neighbour.candidate_id)
@@ -167,7 +178,7 @@ class NeighbourLookup:
     def guard(self) -> str | None:
         """The guard that was asked about a neighbour, if one was."""
         asked = self._compared or self._unlike
-        return guard_hash(named=bool(self._ledger.names)) if asked else None
+        return guard_hash(self._tables, named=bool(self._ledger.names)) if asked else None
 
     def _annotated(self, neighbour: Neighbour) -> Neighbour:
         found = self._compared.get(neighbour.candidate_id)
@@ -188,18 +199,19 @@ def with_truncated(cues: tuple[Cue, ...], uncovered: bool) -> tuple[Cue, ...]:
     return tuple(sorted({*cues, Cue.TRUNCATED})) if uncovered else cues
 
 
-def reading_of(text: str, vector: Vector | None, names: tuple[str, ...]) -> Reading:
+def reading_of(text: str, vector: Vector | None, names: tuple[str, ...], tables: Tables) -> Reading:
     """A text as the guard compares it, with what its model could not read; read once, then kept.
 
-    `names` are its owner's. Whether windows have their counterparts is said of a pair, not of a
-    text.
+    `names` are its owner's, `tables` the policy's. Whether windows have their counterparts is said
+    of a pair, not of a text.
     """
     if vector is None:
-        return kept_reading(text, names=names)
+        return kept_reading(text, names=names, tables=tables)
     return kept_reading(
         text,
         truncated=not vector.covers_text,
         unknown=vector.unknown,
         names=names,
         model=vector.model,
+        tables=tables,
     )

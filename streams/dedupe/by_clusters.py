@@ -22,6 +22,7 @@ from palimpsest.streams.core.settle import usable
 from palimpsest.streams.core.text import content_of, identity_of
 from palimpsest.streams.dedupe.near import comparable, compared, cosine_of
 from palimpsest.streams.dedupe.run import Near, Proposal, Run, joined, pairing, spoke_at, spoken
+from palimpsest.streams.guard import Tables, guard_hash, tables_of
 from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.judge.pairs import CompositionAnswer, Side
 from palimpsest.streams.search import pairs_above
@@ -65,14 +66,20 @@ def clusters(ledger: Ledger, policy: Policy, check: CosineCheck, run: Run) -> li
     Two clusters are not united if anything prevents a join of any two of their memories.
     """
     found: list[Cluster] = []
+    tables = tables_of(policy.languages)
     for namespace in ledger.scopes:
         memories = comparable(ledger, policy, namespace, check.min_characters, run)
-        found += _united(ledger, _near(memories, check.zones_of(namespace), run, ledger.names))
+        near = _near(memories, check.zones_of(namespace), run, ledger.names, tables)
+        found += _united(ledger, near)
     return sorted(found, key=lambda cluster: (-len(cluster), cluster[-1].newer.place))
 
 
 def _near(
-    memories: list[Memory], zones: tuple[Zone, ...], run: Run, names: tuple[str, ...]
+    memories: list[Memory],
+    zones: tuple[Zone, ...],
+    run: Run,
+    names: tuple[str, ...],
+    tables: Tables,
 ) -> list[Near]:
     """All pairs of a scope that reach a zone, exactly, nearest first; ties to the earlier."""
     if len(memories) < 2:
@@ -80,15 +87,11 @@ def _near(
     speakers = sorted((m.face.speaker for m in memories), key=lambda entry: entry.place)
     vectors = np.stack([vector_of(f.vector) for e in speakers if (f := e.memory.face).vector])
     run.pairs += len(memories) * (len(memories) - 1) // 2
+    guard = guard_hash(tables, named=bool(names))
     return [
-        Near(
-            a,
-            b,
-            compared(a.memory.face, b.memory.face, score, _zone(zones, score).at_least, names),
-            named=bool(names),
-        )
+        Near(a, b, compared(a.memory.face, b.memory.face, score, floor, names, tables), guard)
         for score, older, newer in pairs_above(vectors, zones[-1].at_least)
-        for a, b in [(speakers[older], speakers[newer])]
+        for a, b, floor in [(speakers[older], speakers[newer], _zone(zones, score).at_least)]
     ]
 
 

@@ -22,7 +22,7 @@ from palimpsest.streams.core.moment import by_moment
 from palimpsest.streams.core.worth import recorded_worth
 from palimpsest.streams.dedupe.near import comparable, compared
 from palimpsest.streams.dedupe.run import CHECK, Near, Run, ToCompose, spoken
-from palimpsest.streams.guard import guard_hash
+from palimpsest.streams.guard import guard_hash, tables_of
 from palimpsest.streams.search import VectorIndex
 from palimpsest.streams.search.hits import DECIMALS
 from palimpsest.streams.search.scope_index import vector_of
@@ -61,7 +61,8 @@ def by_pairs(
         if entries & run.merged or hindrance_of(ledger, near.older, near.newer) is not None:
             continue
         old, new = faces[near.older.id], faces[near.newer.id]
-        seen = compared(old, new, near.score, rule.above, ledger.names)
+        tables = tables_of(policy.languages)
+        seen = compared(old, new, near.score, rule.above, ledger.names, tables)
         planned = _planned(ledger, policy, rule, Near(near.older, near.newer, seen), texts)
         if isinstance(planned, PlannedJoin):
             run.merged.add(_absorbed(planned).id)
@@ -98,7 +99,7 @@ def combine_command(
             neighbours=(near.seen,),
             asked=(near.older.id,) if verdict else (),
             verdicts=(structs.replace(verdict, neighbour_id=near.older.id),) if verdict else (),
-            guard=guard_hash(named=bool(ledger.names)),
+            guard=guard_hash(tables_of(policy.languages), named=bool(ledger.names)),
         ),
         rank="judge" if verdict else "rule",
         outright=planned.face == "take",

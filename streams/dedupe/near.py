@@ -15,7 +15,7 @@ from palimpsest.streams.core.ledger import Ledger, Memory
 from palimpsest.streams.core.neighbour_lookup import reading_of, with_truncated
 from palimpsest.streams.dedupe.key_tokens import Pairs, key_tokens, sharing_pairs
 from palimpsest.streams.dedupe.run import Near, Run
-from palimpsest.streams.guard import compare
+from palimpsest.streams.guard import Tables, compare, guard_hash, tables_of
 from palimpsest.streams.search.exact import cosines, squared_norms
 from palimpsest.streams.search.hits import DECIMALS
 from palimpsest.streams.search.scope_index import coverage, vector_of
@@ -42,7 +42,7 @@ def near_pairs(ledger: Ledger, policy: Policy, rule: TokenDedupe, run: Run) -> l
         memories = comparable(ledger, policy, namespace, check.min_characters, run)
         floor = check.zones_of(namespace)[-1].at_least
         if len(memories) > 1:
-            found += _in_scope(ledger, memories, floor, rule, run)
+            found += _in_scope(ledger, policy, memories, floor, rule, run)
     return sorted(found, key=lambda n: (-n.score, n.older.place, n.newer.place))
 
 
@@ -66,8 +66,14 @@ def comparable(
 
 
 def _in_scope(
-    ledger: Ledger, memories: list[Memory], floor: float, rule: TokenDedupe, run: Run
+    ledger: Ledger,
+    policy: Policy,
+    memories: list[Memory],
+    floor: float,
+    rule: TokenDedupe,
+    run: Run,
 ) -> Iterator[Near]:
+    tables = tables_of(policy.languages)
     pairs = sharing_pairs([key_tokens(memory.face.text) for memory in memories], rule.candidates)
     run.pairs += len(pairs)
     scores = scored(memories, pairs)
@@ -79,21 +85,33 @@ def _in_scope(
                 older,
                 newer,
                 compared(
-                    older.memory.face, newer.memory.face, float(scores[at]), floor, ledger.names
+                    older.memory.face,
+                    newer.memory.face,
+                    float(scores[at]),
+                    floor,
+                    ledger.names,
+                    tables,
                 ),
-                named=bool(ledger.names),
+                guard_hash(tables, named=bool(ledger.names)),
             )
 
 
 def compared(
-    older: Face, newer: Face, score: float, at_least: float, names: tuple[str, ...]
+    older: Face,
+    newer: Face,
+    score: float,
+    at_least: float,
+    names: tuple[str, ...],
+    tables: Tables,
 ) -> Neighbour:
-    """The pair as evidence, with the guard's cues; `names` are their owner's.
+    """The pair as evidence, with the guard's cues.
 
+    `names` are their owner's, `tables` the policy's.
     The cue `truncated` is set if a window of either has no counterpart that near.
     """
     result = compare(
-        reading_of(older.text, older.vector, names), reading_of(newer.text, newer.vector, names)
+        reading_of(older.text, older.vector, names, tables),
+        reading_of(newer.text, newer.vector, names, tables),
     )
     both = coverage(older.vector, newer.vector)
     return Neighbour(

@@ -17,7 +17,6 @@ from palimpsest.contracts.requests import CombineRequest, SeparateRequest
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.local_only import face_is_local
 from palimpsest.streams.core.moment import face_moment
-from palimpsest.streams.guard import guard_hash
 from palimpsest.streams.judge.pairs import Side
 
 Proposal = CombineRequest | SeparateRequest
@@ -84,14 +83,14 @@ def spoke_at(entry: Entry) -> tuple[datetime, int]:
 class Near:
     """Two near memories: the candidates with their faces, and the score.
 
-    `older` arrived first, whichever happened first. `named`: their owner has names, which the
-    guard knew.
+    `older` arrived first, whichever happened first. `guard` is the hash of the one that compared
+    them.
     """
 
     older: Entry
     newer: Entry
     seen: Neighbour
-    named: bool = False
+    guard: str | None = None
 
     @property
     def score(self) -> float:
@@ -131,7 +130,7 @@ def joined(
         neighbours=(near.seen,),
         asked=(near.older.id,) if verdict else (),
         verdicts=(verdict,) if verdict else (),
-        guard=guard_hash(named=near.named) if near.seen.near_identical is not None else None,
+        guard=near.guard if near.seen.near_identical is not None else None,
     )
     return CombineRequest(
         request_id=request_id,

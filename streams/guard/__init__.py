@@ -1,6 +1,7 @@
 """The guard: a model-free comparison of two texts that stops false merges (docs/guard.md)."""
 
 from palimpsest.streams.guard.comparison import Comparison, compare, passes
+from palimpsest.streams.guard.data.tables import Tables, tables_of
 from palimpsest.streams.guard.edits.alignment import unlicensed
 from palimpsest.streams.guard.frames import frame, opening
 from palimpsest.streams.guard.identity import guard_hash
@@ -11,6 +12,7 @@ from palimpsest.streams.guard.text.words import tokens
 __all__ = [
     "Comparison",
     "Reading",
+    "Tables",
     "compare",
     "frame",
     "guard_hash",
@@ -18,6 +20,7 @@ __all__ = [
     "opening",
     "passes",
     "read",
+    "tables_of",
     "tokens",
     "unlicensed",
 ]

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import filterfalse
 from typing import NamedTuple
 
-from palimpsest.streams.guard.data.cue_words import ARTICLES, PUNCTUATION, STOPS
+from palimpsest.streams.guard.data.cue_words import ARTICLES, NEGATORS, PUNCTUATION, STOPS
 from palimpsest.streams.guard.data.language_table import LanguageTable
-from palimpsest.streams.guard.data.tables import NEGATING
 from palimpsest.streams.guard.text.calendar import MONTHS
 from palimpsest.streams.guard.text.facts import mark
 from palimpsest.streams.guard.text.language import is_foreign
@@ -111,7 +110,7 @@ def _negations(text: str, terms: Sequence[str], table: LanguageTable | None) -> 
     if table is None:
         return negations(terms)
     if table.script == "latin":
-        return negations(terms, NEGATING[table.code])
+        return negations(terms, NEGATORS | table.negators)  # English may be quoted
     return tuple(f"{word} " for word in sorted(table.negators) for _ in range(text.count(word)))
 
 

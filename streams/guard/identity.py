@@ -8,7 +8,7 @@ from functools import cache
 from types import ModuleType
 
 from palimpsest.streams.guard.data import closed_class, en, name_words
-from palimpsest.streams.guard.data.tables import TABLES
+from palimpsest.streams.guard.data.tables import BUILT_IN, TABLES, Tables
 from palimpsest.streams.guard.edits.moves import MOVE
 from palimpsest.streams.guard.edits.table import EDITS
 
@@ -19,14 +19,17 @@ NAMES_REVISION = 1
 
 
 @cache
-def guard_hash(*, named: bool = False) -> str:
+def guard_hash(tables: Tables = BUILT_IN, *, named: bool = False) -> str:
     """`sha256:` and 16 hex digits of the table of edits, the word lists and the tokeniser.
 
-    If an owner is `named`, so is the rule of names: by which names, its events say.
+    Languages that a policy adds are among them. If an owner is `named`, so is the rule of names: by
+    which names, its events say.
     """
     rows = [(e.name, e.changes, e.context, e.passes, e.fails) for e in (*EDITS, MOVE)]
-    tables = [(code, _in_order(vars(table))) for code, table in TABLES.items()]
-    said = repr((REVISION, rows, _lists(en), _lists(closed_class), tables))
+    own = [(code, _in_order(vars(table))) for code, table in TABLES.items()]
+    said = repr((REVISION, rows, _lists(en), _lists(closed_class), own))
+    if tables.added:
+        said += repr([(table.code, _in_order(vars(table))) for table in tables.added])
     if named:
         said += repr((NAMES_REVISION, _lists(name_words)))
     return "sha256:" + hashlib.sha256(said.encode()).hexdigest()[:16]

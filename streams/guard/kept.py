@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from palimpsest.streams.guard.data.tables import BUILT_IN, Tables
 from palimpsest.streams.guard.reading import Reading, read
 
 SHORT = 1_024
@@ -17,13 +18,14 @@ def kept_reading(
     unknown: tuple[str, ...] = (),
     names: tuple[str, ...] = (),
     model: str | None = None,
+    tables: Tables = BUILT_IN,
 ) -> Reading:
     """The reading of a text, as `read` gives it; those used last are kept.
 
     Of short texts some thousands, of long ones a few: memory is bounded by both, some 30 MB.
     """
     keep = _short if len(text) <= SHORT else _long
-    return keep(text, truncated, unknown, names, model)
+    return keep(text, truncated, unknown, names, model, tables)
 
 
 @lru_cache(maxsize=4_096)
@@ -33,8 +35,9 @@ def _short(
     unknown: tuple[str, ...],
     names: tuple[str, ...],
     model: str | None,
+    tables: Tables,
 ) -> Reading:
-    return read(text, truncated=truncated, unknown=unknown, names=names, model=model)
+    return read(text, truncated=truncated, unknown=unknown, names=names, model=model, tables=tables)
 
 
 @lru_cache(maxsize=32)
@@ -44,5 +47,6 @@ def _long(
     unknown: tuple[str, ...],
     names: tuple[str, ...],
     model: str | None,
+    tables: Tables,
 ) -> Reading:
-    return read(text, truncated=truncated, unknown=unknown, names=names, model=model)
+    return read(text, truncated=truncated, unknown=unknown, names=names, model=model, tables=tables)

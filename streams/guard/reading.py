@@ -10,7 +10,7 @@ from palimpsest.streams.guard.clues import Clues, clues_of
 from palimpsest.streams.guard.data.closed_class import OTHERS
 from palimpsest.streams.guard.data.frame_words import NOW
 from palimpsest.streams.guard.data.language_table import LanguageTable
-from palimpsest.streams.guard.data.tables import TABLES
+from palimpsest.streams.guard.data.tables import BUILT_IN, Tables
 from palimpsest.streams.guard.names import called_alike
 from palimpsest.streams.guard.text.fixed import fixed_of
 from palimpsest.streams.guard.text.language import Language, language_of
@@ -48,6 +48,8 @@ class Reading:
     """Whether the model saw only the beginning."""
     every_script: bool = False
     """Whether the model reads every script, and not only the Latin one."""
+    tables: Tables = field(default=BUILT_IN, repr=False)
+    """What the guard knows of languages other than English."""
     texts: tuple[str, ...] = field(init=False, compare=False, repr=False)
     """Its tokens in order, as written."""
     kinds: tuple[Kind, ...] = field(init=False, compare=False, repr=False)
@@ -71,7 +73,7 @@ class Reading:
                 if kind is CODE:
                     keys[at] = lows[at] = "`" + texts[at]
         self.keys, self.lows = tuple(keys), tuple(lows)
-        self.fixed = fixed_of(self.lows, kinds)
+        self.fixed = fixed_of(self.lows, kinds, self.tables)
 
     @cached_property
     def openers(self) -> frozenset[int]:
@@ -102,7 +104,8 @@ class Reading:
     def language(self) -> Language | None:
         """Its language, if that is certain, and English or one with a table."""
         pairs = zip(self.texts, self.kinds, strict=True)
-        return language_of([text for text, kind in pairs if kind is WORD], self.text)
+        words = [text for text, kind in pairs if kind is WORD]
+        return language_of(words, self.text, self.tables)
 
     @property
     def is_english(self) -> bool:
@@ -112,9 +115,11 @@ class Reading:
     @property
     def table(self) -> LanguageTable | None:
         """What the guard knows of its language; None of English, which has more than a table."""
-        if self.text.isascii() and OTHERS.isdisjoint(self.lows):
+        tables = self.tables
+        english = OTHERS.isdisjoint(self.lows) and tables.own.isdisjoint(self.lows)
+        if english and self.text.isascii():
             return None  # what most texts are, without a look at their language
-        return TABLES.get(self.language or "")
+        return tables.by_code.get(self.language or "")
 
     @cached_property
     def sentences(self) -> int:
@@ -151,16 +156,18 @@ def read(
     unknown: tuple[str, ...] = (),
     names: tuple[str, ...] = (),
     model: str | None = None,
+    tables: Tables = BUILT_IN,
 ) -> Reading:
     """Read ``text`` for comparison; linear in its length, total on every string.
 
     ``unknown`` are the words that the model's tokenizer maps to its unknown token; ``truncated``
     says that the model saw only the beginning of the text. ``names`` are those of its owner: a
-    subject that is one of them is read as any other of them. ``model`` is the model's name.
+    subject that is one of them is read as any other of them. ``model`` is the model's name;
+    ``tables`` are those of the policy's languages.
     """
     text, legible = plain(text), model in READS_EVERY_SCRIPT
     if names and (called := called_alike(text, names)) is not None:
         # By which name it was called, the model need not know.
         unseen = (word for word in unknown if not any(word in name.casefold() for name in names))
-        return Reading(called, frozenset(unseen), truncated, legible)
-    return Reading(text, frozenset(unknown), truncated, legible)
+        return Reading(called, frozenset(unseen), truncated, legible, tables)
+    return Reading(text, frozenset(unknown), truncated, legible, tables)

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.policy import Policy
+from palimpsest.streams.policies.languages import with_languages
 
 
 def preset_file(name: str) -> Traversable | None:
@@ -54,15 +55,15 @@ def load_policy(name_or_file: str) -> Policy:
         known = ", ".join([*preset_names(), *MODEL_PRESETS.values()])
         raise UsageError(f"no preset and no file is named {name_or_file!r}; presets: {known}")
     try:
-        return parse_policy(file.read_text(encoding="utf-8"), name_or_file)
+        return parse_policy(file.read_text(encoding="utf-8"), name_or_file, file.parent)
     except UnicodeDecodeError:
         raise UsageError(f"{name_or_file} is no text in UTF-8") from None
 
 
-def parse_policy(text: str, origin: str) -> Policy:
-    """A policy from TOML text; `origin` is named in errors."""
+def parse_policy(text: str, origin: str, folder: Path = Path()) -> Policy:
+    """A policy from TOML text; `origin` is named in errors, languages are files of `folder`."""
     try:
-        return Policy.model_validate(tomllib.loads(text))
+        return Policy.model_validate(with_languages(tomllib.loads(text), folder))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{origin} is not TOML: {error}") from None
     except ValidationError as error:

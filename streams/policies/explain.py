@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import assert_never, get_args
 
@@ -97,6 +98,12 @@ def _sentences(policy: Policy) -> Iterator[str]:
     if policy.local_only:
         named = ", ".join(policy.local_only)
         yield f"Of these owners, namespaces and categories no text goes to a remote judge: {named}."
+    for language in policy.languages:
+        digest = hashlib.sha256(language.text.encode()).hexdigest()[:12]
+        yield (
+            f"The guard knows {language.code} by {len(language.words)} words and"
+            f" {len(language.numbers)} numbers of a user (sha256:{digest})."
+        )
     if policy.certificate is not None:
         yield _certificate(policy.certificate)
 

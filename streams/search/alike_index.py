@@ -9,7 +9,7 @@ from __future__ import annotations
 from palimpsest.contracts.events import Content
 from palimpsest.streams.core.ledger import Distinct, Scope
 from palimpsest.streams.core.neighbour_lookup import reading_of
-from palimpsest.streams.guard import Reading, passes
+from palimpsest.streams.guard import Reading, Tables, passes
 
 MOST = 5
 """Texts that are handed on, the earliest."""
@@ -18,8 +18,9 @@ MOST = 5
 class AlikeIndex:
     """The distinct texts of a scope by the words that no edit changes."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, tables: Tables) -> None:
         self._scope = scope
+        self._tables = tables
         self._by_words: dict[int, list[Distinct]] = {}
         self._seen = 0
         self._names: tuple[str, ...] = ()
@@ -32,7 +33,7 @@ class AlikeIndex:
         for distinct in self._scope.rows[self._seen :]:
             self._by_words.setdefault(hash(self._reading(distinct).fixed), []).append(distinct)
         self._seen = len(self._scope.rows)
-        newcomer = reading_of(content.text, content.vector, names)
+        newcomer = reading_of(content.text, content.vector, names, self._tables)
         found = (
             distinct
             for distinct in self._by_words.get(hash(newcomer.fixed), ())
@@ -41,4 +42,5 @@ class AlikeIndex:
         return [distinct for distinct, _ in zip(found, range(MOST), strict=False)]
 
     def _reading(self, distinct: Distinct) -> Reading:
-        return reading_of(distinct.members[0].text, distinct.vector, self._names)
+        text, vector = distinct.members[0].text, distinct.vector
+        return reading_of(text, vector, self._names, self._tables)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from palimpsest.contracts.events import Content
 from palimpsest.streams.core.ledger import Distinct, Scope
 from palimpsest.streams.core.neighbour_lookup import reading_of
-from palimpsest.streams.guard import Reading, frame, opening
+from palimpsest.streams.guard import Reading, frame, opening, tables_of
 
 MOST_VALUES = 5
 """A frame with more values, the newcomer's included, is a series, such as a diary of a weight."""
@@ -38,7 +38,7 @@ class FrameIndex:
             self._last.clear()
             self._before, self._names = array("l"), names
         self._follow()
-        newcomer = reading_of(content.text, content.vector, names)
+        newcomer = reading_of(content.text, content.vector, names, tables_of())
         found: list[Distinct] = []
         for distinct in self._opened(newcomer):
             if distinct.current is not None and frame(self._reading(distinct), newcomer):
@@ -65,4 +65,5 @@ class FrameIndex:
             row = self._before[row]
 
     def _reading(self, distinct: Distinct) -> Reading:
-        return reading_of(distinct.members[0].text, distinct.vector, self._names)
+        text, vector = distinct.members[0].text, distinct.vector
+        return reading_of(text, vector, self._names, tables_of())  # only English has frames

@@ -24,7 +24,7 @@ from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
 from palimpsest.streams.core.checks import in_session, session_texts
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Memory, Scope
-from palimpsest.streams.guard import tokens
+from palimpsest.streams.guard import tables_of, tokens
 from palimpsest.streams.search import (
     FullTextIndex,
     Peers,
@@ -344,7 +344,11 @@ class ScopeIndex:
         self._rows = _Rows(self._reach.tokens)
         self._gone = _Gone(scope, self._reach, policy.model)
         self._frames = FrameIndex(scope)
-        self._alike = AlikeIndex(scope) if policy.proves and not self._faces else None
+        self._alike = (
+            AlikeIndex(scope, tables_of(policy.languages))
+            if policy.proves and not self._faces
+            else None
+        )
         self._most_framed = policy.judge.frames if policy.judge.enabled else 0
         self._seen = self._changed = 0
         self._row_of: dict[Entry, int] = {}

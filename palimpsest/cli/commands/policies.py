@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -108,17 +109,29 @@ def check(context: typer.Context, which: Which) -> None:
 
 
 @app.command("set", epilog="Example: palimpsest policy set mine.toml")
-def set_policy(context: typer.Context, which: Which, dry_run: DryRun = False) -> None:
+def set_policy(
+    context: typer.Context,
+    which: Which,
+    language: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Add a language to what the guard knows; repeatable."),
+    ] = None,
+    dry_run: DryRun = False,
+) -> None:
     r"""Put a policy in force from here on; earlier decisions stay.
 
+    A language file becomes part of the policy that is recorded; it is not read again.
     For namespaced, the command reads PALIMPSEST_DEDUP_... and the table \[dedup] of
     the settings, and records them with the policy.
     """
     from palimpsest.settings.namespaced import PRESET
+    from palimpsest.streams.policies.languages import add_languages
 
     call = invocation(context)
     settings = call.settings.dedup
     policy = settings.load(which)
+    if language:
+        policy = add_languages(policy, language)
     overrides = settings.overrides if which == PRESET else {}
     summary = _summary(policy) | {f"dedup.{name}": value for name, value in overrides.items()}
     if dry_run:
@@ -147,4 +160,5 @@ def _summary(policy: Policy) -> dict[str, Any]:
         "search": policy.search,
         "model": policy.model,
         "description": policy.description,
+        "languages": [language.code for language in policy.languages],
     }

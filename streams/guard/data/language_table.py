@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from palimpsest.contracts.language import Language
+
 Script = Literal["latin", "han", "kana"]
 Pairs = tuple[tuple[str, str], ...]
 TableEdit = Literal["number", "month", "start", "numeral"]
@@ -89,22 +91,22 @@ def language_table(
     """
     figures, numerals = _figures(numbers), _figures(digits)
     month_numbers = {
-        name: number for number, names in enumerate(months, 1) for name in names.split()
+        name: number for number, names in enumerate(months, 1) for name in _words(names)
     }
     translations = dict(figures)
     translations |= {name: _ENGLISH_MONTHS[at - 1] for name, at in month_numbers.items()}
     translations |= {
-        name: _ENGLISH_DAYS[at] for at, names in enumerate(days) for name in names.split()
+        name: _ENGLISH_DAYS[at] for at, names in enumerate(days) for name in _words(names)
     }
     return LanguageTable(
         code=code,
         script=script,
-        words=frozenset(words.split()) | figures.keys(),
+        words=frozenset(_words(words)) | figures.keys(),
         numbers=figures,
-        number_parts=frozenset(number_parts.split()),
+        number_parts=frozenset(_words(number_parts)),
         months=month_numbers,
-        negators=frozenset(negators.split()),
-        starts=frozenset(starts.split()),
+        negators=frozenset(_words(negators)),
+        starts=frozenset(_words(starts)),
         translations=translations,
         numeral=_numeral(numerals, counters.split()) if numerals else None,
         digits=numerals,
@@ -112,8 +114,28 @@ def language_table(
     )
 
 
+def table_of(language: Language) -> LanguageTable:
+    """The table of a language that a user added."""
+    return language_table(
+        language.code,
+        words=" ".join(language.words),
+        numbers=" ".join(f"{word}={value}" for word, value in language.numbers.items()),
+        number_parts=" ".join(language.number_parts),
+        months=[" ".join(names) for names in language.months],
+        days=[" ".join(names) for names in language.days],
+        negators=" ".join(language.negators),
+        starts=" ".join(language.starts),
+        edits={},
+    )
+
+
+def _words(written: str) -> list[str]:
+    """As words of texts are compared: *dreißig* is *dreissig*."""
+    return written.casefold().split()
+
+
 def _figures(written: str) -> dict[str, str]:
-    return dict(word.split("=") for word in written.split())
+    return dict(word.split("=") for word in _words(written))
 
 
 def _numeral(digits: dict[str, str], counters: list[str]) -> re.Pattern[str]:

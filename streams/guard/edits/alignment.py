@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import takewhile
 
 from palimpsest.streams.guard.edits.around import kind, low
-from palimpsest.streams.guard.edits.edit import FIGURES, Edit
+from palimpsest.streams.guard.edits.edit import ADDED, FIGURES, Edit
 from palimpsest.streams.guard.edits.moves import MOVE, without_front
 from palimpsest.streams.guard.edits.table import EDITS
 from palimpsest.streams.guard.reading import Reading
@@ -91,7 +91,7 @@ def _past_equal(mine: tuple[str, ...], i: int, theirs: tuple[str, ...], j: int) 
 
 
 def _fitting(one: Reading, i: int, other: Reading, j: int) -> Iterator[tuple[Edit, int, int]]:
-    for edit in _beginning_with(_start(one, i), _start(other, j)):
+    for edit in _beginning_with(*_starts(one, i), *_starts(other, j)):
         found = edit.match(one, i, other, j)
         if found is None:
             back = edit.match(other, j, one, i)
@@ -102,9 +102,12 @@ def _fitting(one: Reading, i: int, other: Reading, j: int) -> Iterator[tuple[Edi
             yield edit, *found
 
 
-def _start(text: Reading, at: int) -> str:
-    """By what an edit begins at a place: its word or sign, or `FIGURES`."""
-    return FIGURES if kind(text, at) in (NUMBER, CODE) else low(text, at)
+def _starts(text: Reading, at: int) -> tuple[str, ...]:
+    """By what an edit begins at a place: its word or sign, or `FIGURES`; `ADDED` beside it."""
+    if kind(text, at) in (NUMBER, CODE):
+        return (FIGURES,)
+    word = low(text, at)
+    return (word, ADDED) if word in text.tables.begin else (word,)
 
 
 @lru_cache(maxsize=4096)

@@ -17,6 +17,9 @@ It is tried both ways round, so a change and the change back are one edit.
 FIGURES = "#"
 """Stands for every number and every token that is compared as it is, where an edit begins."""
 
+ADDED = "@"
+"""Stands for the words with which edits of a language begin that a user added."""
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:

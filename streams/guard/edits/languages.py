@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from palimpsest.streams.guard.data.language_table import LanguageTable, TableEdit
-from palimpsest.streams.guard.data.tables import MONTHS, NUMBERS, TABLES
-from palimpsest.streams.guard.edits.around import is_lower, kind, low, token
-from palimpsest.streams.guard.edits.edit import FIGURES, Edit, Match
+from palimpsest.streams.guard.data.tables import BUILT_IN, TABLES
+from palimpsest.streams.guard.edits.around import kind, low, token
+from palimpsest.streams.guard.edits.edit import ADDED, FIGURES, Edit, Match
 from palimpsest.streams.guard.reading import Reading
 from palimpsest.streams.guard.text.tokeniser import NUMBER, SIGN, WORD
 
@@ -17,11 +17,11 @@ def _table(one: Reading, other: Reading) -> LanguageTable | None:
 
 
 def _number_word(one: Reading, i: int, other: Reading, j: int) -> Found:
-    value = NUMBERS.get(low(one, i))
+    value = one.tables.numbers.get(low(one, i))
     if value is None or kind(other, j) is not NUMBER or other.texts[j] != value:
         return None
     table, counted = _table(one, other), low(one, i + 1)
-    if table is None or table.numbers.get(low(one, i)) != value or not is_lower(one, i):
+    if table is None or table.numbers.get(low(one, i)) != value or one.texts[i] != low(one, i):
         return None
     plain = kind(one, i + 1) is WORD and len(counted) > 1 and counted == low(other, j + 1)
     parts = table.number_parts | table.numbers.keys() | table.months.keys()
@@ -32,7 +32,8 @@ def _number_word(one: Reading, i: int, other: Reading, j: int) -> Found:
 def _month(one: Reading, i: int, other: Reading, j: int) -> Found:
     """*3. Jan. 1990* for *3. Januar 1990*: behind a day in figures, the shorter name in `one`."""
     short, full = low(one, i), low(other, j)
-    if not (short in MONTHS and full in MONTHS and len(short) < len(full)):
+    months = one.tables.months
+    if not (short in months and full in months and len(short) < len(full)):
         return None
     table = _table(one, other)
     if table is None or table.months.get(short) != table.months.get(full, 0):
@@ -70,7 +71,7 @@ def _numeral(one: Reading, i: int, other: Reading, j: int) -> Found:
     return (1, 1) if table.in_figures(a.text) == table.in_figures(b.text) else None
 
 
-_STARTS = frozenset(word for table in TABLES.values() for word in table.starts)
+_STARTS = frozenset(word for table in TABLES.values() for word in table.starts) | {ADDED}
 
 
 def _edit(
@@ -94,24 +95,26 @@ BY_TABLE = (
     _edit(
         "number",
         "a number from two to twelve, or 20, 30, 40, 50, in words or in figures",
-        "in German, French and Spanish, both texts certainly so; the word in small letters and no"
-        " other word as well (no *neuf*, no *sept*); before a word that makes no other number"
-        " of it, and no time of day",
+        "in German, French, Spanish and what a policy adds, both texts certainly so; the word in"
+        " small letters and no other word as well (no *neuf*, no *sept*); before a word that makes"
+        " no other number of it, and no time of day",
         _number_word,
         frozenset({FIGURES}),
     ),
     _edit(
         "month",
         "a month is abbreviated, with a full stop or without",
-        "in German, French and Spanish, as CLDR has it; behind a day in figures",
+        "in German, French, Spanish and what a policy adds, as CLDR has it; behind a day in"
+        " figures",
         _month,
-        MONTHS,
+        BUILT_IN.months | {ADDED},
     ),
     _edit(
         "start",
         "the first letter of a sentence is small or a capital",
-        "in German, French and Spanish; at least two words follow, and it is one of a closed list"
-        " that is no name and no form of address (no *La*, no *Elle*, no *Sie*)",
+        "in German, French, Spanish and what a policy adds; at least two words follow, and it is"
+        " one of a closed list that is no name and no form of address (no *La*, no *Elle*, no"
+        " *Sie*)",
         _start,
         _STARTS,
     ),

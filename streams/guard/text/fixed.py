@@ -4,36 +4,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from palimpsest.streams.guard.data.en import CHANGED, NUMBERS, SPACED
 from palimpsest.streams.guard.data.language_table import HAN, KANA, NUMERALS
-from palimpsest.streams.guard.data.tables import MONTHS
-from palimpsest.streams.guard.data.tables import NUMBERS as OTHER_NUMBERS
+from palimpsest.streams.guard.data.tables import BUILT_IN, Tables
 from palimpsest.streams.guard.text.tokeniser import CODE, NUMBER, PLAIN, Kind
 
 _ZEROS = re.compile(r"([0-9]+)(?:\.([0-9]{1,2}))?")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
 _UNSPACED = re.compile(f"[{HAN}{KANA}]")
 _NUMERALS = re.compile(rf"[{NUMERALS}\d]+")
-_VALUES = {word: value for word, value in OTHER_NUMBERS.items() if word not in CHANGED} | NUMBERS
-_CHANGED = CHANGED | OTHER_NUMBERS.keys() | MONTHS
 _WITH_UNIT = re.compile(rf"`([0-9]+(?:[.,][0-9]+)*)(?:{'|'.join(sorted(SPACED))})")
 
 
-def fixed_of(lows: Sequence[str], kinds: Sequence[Kind]) -> frozenset[str]:
+@lru_cache(maxsize=64)
+def _changed_by(tables: Tables) -> tuple[dict[str, str], frozenset[str]]:
+    """The number words of all languages, to figures, and all words that an edit changes."""
+    values = {word: value for word, value in tables.numbers.items() if word not in CHANGED}
+    return values | NUMBERS, CHANGED | tables.numbers.keys() | tables.months
+
+
+def fixed_of(
+    lows: Sequence[str], kinds: Sequence[Kind], tables: Tables = BUILT_IN
+) -> frozenset[str]:
     """The words and signs of a text that no edit changes, and its numbers by their value.
 
     Two texts with other ones are not near-identical: `number-word`, `decimals` and `unit-apart`
     keep the value, and the other edits change the words of a closed list alone.
     """
+    number_words, changed = _changed_by(tables)
     words = frozenset(lows)
-    values = {_VALUES[word] for word in _VALUES.keys() & words}
+    values = {number_words[word] for word in number_words.keys() & words}
     if not PLAIN.issuperset(kinds):
         pairs = zip(lows, kinds, strict=True)
         written = {low for low, kind in pairs if kind is NUMBER or kind is CODE}
         words -= written
         values.update(map(_value, written))
-    fixed = words - _CHANGED | values
+    fixed = words - changed | values
     if all(map(str.isascii, fixed)):
         return fixed
     return frozenset(_without_numerals(word) for word in fixed)

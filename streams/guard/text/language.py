@@ -20,7 +20,7 @@ from palimpsest.streams.guard.data.closed_class import (
 )
 from palimpsest.streams.guard.data.en import ACTIONS, COLOURS, LOANS, PERSONS, SHOWN, STATES, THINGS
 from palimpsest.streams.guard.data.language_table import HAN, KANA
-from palimpsest.streams.guard.data.tables import TABLES
+from palimpsest.streams.guard.data.tables import BUILT_IN, Tables
 
 Language = str
 """Its code: `en`, or that of a table."""
@@ -35,29 +35,29 @@ _PROOF -= SHARED - {"the", "and", "from"}
 _FOLLOW_NAMES = BEHIND_NAMES | (_PROOF - ENGLISH)
 
 
-_LATIN = [table for table in TABLES.values() if table.script == "latin"]
-_BY_SCRIPT = {table.script: table.code for table in TABLES.values()}
 _KANA, _HAN_OR_KANA = re.compile(f"[{KANA}]"), re.compile(f"[{HAN}{KANA}]")
 _HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")
 
 
-def language_of(words: Sequence[str], text: str) -> Language | None:
+def language_of(words: Sequence[str], text: str, tables: Tables = BUILT_IN) -> Language | None:
     """The language of a text of these words that has a table; None in doubt, or if it has none."""
     if not text.isascii() and any(map(is_foreign, frozenset(text))):
-        if _HANGUL.search(text) or not _HAN_OR_KANA.search(text):
+        if _HAN_OR_KANA.search(text) and not _HANGUL.search(text):
+            return "ja" if _KANA.search(text) else "zh"
+        if not tables.added:
             return None
-        return _BY_SCRIPT.get("kana" if _KANA.search(text) else "han")
-    if is_english(words):
-        return "en"
     lows = [word.casefold() for word in words]
-    if OTHERS.isdisjoint(lows):
+    own = sum(map(tables.own.__contains__, lows)) if tables.added else 0
+    if is_english(words) and own <= sum(map(_SPEAKING.__contains__, lows)):
+        return "en"
+    if not own and OTHERS.isdisjoint(lows):
         return None
     functions = {low for low, word in zip(lows, words, strict=True) if word.islower()}
     functions = functions & (OTHERS | ENGLISH) | set(lows[:1]) & (OTHERS | ENGLISH)
     spoken = {
         table.code: sum(map(table.words.__contains__, lows))
-        for table in _LATIN
-        if functions <= table.words
+        for table in tables.by_code.values()
+        if table.script == "latin" and functions <= table.words
     }
     most = max(spoken.values(), default=0)
     known = [code for code, count in spoken.items() if count == most]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from palimpsest.contracts.language import Language
 from palimpsest.contracts.policy import (
     Absent,
     Action,
@@ -105,6 +106,14 @@ FADING = load_policy("standard").model_copy(
         "absent": Absent(confidence=0.9, importance=0.5),
         "expiry": {"chat": 604_800.0, "alarm": 90.0},
         "local_only": ("health", "zoe"),
+        "languages": (
+            Language(
+                code="nl",
+                words=("de", "het", "een", "en", "is", "heeft", "woont", "met", "van", "zijn"),
+                negators=("niet",),
+                numbers={"twee": 2},
+            ),
+        ),
         "decay": Decay(
             field="confidence", rate=0.01, days=2, after_days=1, floor=0.05, since="access"
         ),

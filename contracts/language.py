@@ -1,0 +1,73 @@
+"""A language that a user adds: the words by which the guard knows it (docs/guard.md)."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+
+from palimpsest.contracts.model import Model
+
+_WORD = re.compile(r"[^\W\d_]+(?:['\-][^\W\d_]+)*")
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3007\u3040-\u30ff\u31f0-\u31ff"
+    r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+
+
+def _split(given: Any) -> Any:
+    """Words in one text with spaces between them, or in a list."""
+    return given.split() if isinstance(given, str) else given
+
+
+def _word(word: str) -> str:
+    if not _WORD.fullmatch(word) or word != word.lower():
+        raise ValueError(f"{word!r} is no single word in small letters")
+    if _UNSPACED.search(word):
+        raise ValueError(f"{word!r} is of a script without spaces, which a file cannot add")
+    return word
+
+
+Word = Annotated[str, AfterValidator(_word)]
+Words = Annotated[tuple[Word, ...], BeforeValidator(_split)]
+Value = Annotated[int, Field(ge=2, le=99)]
+
+
+class Language(Model):
+    """Words of a language that puts spaces between them, all in small letters.
+
+    `words` are those by which a text is known: function words and a few everyday ones. `numbers`
+    are words that are nothing else, with their figures; `number_parts` make another number, or no
+    count, of a number beside them. `months` and `days` begin with January and Monday, each with its
+    names and abbreviations. `starts` begin sentences and are no names.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    code: Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[a-z0-9]{2,8})*$")]
+    words: Annotated[Words, Field(min_length=10)]
+    negators: Annotated[Words, Field(min_length=1)]
+    numbers: dict[Word, Value] = {}
+    number_parts: Words = ()
+    months: Annotated[tuple[Words, ...], Field(max_length=12)] = ()
+    days: Annotated[tuple[Words, ...], Field(max_length=7)] = ()
+    starts: Words = ()
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if self.code == "en":
+            raise ValueError("code: English has edits of its own, which no file changes")
+        for key, count, first in (("months", 12, "January"), ("days", 7, "Monday")):
+            if (names := getattr(self, key)) and (len(names) != count or () in names):
+                raise ValueError(f"{key}: {count} entries are needed, from {first} on, none empty")
+        return self
+
+    @cached_property
+    def text(self) -> str:
+        """All of it in one text, as it is recorded."""
+        return self.model_dump_json()
+
+    def __hash__(self) -> int:
+        return hash(self.text)

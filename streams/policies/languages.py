@@ -1,0 +1,93 @@
+"""A language as a file, which becomes part of the policy that names it (docs/guard.md)."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.language import Language
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.guard import Tables, passes, read, tables_of
+
+EXAMPLES = ("same", "different")
+"""Pairs in a file that the guard must join and must not: they are tried, and not recorded."""
+_MODEL = "multilingual-e5-small"
+"""The one that reads every script: whether a model can is no question of a language."""
+
+
+def load_language(file: Path) -> Language:
+    """The language of a file, whose examples hold; UsageError names the key that is wrong."""
+    try:
+        rules = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"there is no language file {file}") from None
+    except OSError as error:
+        raise UsageError(f"the language file {file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{file} is no text in UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{file} is not TOML: {error}") from None
+    examples = {key: _pairs(file, key, rules.pop(key, [])) for key in EXAMPLES}
+    try:
+        language = Language.model_validate(rules)
+    except ValidationError as error:
+        lines = (f"{'.'.join(map(str, e['loc'])) or 'file'}: {e['msg']}" for e in error.errors())
+        raise UsageError(f"{file} is no language: " + "; ".join(lines)) from None
+    problems = [*_conflicts(language), *_not_held(examples, tables_of((language,)))]
+    if problems:
+        raise UsageError(f"{file} does not hold: " + "; ".join(problems))
+    return language
+
+
+def _pairs(file: Path, key: str, given: Any) -> list[tuple[str, str]]:
+    match given:
+        case list() if all(isinstance(pair, list) and len(pair) == 2 for pair in given):
+            if all(isinstance(text, str) for pair in given for text in pair):
+                return [(one, other) for one, other in given]
+    raise UsageError(f'{file}: {key} has to be a list of pairs such as ["een kat", "1 kat"]')
+
+
+def _conflicts(language: Language) -> Iterator[str]:
+    own = tables_of().numbers
+    for word, value in language.numbers.items():
+        if own.get(word, str(value)) != str(value):
+            yield f"numbers.{word}: it is {own[word]} in another language, so leave it out"
+
+
+def _not_held(examples: dict[str, list[tuple[str, str]]], tables: Tables) -> Iterator[str]:
+    for key, joined in zip(EXAMPLES, (True, False), strict=True):
+        for number, pair in enumerate(examples[key], 1):
+            one, other = (read(text, model=_MODEL, tables=tables) for text in pair)
+            if all(passes(*each) is joined for each in ((one, other), (other, one))):
+                continue
+            known = ", ".join(sorted({reading.language or "none" for reading in (one, other)}))
+            yield (
+                f"{key}, pair {number}: these are {'not ' if joined else ''}near-identical, and"
+                f" their language is {known}"
+                + (": both texts need two words of `words` or more" if joined else "")
+            )
+
+
+def add_languages(policy: Policy, files: Iterable[Path]) -> Policy:
+    """A policy with the languages of some files, instead of those that have the same code."""
+    languages = {language.code: language for language in policy.languages}
+    languages |= {language.code: language for language in map(load_language, files)}
+    return policy.model_copy(update={"languages": tuple(languages.values())})
+
+
+def with_languages(rules: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Rules of a policy whose languages are read from the files that it names in its folder."""
+    named = rules.get("languages")
+    if not isinstance(named, list):
+        return rules
+    return rules | {"languages": [*_loaded(named, folder)]}
+
+
+def _loaded(named: Iterable[Any], folder: Path) -> Iterator[Any]:
+    for language in named:
+        yield load_language(folder / language) if isinstance(language, str) else language

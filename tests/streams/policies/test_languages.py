@@ -1,0 +1,217 @@
+"""A language of a user: read from a file, part of the policy, known to the guard that it names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given as having
+from hypothesis import strategies as st
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.events import Joined
+from palimpsest.contracts.evidence import Cue
+from palimpsest.contracts.language import Language
+from palimpsest.contracts.policy import CosineCheck, Policy, Zone
+from palimpsest.streams.guard import compare, guard_hash, passes, read, tables_of
+from palimpsest.streams.guard.edits.moves import MOVE
+from palimpsest.streams.guard.edits.table import EDITS
+from palimpsest.streams.policies import load_policy
+from palimpsest.streams.policies.languages import add_languages, load_language
+from palimpsest.streams.policies.writing import write_policy
+from tests.streams.core.spec import History, policy, say
+
+FOLDER = Path(__file__).parents[3] / "examples" / "languages"
+FILES = sorted(FOLDER.glob("*.toml"))
+DUTCH, TURKISH = (load_language(FOLDER / f"{code}.toml") for code in ("nl", "tr"))
+BOTH = tables_of((DUTCH, TURKISH))
+THREE, FIGURE = "Ada heeft drie honden en een kat.", "Ada heeft 3 honden en een kat."
+
+GUARDED = policy(
+    CosineCheck(check="cosine", zones=(Zone(at_least=0.7, action="auto_reject", guard=True),))
+)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_months_and_days_of_the_examples_are_those_of_cldr(file: Path) -> None:
+    babel = pytest.importorskip("babel", reason="babel is not installed")
+    language = load_language(file)
+    locale = babel.Locale(language.code)
+    for width in ("wide", "abbreviated"):
+        for number, name in locale.months["format"][width].items():
+            assert name.lower().rstrip(".") in language.months[number - 1]
+    for number, name in locale.days["format"]["wide"].items():
+        assert name.lower() in language.days[number]
+
+
+def test_a_language_is_known_under_the_policy_that_has_it_alone() -> None:
+    assert passes(read(THREE, tables=BOTH), read(FIGURE, tables=BOTH))
+    assert not passes(read(THREE), read(FIGURE))
+    assert read(THREE, tables=BOTH).language == "nl"
+    assert read("Ben her gün çay içiyorum.", tables=BOTH).language == "tr"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "cue"),
+    [
+        ("Hij woont niet in Gent.", "Hij woont in Gent.", Cue.NEGATION),
+        ("Hij komt op 3 maart naar Gent.", "Hij komt op 4 maart naar Gent.", Cue.DATE),
+        ("Hij komt op maandag naar Gent.", "Hij komt op dinsdag naar Gent.", Cue.DATE),
+        ("Hij heeft drie katten.", "Hij heeft vier katten.", Cue.NUMBER),
+        ("Onun üç kedisi var.", "Onun dört kedisi var.", Cue.NUMBER),
+    ],
+)
+def test_its_words_are_cues(one: str, other: str, cue: Cue) -> None:
+    assert cue in compare(read(one, tables=BOTH), read(other, tables=BOTH)).cues
+
+
+PAIRS = [(pair, edit) for edit in (*EDITS, MOVE) for pair in (*edit.passes, *edit.fails)]
+
+
+@pytest.mark.parametrize(("pair", "edit"), PAIRS, ids=lambda value: getattr(value, "name", ""))
+def test_what_the_guard_says_of_other_languages_stays(pair: tuple[str, str], edit: object) -> None:
+    before, now = (
+        compare(read(pair[0], tables=tables), read(pair[1], tables=tables))
+        for tables in (tables_of(), BOTH)
+    )
+    assert now.near_identical == before.near_identical, edit
+
+
+words = st.lists(st.sampled_from(sorted({*DUTCH.words, *DUTCH.numbers, "Ada", "Gent", "3", "."})))
+
+
+@having(words, words)
+def test_nothing_is_joined_that_differs_in_another_word(one: list[str], other: list[str]) -> None:
+    """An oracle of its own: numbers in figures, and all else letter by letter."""
+
+    def stated(text: list[str]) -> list[str]:
+        figures = [str(DUTCH.numbers.get(word, word)) for word in text]
+        return [word.lower() for word in figures if word != "."]
+
+    a, b = (read(" ".join(text), tables=BOTH) for text in (one, other))
+    if passes(a, b):
+        assert stated(one) == stated(other)
+
+
+def test_it_is_part_of_the_policy_and_of_the_guard() -> None:
+    plain = load_policy("standard")
+    dutch = add_languages(plain, [FOLDER / "nl.toml"])
+    changed = DUTCH.model_copy(update={"negators": (*DUTCH.negators, "amper")})
+    other = dutch.model_copy(update={"languages": (changed,)})
+    assert len({plain.hash, dutch.hash, other.hash}) == 3
+    guards = [guard_hash(tables_of(each.languages)) for each in (plain, dutch, other)]
+    assert len({*guards}) == 3
+    assert guards[0] == guard_hash()
+    assert add_languages(dutch, [FOLDER / "nl.toml"]).hash == dutch.hash
+
+
+def test_a_policy_is_recorded_with_its_words_and_needs_no_file(tmp_path: Path) -> None:
+    for name in ("nl.toml", "tr.toml"):
+        (tmp_path / name).write_text((FOLDER / name).read_text())
+    file = tmp_path / "mine.toml"
+    file.write_text('languages = ["nl.toml", "tr.toml"]\n' + write_policy(load_policy("standard")))
+    mine = load_policy(str(file))
+    assert mine.languages == (DUTCH, TURKISH)
+    for name in ("nl.toml", "tr.toml"):
+        (tmp_path / name).unlink()
+    recorded = Policy.model_validate(json.loads(mine.model_dump_json()))
+    assert recorded.hash == mine.hash
+    file.write_text(write_policy(recorded))
+    assert load_policy(str(file)).hash == mine.hash
+
+
+def test_a_decision_names_the_guard_that_knew_the_language() -> None:
+    rules = GUARDED.model_copy(update={"languages": (DUTCH,)})
+    for by, decision in ((rules, "auto_reject"), (GUARDED, "pending")):
+        history = History(by).do(say("a", THREE), say("b", FIGURE, {"a": 0.9}))
+        (event,) = history.new
+        assert event.data.decision == decision  # type: ignore[union-attr]
+        guard = event.data.evidence.guard  # type: ignore[union-attr]
+        assert guard == guard_hash(tables_of(by.languages))
+    assert isinstance(
+        History(rules).do(say("a", THREE), say("b", FIGURE, {"a": 0.9})).new[0], Joined
+    )
+
+
+GOOD = (FOLDER / "nl.toml").read_text()
+
+
+def _with(key: str, value: str) -> Callable[[str], str]:
+    def change(text: str) -> str:
+        lines = [line for line in text.splitlines() if not line.startswith(f"{key} =")]
+        return f"{key} = {value}\n" + "\n".join(lines)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (_with("code", '"en"'), "code: English has edits of its own"),
+        (_with("code", '"Dutch"'), "code: String should match pattern"),
+        (_with("negators", '"Niet"'), "negators.0: Value error, 'Niet' is no single word in small"),
+        (_with("negators", '""'), "negators: Value should have at least 1 item"),
+        (
+            _with("numbers", "{ een = 1 }"),
+            "numbers.een: Input should be greater than or equal to 2",
+        ),
+        (
+            _with("numbers", '{ "sei" = 7, trois = 4 }'),
+            "numbers.trois: it is 3 in another language",
+        ),
+        (_with("months", '["januari"]'), "months: 12 entries are needed, from January on"),
+        (_with("starts", '"猫"'), "of a script without spaces"),
+        (_with("plurals", '"katten"'), "plurals: Extra inputs are not permitted"),
+        (_with("number_parts", '""'), "different, pair 2: these are near-identical"),
+        (lambda text: text + "\nsame_ = []", "is no language: same_: Extra inputs"),
+        (
+            lambda text: text.replace(
+                "same = [", 'same = [["Ada woont in Gent.", "Ada woont in Rome."],'
+            ),
+            "same, pair 1: these are not near-identical, and their language is nl",
+        ),
+        (
+            lambda text: text.replace("same = [", 'same = [["een", "twee", "drie"],'),
+            "same has to be a list of pairs",
+        ),
+        (lambda text: text + "\n=", "is not TOML"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told(
+    tmp_path: Path, change: Callable[[str], str], told: str
+) -> None:
+    file = tmp_path / "nl.toml"
+    file.write_text(change(GOOD))
+    with pytest.raises(UsageError) as error:
+        load_language(file)
+    assert told in str(error.value)
+    assert str(file) in str(error.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('languages = ["fy.toml"]\n' + write_policy(load_policy("standard")))
+    with pytest.raises(UsageError, match=r"there is no language file .*fy\.toml"):
+        load_policy(str(file))
+
+
+def test_a_code_stands_once() -> None:
+    with pytest.raises(ValueError, match="each code may stand only once"):
+        Policy.model_validate(
+            load_policy("standard").model_dump(mode="json")
+            | {"languages": [json.loads(DUTCH.model_dump_json())] * 2}
+        )
+
+
+def test_a_language_takes_the_place_of_one_of_the_guard() -> None:
+    german = Language(
+        code="de",
+        words=("der", "die", "das", "und", "ist", "hat", "eine", "ein", "mit", "wohnt"),
+        negators=("nicht",),
+    )
+    tables = tables_of((german,))
+    one, other = "Ada hat drei Hunde und eine Katze.", "Ada hat 3 Hunde und eine Katze."
+    assert passes(read(one), read(other))
+    assert not passes(read(one, tables=tables), read(other, tables=tables))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Self
 
@@ -69,5 +70,8 @@ class Language(Model):
         """All of it in one text, as it is recorded."""
         return self.model_dump_json()
 
-    def __hash__(self) -> int:
-        return hash(self.text)
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy, with other words perhaps, and so with a text of its own."""
+        copy = super().model_copy(update=update, deep=deep)
+        copy.__dict__.pop("text", None)
+        return copy

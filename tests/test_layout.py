@@ -24,13 +24,24 @@ CORE = ("palimpsest.streams.core", "palimpsest.streams.guard")
 GARBAGE = "palimpsest.streams.garbage"
 """Python's collector, at rest while a side of the process makes many objects."""
 
+DICTIONARIES = "palimpsest.streams.search.morphemes"
+
 MAY_IMPORT = {
     "palimpsest.contracts": ("palimpsest.contracts",),
     "palimpsest.streams": ("palimpsest.contracts", "palimpsest.streams"),
-    "palimpsest.projections": ("palimpsest.contracts", "palimpsest.projections", *CORE, GARBAGE),
+    "palimpsest.projections": (
+        "palimpsest.contracts",
+        "palimpsest.projections",
+        *CORE,
+        GARBAGE,
+        DICTIONARIES,
+    ),
     PACKAGE: (PACKAGE,),
 }
-"""Of streams, the read side uses the pure parts alone, and lets the collector rest as they do."""
+"""Of streams, the read side uses the pure parts alone, and lets the collector rest as they do.
+
+It takes words apart by the same dictionaries, too.
+"""
 
 MAY_NOT_IMPORT = {
     "palimpsest.streams.log": ("write", "embedded", "cluster"),

@@ -16,10 +16,14 @@ from palimpsest.projections.recall.hits import Ranked, in_order
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.mentions import ELIDED, TURKISH_ENDING, canonical
 from palimpsest.streams.guard import tokens
-from palimpsest.streams.search.content import HAN
-from palimpsest.streams.search.morphemes import CJK, are_installed, has_kana, morphemes_of
+from palimpsest.streams.search.morphemes import (
+    CJK,
+    HAN_CHARACTER,
+    are_installed,
+    has_kana,
+    morphemes_of,
+)
 
-_HAN = re.compile(f"[{HAN}]")
 _ATTACHED = re.compile(rf"(?<!\w){ELIDED}(?=[^\W\d_]{{2}})|(?<=\w){TURKISH_ENDING}(?!\w)")
 
 
@@ -71,7 +75,7 @@ def searched_words(text: str, japanese: bool) -> frozenset[str]:
             for word in morphemes_of(run, japanese=japanese):
                 words.update([word.base, *(_pairs(word.base) if len(word.base) > 2 else ())])
         else:
-            words.update([*_pairs(run), *_HAN.findall(run)])
+            words.update([*_pairs(run), *HAN_CHARACTER.findall(run)])
     return frozenset(words)
 
 

@@ -17,10 +17,10 @@ from typing import Literal, NamedTuple
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Memory, Scope
 from palimpsest.streams.core.mentions import asked_of, canonical
 from palimpsest.streams.core.mentions import mentions as stands_in
-from palimpsest.streams.search.content import HAN, KANA
 from palimpsest.streams.search.morphemes import (
     CJK,
     HANGUL,
+    UNSPACED,
     Morpheme,
     are_installed,
     cuts_words,
@@ -36,7 +36,6 @@ MOST_IDENTIFIERS = 64
 _IDENTIFIER = re.compile(r"\d|\w[@_/]\w|[a-z][A-Z]")
 """INC-1007, ada@example.org, MAX_SIZE, src/core, camelCase."""
 _NO_DIGITS = re.compile(r"\D")
-_QUESTION_WORD = re.compile(rf"[^\s{HAN}{KANA}]+")
 _HANGUL = re.compile(f"[{HANGUL}]")
 _PARTICLES = re.compile(rf"(?<=[a-z0-9])[{HANGUL}]+$", re.IGNORECASE)
 """What is written in Hangul behind an identifier."""
@@ -58,7 +57,7 @@ class Mentioned(NamedTuple):
 
 def identifiers(question: str) -> list[str]:
     """The identifiers among the words of a question."""
-    words = (_PARTICLES.sub("", word) for word in _QUESTION_WORD.findall(question))
+    words = (_PARTICLES.sub("", word) for word in UNSPACED.sub(" ", question).split())
     return [*islice(filter(_IDENTIFIER.search, dict.fromkeys(words)), MOST_IDENTIFIERS)]
 
 

@@ -26,7 +26,8 @@ _RUN = re.compile(
     rf"(?P<korean>[{HANGUL}]+)|(?P<unspaced>[{HAN}{KANA}]+)|(?P<word>[^\W_{HAN}{KANA}{HANGUL}]+(?:['’][^\W_]+)*)"
 )
 CJK = re.compile(f"[{HAN}{KANA}{HANGUL}]+")
-_UNSPACED = re.compile(f"[{HAN}{KANA}]")
+UNSPACED = re.compile(f"[{HAN}{KANA}]")
+HAN_CHARACTER = re.compile(f"[{HAN}]")
 _KANA = re.compile(f"[{KANA}]")
 _ELIDED = re.compile(ELIDED.replace("'", "['’]"))
 _NEGATIONS: Final = frozenset({"ない", "ぬ", "ん"})
@@ -136,7 +137,7 @@ def cuts_words(query: str, text: str, words: Sequence[Morpheme]) -> bool:
     """
     asked, there = plain(query).strip(), plain(text)
     places = [found.span() for found in re.finditer(re.escape(asked), there)] if asked else []
-    if not places or _UNSPACED.search(asked) is None:
+    if not places or UNSPACED.search(asked) is None:
         return False
     stretches = [(word.start, word.end) for word in words]
     return all(any(_crosses(place, stretch) for stretch in stretches) for place in places)

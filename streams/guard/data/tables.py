@@ -49,10 +49,12 @@ TABLES: dict[str, LanguageTable] = {
 BUILT_IN = Tables(TABLES)
 
 
-@lru_cache(maxsize=64)
-def tables_of(languages: tuple[Language, ...] = ()) -> Tables:
+def tables_of(languages: Iterable[Language] = ()) -> Tables:
     """The tables of a policy that adds these languages."""
-    if not languages:
-        return BUILT_IN
-    added = tuple(map(table_of, languages))
+    return _tables_of(tuple(language.text for language in languages)) if languages else BUILT_IN
+
+
+@lru_cache(maxsize=64)
+def _tables_of(texts: tuple[str, ...]) -> Tables:
+    added = tuple(table_of(Language.model_validate_json(text)) for text in texts)
     return Tables(TABLES | {table.code: table for table in added}, added)

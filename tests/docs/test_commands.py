@@ -152,6 +152,7 @@ def write_inputs() -> None:
     Path("labelled.jsonl").write_text(json.dumps(pair))
     shown = run("policy", "show", "standard").stdout
     Path("mine.toml").write_text(shown)
+    shutil.copy(Path(__file__).parents[2] / "examples" / "languages" / "nl.toml", "nl.toml")
     for name in ("new.toml", "calibrated.toml"):
         Path(name).write_text(shown.replace(DEFAULT_MODEL, OTHER))
 

@@ -154,11 +154,12 @@ def _remark_on_exact(call: Invocation, policy: Policy) -> None:
 
 
 def _summary(policy: Policy) -> dict[str, Any]:
+    added = ", ".join(language.code for language in policy.languages)
     return {
         "name": policy.name,
         "hash": policy.hash,
         "search": policy.search,
         "model": policy.model,
+        **({"languages": added} if added else {}),
         "description": policy.description,
-        "languages": [language.code for language in policy.languages],
     }

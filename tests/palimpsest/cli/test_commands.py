@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import re
+import shutil
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,10 +33,13 @@ from palimpsest.streams import embedder
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedder.notes import Notes
 from palimpsest.streams.embedder.onnx.graph_cache import default_cache_dir
+from palimpsest.streams.guard import guard_hash, tables_of
 from palimpsest.streams.log.dead_letters import DeadLetters, NewDeadLetter
 from palimpsest.streams.log.log import Log
+from palimpsest.streams.policies.languages import load_language
 from tests.palimpsest.cli.conftest import CommandLine, row
 
+EXAMPLES = Path(__file__).parents[3] / "examples"
 PARIS = "Ada lives in Paris near the canal"
 TEA = "Ada drinks green tea every single morning"
 
@@ -554,6 +558,47 @@ def test_a_policy_of_the_settings_that_the_store_does_not_have_is_said(
         caplog.clear()
         assert stocked(*command.split()).status == 0
         assert caplog.text.count("keeps its policy standard (sha256:") == told, command
+
+
+def test_a_language_is_recorded_with_the_policy_and_another_file_is_told(
+    palimpsest: CommandLine, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two texts join by it; nothing needs the file again, and what differs is named."""
+    own, dutch = palimpsest.folder / "mine.toml", palimpsest.folder / "nl.toml"
+    rules = palimpsest("policy", "show", "standard").out
+    own.write_text('languages = ["nl.toml"]\n' + rules)
+    shutil.copy(EXAMPLES / "languages" / "nl.toml", dutch)
+    palimpsest.json("policy", "set", str(own))
+    texts = "Ada heeft drie honden en een kat.", "Ada heeft 3 honden en een kat."
+    palimpsest.ingest(*(row(text, text) for text in texts))
+    [decision] = palimpsest.json("sql", "FROM joins")
+    assert decision["decision"] == "auto_reject"
+    shown = palimpsest.json("show", "--candidate", decision["candidate_id"])
+    assert shown["evidence"]["guard"] == guard_hash(tables_of([load_language(dutch)]))
+    in_force = palimpsest.json("policy", "show")
+    (palimpsest.folder / "palimpsest.toml").write_text('policy = "mine.toml"')
+    caplog.clear()
+    palimpsest("status")
+    assert "keeps its policy" not in caplog.text
+    dutch.write_text(dutch.read_text().replace('"niet geen', '"niet geen amper'))
+    palimpsest("status")
+    assert "goes by what it recorded of the languages nl" in caplog.text
+    dutch.unlink()
+    (palimpsest.folder / "palimpsest.toml").unlink()
+    assert palimpsest("rebuild").status == 0
+    assert palimpsest.json("verify")["differences"] == 0
+    assert palimpsest.json("policy", "show") == in_force
+    assert "nl" in palimpsest("policy", "explain").out
+
+
+def test_a_language_is_added_to_a_preset(palimpsest: CommandLine) -> None:
+    files = [str(EXAMPLES / "languages" / f"{code}.toml") for code in ("nl", "tr")]
+    added = palimpsest("policy", "set", "standard", "--language", files[0], "--language", files[1])
+    assert "nl, tr" in added.out
+    assert [one["code"] for one in palimpsest.json("policy", "show")["languages"]] == ["nl", "tr"]
+    wrong = palimpsest("policy", "set", "standard", "--language", "fy.toml")
+    assert wrong.status == 2
+    assert "there is no language file fy.toml" in wrong.err
 
 
 def test_a_policy_is_explained_by_its_own_numbers(stocked: CommandLine) -> None:

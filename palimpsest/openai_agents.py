@@ -15,6 +15,7 @@ from urllib.parse import quote
 from agents import FunctionTool, SQLiteSession, TResponseInputItem, function_tool
 
 from palimpsest.api.store import Palimpsest
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import InvalidInputError, PalimpsestError
 from palimpsest.contracts.requests import Selection
 from palimpsest.streams.extract.conversation import text_of
@@ -133,6 +134,6 @@ def memory_tools(memories: Palimpsest, owner_id: str) -> list[FunctionTool]:
     async def forget_memory(memory_id: str) -> str:
         """Forget a memory, if the user asks for it."""
         done = await asyncio.to_thread(owner.forget, [memory_id])
-        return f"Forgotten; {len(done['candidates'])} wordings."
+        return f"Forgotten: {counted(len(done['candidates']), 'wording')}."
 
     return [remember, search_memories, correct_memory, forget_memory]

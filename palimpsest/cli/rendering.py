@@ -14,6 +14,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from palimpsest.charts.kinds import happened
+from palimpsest.contracts.counting import counted
 from palimpsest.process.output import WIDE, dollars, plain, visible
 
 if TYPE_CHECKING:
@@ -254,8 +255,10 @@ def recalled(found: Sequence[Recalled]) -> RenderableType:
     for memory in found:
         lines.append(Text.assemble(f"{memory['score']:.3f}  ", shown(memory["face"], "bold")))
         count = len(memory["members"])
-        about = [memory["memory_id"], _many(count, "wording")]
-        about += [f"{_many(len(memory[mark]), 'memory')} {mark}" for mark in MARKS if memory[mark]]
+        about = [memory["memory_id"], counted(count, "wording")]
+        about += [
+            f"{counted(len(memory[mark]), 'memory')} {mark}" for mark in MARKS if memory[mark]
+        ]
         about += [
             f"{field} {memory[field]:.2f}"
             for field in ("confidence", "importance")
@@ -280,7 +283,7 @@ def page(found: Page) -> RenderableType:
         row = (*entries, len(memory["members"]), memory["face"])
         table.add_row(*map(shown, row))
     more = f"; more by --after {found['next']}" if found["next"] else ""
-    return Group(table, shown(f"{_many(found['total'], 'memory')}{more}", "dim"))
+    return Group(table, shown(f"{counted(found['total'], 'memory')}{more}", "dim"))
 
 
 def found_memory(memory: Found) -> RenderableType:
@@ -339,7 +342,7 @@ def plan(found: Mapping[str, Any]) -> RenderableType:
         lines.append(Text.assemble(f"{why:<7}", shown(hit["face"], "bold")))
         if hit["why"] == "alias":
             lines.append(shown(f"       by: {hit['text']}"))
-        wordings = _many(len(hit["members"]), "candidate")
+        wordings = counted(len(hit["members"]), "candidate")
         lines.append(shown(f"       {hit['memory_id']}  {wordings}", "dim"))
     return Group(*lines, shown(f"token {found['token']}", "dim"))
 
@@ -400,9 +403,9 @@ def bulk_count(verb: str, done: str, answer: Mapping[str, Any]) -> str:
     what = "join" if done in ("reversed", "reinstated") else "candidate"
     others = _count("refused", answer)
     refused = f"; {others} refused" if others else ""
-    count, owners = _many(_count(done, answer), what), _many(answer["owners"], "owner")
+    count, owners = counted(_count(done, answer), what), counted(answer["owners"], "owner")
     asks = answer.get("asks", 0)
-    asked = f"; {_many(asks, 'question')} to the judge would be open again" if asks else ""
+    asked = f"; {counted(asks, 'question')} to the judge would be open again" if asks else ""
     return f"{count} of {owners} {verb}{refused}{asked}"
 
 
@@ -414,12 +417,6 @@ def selected(done: str, answer: Mapping[str, Any]) -> int:
 def _count(name: str, answer: Mapping[str, Any]) -> int:
     left_out: int = answer.get("left_out", {}).get(name, 0)
     return len(answer[name]) + left_out
-
-
-def _many(count: int, what: str) -> str:
-    if count == 1:
-        return f"{count:,} {what}"
-    return f"{count:,} {what.removesuffix('y')}ies" if what.endswith("ry") else f"{count:,} {what}s"
 
 
 def bulk(verb: str, done: str, answer: Mapping[str, Any]) -> RenderableType:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
 from palimpsest.sources.contract import Item, Kind, Source
 from palimpsest.sources.read_only import is_sqlite, open_read_only
@@ -82,7 +83,7 @@ class Mem0Source:
                 yield taken | row
         gone = sum(row["living"] for row in left.values())
         counts = ((gone, "only in the history, not imported"), (unknown, "not in the history"))
-        self.remarks = [f"{count:,} memories are {what}" for count, what in counts if count]
+        self.remarks = [f"{counted(count, 'memory')}, {what}" for count, what in counts if count]
 
 
 _TAKEN = ("created_at", "updated_at", "actor_id", "role")

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from palimpsest.api.store import Palimpsest
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import StoreError
 from palimpsest.projections.duckdb.activity import refused_since
 from palimpsest.streams.log.dead_letters import DeadLetters
@@ -73,7 +74,7 @@ class Banner:
             store.reader.refresh()
         for name, position in store.reader.positions().items():
             if position < wanted:
-                behind = _many(head - position, "event")
+                behind = counted(head - position, "event")
                 yield BannerLine(f"The projection {name} is {behind} behind the log.")
 
     def _refusals(self, store: Palimpsest) -> Sequence[BannerLine]:
@@ -89,28 +90,24 @@ def _refused(store: Palimpsest) -> Iterator[BannerLine]:
     count, latest = refused_since(store.reader.projections, datetime.now(UTC) - RECENT)
     if latest is not None:
         verb = "was" if count == 1 else "were"
-        text = f"{_many(count, 'command')} {verb} refused in the last 24 hours."
+        text = f"{counted(count, 'command')} {verb} refused in the last 24 hours."
         yield BannerLine(text, paths.day(latest.date()) + "#words", for_operators=True)
 
 
 def _waiting(store: Palimpsest) -> Iterator[BannerLine]:
     log = store.reader.log
     if behind := store.writer.behind():
-        yield BannerLine(f"This store is {_many(behind, 'record')} behind its cluster.")
+        yield BannerLine(f"This store is {counted(behind, 'record')} behind its cluster.")
     if waiting := log.verifications.count():
-        yield BannerLine(f"{_many(waiting, 'question')} {_verb(waiting)} for the judge.")
+        yield BannerLine(f"{counted(waiting, 'question')} {_verb(waiting)} for the judge.")
     if unembedded := log.verifications.unembedded():
         yield BannerLine(
-            f"{_many(unembedded, 'text')} {_verb(unembedded)} for the model, which was down."
+            f"{counted(unembedded, 'text')} {_verb(unembedded)} for the model, which was down."
         )
     if letters := DeadLetters(log).count("open"):
         yield BannerLine(
-            f"{_many(letters, 'input')} could not be read: palimpsest dead-letters list."
+            f"{counted(letters, 'input')} could not be read: palimpsest dead-letters list."
         )
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _verb(count: int) -> str:

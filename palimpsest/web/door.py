@@ -13,12 +13,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from palimpsest.api.asynchronous import AsyncPalimpsest
+from palimpsest.api.store import Palimpsest
 from palimpsest.server.callers import Authenticator, Caller
 from palimpsest.server.gate import PAGES, admitted
 from palimpsest.server.problems import ProblemError, problem_of
 from palimpsest.settings.serve import Role
 from palimpsest.web.banner import Banner, BannerLine
 from palimpsest.web.rendering import render
+from palimpsest.web.seen import seen_by
 from palimpsest.web.sessions import NOBODY, Sessions, WebSession
 
 SIGN_IN = f"{PAGES}/sign-in"
@@ -39,6 +41,17 @@ SECURITY = {
     "cross-origin-resource-policy": "same-origin",
 }
 
+NAV = (
+    ("/review", "Work"),
+    ("/review/sealed", "Audit"),
+    ("/review/owners", "Owners"),
+    ("/review/days", "Days"),
+    ("/review/policies", "Policies"),
+)
+"""The navigation of every page, in order: path and name."""
+FOR_ALL_OWNERS = frozenset({"/review/sealed"})
+"""Pages for those alone who may see every owner."""
+
 Page = Callable[["Visit"], Awaitable[Response]]
 
 
@@ -46,7 +59,8 @@ Page = Callable[["Visit"], Awaitable[Response]]
 class Visit:
     """One request for a page, with its session and values; texts are unquoted.
 
-    `ids` are those of the path. Of a name that is given twice, the last value counts.
+    `ids` are those of the path. Of a name that is given twice, the last value counts. `sees_all`:
+    the caller may see every owner.
     """
 
     store: AsyncPalimpsest
@@ -56,6 +70,7 @@ class Visit:
     query: Mapping[str, str] = field(default_factory=dict)
     form: Mapping[str, str] = field(default_factory=dict)
     banner: Sequence[BannerLine] = ()
+    sees_all: bool = False
 
     @property
     def caller(self) -> Caller:
@@ -87,6 +102,7 @@ class Visit:
             csrf=self.session.csrf if self.session else "",
             path=self.request.url.path,
             banner=self.banner,
+            nav=[page for page in NAV if self.sees_all or page[0] not in FOR_ALL_OWNERS],
             **context,
         )
         return HTMLResponse(html, status, SECURITY)
@@ -144,9 +160,14 @@ class Door:
     async def _with_banner(self, visit: Visit) -> Visit:
         if visit.session is None or visit.is_partial:
             return visit
-        lines = await self.store.call(self._banner.lines)
+
+        def seen(store: Palimpsest) -> tuple[Sequence[BannerLine], bool]:
+            return self._banner.lines(store), seen_by(store, visit.caller) is None
+
+        lines, sees_all = await self.store.call(seen)
         may = visit.caller.role == "operator"
-        return replace(visit, banner=[line for line in lines if may or not line.for_operators])
+        shown = [line for line in lines if may or not line.for_operators]
+        return replace(visit, banner=shown, sees_all=sees_all)
 
     def _visit(self, request: Request) -> Visit:
         given = admitted(request)

@@ -46,18 +46,8 @@ def environment() -> Environment:
     made.filters["words"] = words
     made.filters["excerpt"] = excerpt
     made.filters["dollars"] = dollars
-    made.globals.update(static=static_url, htmx_config=HTMX_CONFIG, NAV=NAV)
+    made.globals.update(static=static_url, htmx_config=HTMX_CONFIG)
     return made
-
-
-NAV = (
-    ("/review", "Work"),
-    ("/review/sealed", "Audit"),
-    ("/review/owners", "Owners"),
-    ("/review/days", "Days"),
-    ("/review/policies", "Policies"),
-)
-"""The navigation of every page, in order: path and name."""
 
 
 def shown(text: object) -> Markup:

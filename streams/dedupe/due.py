@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.events import BatchStep
 from palimpsest.contracts.policy import Dedupe
 from palimpsest.streams.core.ledger import Ledger
@@ -32,7 +33,7 @@ def not_due(ledger: Ledger, rule: Dedupe, step: BatchStep, due: datetime) -> Ski
     """
     count = living(ledger)
     if count <= rule.more_than:
-        few = f"{count} memories, and the policy wants more than {rule.more_than}"
+        few = f"{counted(count, 'memory')}, and the policy wants more than {rule.more_than}"
         return Skipped("too_few_memories", few)
     last = ledger.runs.get(step)
     if last is not None and due - last.due < timedelta(hours=rule.hours):

@@ -26,6 +26,7 @@ from palimpsest.contracts.answers import (
     TakenBack,
 )
 from palimpsest.contracts.commands import Embed
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import (
     InvalidInputError,
     ModelError,
@@ -248,7 +249,7 @@ def parse_request(body: bytes) -> Request:
     except ValidationError as error:
         errors = error.errors(include_input=False)
         if not all(error["type"] in NEWER for error in errors):
-            detail = f"no request: {len(errors)} errors"
+            detail = f"no request: {counted(len(errors), 'error')}"
         else:
             places = (error["loc"] for error in errors)
             named = (".".join(filter(_NAME.fullmatch, map(str, place))) for place in places)

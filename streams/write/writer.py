@@ -28,6 +28,7 @@ from palimpsest.contracts.commands import (
     Operation,
     Update,
 )
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import (
     InvalidInputError,
     RefusedError,
@@ -555,7 +556,7 @@ class Writer:
         try:
             policy = Policy.model_validate(request.policy)
         except ValidationError as error:
-            raise UsageError(f"no policy: {error.error_count()} errors") from None
+            raise UsageError(f"no policy: {counted(error.error_count(), 'error')}") from None
         if policy.model in request.drops:
             raise RefusedError("model_in_force", f"{policy.model} is in force: it is not dropped")
         changes = policy.model != self.policy.model and bool(self.log.head())

@@ -12,6 +12,7 @@ from rich.console import Group, RenderableType
 from palimpsest.cli import rendering
 from palimpsest.cli.invocation import Because, DryRun, Invocation, invocation
 from palimpsest.cli.shell import FAILED
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -249,13 +250,13 @@ def _meant(
 def _confirm(call: Invocation, plan: Any) -> None:
     faces = [hit["face"] for hit in plan["hits"]]
     if not call.output.asks:
-        raise UsageError(f"{len(faces):,} memories: --dry-run shows them, --yes forgets them")
+        raise UsageError(f"{counted(len(faces), 'memory')}: see with --dry-run, forget with --yes")
     call.output.show(Group(*(rendering.shown(face) for face in faces)))
-    typer.confirm(f"Forget these {len(faces):,} memories?", abort=True, err=True)
+    typer.confirm(f"Forget {counted(len(faces), 'memory')}?", abort=True, err=True)
 
 
 def _forgotten(answer: Any, *, dry_run: bool) -> RenderableType:
-    count = f"{len(answer['candidates']):,} wordings"
+    count = counted(len(answer["candidates"]), "wording")
     notes = [
         rendering.shown(f"waits for the judge: {waiting['text']}") for waiting in answer["waits"]
     ]

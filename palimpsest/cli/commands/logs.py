@@ -14,6 +14,7 @@ from palimpsest.cli import rendering
 from palimpsest.cli.commands.cluster import require_cluster
 from palimpsest.cli.commands.ingestion import Renames, parse_renames, print_summary
 from palimpsest.cli.invocation import Invocation, invocation
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
 from palimpsest.process.output import Progress
 
@@ -44,7 +45,7 @@ def export_log(
         if str(file) == STDOUT:
             out = typer.get_binary_stream("stdout")
             count = write_log(store.reader, out, progress)
-            call.output.remark(f"{count:,} events written")
+            call.output.remark(f"{counted(count, 'event')} written")
             return
         count = store.export_log(file, progress=progress)
     answer = {"events": count, "file": str(file)}
@@ -112,7 +113,7 @@ def open_export(file: Path) -> Iterator[IO[bytes]]:
 
 
 def _event_progress(report: Progress, done: str) -> Callable[[int], None]:
-    return lambda count: report(f"{count} events {done}", None)
+    return lambda count: report(f"{counted(count, 'event')} {done}", None)
 
 
 # -- dead letters ----------------------------------------------------------------------------------

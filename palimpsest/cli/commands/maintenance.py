@@ -20,6 +20,7 @@ from palimpsest.cli import rendering
 from palimpsest.cli.invocation import DryRun, Invocation, OneOwner, invocation
 from palimpsest.cli.rendering import shown
 from palimpsest.cli.shell import FAILED
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import ModelError, PalimpsestError, StoreError, UsageError
 from palimpsest.process.output import Progress
 from palimpsest.process.paths import LOG_FILE, PROJECTIONS
@@ -382,7 +383,7 @@ def _log_findings(settings: Settings, report: Progress) -> Iterator[DoctorFindin
     except PalimpsestError as error:
         yield DoctorFinding("log", found=False, detail=str(error), remedy="restore it from a copy")
         return
-    yield DoctorFinding("log", found=True, detail=f"{count} events read, none damaged")
+    yield DoctorFinding("log", found=True, detail=f"{counted(count, 'event')} read, none damaged")
     if policy is not None:
         yield _policy(policy, settings)
     if judge is not None:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from palimpsest.contracts.counting import counted
 from palimpsest.queries.undoing import Way
 from palimpsest.streams.core.admit import FORGOTTEN
 
@@ -245,7 +246,7 @@ def searched(answer: Answer) -> list[ProseLine]:
 def _weaker(answer: Answer) -> Iterator[ProseLine]:
     """How many hits were left out as hardly related, and how to see them."""
     if answer["weaker"]:
-        left_out = f"Left out: {_count(range(answer['weaker']))} that scored less than"
+        left_out = f"Left out: {counted(answer['weaker'], 'memory')} that scored less than"
         yield ProseLine(None, f"{left_out} {answer['min_score']:g}; min_score -1 shows them.")
 
 
@@ -267,7 +268,7 @@ def listed(answer: Answer) -> list[ProseLine]:
 
 
 def _count(memories: Sequence[object]) -> str:
-    return "1 memory" if len(memories) == 1 else f"{len(memories):,} memories"
+    return counted(len(memories), "memory")
 
 
 STATES = {
@@ -344,8 +345,8 @@ def updated(answer: Answer, *, dry_run: bool) -> list[ProseLine]:
 
 def forgotten(answer: Answer, *, dry_run: bool = False) -> list[ProseLine]:
     """The result of forgetting, done or as a dry run, and how to undo it."""
-    wordings = len(answer["candidates"])
-    count = f"{_count(answer['memories'])} with {wordings:,} wording{'s' * (wordings != 1)}"
+    wordings = counted(len(answer["candidates"]), "wording")
+    count = f"{_count(answer['memories'])} with {wordings}"
     if dry_run:
         heading = ProseLine(None, f"Nothing is forgotten yet: {count} would be:")
         return [heading, *map(_memory, answer["memories"])]
@@ -378,7 +379,7 @@ def found(plan: Answer) -> list[ProseLine]:
 
 def forgotten_all(answer: Answer) -> list[ProseLine]:
     """The result of forgetting everything, done or as a dry run."""
-    count = f"{len(answer['candidates']):,} texts"
+    count = counted(len(answer["candidates"]), "text")
     if answer["done"]:
         undo = (
             f"; undo with id {answer['forgotten']} brings them back" if answer["forgotten"] else ""
@@ -409,7 +410,7 @@ def taken(answer: Answer, way: Way) -> list[ProseLine]:
     result = answer["result"]
     lines = [ProseLine(None, heading), *map(_memory, result.get("memories", ()))]
     lines += [
-        ProseLine(None, f"- {len(result[name]):,} wordings {name}")
+        ProseLine(None, f"- {counted(len(result[name]), 'wording')} {name}")
         for name in ("retracted", "restored")
         if name in result and "memories" not in result
     ]

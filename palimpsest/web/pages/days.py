@@ -21,15 +21,14 @@ from palimpsest.projections.duckdb.activity import (
     Day,
     JoinOfDay,
     OtherEvent,
-    Owners,
     activity_on,
     days,
 )
 from palimpsest.server.callers import Caller
-from palimpsest.server.endpoint import EVERYBODY
 from palimpsest.server.problems import ProblemError
 from palimpsest.web import paths
 from palimpsest.web.door import Door, Visit
+from palimpsest.web.seen import seen_by
 
 SPAN = 30
 """Days per page."""
@@ -76,18 +75,6 @@ def add(door: Door) -> None:
     """The span of days, and each day."""
     door.get("/days", _days)
     door.get("/days/{day}", _day)
-
-
-def seen_by(store: Palimpsest, caller: Caller) -> Owners:
-    """The owners whose figures a caller sees; None means all owners.
-
-    Only with all owners are unreadable inputs counted, because they have no owner.
-    """
-    if caller.owners.pattern == EVERYBODY:
-        return None
-    everybody = store.reader.owners()
-    mine = [owner_id for owner_id in everybody if caller.owners.fullmatch(owner_id)]
-    return None if len(mine) == len(everybody) else mine
 
 
 def span(store: Palimpsest, caller: Caller, last: date) -> DaysView:

@@ -19,7 +19,7 @@ from palimpsest.server.problems import not_found
 from palimpsest.streams.policies.explain import explain
 from palimpsest.web import paths
 from palimpsest.web.door import Door, Visit
-from palimpsest.web.pages.days import seen_by
+from palimpsest.web.seen import seen_by
 
 BINS = 50
 """Columns of the histogram from 0 to 1; exactly 1 is in the last."""

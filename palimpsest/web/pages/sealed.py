@@ -16,7 +16,7 @@ from palimpsest.server.callers import Caller
 from palimpsest.server.gate import PAGES
 from palimpsest.server.problems import ProblemError
 from palimpsest.web.door import Door, Visit
-from palimpsest.web.pages.days import seen_by
+from palimpsest.web.seen import seen_by
 
 PATH = f"{PAGES}/sealed"
 WIDTH, HEIGHT = 600.0, 120.0

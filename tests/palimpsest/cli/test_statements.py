@@ -107,7 +107,10 @@ def test_all_that_mention_the_words_are_forgotten_once_that_was_agreed(
     submit(palimpsest, BERLIN, "Ada has left Berlin", "Ada plays chess")
     words = ("forget", "--owner", "ada", "--query", "Berlin")
     unasked = palimpsest(*words)
-    assert (unasked.status, "2 memories: --dry-run shows them, --yes" in unasked.err) == (2, True)
+    assert (unasked.status, "2 memories: see with --dry-run, forget with --yes" in unasked.err) == (
+        2,
+        True,
+    )
     assert len(palimpsest.json(*words, "--dry-run")["candidates"]) == 2
     assert len(palimpsest.json("list", "ada")["memories"]) == 3
     assert len(palimpsest.json(*words, "--yes")["candidates"]) == 2
@@ -147,7 +150,7 @@ def faces(palimpsest: CommandLine) -> list[str]:
 def test_what_mentions_some_words_is_forgotten_by_who_says_yes(palimpsest: CommandLine) -> None:
     submit(palimpsest, BERLIN, PARIS)
     refused = palimpsest(*NAMED)
-    assert (refused.status, "1 memories: --dry-run shows them" in refused.err) == (2, True)
+    assert (refused.status, "1 memory: see with --dry-run" in refused.err) == (2, True)
     shown = palimpsest.json(*NAMED, "--dry-run")["candidates"]
     assert faces(palimpsest) == [PARIS, BERLIN]
     assert palimpsest.json(*NAMED, "--yes")["candidates"] == shown == palimpsest.ids()[:1]

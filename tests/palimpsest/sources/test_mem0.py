@@ -69,8 +69,8 @@ def test_what_vectors_lack_is_from_the_history(tmp_path: Path) -> None:
         {"id": "new", "role": "user"},
     ]
     assert source.remarks == [
-        "1 memories are only in the history, not imported",
-        "1 memories are not in the history",
+        "1 memory, only in the history, not imported",
+        "1 memory, not in the history",
     ]
 
 

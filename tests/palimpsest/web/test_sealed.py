@@ -94,6 +94,8 @@ def test_what_cannot_be_is_said_and_changes_nothing(served: Served) -> None:
         assert audits.status()["labels"] == 0
         few = await entered(server, owners="bob")
         assert (await few.get(PATH)).status_code == 403
+        assert PATH not in (await few.get("/review")).text, "nobody is shown a way to a refusal"
+        assert PATH in (await browser.get("/review")).text
 
     served(used)
 

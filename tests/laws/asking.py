@@ -42,6 +42,7 @@ from palimpsest.streams.write.handlers import bulk
 from palimpsest.streams.write.inputs import OTHER_REQUEST, Input, Outcome, Submission
 from palimpsest.streams.write.owners import fold_owner
 from tests.laws.doors import Death, Embedded, Killed, Partition
+from tests.laws.expiries import Expiries
 from tests.laws.oracle import Oracle
 from tests.streams.write.runtime import inputs, pictures
 
@@ -53,6 +54,7 @@ SOURCES = ("bot", "form")
 RANKS = ("rule", "judge", "agent", "review", "person")
 SPEAKERS = ("agent", "person")
 ACTORS = (None, "ann", "ben")
+NAMES = ((), ("Ada", "the user"), ("Ada", "the user", "I"))
 WORDS = ("green tea with milk", "two cats on the old stove", "the boat is on the lake")
 ENDS = ("", " today", " again", " and honey", " no more")
 FORMS: tuple[Callable[[str], str], ...] = (
@@ -162,6 +164,8 @@ class Story:
         }
         if draw.random() < 0.2:
             row["occurred_at"] = self._earlier().isoformat()
+        if draw.random() < 0.1:
+            row["expires_at"] = self._later().isoformat()
         given = {name: value for name, value in row.items() if value is not None}
         said = inputs([given])
         for outcome in self._alive(lambda: self.house.submit(said)):
@@ -206,6 +210,21 @@ class Story:
 
     def _earlier(self) -> datetime:
         return self._now - timedelta(hours=self._random.randint(-5, 500))
+
+    def _later(self) -> datetime:
+        return self._now + timedelta(hours=self._random.randint(-5, 50))
+
+    def expiry(self) -> dict[str, Any] | None:
+        """A candidate, mostly one that expires, and when it does from now on, if ever."""
+        found = [entry for ledger in self.ledgers() for entry in ledger.entries.values()]
+        ends = [entry for entry in found if entry.expires_at is not None]
+        if not found:
+            return None
+        return {
+            "candidate_id": self._random.choice(ends or found).id,
+            "expires_at": self.choice(None, self._later(), self._later()),
+            "rank": self.choice(*SPEAKERS),
+        }
 
     def _drawn(self, kinds: Sequence[str]) -> AnyRequest | None:
         """A request of one of some kinds, if there is anything for it to name."""
@@ -350,18 +369,31 @@ class Story:
     def check(self) -> None:
         """The memories are those of the oracle, and no text lives twice; the fold is the state."""
         lines = [line for _, line in self.house.log.lines()]
-        oracle = Oracle.of(lines)
+        oracle, events = Oracle.of(lines), [orjson.loads(line) for line in lines]
         for owner in OWNERS:
+            expired = self._expired(owner, events)
             ledger = self.house.writer.ledger(owner)
             memories = ledger.memories()
             ours = {frozenset(member.id for member in memory.members) for memory in memories}
             assert ours == oracle.memories(owner)
+            composed = [memory for memory in memories if memory.face.composition is not None]
             faces = {
-                member.id: memory.face.text for memory in memories for member in memory.members
+                member.id: memory.face.text for memory in composed for member in memory.members
             }
-            assert oracle.faults(owner, faces) == []
+            assert oracle.faults(owner, faces, expired) == []
+            assert {one for one, entry in ledger.entries.items() if entry.expired} == expired
             assert pictures(ledger) == pictures(fold_owner(self.house.log, owner))
-        self._check_causes([orjson.loads(line) for line in lines])
+        self._check_causes(events)
+
+    def _expired(self, owner: str, events: Sequence[dict[str, Any]]) -> set[str]:
+        """Whose time has come now, or at the latest event of their owner, if that is later."""
+        expiries = Expiries(now=self._now)
+        for event in events:
+            if event.get("partitionkey") == owner:
+                expiries.take(event)
+        expired = {one for one in expiries.ends if expiries.expired(one, expiries.now)}
+        self.happened["expired"] += len(expired)
+        return expired
 
     def _check_causes(self, events: Sequence[dict[str, Any]]) -> None:
         """The answer of a bulk request names all that it took out, also if it was cut short."""
@@ -620,6 +652,8 @@ KINDS: dict[str, Callable[[Story], dict[str, Any] | None]] = {
     "end_session": Story.session,
     "compact": Story.session,
     "run": Story.run,
+    "set_expiry": Story.expiry,
+    "set_names": lambda story: {"owner_id": story.choice(*OWNERS), "names": story.choice(*NAMES)},
     "set_policy": lambda story: {"policy": story.choice(*POLICIES).model_dump(mode="json")},
 }
 OFTEN = {"settle": 16, "forget": 4, "update": 4, "reinstate": 6, "withdraw": 4}

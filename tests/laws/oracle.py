@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,8 +62,11 @@ class Oracle:
                     home[other] = home[a]
         return {frozenset(members) for members in home.values()}
 
-    def faults(self, owner_id: str, faces: dict[str, str]) -> list[str]:
-        """What is wrong with an owner's memories; `faces` are their texts by any member's id."""
+    def faults(self, owner_id: str, faces: dict[str, str], expired: Set[str]) -> list[str]:
+        """What is wrong with an owner's memories, of whose candidates some have expired.
+
+        `faces` are the texts that memories say by composition, by any member's id.
+        """
         found = [
             f"the join {one} leaves its scope"
             for one, (a, b) in self.joins.items()
@@ -71,7 +74,7 @@ class Oracle:
         ]
         homes: dict[tuple[Scope, str], set[frozenset[str]]] = defaultdict(set)
         for members in self.memories(owner_id):
-            alive = members & self.living
+            alive = members & self.living - expired
             said = {self.texts[one] for one in alive}
             if alive:
                 said |= {faces[member] for member in members if member in faces}

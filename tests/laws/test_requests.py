@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from palimpsest.contracts.answers import Answer
 from palimpsest.contracts.requests import AnyRequest
-from palimpsest.streams.core import expand
+from palimpsest.streams.core import expand, expiry
 from palimpsest.streams.write import answered, serve
 from palimpsest.streams.write import writer as write
 from palimpsest.streams.write.commit import DigestedAnswer
@@ -73,6 +73,10 @@ def test_the_stories_have_everything_that_they_should() -> None:
         "set_policy done": 8,
         "forget done": 5,
         "restore done": 5,
+        "set_expiry done": 5,
+        "set_expiry refused": 2,
+        "set_names done": 5,
+        "expired": 5,
     }
     assert {name: happened[name] for name, count in least.items() if happened[name] < count} == {}
 
@@ -126,6 +130,11 @@ def skips_the_catching_up(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(doors, "take_over", lambda _logs, _records, _identity: None)
 
 
+def lets_nothing_expire(patch: pytest.MonkeyPatch) -> None:
+    """Nobody expires whose time comes later."""
+    patch.setattr(expiry, "heappush", lambda _heap, _item: None)
+
+
 @pytest.mark.parametrize(
     "broken",
     [
@@ -137,6 +146,7 @@ def skips_the_catching_up(patch: pytest.MonkeyPatch) -> None:
         forgets_submissions,
         leaves_out_what_was_done_before,
         skips_the_catching_up,
+        lets_nothing_expire,
     ],
 )
 def test_a_break_is_noticed(broken: Patch, monkeypatch: pytest.MonkeyPatch) -> None:

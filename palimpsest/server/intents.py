@@ -573,11 +573,13 @@ def _first_event_of(forgotten: str) -> str:
 
 
 def _all_ids(store: Palimpsest, owner_id: str) -> builtins.list[str]:
-    """The ids of all living memories of an owner."""
+    """The ids of all living memories of an owner, also of those that have expired."""
     ids: builtins.list[str] = []
     after: str | None = None
     while True:
-        page = store.list(owner_id, limit=PYTHON.listed, after=after, former=True)
+        page = store.list(
+            owner_id, limit=PYTHON.listed, after=after, former=True, show_expired=True
+        )
         ids += [memory["memory_id"] for memory in page["memories"]]
         after = page["next"]
         if after is None:

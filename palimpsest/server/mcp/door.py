@@ -154,7 +154,7 @@ class McpDoor:
             most_bytes = getattr(arguments, "content_bytes", DEFAULT_BYTES)
             text = fitted(tool.tell(arguments, answer), most_bytes)
         except Exception as error:  # noqa: BLE001 - the agent gets it, and the log without its text
-            return _failed(error, params.name)
+            return _failed(error, params.name, admitted(context.request).caller.role)
         structured = bounded(answer, max(STRUCTURED_BYTES, most_bytes))
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=text)],
@@ -183,14 +183,15 @@ def _tool(role: Role, name: str) -> Tool:
     return tool
 
 
-def _failed(error: Exception, name: str) -> types.CallToolResult:
+def _failed(error: Exception, name: str, role: Role) -> types.CallToolResult:
     problem = problem_of(error)
     if problem.status >= 500 and not isinstance(error, ProblemError):
         _log.error("a tool failed: %s", loggable(error), exc_info=error)
     words = [problem.detail]
     if isinstance(error, ValidationError):
         words += wrong_fields(error, problem)
-    step = next_step(problem, (_input_schema(name) or {}).get("properties", {}))
+    tool = tools_of(role).get(name)
+    step = next_step(problem, [] if tool is None else tool.takes.model_fields)
     if step is not None:
         words.append(f"next: {step}")
     return types.CallToolResult(

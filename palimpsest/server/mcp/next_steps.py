@@ -41,7 +41,7 @@ NEXT_STEPS: Mapping[str, str] = {
     "confirmed": BY_PERSON,
     "forgotten": "the user asked to forget this text: leave it out unless the user says it again",
     "not_living": "it is forgotten: undo with the id of the forgetting brings it back",
-    "expired": "it holds no more: add_memory says it anew",
+    "expired": "only a person can pin it: add_memory says it anew",
     "retracted_already": NOTHING,
     "unchanged": NOTHING,
     "one_memory": NOTHING,

@@ -157,8 +157,8 @@ def became(outcome: Answer) -> str:
     return "joined" if joined else "stored"
 
 
-def added(outcome: Answer) -> list[ProseLine]:
-    """The outcome of a text that was added."""
+def added(outcome: Answer, expires_at: datetime | None = None) -> list[ProseLine]:
+    """The outcome of a text that was added, and until when it holds, if it is not for ever."""
     if outcome["result"] == "published":
         return [
             ProseLine(
@@ -180,6 +180,10 @@ def added(outcome: Answer) -> list[ProseLine]:
         lines.append(
             ProseLine(None, f"If the join is wrong: undo with id {short(outcome['decision_id'])}.")
         )
+    if expires_at is not None and became(outcome) in ("stored", "waiting"):
+        over = "It has expired already: a search finds it by show_expired alone."
+        until = f"Searches find it until {when(expires_at.astimezone(UTC).isoformat())}."
+        lines.append(ProseLine(None, over if expires_at <= datetime.now(UTC) else until))
     if (windows := outcome["windows"] or 1) > 1:
         lines.append(
             ProseLine(None, f"It is long: {windows} windows of it are compared and searched.")
@@ -275,7 +279,7 @@ STATES = {
     "living": "",
     "pending": "; waiting for a check whether another memory says the same",
     "retracted": "; forgotten, so no search finds it",
-    "expired": "; it has expired, so no search finds it",
+    "expired": "; it has expired, so a search finds it by show_expired alone",
 }
 
 
@@ -364,7 +368,7 @@ def found(plan: Answer) -> list[ProseLine]:
         lines.append(
             ProseLine(None, f"{_count(near)} without them, near in meaning, perhaps not meant:")
         )
-        lines += [_memory(hit) for hit in near]
+        lines += [_memory(hit, note=f"score {hit['score']:.2f}") for hit in near]
     if plan["hits"]:
         lines.insert(
             1,

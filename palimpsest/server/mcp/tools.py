@@ -52,7 +52,7 @@ SIZES: Mapping[str, type[Strict]] = {
 """Parameters of tools whose answers may be long."""
 
 TELLS: dict[str, Callable[[Any, Any], list[ProseLine]]] = {
-    "add_memory": lambda _, answer: prose.added(answer),
+    "add_memory": lambda said, answer: prose.added(answer, said.expires_at),
     "add_messages": lambda _, answer: prose.remembered(answer),
     "check_memory": lambda _, answer: prose.checked(answer),
     "search_memories": lambda _, answer: prose.searched(answer),

@@ -91,3 +91,47 @@ def test_a_model_finds_corrects_and_forgets_the_right_memories(served: Use[None]
         assert (await server.twin.list("bob"))["total"] == 1
 
     served(used)
+
+
+def test_a_model_is_told_what_is_so_over_a_whole_day(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        async with client(server) as made:
+            model = Reader(made)
+            assert await model.read("search_memories", query="who am I") == "No memories found."
+            await model.read("add_memory", text="Ada lives in Paris")
+            bus = await model.read(
+                "add_memory", text="The bus is late", expires_at="2999-01-01T01:00:00+01:00"
+            )
+            assert bus.endswith("Searches find it until 2999-01-01 00:00Z.")
+            pass_ = await model.read(
+                "add_memory", text="The pass is valid", expires_at="2026-01-01T00:00:00Z"
+            )
+            assert "It has expired already: a search finds it by show_expired alone." in pass_
+
+            other = await model.read("search_memories", query="wedding anniversary")
+            assert other.startswith("No memories found.\nLeft out: 2 memories that scored less")
+            assert "2 memories found" in await model.read(
+                "search_memories", query="wedding anniversary", min_score=-1
+            )
+            near = await model.read("find_memories", query="Paris", by=["meaning"])
+            assert re.search(r'"Ada lives in Paris" \(id \S+ score \d\.\d\d\)', near)
+
+            old = id_in(await model.read("find_memories", query="pass", show_expired=True))
+            assert "by show_expired alone" in await model.read("get_memory", memory_id=old)
+            refused = await model.read("update_memory", memory_id=old, text="The pass is lost")
+            assert refused.endswith("next: only a person can pin it: add_memory says it anew")
+            wrong = await model.read("search_memories", query="pass", show_expired="perhaps")
+            assert "show_expired: Input should be a valid boolean" in wrong
+            assert "as_of" not in wrong, "an agent has no such field"
+
+            home = await model.search("Ada lives in", "Paris")
+            await model.read("update_memory", memory_id=home, text="Ada lives in Rome")
+            first = await model.read("delete_all_memories")
+            assert first.startswith("Nothing is forgotten yet: 4 texts would be.")
+            gone = await model.read("delete_all_memories", token=token_in(first))
+            left = await model.read("get_memories", show_expired=True)
+            assert left.startswith("0 memories of 0"), "what has expired is forgotten, too"
+            await model.twice("undo", id=id_in(gone))
+            assert await model.knows() == {"Ada lives in Rome", "The bus is late"}
+
+    served(used)

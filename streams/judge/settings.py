@@ -12,12 +12,15 @@ from palimpsest.contracts import policy
 Positive = Annotated[float, Field(gt=0.0)]
 ModelName = Annotated[str, Field(min_length=1)]
 Protocol = Literal["anthropic", "openai-chat", "openai-decisions", "systemone"]
+Platform = Literal["bedrock", "vertex"]
+"""Clouds that serve the models of `anthropic`, with keys and names of their own."""
 
 
 class ServiceSettings(BaseModel):
     """How one service is asked.
 
-    `model` takes the place of the policy's, which names models of the protocol `anthropic` only. At
+    `platform` is the cloud that serves the models of `anthropic`, if not the vendor itself. `model`
+    takes the place of the policy's, which names models of the protocol `anthropic` only. At
     most `concurrency` requests run at a time, and `calls_per_second` start. One attempt may take
     `timeout` seconds, all `retries` together `patience`; requests of many pairs may take longer. A
     day is a day in UTC. The service's key is read from the environment, from the variable that its
@@ -27,6 +30,7 @@ class ServiceSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     protocol: Protocol = "anthropic"
+    platform: Platform | None = None
     base_url: str | None = None
     model: ModelName | None = None
     concurrency: Annotated[int, Field(ge=1, le=256)] = 8
@@ -39,6 +43,10 @@ class ServiceSettings(BaseModel):
 
     @model_validator(mode="after")
     def _names_its_model(self) -> Self:
+        if self.platform is not None and self.protocol != "anthropic":
+            raise ValueError(f"platform {self.platform} has no protocol {self.protocol}")
+        if self.platform is not None and self.model is None:
+            raise ValueError(f"platform {self.platform} needs `model`, as it names its models")
         if self.protocol != "anthropic" and self.model is None:
             raise ValueError(f"protocol {self.protocol} needs `model`: the policy names no other's")
         return self

@@ -208,6 +208,7 @@ PACKAGES = (
 )
 
 EXTRAS = {
+    "bedrock": "boto3",
     "cjk": "lindera-python-cjk",
     "cluster": "faust-streaming",
     "judge": "anthropic",
@@ -217,6 +218,7 @@ EXTRAS = {
     "openai-agents": "openai-agents",
     "serve": "mcp",
     "sentence-transformers": "sentence-transformers",
+    "vertex": "google-auth",
 }
 """The package whose presence shows that an extra is installed."""
 

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import orjson
 
-from palimpsest.cli.demo.wires import WIRES, error
+from palimpsest.cli.demo.wires import WIRES, error, routed
 
 HOST = "127.0.0.1"
 
@@ -159,28 +159,28 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer a request of any protocol."""
         length = int(self.headers.get("content-length", 0))
-        request = orjson.loads(self.rfile.read(length))
-        if self.path not in WIRES:
-            body = error(self.path, 404, "not_found_error", f"there is no {self.path}")
+        path, request = routed(self.path, orjson.loads(self.rfile.read(length)))
+        if path not in WIRES:
+            body = error(path, 404, "not_found_error", f"there is no {path}")
             self._send(404, orjson.dumps(body))
             return
         with self.server.judge.took(request) as fault:
             time.sleep(fault.delay or self.server.judge.delay)
-        self._answer(request, fault)
+        self._answer(path, request, fault)
 
-    def _answer(self, request: dict[str, Any], fault: Fault) -> None:
+    def _answer(self, path: str, request: dict[str, Any], fault: Fault) -> None:
         if fault.hang_up:
             self.close_connection = True
         elif fault.dribble:
             self._dribble(fault.dribble)
         else:
-            body = fault.body or orjson.dumps(self._body(request, fault))
+            body = fault.body or orjson.dumps(self._body(path, request, fault))
             self._send(fault.status, body, fault.headers, cut=fault.cut)
 
-    def _body(self, request: dict[str, Any], fault: Fault) -> object:
+    def _body(self, path: str, request: dict[str, Any], fault: Fault) -> object:
         if fault.status != 200:
-            return error(self.path, fault.status, fault.kind, fault.message)
-        body = WIRES[self.path](request)
+            return error(path, fault.status, fault.kind, fault.message)
+        body = WIRES[path](request)
         return body if fault.change is None else fault.change(body)
 
     def _send(

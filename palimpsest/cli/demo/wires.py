@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 import orjson
 
@@ -128,6 +129,20 @@ WIRES: Mapping[str, Callable[[Request], Body]] = {
     "/v1/systemone": system_one,
     "/v2/systemone": system_one,
 }
+
+
+_BEDROCK = re.compile(r"/model/(?P<model>[^/]+)/invoke")
+_VERTEX = re.compile(
+    r"/projects/[^/]+/locations/[^/]+/publishers/anthropic/models/(?P<model>[^/]+):rawPredict"
+)
+
+
+def routed(path: str, request: Request) -> tuple[str, Request]:
+    """The path of a wire, and the request with its model, which platforms have in the path."""
+    found = _BEDROCK.fullmatch(path) or _VERTEX.fullmatch(path)
+    if found is None:
+        return path, request
+    return "/v1/messages", {**request, "model": unquote(found["model"])}
 
 
 def error(path: str, status: int, kind: str, text: str) -> Body:

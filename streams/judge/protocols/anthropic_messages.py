@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from anthropic import (
-    APIConnectionError,
-    APIStatusError,
-    APITimeoutError,
-    AsyncAnthropic,
-    CredentialsError,
-    DefaultAsyncHttpxClient,
-)
+from anthropic import APIConnectionError, APIStatusError, APITimeoutError, CredentialsError
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from palimpsest.contracts.errors import UsageError
 from palimpsest.streams.judge.messages import request
 from palimpsest.streams.judge.models import Usage
 from palimpsest.streams.judge.prompts import Prompt
+from palimpsest.streams.judge.protocols.anthropic_platforms import PLATFORMS, NoCredentialsError
 from palimpsest.streams.judge.protocols.contract import (
     NOT_AS_ASKED,
     REFUSED,
@@ -25,15 +18,10 @@ from palimpsest.streams.judge.protocols.contract import (
     FailedRequestError,
     JudgeMessage,
     NoMessageError,
-    address,
 )
 from palimpsest.streams.judge.settings import ServiceSettings
 
 _NO_CREDIT = "credit balance"
-_NO_KEY = (
-    "the judge needs a key that can be used: set ANTHROPIC_API_KEY, or configure another service in"
-    " [judge] (`palimpsest demo-judge` is to try it without one)"
-)
 
 
 class _Block(BaseModel):
@@ -56,12 +44,13 @@ class _Message(BaseModel):
 class AnthropicMessages:
     """The vendor's SDK; it handles retries, back-off with jitter, `retry-after` and the key."""
 
-    key = "ANTHROPIC_API_KEY"
     most = 500
     writes = True
 
     def __init__(self, settings: ServiceSettings) -> None:
-        self._client = _client(settings)
+        opened = PLATFORMS[settings.platform](settings)
+        self.key, self._client = opened.key, opened.client
+        self._unrefreshed = opened.unrefreshed
         self.address = str(self._client.base_url)
 
     def form(self, prompt: Prompt) -> Prompt:
@@ -75,7 +64,9 @@ class AnthropicMessages:
             sent = self._client.messages.with_raw_response.create(**body, timeout=asked.seconds)
             read: bytes = (await sent).http_response.content
         except CredentialsError:
-            raise UsageError(_NO_KEY) from None
+            raise NoCredentialsError(self.key) from None
+        except self._unrefreshed:
+            raise FailedRequestError("the credentials could not be refreshed") from None
         except APITimeoutError:
             raise FailedRequestError("no answer in time") from None
         except APIConnectionError:
@@ -104,20 +95,3 @@ class AnthropicMessages:
     async def close(self) -> None:
         """Close the client."""
         await self._client.close()
-
-
-def _client(settings: ServiceSettings) -> AsyncAnthropic:
-    """The SDK's client, without its tracing. Raises UsageError without a key or an address."""
-    url = address(settings.base_url, "ANTHROPIC_BASE_URL")
-    try:
-        client = AsyncAnthropic(
-            base_url=url,
-            max_retries=settings.retries,
-            open_telemetry=False,
-            http_client=DefaultAsyncHttpxClient(follow_redirects=False),
-        )
-    except CredentialsError:
-        raise UsageError(_NO_KEY) from None
-    if not (client.api_key or client.auth_token or client.credentials):
-        raise UsageError(_NO_KEY)
-    return client

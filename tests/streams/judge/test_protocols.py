@@ -25,6 +25,7 @@ SAME = pair("Ada has a big dog.", "ada has a big dog", "s")
 UPDATE = pair("The timeout is 30 s.", "The timeout is 60 s.", "u")
 APART = pair("Ada has a dog.", "The build runs at night.", "d")
 SECRET = "xylophone"
+GOOGLE = Credentials("test")  # type: ignore[no-untyped-call]
 Body = dict[str, Any]
 Change = Callable[[Body], object]
 
@@ -240,7 +241,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("CLOUD_ML_REGION", "europe-west1")
     monkeypatch.setenv("NO_GCE_CHECK", "true")
-    monkeypatch.setattr("google.auth.default", lambda **_: (Credentials("test"), "a-project"))
+    monkeypatch.setattr("google.auth.default", lambda **_: (GOOGLE, "a-project"))
 
 
 def by(spoken: Spoken, asking: Asking) -> Asking:

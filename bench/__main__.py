@@ -3,9 +3,10 @@
 `python -m bench designs --data DIR` runs the presets on real streams instead (designs.py),
 `python -m bench day --data DIR` on a day of an agent (remembering.py), `python -m bench unrelated
 --data DIR` what a least score leaves out (unrelated.py),
-`python -m bench peers --quality --data DIR` other systems' rules (peers.py), `python -m bench
-soak` a worker for half an hour (enduring.py), and `python -m bench installed` lists what an
-installation takes (installed.py).
+`python -m bench peers --quality --data DIR` other systems' rules (peers.py), `python -m bench hour
+--data DIR` an operator's hour with audits and thresholds (hour.py), `python -m bench soak` a worker
+for half an hour (enduring.py), and `python -m bench installed` lists what an installation takes
+(installed.py).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from bench import designs, enduring, installed, peers, remembering, unrelated
+from bench import designs, enduring, hour, installed, peers, remembering, unrelated
 from bench.against import against
 from bench.figure import Measured, Scale
 from bench.machine import machine
@@ -40,6 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(unrelated.main(words[1:]))
     if words[:1] == ["peers"]:
         sys.exit(peers.main(words[1:]))
+    if words[:1] == ["hour"]:
+        hour.main(words[1:])
+        return
     if words[:1] == ["installed"]:
         installed.main(words[1:])
         return

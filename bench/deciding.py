@@ -48,7 +48,7 @@ def owners(scale: Scale) -> list[Measured]:
         Measured(
             "decisions with a stub embedder", "decisions/s", rates, 2_500, note=note, beside=beside
         ),
-        Measured("resident memory, most", "MB", [_resident()], 850, at_most=True, note=note),
+        Measured("resident memory, most", "MB", [resident()], 850, at_most=True, note=note),
     ]
 
 
@@ -59,7 +59,7 @@ def _in_turn(owners: int) -> Iterator[OwnedText]:
             yield f"owner {owner}", next(texts)
 
 
-def _resident() -> float:
+def resident() -> float:
     """The most megabytes that this process ever had in memory."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most / 2**20 if sys.platform == "darwin" else most / 2**10
@@ -94,11 +94,13 @@ def growing(scale: Scale) -> list[Measured]:
     subjects = None if scale.data is None else scale.data / SUBJECTS
     if subjects is not None and subjects.is_file():
         size = scale.of(20_000, 100_000, 100_000)
-        found += _in_a_scope(size, scale.of(512, 2_048, 8_192), _distinct(subjects), "real texts")
+        found += _in_a_scope(
+            size, scale.of(512, 2_048, 8_192), distinct_subjects(subjects), "real texts"
+        )
     return found
 
 
-def _distinct(file: Path) -> Iterator[str]:
+def distinct_subjects(file: Path) -> Iterator[str]:
     """Each text of a compressed file of rows once, in their order."""
     with gzip.open(file) as lines:
         yield from dict.fromkeys(orjson.loads(line)["text"] for line in lines)

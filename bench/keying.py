@@ -22,6 +22,7 @@ from bench.scratch import OwnedText, ScratchStore
 from bench.sentences import sentences
 from bench.serving import Running, serving
 from bench.stub import StubEngine
+from palimpsest import Palimpsest
 from palimpsest.server.endpoint import Endpoint
 from palimpsest.server.linking import ask_for_link
 from palimpsest.streams.policies import load_policy
@@ -56,7 +57,7 @@ def keys(scale: Scale) -> list[Measured]:
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as scratch:
         folder = Path(scratch) / "store"
         made = _made(folder, held, owners, pairs)
-        with serving(folder) as server, _page() as page:
+        with serving(folder) as server, open_page() as page:
             first = _first_load(server, page)
             took = _pressed(page, made - 1)  # after the last one there is no next
     note = f"{held:,} memories of {owners:,} owners, {len(took)} joins reviewed"
@@ -83,6 +84,39 @@ def keys(scale: Scale) -> list[Measured]:
     ]
 
 
+def audit_keys(scale: Scale) -> list[Measured]:
+    """A key of the audit until the new bound is shown / one of the review queue, in turns."""
+    held, owners = scale.of(500, 20_000, 100_000), scale.of(10, 200, 1_000)
+    pairs, rounds = scale.of(60, 1_000, 1_000), scale.of(2, 12, 12)
+    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as scratch:
+        folder = Path(scratch) / "store"
+        _made(folder, held, owners, pairs)
+        with Palimpsest.open(folder, by="person") as store:
+            joins = store.audits().open(target=0.001, probes=0)["joins"]
+        with serving(folder) as server, open_page() as review:
+            _first_load(server, review)
+            audit = review.context.new_page()
+            audit.goto(f"{server.url}/review/sealed")
+            audit.wait_for_selector("#answer")
+            took: dict[str, list[float]] = {"review": [], "audit": []}
+            for _ in range(rounds):
+                for name, page, sequence in (("review", review, KEYS), ("audit", audit, "rrrw")):
+                    page.bring_to_front()
+                    took[name] += _pressed(page, 20, sequence)
+    p50 = {name: float(np.median(seconds)) for name, seconds in took.items()}
+    return [
+        Measured(
+            "one key of the audit / one key of the review queue, p50",
+            "times",
+            [p50["audit"] / p50["review"]],
+            1.3,
+            at_most=True,
+            note=f"{joins:,} joins, {held:,} memories, {rounds * 20} keys each, in turns",
+            beside={f"{name}, ms": seconds for name, seconds in p50.items()},
+        )
+    ]
+
+
 def _made(folder: Path, held: int, owners: int, pairs: int) -> int:
     """A store with rewordings that were joined; how many of them."""
     folder.mkdir()
@@ -91,7 +125,8 @@ def _made(folder: Path, held: int, owners: int, pairs: int) -> int:
         fill(store.log, _texts_of_owners(held, owners), load_policy("standard"))
         store.session.begin()
         reworded = [
-            (owner, f"{text} !") for owner, text in islice(_texts_of_owners(held, owners), pairs)
+            (owner, text.removesuffix("."))
+            for owner, text in islice(_texts_of_owners(held, owners), pairs)
         ]
         joined = [outcome for outcome in store.outcomes(reworded) if outcome.joined_to]
         store.projections.show()
@@ -106,7 +141,8 @@ def _texts_of_owners(count: int, owners: int) -> Iterator[OwnedText]:
 
 
 @contextmanager
-def _page() -> Iterator[Page]:
+def open_page() -> Iterator[Page]:
+    """A page of a browser without a window."""
     program = os.environ.get("PALIMPSEST_BROWSER") or shutil.which("chromium")
     flags = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
@@ -133,11 +169,11 @@ def _first_load(server: Running, page: Page) -> float:
     return took
 
 
-def _pressed(page: Page, count: int) -> list[float]:
+def _pressed(page: Page, count: int, sequence: str = KEYS) -> list[float]:
     page.evaluate(WATCH)
     for number in range(count):
         assert page.locator("#answer").count(), f"only {number} pairs waited"
-        page.keyboard.press(KEYS[number % len(KEYS)])
+        page.keyboard.press(sequence[number % len(sequence)])
         page.evaluate(SHOWN, number)
     took: list[float] = page.evaluate("() => window.took")
     return took

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, NotRequired, TypedDict
 
 from typing_extensions import TypeVar
@@ -618,18 +618,27 @@ def merged(answers: Sequence[Answer]) -> Answer:
     """What the partitions of a cluster did, together; a refusal only if none did anything.
 
     If one of them hit a bug or did not understand it, that is the answer, and if one lacks vectors
-    of the model that all were to switch to. Of several refusals it is the first that is not about
-    an unknown id.
+    of the model that all were to switch to: it says if others have switched. Of several refusals it
+    is the first that is not about an unknown id.
     """
+    done = [answer.result for answer in answers if isinstance(answer, Done)]
     for answer in answers:
         if isinstance(answer, Failed | Misused):
             return answer
         if isinstance(answer, Refused) and answer.reason == OTHER_MODEL:
-            return answer
-    done = [answer.result for answer in answers if isinstance(answer, Done)]
+            return replace(answer, detail=f"{answer.detail}{_switched(len(done), len(answers))}")
     if done:
         return Done(_together(done))
     return next((answer for answer in answers if not _is_unknown(answer)), answers[0])
+
+
+def _switched(done: int, partitions: int) -> str:
+    if not done:
+        return ""
+    return (
+        f". {done:,} of {partitions:,} partitions have switched, and the others compare by the"
+        " former model until they do: the same switch again goes on with them"
+    )
 
 
 def _is_unknown(answer: Answer) -> bool:

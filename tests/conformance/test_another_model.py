@@ -14,7 +14,7 @@ from tests.conformance.runtime import Runtime
 from tests.conformance.test_conformance import events, folded, of, row
 from tests.stub_engine import OtherStub, load_stub
 
-OWNERS = ("ann", "bob", "cy", "dee")
+OWNERS = ("ann", "bob", "ada", "gus")
 TEXTS = [
     "every winter evening since the move two cats sleep indoors on our old sofa until dawn",
     "every winter evening since the move two cats sleep indoors on our old sofa until noon",

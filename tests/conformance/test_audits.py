@@ -10,7 +10,7 @@ from palimpsest.contracts.requests import LabelAuditRequest
 from tests.conformance.runtime import Runtime
 from tests.conformance.test_conformance import events, folded, fresh, row
 
-OWNERS = ("ann", "bob", "cy")
+OWNERS = ("ann", "ada", "gus")
 TEXTS = [f"{who} keeps the key of the red mill in a blue coat" for who in ("Ada", "Grace", "Edith")]
 
 

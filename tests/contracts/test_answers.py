@@ -76,4 +76,7 @@ def test_what_one_partition_did_does_not_hide_that_another_did_not_understand() 
     assert merged([done, misused, refused]) == misused
     assert merged([refused, failed, done]) == failed
     lacking = Refused(OTHER_MODEL, "3 texts have no vector of it yet")
-    assert merged([done, lacking, refused]) == lacking, "a switch is of all partitions, or told"
+    assert merged([refused, lacking]) == lacking
+    told = merged([done, lacking, refused])
+    assert isinstance(told, Refused)
+    assert told.detail.startswith(f"{lacking.detail}. 1 of 3 partitions have switched")

@@ -1,0 +1,351 @@
+"""An operator's hour with a store of real texts: `python -m bench hour --data DIR`.
+
+Labelled texts are ingested under a careful policy, and a judge that errs now and then answers. Then
+the joins are audited by keyboard and certified, thresholds calibrated on other labels, backtested
+and set; more texts come, and the joins are certified anew, this time on the review page. Whoever
+labels knows what the labels say, and errs as a person does. All is done by the commands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import orjson
+
+from bench.keying import open_page
+from bench.serving import serving
+from palimpsest import Palimpsest
+from palimpsest.server.endpoint import Endpoint
+from palimpsest.server.linking import ask_for_link
+
+SETS = ("sugarcrepe_pp", "pawsx_en", "e2e_slots", "cannot_negation")
+"""The files of `DIR/pairs`: two thirds of their texts go into the store."""
+STREAM = "labelled_e2e"
+"""A stream of `DIR/streams` with the cluster of each text."""
+OWNERS = 30
+"""Of each set of pairs; a stream has its own."""
+JUDGE_ERRS, PERSON_MISSES, PERSON_ERRS = 0.0004, 0.03, 0.001
+"""The shares of different pairs that the judge calls the same, of wrong joins that the person calls
+right, and of right ones that the person calls wrong."""
+POLICY = """
+name = "careful"
+model = "all-MiniLM-L6-v2"
+exact = "verbatim"
+search = "candidates"
+checks = [
+    { check = "tokens", threshold = 0.95, guard = true },
+    { check = "cosine", top = 5, near_identical = 0.9, zones = [
+        { at_least = 0.97, action = "auto_reject", guard = true },
+        { at_least = 0.84, action = "pending" },
+    ] },
+]
+judge = { neighbours = 3, unavailable = "keep" }
+"""
+"""What the store begins with: thresholds that somebody guessed."""
+SECONDS_EACH = 4.0
+"""What a person takes for a pair, to say how long it would be."""
+
+Row = dict[str, str]
+
+
+@dataclass
+class Texts:
+    """The rows of a store, pairs that are kept out of it, and which texts say the same.
+
+    `meant` has the cluster of each text of an owner; a pair of two clusters is different.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    labels: list[Row] = field(default_factory=list)
+    meant: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def same(self, older: str | None, newer: str | None) -> bool:
+        """Whether two texts of one owner say the same; a text that nobody wrote does not."""
+        return any(
+            self.meant.get((owner, older or "")) == self.meant.get((owner, newer or ""), "")
+            for owner in self._owners[older or ""]
+        )
+
+    def index(self) -> None:
+        """Note whose each text is, once all are there."""
+        self._owners = defaultdict[str, list[str]](list)
+        for owner, text in self.meant:
+            self._owners[text].append(owner)
+
+
+def read_texts(data: Path, most: int) -> Texts:
+    """Texts of the stream and of the sets, in an order that says nothing; `most` rows."""
+    found = Texts()
+    lines = (data / "streams" / f"{STREAM}.jsonl").read_bytes().splitlines()
+    for row in map(orjson.loads, lines):
+        found.meant[row["owner_id"], row["text"]] = row["gold_cluster"]
+    for name in SETS:
+        _read_pairs(found, name, (data / "pairs" / f"{name}.jsonl").read_bytes().splitlines())
+    found.rows = [{"owner_id": owner, "text": text} for owner, text in [*found.meant][:most]]
+    random.Random(7).shuffle(found.rows)
+    found.index()
+    return found
+
+
+def _read_pairs(found: Texts, name: str, lines: Sequence[bytes]) -> None:
+    """A third of the groups of pairs with a common text are labels, the others are rows."""
+    pairs = [row for row in map(orjson.loads, lines) if row["label"] != "related"]
+    near = _Groups()
+    same = _Groups()
+    for pair in pairs:
+        near.unite(pair["a"], pair["b"])
+        if pair["label"] == "duplicate":
+            same.unite(pair["a"], pair["b"])
+    for pair in pairs:
+        drawn = int.from_bytes(sha256(near.of(pair["a"]).encode()).digest()[:4])
+        if drawn % 3 == 0:
+            found.labels.append({"a": pair["a"], "b": pair["b"], "label": pair["label"]})
+            continue
+        for text in (pair["a"], pair["b"]):
+            found.meant[f"{name}-{drawn % OWNERS}", text] = f"{name}: {same.of(text)}"
+
+
+class _Groups:
+    """Texts that are connected."""
+
+    def __init__(self) -> None:
+        self._to: dict[str, str] = {}
+
+    def of(self, text: str) -> str:
+        """The text that stands for a group."""
+        while (to := self._to.get(text, text)) != text:
+            text = to
+        return text
+
+    def unite(self, one: str, other: str) -> None:
+        """Connect two."""
+        ends = sorted((self.of(one), self.of(other)))
+        self._to[ends[1]] = ends[0]
+
+
+def chance(*words: str) -> float:
+    """A number from 0 to 1 that follows from some words."""
+    return int.from_bytes(sha256("\n".join(words).encode()).digest()[:8]) / 2**64
+
+
+class Person:
+    """Labels pairs by what is known of their texts, and errs."""
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self.said = Counter[str]()
+
+    def key(self, older: str, newer: str) -> str:
+        """`r` or `w`."""
+        right, luck = self._texts.same(older, newer), chance("person", older, newer)
+        key = "wr"[right ^ (luck < (PERSON_ERRS if right else PERSON_MISSES))]
+        self.said[key] += 1
+        return key
+
+
+class Hour:
+    """A store in a folder, and the commands that are given about it, with what they answered."""
+
+    def __init__(self, folder: Path, texts: Texts, tell: Callable[[str], None]) -> None:
+        self.folder = folder
+        self.texts = texts
+        self.person = Person(texts)
+        self._tell = tell
+        self.keys_seconds: dict[str, list[float]] = defaultdict(list)
+
+    def json(self, *words: str, status: int = 0) -> Any:
+        """The answer of a command."""
+        return orjson.loads(self.ran("--json", *words, status=status).stdout)
+
+    def ran(self, *words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+        """A command that ended with a status, and how long it took."""
+        begun = time.perf_counter()
+        done = subprocess.run(
+            self._command(*words), capture_output=True, text=True, cwd=self.folder, check=False
+        )
+        seconds = time.perf_counter() - begun
+        said = " ".join(word for word in words if word != "--json")
+        self._tell(f"{seconds:7.1f} s  palimpsest {said}")
+        if done.returncode != status:
+            raise RuntimeError(f"{said}: {done.returncode}, not {status}: {done.stderr[-2000:]}")
+        return done
+
+    def _command(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "palimpsest", "--store", "store", *words]
+
+    def ask_judge(self) -> dict[str, Any]:
+        """Let a judge that errs answer what waits."""
+
+        def judge(older: str, newer: str) -> str:
+            same = self.texts.same(older, newer)
+            errs = chance("judge", older, newer) < (0.02 if same else JUDGE_ERRS)
+            return "same" if same ^ errs else "different"
+
+        begun = time.perf_counter()
+        with Palimpsest.open(self.folder / "store", by="person") as store:
+            answer = store.ask_judge(judge=judge)
+        self._tell(f"{time.perf_counter() - begun:7.1f} s  the judge: {answer['answers']}")
+        return answer
+
+    def label_in_terminal(self) -> None:
+        """`audit label`, by keys, until it says that it is enough or nothing more can."""
+        command = self._command("audit", "label")
+        with subprocess.Popen(
+            command, cwd=self.folder, text=True, stdin=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as labelling:
+            assert labelling.stdin is not None
+            assert labelling.stderr is not None
+            older, pressed = "", 0.0
+            for line in labelling.stderr:
+                name, _, text = line.rstrip("\n").partition(": ")
+                if name == "older":
+                    older = text
+                elif name == "newer":
+                    labelling.stdin.write(f"{self.person.key(older, text)}\n")
+                    labelling.stdin.flush()
+                    pressed = time.perf_counter()
+                elif line.startswith("at most "):
+                    self.keys_seconds["terminal"].append(time.perf_counter() - pressed)
+                    if "enough" in line or "cannot reach" in line:
+                        labelling.stdin.write("q\n")
+                        labelling.stdin.flush()
+
+    def label_on_page(self) -> None:
+        """The same on the review page, in a browser."""
+        with serving(self.folder / "store") as server, open_page() as page:
+            endpoint = Endpoint(url=server.url, pid=server.pid, operator=server.operator)
+            page.goto(ask_for_link(endpoint, None, {"name": "grace"}))
+            page.wait_for_url("**/review")
+            page.goto(f"{server.url}/review/sealed")
+            while page.locator("#answer").count() and not page.get_by_text("is enough").count():
+                older, newer = page.locator(".side .said").all_text_contents()[:2]
+                page.evaluate("() => { document.getElementById('board').dataset.before = 'yes'; }")
+                pressed = time.perf_counter()
+                page.keyboard.press(self.person.key(older, newer))
+                page.wait_for_function(
+                    "() => !('before' in document.getElementById('board').dataset)"
+                )
+                self.keys_seconds["page"].append(time.perf_counter() - pressed)
+
+    def wrong(self) -> tuple[int, int]:
+        """How many automatic joins stand that no hash proves, and how many are wrong."""
+        rows = self.json(
+            "sql",
+            "SELECT older.text AS older, newer.text AS newer FROM joins"
+            " JOIN candidates older ON older.candidate_id = joins.joined_to"
+            " JOIN candidates newer ON newer.candidate_id = joins.candidate_id"
+            " WHERE joins.standing AND joins.decision NOT IN ('hash_exact', 'manual_join')",
+        )
+        return len(rows), sum(not self.texts.same(row["older"], row["newer"]) for row in rows)
+
+
+def spend(folder: Path, texts: Texts, goal: Goal, tell: Callable[[str], None]) -> dict[str, Any]:
+    """The whole hour in an empty folder; the numbers of what became of it."""
+    hour = Hour(folder, texts, tell)
+    later = len(texts.rows) // 4
+    _write(folder / "rows.jsonl", texts.rows[later:])
+    _write(folder / "later.jsonl", texts.rows[:later])
+    _write(folder / "labels.jsonl", texts.labels)
+    (folder / "careful.toml").write_text(POLICY, encoding="utf-8")
+    (folder / "palimpsest.toml").write_text('policy = "careful.toml"\n', encoding="utf-8")
+    hour.ran("--json", "ingest", "rows.jsonl")
+    hour.ask_judge()
+    found = {"rows": len(texts.rows), "first": _certified(hour, goal, hour.label_in_terminal)}
+    found["calibrated"] = _calibrated(hour, goal)
+    hour.ran("--json", "ingest", "later.jsonl")
+    hour.ask_judge()
+    found["anew"] = _certified(
+        hour, goal, hour.label_on_page if goal.page else hour.label_in_terminal
+    )
+    found["differences"] = hour.json("verify")["differences"]
+    found["labels"] = hour.person.said
+    found["key"] = {door: sorted(s)[len(s) // 2] for door, s in hour.keys_seconds.items()}
+    return found
+
+
+def _write(file: Path, rows: Iterable[Row]) -> None:
+    file.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What is to be proven of the joins and of thresholds, and whether there is a browser."""
+
+    target: float = 0.01
+    budget: float = 0.02
+    page: bool = True
+
+
+def _certified(hour: Hour, goal: Goal, label: Callable[[], None]) -> dict[str, Any]:
+    """Open an audit, label, certify, and check that it holds; with what is known of the joins."""
+    joins, wrong = hour.wrong()
+    opened = hour.json("audit", "open", "--target", str(goal.target))
+    if opened["joins"] != joins:
+        raise RuntimeError(f"an audit of {opened['joins']} joins, where {joins} stand")
+    label()
+    status = hour.json("audit", "certify")
+    hour.ran("audit", "check", "--max", str(goal.target))
+    return {
+        "joins": joins,
+        "wrong": wrong,
+        "labels": status["labels"],
+        "probes": status["probes"],
+        "probes_found": status["probes_found"],
+        "errors": status["errors"],
+        "bound": status["bound"],
+        "left_wrong": hour.wrong()[1],
+        "by_decision": {s["value"]: s["joins"] for s in status["strata"] if s["by"] == "decision"},
+    }
+
+
+def _calibrated(hour: Hour, goal: Goal) -> dict[str, Any]:
+    """Calibrate thresholds, backtest them, put them in force: then the certificate is void."""
+    made = hour.json(
+        *("calibrate", "--pairs", "labels.jsonl", "--policy", "careful.toml"),
+        *("--budget", str(goal.budget), "--to", "calibrated.toml"),
+    )
+    tried = hour.json("backtest", "calibrated.toml", "--html", "backtest.html")
+    hour.json("policy", "set", "calibrated.toml")
+    void = hour.json("audit", "check", "--max", str(goal.target), status=1)
+    certificate = made["certificate"]
+    return {
+        "thresholds": {name: made["policy_test"][name] for name in ("jaccard", "cosine")},
+        "joined": certificate["joined"],
+        "wrong": certificate["wrong"],
+        "held_out_joined": certificate["held_out_joined"],
+        "held_out_wrong": certificate["held_out_wrong"],
+        "changed": tried["changed"],
+        "audited": tried["audited"],
+        "void": void["problems"],
+    }
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Spend the hour, and print what became of it as JSON."""
+    parser = argparse.ArgumentParser(prog="python -m bench hour", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="a folder with pairs/, streams/")
+    parser.add_argument("--rows", type=int, default=20_000, help="texts; default 20,000")
+    parser.add_argument("--no-page", action="store_true", help="label in the terminal alone")
+    parser.add_argument("--keep", type=Path, help="a new folder for the store, which is kept")
+    asked = parser.parse_args(arguments)
+    goal = Goal(page=not asked.no_page)
+
+    def tell(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    with TemporaryDirectory(prefix="palimpsest-bench-") as scratch:
+        folder = asked.keep or Path(scratch)
+        folder.mkdir(exist_ok=True)
+        found = spend(folder, read_texts(asked.data, asked.rows), goal, tell)
+    print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())

@@ -1,0 +1,116 @@
+"""A large store that moves to another embedding model: killed half-way, gone on with, switched."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from bench.deciding import resident
+from bench.figure import Measured, Scale
+from bench.filling import fill
+from bench.sentences import sentences
+from bench.stub import StubEngine
+from palimpsest.backends.embedded import EmbeddedWriter
+from palimpsest.backends.reader import Reader
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.jobs.embed import embed_ahead, switch_model
+from palimpsest.process.paths import LOG_FILE
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.log.log import Log
+from palimpsest.streams.policies import load_policy
+
+OWNERS = 100
+
+
+class OtherEngine(StubEngine):
+    """The stub under another model's name."""
+
+    model = "another-stub"
+
+
+def switch(scale: Scale) -> list[Measured]:
+    """Seconds and memory of each step, in processes of their own, as commands are."""
+    count = scale.of(2_000, 100_000, 100_000)
+    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as scratch:
+        folder = Path(scratch)
+        with Log.create(folder / LOG_FILE) as log:
+            texts = ((f"owner {n % OWNERS}", t) for n, t in enumerate(islice(sentences(), count)))
+            fill(log, texts, load_policy("standard"))
+        killed_at = _killed(folder, count // 2)
+        embedded, embedding, most = _in_process(folder, "embed")
+        _, switching, most_switching = _in_process(folder, "switch")
+    note = f"{count:,} texts of {OWNERS} owners, stub embedder, processor time"
+    if not 0 < killed_at <= count - embedded:
+        raise RuntimeError(f"killed after {killed_at:,}, and {embedded:,} embedded after that")
+    return [
+        Measured(
+            "another model's vectors recorded, after a kill",
+            "texts/s",
+            [embedded / embedding],
+            note=f"{note}; killed after {count - embedded:,}, the others {embedded:,} once each",
+        ),
+        Measured("- the most memory of it", "MB", [most]),
+        Measured("the switch to it", "s", [switching], note=note),
+        Measured("- the most memory of it", "MB", [most_switching]),
+    ]
+
+
+def _killed(folder: Path, after: int) -> int:
+    """Kill a process that embeds once that many texts are done; how many it told of."""
+    ours, theirs = get_context("spawn").Pipe()
+    process = get_context("spawn").Process(target=_work, args=(folder, "embed", theirs))
+    process.start()
+    done = 0
+    while done < after:
+        done = ours.recv()
+    process.kill()
+    process.join()
+    return done
+
+
+def _in_process(folder: Path, what: str) -> tuple[int, float, float]:
+    """Texts, seconds of processor time, and the most megabytes of a step in a new process."""
+    ours, theirs = get_context("spawn").Pipe()
+    process = get_context("spawn").Process(target=_work, args=(folder, what, theirs))
+    process.start()
+    while isinstance(said := ours.recv(), int):
+        pass
+    process.join()
+    texts, seconds, most = said
+    return texts, seconds, most
+
+
+def _work(folder: Path, what: str, told: Connection) -> None:
+    engine = OtherEngine()
+    with _writer(folder, engine) as writer:
+        begun, texts = time.process_time(), 0
+        if what == "embed":
+            try:
+                switch_model(writer, engine.model, None, None)
+            except RefusedError:
+                pass
+            else:
+                raise RuntimeError("switched before every text had its vector")
+            begun = time.process_time()
+            done = embed_ahead(writer, engine, lambda count, _left: told.send(count))
+            texts = done["embedded"]
+        else:
+            switch_model(writer, engine.model, None, None)
+        told.send((texts, time.process_time() - begun, resident()))
+
+
+@contextmanager
+def _writer(folder: Path, engine: StubEngine) -> Iterator[EmbeddedWriter]:
+    log = Log.open(folder / LOG_FILE)
+    reader = Reader(folder, log, load_policy("standard"), lambda: Embedder(engine))
+    writer = EmbeddedWriter(reader)
+    try:
+        yield writer
+    finally:
+        writer.close()

@@ -9,7 +9,8 @@ from typing import Any
 from msgspec import structs
 
 from palimpsest.backends.reader import Reader
-from palimpsest.contracts.evidence import Evidence
+from palimpsest.contracts.evidence import Evidence, Verdict
+from palimpsest.contracts.light import to_json
 from palimpsest.queries.evidence import evidence_of, explained
 from palimpsest.streams.core.ledger import Edge, Entry
 
@@ -30,11 +31,17 @@ class PathStep:
 
 
 def path(
-    reader: Reader, decision_id: str, newer: Entry, older: Entry, join: Edge | None
+    reader: Reader,
+    decision_id: str,
+    newer: Entry,
+    older: Entry,
+    join: Edge | None,
+    verdict: Verdict | None = None,
 ) -> list[PathStep]:
     """The checks of a decision on two candidates in order, as far as anything was measured.
 
-    `join` is the one that the decision made, if it made one.
+    `join` is the one that the decision made, if it made one; `verdict` is the judge's latest about
+    the two, where the decision's evidence has none.
     """
     steps = [_exact(newer, older, join)]
     evidence = _with_arrival(reader, decision_id, newer)
@@ -53,7 +60,7 @@ def path(
         _measured("Cosine", seen.get("cosine"), shown["thresholds"], cosine),
         *_windows(seen, shown["thresholds"], cosine),
         _guard(seen),
-        *_verdicts(shown, older.id),
+        *_verdicts(shown, older.id, verdict),
     ]
 
 
@@ -122,10 +129,15 @@ def _guard(seen: dict[str, Any]) -> PathStep:
     return PathStep("Guard", found, ("near-identical, and no cue",), outcome=outcome)
 
 
-def _verdicts(evidence: dict[str, Any], candidate_id: str) -> list[PathStep]:
+def _verdicts(
+    evidence: dict[str, Any], candidate_id: str, latest: Verdict | None
+) -> list[PathStep]:
     found = [verdict for verdict in evidence["verdicts"] if verdict["neighbour_id"] == candidate_id]
+    if not found and latest is not None:
+        found = [to_json(latest)]
     if not found:
-        return [PathStep("Verdict", "nobody was asked" if not evidence["asked"] else "none yet")]
+        asked = candidate_id in evidence["asked"]
+        return [PathStep("Verdict", "none yet" if asked else "nobody was asked about the two")]
     return [
         PathStep(
             "Verdict",

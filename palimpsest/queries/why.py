@@ -8,7 +8,15 @@ from typing import NotRequired, TypedDict
 import numpy as np
 
 from palimpsest.backends.reader import Reader
-from palimpsest.contracts.events import AnyEvent, Decided, Joined, Redecided, Settled, Vector
+from palimpsest.contracts.events import (
+    AnyEvent,
+    Decided,
+    Joined,
+    Redecided,
+    Refused,
+    Settled,
+    Vector,
+)
 from palimpsest.contracts.evidence import Neighbour, Verdict
 from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck
 from palimpsest.queries.as_of import folded
@@ -21,6 +29,9 @@ from palimpsest.streams.core.neighbour_lookup import reading_of
 from palimpsest.streams.core.separations import separated_pair, separation
 from palimpsest.streams.guard import tables_of, unlicensed
 from palimpsest.streams.search.scope_index import Reach, vector_of
+
+JOINING = ("same", "update", "compose")
+"""The answers of a judge that join two texts: they are no reason why two are apart."""
 
 
 class Step(TypedDict):
@@ -152,9 +163,14 @@ def _nearest(reader: Reader, ledger: Ledger, entry: Entry) -> Entry | None:
 
 
 def _steps(
-    reader: Reader, decision_id: str, newer: Entry, older: Entry, join: Edge | None
+    reader: Reader,
+    decision_id: str,
+    newer: Entry,
+    older: Entry,
+    join: Edge | None,
+    verdict: Verdict | None = None,
 ) -> list[Step]:
-    found = path(reader, decision_id, newer, older, join)
+    found = path(reader, decision_id, newer, older, join, verdict)
     return [
         {
             "name": step.name,
@@ -180,10 +196,13 @@ def why_not(reader: Reader, a: str, b: str) -> WhyNot:
         "reasons": [],
         "steps": [],
     }
+    of_one_owner = older.fields.owner_id == newer.fields.owner_id
+    said = _latest_verdict(reader, older, newer) if of_one_owner else None
     if not answer["together"]:
-        answer["reasons"] = [*_reasons(reader, older, newer)]
-    if older.fields.owner_id == newer.fields.owner_id:
-        answer["steps"] = _steps(reader, newer.decision_id, newer, older, None)
+        answer["reasons"] = [*_reasons(reader, older, newer, said)]
+    if of_one_owner:
+        verdict = said[1] if said else None
+        answer["steps"] = _steps(reader, newer.decision_id, newer, older, None, verdict)
     return answer
 
 
@@ -196,7 +215,9 @@ def _side(entry: Entry) -> PairSide:
     }
 
 
-def _reasons(reader: Reader, older: Entry, newer: Entry) -> Iterator[Reason]:
+def _reasons(
+    reader: Reader, older: Entry, newer: Entry, said: tuple[AnyEvent, Verdict] | None
+) -> Iterator[Reason]:
     """What keeps two candidates in two memories, the decisive reason first."""
     if older.fields.owner_id != newer.fields.owner_id:
         yield {"reason": "owner", "detail": "they are of two owners, and nothing joins these"}
@@ -214,8 +235,8 @@ def _reasons(reader: Reader, older: Entry, newer: Entry) -> Iterator[Reason]:
     assert arrival is not None, "a candidate was decided on"
     if older.id in newer.open:
         yield {"reason": "waiting", "detail": "the judge has not answered about the two yet"}
-    elif verdict := _verdict(reader, ledger, older, newer, arrival.position - 1):
-        yield verdict
+    elif said is not None and said[1].answer not in JOINING:
+        yield _kept_by_judge(*said)
     evidence = evidence_of(reader, newer.decision_id)
     policies = reader.log.policies()
     policy = policies.get(evidence.policy) if evidence else None
@@ -263,22 +284,27 @@ def _said_by(reader: Reader, some_id: str) -> AnyEvent | None:
     return found.event if found else None
 
 
-def _verdict(
-    reader: Reader, ledger: Ledger, older: Entry, newer: Entry, before: int
-) -> Reason | None:
-    """The judge's latest answer about the two, after a position."""
-    latest: tuple[AnyEvent, Verdict] | None = None
-    for recorded in reader.log.of_owner(ledger.owner_id, after=before):
-        event = recorded.event
-        if not isinstance(event, Decided | Settled | Joined | Redecided):
-            continue
-        if event.subject == newer.id and event.data.evidence is not None:
-            for verdict in event.data.evidence.verdicts:
-                if _same_text(ledger, verdict.neighbour_id, older):
-                    latest = event, verdict
-    if latest is None:
-        return None
-    event, verdict = latest
+def _latest_verdict(reader: Reader, older: Entry, newer: Entry) -> tuple[AnyEvent, Verdict] | None:
+    """The judge's latest answer about the two, also one that could not be carried out."""
+    ledger, latest = reader.ledger(newer.fields.owner_id), None
+    for recorded in reader.log.of_owner(ledger.owner_id):
+        for verdict in _verdicts_about(recorded.event, newer.id):
+            if _same_text(ledger, verdict.neighbour_id, older):
+                latest = recorded.event, verdict
+    return latest
+
+
+def _verdicts_about(event: AnyEvent, candidate_id: str) -> tuple[Verdict, ...]:
+    match event:
+        case Decided() | Settled() | Joined() | Redecided() if event.subject == candidate_id:
+            return event.data.evidence.verdicts if event.data.evidence is not None else ()
+        case Refused() if event.data.candidate_id == candidate_id:
+            return event.data.verdicts
+        case _:
+            return ()
+
+
+def _kept_by_judge(event: AnyEvent, verdict: Verdict) -> Reason:
     return {
         "reason": "judge",
         "detail": f"the judge answered: {verdict.answer}",
@@ -334,7 +360,10 @@ def _unseen(
     nearer = sum(cosine(mine, vector) > score for vector in vectors)
     yield {
         "reason": "not_retrieved",
-        "detail": f"{nearer:,} texts were nearer: the policy looks at {reach.cosine_top}",
+        "detail": (
+            f"by its cosine of {score:.4f} it was number {nearer + 1:,} of the texts there, and the"
+            f" policy looks at {reach.cosine_top}"
+        ),
         "score": round(score, 4),
         "rank": nearer + 1,
         "top": reach.cosine_top,

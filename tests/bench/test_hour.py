@@ -38,16 +38,16 @@ def texts(tmp_path: Path) -> Texts:
         write(data / "pairs" / f"{name}.jsonl", [])
     stream = [
         {"owner_id": "e2e:Alba", "text": f"Alba {what}", "gold_cluster": cluster}
-        for what, cluster in (("is by the river", "1"), ("lies by the river", "1"), ("is dear", "2"))
+        for what, cluster in (("is by a river", "1"), ("lies by a river", "1"), ("is dear", "2"))
     ]
     write(data / "streams" / f"{STREAM}.jsonl", stream)
     return read_texts(data, 10_000)
 
 
 def test_it_knows_which_texts_say_the_same(texts: Texts) -> None:
-    assert texts.same("Alba is by the river", "Alba lies by the river")
-    assert not texts.same("Alba is by the river", "Alba is dear")
-    assert not texts.same("Alba is by the river", "nobody wrote this")
+    assert texts.same("Alba is by a river", "Alba lies by a river")
+    assert not texts.same("Alba is by a river", "Alba is dear")
+    assert not texts.same("Alba is by a river", "nobody wrote this")
     assert not texts.same("nobody wrote this", "nor this")
     kept_out = {pair["a"] for pair in texts.labels}
     assert kept_out

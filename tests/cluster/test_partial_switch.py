@@ -85,5 +85,3 @@ def test_a_switch_that_one_partition_refuses_is_told_and_goes_on_when_repeated(
     for owner in (FIRST, LAST):
         assert decision(runtime, owner, near("z"), 5) == "pending", "by the new vectors"
         assert folded(runtime, owner) == runtime.memories(owner)
-    with runtime.client() as memories:
-        assert memories.verify()["differences"] == 0

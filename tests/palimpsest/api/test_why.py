@@ -112,6 +112,28 @@ def test_a_question_waits_or_the_judge_kept_them_apart(
     kept = reasons(store, a, b)["judge"]
     assert (kept["because"], kept["model"]) == ("two", "m")
     assert kept["detail"] == "the judge answered: different"
+    verdict = store.why_not(a, b)["steps"][-1]
+    assert (verdict["found"], verdict["outcome"]) == ("two", "different")
+
+
+def test_an_answer_that_could_not_be_carried_out_counts_and_one_that_joins_is_no_reason(
+    store: Palimpsest,
+) -> None:
+    """The judge calls one wording the same and the other different, and both are one memory."""
+    a, large, b = (say(store, text) for text in (DOG, LARGE, TWO))
+    asked = store.show_candidate(b)["evidence"]["asked"]
+    assert {a, large} <= {*asked}
+    verdicts = tuple(
+        Verdict(neighbour_id=one, answer="different" if one == large else "same", model="m")
+        for one in asked
+    )
+    request = SettleRequest(request_id=str(uuid4()), candidate_id=b, verdicts=verdicts)
+    with pytest.raises(RefusedError, match="these are one memory"):
+        store.writer.ask(request)
+    assert reasons(store, large, b)["judge"]["detail"] == "the judge answered: different"
+    assert "judge" not in reasons(store, a, b)
+    said = {one: store.why_not(one, b)["steps"][-1]["outcome"] for one in (a, large)}
+    assert said == {a: "same", large: "different"}
 
 
 def test_what_is_under_a_threshold_says_by_how_much(store: Palimpsest) -> None:
@@ -139,6 +161,11 @@ def test_what_others_were_nearer_than_says_its_rank(tmp_path: Path) -> None:
         [far] = filter(None, found)
         assert (far["rank"], far["top"]) == (2, 1)
         assert found.index(far) == 1, "the dog is nearer"
+        assert far["detail"] == (
+            f"by its cosine of {far['score']:.4f} it was number 2 of the texts there, and the policy"
+            " looks at 1"
+        )
+        assert store.why_not(b, c)["steps"][-1]["found"] == "nobody was asked about the two"
 
 
 def test_a_third_near_the_other_of_a_separated_pair_is_a_triangle(store: Palimpsest) -> None:

@@ -437,12 +437,14 @@ def test_a_verdict_is_about_its_own_neighbour() -> None:
         ],
         "neighbours": [{"candidate_id": "a", "cosine": 1}, {"candidate_id": "b", "cosine": 2}],
     }
-    [one] = _verdicts(evidence, "a")
+    [one] = _verdicts(evidence, "a", None)
     assert (one.found, one.thresholds, one.outcome) == ("why", ("claude",), "not sure")
-    [bare] = _verdicts(evidence, "b")
+    [bare] = _verdicts(evidence, "b", None)
     assert (bare.found, bare.thresholds) == ("no reasoning", ("no model named",))
-    assert [step.found for step in _verdicts(evidence, "c")] == ["nobody was asked"]
-    assert [s.found for s in _verdicts(evidence | {"asked": ["c"]}, "c")] == ["none yet"]
+    nobody = ["nobody was asked about the two"]
+    assert [step.found for step in _verdicts(evidence, "c", None)] == nobody
+    assert [s.found for s in _verdicts(evidence | {"asked": ["c"]}, "c", None)] == ["none yet"]
+    assert [s.found for s in _verdicts(evidence | {"asked": ["d"]}, "c", None)] == nobody
 
 
 @pytest.mark.parametrize(

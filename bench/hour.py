@@ -29,7 +29,7 @@ from palimpsest import Palimpsest
 from palimpsest.server.endpoint import Endpoint
 from palimpsest.server.linking import ask_for_link
 
-SETS = ("breaking_nli", "semantoneg", "sugarcrepe_pp", "pawsx_en", "e2e_slots")
+SETS = ("breaking_nli", "semantoneg", "sugarcrepe_pp", "pawsx_en", "e2e_slots", "cannot_negation")
 """The files of `DIR/pairs`: half of their texts go into the store, half are labels."""
 ONE_WORD = "breaking_nli"
 """A set of sentences with one word replaced: words that leave the meaning may be exchanged."""

@@ -8,6 +8,7 @@ from multiprocessing import get_context
 
 from bench import (
     backtesting,
+    calibrating,
     calling,
     cleaning,
     clustered,
@@ -54,6 +55,7 @@ FIGURES: dict[str, Measure] = {
     "owners": deciding.owners,
     "growing": deciding.growing,
     "backtest": backtesting.backtests,
+    "calibrate": calibrating.calibrates,
     "rebuild": projecting.rebuild,
     "unmerge": projecting.unmerge,
     "large-memory": dividing.large_memory,

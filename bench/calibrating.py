@@ -1,0 +1,71 @@
+"""What `calibrate` takes beside embedding its texts, and the questions that it would save."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+
+from bench.figure import Measured, Scale
+from bench.quality import SETS
+from bench.sentences import sentences
+from palimpsest.evaluation.calibrate import ErrorBudget, calibrate, chosen
+from palimpsest.evaluation.labelled import LabelledPair, read_pairs
+from palimpsest.evaluation.trial import TrialVectors
+from palimpsest.streams.embedder import load_engine
+from palimpsest.streams.policies import load_policy
+
+BUDGET = ErrorBudget(0.005, 0.05, 0.95)
+
+
+def calibrates(scale: Scale) -> list[Measured]:
+    """Processor time of calibrating / of embedding; and the share of held-out questions saved."""
+    found = _pairs(scale)
+    pairs = random.Random(1).sample(found, min(scale.of(200, 6_000, len(found)), len(found)))
+    vectors = TrialVectors(load_engine())
+    vectors.embed(["the engine is warm"])
+    begun = time.process_time()
+    counted = [pair for half in chosen(pairs) for pair in half]
+    vectors.prepare((text for pair in counted for text in (pair.a, pair.b)), _quiet)
+    embedding = time.process_time() - begun
+    data = {"digest": "sha256:bench", "date": "2026-01-01"}
+    answer, _ = calibrate(pairs, load_policy("standard"), vectors, BUDGET, data, _quiet)
+    whole = time.process_time() - begun
+    note = f"{len(pairs):,} pairs in {len(counted):,} groups, processor time, embedding included"
+    measured = [
+        Measured("calibrate / embedding its texts", "times", [whole / embedding], 1.2, True, note)
+    ]
+    for stated in answer["thresholds"]:
+        if (stated["answer"], stated["language"]) == ("different", "all") and stated["certified"]:
+            held_out = stated["held_out"]
+            measured.append(
+                Measured(
+                    f"held-out questions saved by a certified different: {stated['score']}",
+                    "of them",
+                    [held_out["taken"] / held_out["of"]],
+                    0.4 if stated["score"] == "cues" else None,
+                    note=f"{held_out['errors']:,} of {held_out['taken']:,} wrong"
+                    f" (at most {held_out['bound']:.1%}), of {held_out['of']:,} questions",
+                )
+            )
+    return measured
+
+
+def _pairs(scale: Scale) -> list[LabelledPair]:
+    if scale.data is None:
+        return [*_made_up()]
+    files = [scale.data / "pairs" / f"{name}.jsonl" for name in SETS]
+    return read_pairs(files, {})
+
+
+def _made_up() -> Iterator[LabelledPair]:
+    """Pairs that differ in a number, or in nothing but their last mark."""
+    for number, text in zip(range(6_000), sentences(), strict=False):
+        a = f"{text.removesuffix('.')} in {1_900 + number}"
+        same = number % 2 == 0
+        b = f"{a}." if same else f"{a}7"
+        yield LabelledPair(str(number), a, b, "same" if same else "different")
+
+
+def _quiet(_what: str, _share: float | None) -> None:
+    """Ignore progress."""

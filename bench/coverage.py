@@ -27,7 +27,7 @@ LOOKS = 1_500
 """Labels after which an audit of many joins is left: nobody goes on for longer."""
 
 JOINS, WRONG, TARGET = 400, 16, 0.02
-FIRST_LOOK, SECOND_LOOK = 120, 200
+FIRST_LOOK, SECOND_LOOK = 150, 200
 """Labels of two rounds: the first finds errors, which are un-merged, the second certifies."""
 PAIRS = [f"pair {number}" for number in range(JOINS)]
 

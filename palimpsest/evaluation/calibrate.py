@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.policy import Certificate, Policy
-from palimpsest.evaluation.evaluate import LabelCounts, evaluate_pairs, language_of
+from palimpsest.evaluation.evaluate import LabelCounts, evaluate_pairs
 from palimpsest.evaluation.groups import groups_of
 from palimpsest.evaluation.labelled import LabelledPair
 from palimpsest.evaluation.rates import upper_bound
@@ -82,7 +82,7 @@ class Halves:
         """Those of a language, or all; with `asked`, only those that the policy would ask about."""
 
         def there(sample: Measured) -> bool:
-            spoken = language in (ALL, language_of(sample.pair))
+            spoken = language in (ALL, sample.language)
             return spoken and (sample.asked or not asked)
 
         return Halves([*filter(there, self.tested)], [*filter(there, self.held_out)])
@@ -216,7 +216,7 @@ def _labels(pairs: Sequence[LabelledPair], halves: Halves) -> dict[str, int]:
 
 def _statements(halves: Halves, budget: ErrorBudget, labels: int) -> list[dict[str, Any]]:
     """What can be said of each score, answer and language; each statement is for itself alone."""
-    languages = sorted({language_of(sample.pair) for sample in (*halves.tested, *halves.held_out)})
+    languages = sorted({sample.language for sample in (*halves.tested, *halves.held_out)})
     found: list[dict[str, Any]] = []
     for language in [ALL, *(languages if len(languages) > 1 else ())]:
         for measure in SAME_MEASURES:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from palimpsest.contracts.evidence import BLIND, Cue, Neighbour
 from palimpsest.contracts.policy import Check, CosineCheck, Policy, SessionCheck, TokenCheck, Zone
+from palimpsest.evaluation.evaluate import language_of
 from palimpsest.evaluation.labelled import LabelledPair
 from palimpsest.evaluation.trial import TrialDecision
 
@@ -52,6 +53,7 @@ class Measured:
     """
 
     pair: LabelledPair
+    language: str
     cosine: float
     jaccard: float
     cues: tuple[Cue, ...]
@@ -142,7 +144,9 @@ def measure_pair(pair: LabelledPair, decision: TrialDecision, policy: Policy) ->
     tokens, cosine = checks_of(policy)
     near = decision.neighbour
     if near is None:
-        return Measured(pair, 0.0, 0.0, (), by_cosine=False, by_jaccard=False, asked=False)
+        return Measured(
+            pair, language_of(pair), 0.0, 0.0, (), by_cosine=False, by_jaccard=False, asked=False
+        )
     passes = bool(near.near_identical) and not near.cues
     how = joins_by_cosine(cosine)
     long_enough = max(len(pair.a), len(pair.b)) >= (cosine.min_characters if cosine else 0)
@@ -151,6 +155,7 @@ def measure_pair(pair: LabelledPair, decision: TrialDecision, policy: Policy) ->
     by_cosine = by_cosine and {"guarded": passes, "score": told_apart, "never": False}[how]
     found = Measured(
         pair,
+        language_of(pair),
         cosine=min(near.cosine or 0.0, 1.0 if near.covered is None else near.covered),
         jaccard=near.jaccard or 0.0,
         cues=near.cues,

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 
 from palimpsest.backends.reader import Reader
-from palimpsest.contracts.events import AnyEvent, Confirmed, Joined, Separated, Settled
+from palimpsest.contracts.events import (
+    AnyEvent,
+    AuditLabel,
+    AuditLabelled,
+    Confirmed,
+    Joined,
+    Separated,
+    Settled,
+)
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.evaluation.labelled import LabelledPair
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
@@ -18,15 +26,31 @@ SOURCE = "log"
 def labels_of(reader: Reader, progress: Callable[[str, float | None], None]) -> list[LabelledPair]:
     """The pairs about which a person's word holds: merged, confirmed, un-merged or separated.
 
+    A join that an audit's label calls right is one, too: what it calls wrong was un-merged.
     What a review by a model said, or a rule, is no label. If a judge gave a probability for the
     pair, the last one comes with it; of two judges, that of the first.
     """
-    owners = reader.owners()
+    owners, right = reader.owners(), _audited_right(reader)
     found: list[LabelledPair] = []
     for number, owner in enumerate(owners):
         progress("reading people's verdicts", number / len(owners))
-        found += _of_owner(reader, reader.ledger(owner))
+        found += _of_owner(reader, reader.ledger(owner), right)
     return found
+
+
+def _audited_right(reader: Reader) -> set[str]:
+    """The pairs whose latest label in an audit is `right`, by any second person, too."""
+    labels: dict[tuple[str, bool], AuditLabel] = {}
+    for recorded in reader.log.of_owner(""):
+        if isinstance(recorded.event, AuditLabelled):
+            said = recorded.event.data
+            labels[said.pair, bool(said.second)] = said.label
+    pairs = {pair for pair, _ in labels}
+    return {
+        pair
+        for pair in pairs
+        if all(labels.get((pair, second), "right") == "right" for second in (False, True))
+    }
 
 
 def digest_of(pairs: Sequence[LabelledPair]) -> str:
@@ -35,7 +59,7 @@ def digest_of(pairs: Sequence[LabelledPair]) -> str:
     return f"sha256:{hashlib.sha256(b''.join(lines)).hexdigest()}"
 
 
-def _of_owner(reader: Reader, ledger: Ledger) -> Iterator[LabelledPair]:
+def _of_owner(reader: Reader, ledger: Ledger, right: Set[str]) -> Iterator[LabelledPair]:
     confirmed: list[Edge] = []
     verdicts: dict[frozenset[str], Verdict] = {}
     for recorded in reader.log.of_owner(ledger.owner_id):
@@ -68,7 +92,8 @@ def _of_owner(reader: Reader, ledger: Ledger) -> Iterator[LabelledPair]:
         said.add((newer.id, older.id))
         if not holds.only_takes_back:
             yield label(newer, older, separated=holds.separated)
-    for edge in confirmed:
+    audited = (edge for edge in ledger.edges.values() if edge.id in right)
+    for edge in (*confirmed, *audited):
         if (edge.newer.id, edge.older.id) not in said:
             said.add((edge.newer.id, edge.older.id))
             yield label(edge.newer, edge.older, separated=False)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from palimpsest import Palimpsest, RefusedError, UsageError
 from palimpsest.auditing.audits import Audits
@@ -23,7 +24,8 @@ from palimpsest.contracts.events import (
     Reversed,
 )
 from palimpsest.contracts.requests import LabelAuditRequest
-from tests.palimpsest.auditing.conftest import RULES, Audited
+from palimpsest.evaluation.from_log import labels_of as calibration_labels
+from tests.palimpsest.auditing.conftest import RULES, WRONG, Audited
 
 
 def joins_now(audited: Audited) -> set[str]:
@@ -388,3 +390,34 @@ def test_languages_are_strata_and_void_nothing(audited: Audited) -> None:
     )
     answer = audited.audits.check(most=0.95)
     assert (answer["void"], answer["problems"]) == (0, [])
+
+
+def test_labels_of_joins_are_labels_for_calibrate_and_unsure_ones_are_none(
+    audited: Audited,
+) -> None:
+    audited.hold(8, wrong=2)
+    audited.audits.open(target=0.01, probes=0)
+    right = set[str]()
+    for number in range(10):
+        question = audited.audits.next()
+        assert question is not None
+        label = "unsure" if number == 3 else audited.judge(question)
+        audited.audits.label(question["pair"], label)
+        if label == "right":
+            right.add(str(question["newer"]))
+    found = calibration_labels(audited.memories.reader, lambda *_: None)
+    assert {pair.b for pair in found if pair.label == "same"} == right
+    wrong = [pair for pair in found if pair.label == "different"]
+    assert all(pair.b.endswith(WRONG) for pair in wrong)
+    assert len(found) == 9
+    [first, *_] = [
+        event.data
+        for event in audited.events(AuditLabelled)
+        if isinstance(event, AuditLabelled) and event.data.label == "right"
+    ]
+    second = replace(first, label="unsure", second=True)
+    audited.memories.writer.ask(
+        LabelAuditRequest(request_id="5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22", labelled=second)
+    )
+    after = calibration_labels(audited.memories.reader, lambda *_: None)
+    assert len({pair.b for pair in found} - {pair.b for pair in after}) == 1

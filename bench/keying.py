@@ -148,7 +148,7 @@ def open_page() -> Iterator[Page]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=flags)
         try:
-            yield browser.new_page()
+            yield browser.new_context().new_page()
         finally:
             browser.close()
 

@@ -77,6 +77,7 @@ def test_whole_words_are_found_with_the_dictionaries(query: str, text: str, othe
 def test_an_inflected_query_is_found_as_it_is_written() -> None:
     """It may be a name: 지은 is one, and a form of *to build*."""
     assert found(ledger("지은이 왔다", "집을 지었다"), "지은") == ["지은이 왔다"]
+    assert found(ledger("魚を食べた。", "魚を食べない。"), "食べた") == ["魚を食べた。"]
 
 
 @needs_package

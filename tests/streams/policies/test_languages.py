@@ -53,6 +53,35 @@ def test_a_language_is_known_under_the_policy_that_has_it_alone() -> None:
     assert read("Ben her gün çay içiyorum.", tables=BOTH).language == "tr"
 
 
+def test_a_word_counts_in_its_own_language_alone() -> None:
+    german = "Ada hat twee Hunde und eine Katze.", "Ada hat 2 Hunde und eine Katze."
+    one, other = (read(text, tables=BOTH) for text in german)
+    assert one.language == other.language == "de"
+    assert not passes(one, other)
+
+
+ESTONIAN = Language(
+    code="et",
+    words=("ta", "elab", "koos", "ning", "oma", "naine", "poeg", "on", "water", "ja"),
+    negators=("ei",),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Ta elab koos naine great poeg.", "et"),
+        ("Koos is her friend and lives in the house.", "en"),
+        ("The water on the road is old.", "en"),
+        ("Ta elab with koos.", None),
+    ],
+)
+def test_a_language_takes_no_english_texts_and_english_none_of_its_own(
+    text: str, language: str | None
+) -> None:
+    assert read(text, tables=tables_of((ESTONIAN,))).language == language
+
+
 @pytest.mark.parametrize(
     ("one", "other", "cue"),
     [

@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import cast
 
 from palimpsest.contracts.evidence import Verdict
@@ -43,10 +43,38 @@ class _PendingRequest:
     answer: asyncio.Future[Verdict | CompositionAnswer]
     unavailable_since: float | None = None
 
-    def shares_a_batch(self, other: _PendingRequest) -> bool:
-        """Whether one batch may hold both: texts of two owners are never sent together."""
-        pairs = isinstance(self.subject, JudgedPair) and isinstance(other.subject, JudgedPair)
-        return pairs and self.judge is other.judge and self.owner_id == other.owner_id
+    @property
+    def batch_key(self) -> Hashable:
+        """Requests of one key may share a batch: texts of two owners are never sent together."""
+        if isinstance(self.subject, JudgedPair):
+            return id(self.judge), self.owner_id
+        return self
+
+
+@dataclass(slots=True)
+class _Queue:
+    """Requests that wait, in order, and by what may share a batch: both find the next at once."""
+
+    _in_order: dict[_PendingRequest, None] = field(default_factory=dict)
+    _by_key: dict[Hashable, dict[_PendingRequest, None]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self._in_order)
+
+    def append(self, request: _PendingRequest) -> None:
+        self._in_order[request] = None
+        self._by_key.setdefault(request.batch_key, {})[request] = None
+
+    def take(self, most: int) -> list[_PendingRequest]:
+        """The first request, and up to `most` - 1 that may share its batch."""
+        key = next(iter(self._in_order)).batch_key
+        alike = self._by_key[key]
+        taken = list(islice(alike, most))
+        for request in taken:
+            del self._in_order[request], alike[request]
+        if not alike:
+            del self._by_key[key]
+        return taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +96,12 @@ class Batcher:
     """Sends the requests of many questions to the judge in batches; for one event loop."""
 
     settings: BatchSettings
-    _waiting: deque[_PendingRequest] = field(default_factory=deque)
+    _waiting: _Queue = field(default_factory=_Queue)
     _in_progress: set[asyncio.Task[None]] = field(default_factory=set)
     _outage_since: float | None = None
     _pauses: int = 0
     _next: asyncio.TimerHandle | None = None
+    _is_due: bool = False
 
     @property
     def outage(self) -> bool:
@@ -95,9 +124,15 @@ class Batcher:
         loop = asyncio.get_running_loop()
         request = _PendingRequest(judge, owner_id, subject, loop.create_future())
         self._waiting.append(request)
-        # Not immediately: requests that arrive in this turn of the loop may share a batch.
-        loop.call_soon(self._send_batches)
+        if not self._is_due:
+            # Not immediately: requests that arrive in this turn of the loop may share a batch.
+            self._is_due = True
+            loop.call_soon(self._send_due)
         return await request.answer
+
+    def _send_due(self) -> None:
+        self._is_due = False
+        self._send_batches()
 
     def _send_batches(self) -> None:
         """Send as many batches as the limit allows; during an outage one request, after a pause."""
@@ -117,17 +152,8 @@ class Batcher:
     def _next_batch(self, free: int) -> list[_PendingRequest]:
         """The first request with others that may share its batch; free slots are used first."""
         most = 1 if self.outage else min(self.settings.size, -(-len(self._waiting) // free))
-        first = self._waiting.popleft()
-        if first.answer.done():  # the caller was cancelled
-            return []
-        batch = [first]
-        for other in list(self._waiting):
-            if len(batch) == most:
-                break
-            if other.shares_a_batch(first):
-                self._waiting.remove(other)
-                batch.append(other)
-        return batch
+        # The answer of a caller that was cancelled is done.
+        return [request for request in self._waiting.take(most) if not request.answer.done()]
 
     async def _send(self, batch: Sequence[_PendingRequest]) -> None:
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -240,7 +240,7 @@ class Judge:
             again = _composition(reply)
             answer = replace(again, cost=answer.cost + again.cost)
         if answer.answer == "compose" or (answer.answer == "unusable" and reply.lasting):
-            self._remember(key, answer)
+            self._remember({key: answer})
         return answer
 
     async def _verdicts(self, name: Name, model: str, pairs: Sequence[JudgedPair]) -> list[Verdict]:
@@ -399,9 +399,13 @@ class Judge:
         alone = len(pairs) == 1
         if alone and read == [None] and reply.cost.calls and retries:
             return await self._ask(how, pairs, costs, retries - 1)
-        for pair, answer in zip(pairs, answers, strict=True):
-            if answer.answer != "unusable" or (alone and reply.lasting):
-                self._remember(how.key(pair), answer)
+        self._remember(
+            {
+                how.key(pair): answer
+                for pair, answer in zip(pairs, answers, strict=True)
+                if answer.answer != "unusable" or (alone and reply.lasting)
+            }
+        )
         lost = [place for place, answer in enumerate(read) if answer is None]
         if lost and reply.lasting and not alone:
             again = await self._ask_in_smaller_requests(
@@ -431,11 +435,12 @@ class Judge:
             return answer
         return replace(answer, cost=self._cache.claim(key))
 
-    def _remember(self, key: Key, answer: JudgeAnswer) -> None:
-        """Cache an answer; its cost is owed if the verdict is not recorded."""
-        self._cache.put(key, answer)
+    def _remember(self, answers: Mapping[Key, JudgeAnswer]) -> None:
+        """Cache answers; their cost is owed if the verdicts are not recorded."""
+        self._cache.put(answers)
         if not self._recorded:
-            self._cache.owe(key, answer.cost)
+            for key, answer in answers.items():
+                self._cache.owe(key, answer.cost)
 
 
 def _agreed(first: JudgeAnswer, second: JudgeAnswer) -> JudgeAnswer:

@@ -16,7 +16,7 @@ from palimpsest.streams.judge.verifier import Decided, Undecided, Verifier, requ
 
 _log = logging.getLogger(__name__)
 
-MOST_QUESTIONS = 512
+MOST_QUESTIONS = 1024
 """Maximum number of questions in progress; their pairs may share batches."""
 POLL_SECONDS = 0.5
 """Interval of polling for questions, when there are none or enough are in progress."""
@@ -130,7 +130,9 @@ class JudgeWorker:
     tally: Tally = field(default_factory=Tally)
     most: int = MOST_QUESTIONS
     poll: float = POLL_SECONDS
-    _tasks: list[asyncio.Task[AnsweredQuestion]] = field(default_factory=list)
+    _tasks: set[asyncio.Task[AnsweredQuestion]] = field(default_factory=set)
+    _ended: list[asyncio.Task[AnsweredQuestion]] = field(default_factory=list)
+    _woken: asyncio.Event = field(default_factory=asyncio.Event)
     _in_progress: dict[str, asyncio.Future[Decided | Undecided]] = field(default_factory=dict)
     _done: list[AnsweredQuestion] = field(default_factory=list)
 
@@ -164,7 +166,9 @@ class JudgeWorker:
         room = self.most - len(self._tasks)
         taken = await self._retry(lambda: self.questions.take(room), stopping) or []
         for pending in taken:
-            self._tasks.append(asyncio.create_task(self._answer(pending)))
+            task = asyncio.create_task(self._answer(pending))
+            self._tasks.add(task)
+            task.add_done_callback(self._on_end)
         return len(taken)
 
     async def _answer(self, pending: PendingQuestion) -> AnsweredQuestion:
@@ -177,15 +181,24 @@ class JudgeWorker:
             found.add_done_callback(lambda _: self._in_progress.pop(key))
         return AnsweredQuestion(pending, await asyncio.shield(found))
 
+    def _on_end(self, task: asyncio.Task[AnsweredQuestion]) -> None:
+        self._ended.append(task)
+        self._woken.set()
+
     async def _wait(self, stopping: asyncio.Task[Any]) -> None:
+        """Wait for any question's end: waiting for each of many costs time at every turn."""
+        woken = asyncio.create_task(self._woken.wait())
         await asyncio.wait(
-            {stopping, *self._tasks}, timeout=self.poll, return_when=asyncio.FIRST_COMPLETED
+            {stopping, woken}, timeout=self.poll, return_when=asyncio.FIRST_COMPLETED
         )
+        woken.cancel()
 
     def _collect(self) -> None:
         """Collect answered questions; raises the error of a failed one."""
-        for task in [task for task in self._tasks if task.done()]:
-            self._tasks.remove(task)
+        ended, self._ended = self._ended, []
+        self._woken.clear()
+        for task in ended:
+            self._tasks.discard(task)
             self._done.append(task.result())
 
     async def _deliver(self, stopping: asyncio.Task[Any]) -> None:

@@ -188,7 +188,7 @@ def test_a_damaged_file_is_reported_and_may_be_deleted(tmp_path: Path) -> None:
 def test_answers_are_distinguished_by_their_whole_key(tmp_path: Path) -> None:
     cache = VerdictCache(tmp_path / "judge.sqlite")
     key = Key("aa", "bb", "p", "m")
-    cache.put(key, JudgeAnswer("same", "r"))
+    cache.put({key: JudgeAnswer("same", "r")})
     assert cache.get(key) == JudgeAnswer("same", "r")
     others = [Key("bb", "aa", "p", "m"), Key("aa", "bb", "q", "m"), Key("aa", "bb", "p", "n")]
     assert [cache.get(other) for other in others] == [None, None, None]

@@ -196,8 +196,8 @@ def test_what_is_owed_is_claimed_once(tmp_path: Path) -> None:
 
 def test_a_later_answer_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
     with closing(VerdictCache(tmp_path / "judge.sqlite")) as cache:
-        cache.put(KEY, JudgeAnswer("unusable", "a"))
-        cache.put(KEY, JudgeAnswer("compose", None, text="both", cost=Cost(1)))
+        cache.put({KEY: JudgeAnswer("unusable", "a")})
+        cache.put({KEY: JudgeAnswer("compose", None, text="both", cost=Cost(1))})
         found = cache.get(KEY)
     assert found == JudgeAnswer("compose", None, text="both"), "what was paid is not paid again"
 
@@ -210,7 +210,7 @@ def test_a_locked_file_is_tried_again_and_a_broken_one_is_not(
     with closing(VerdictCache(file)) as cache, closing(sqlite3.connect(file)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(TransientError, match=r"keeps .* locked: try again"):
-            cache.put(KEY, JudgeAnswer("same", None))
+            cache.put({KEY: JudgeAnswer("same", None)})
         other.rollback()
         other.execute("DROP TABLE answers")
         with pytest.raises(StoreError, match="cannot be used"):

@@ -229,6 +229,11 @@ VENDORS = {
     "systemone": "TYPESAFE",
 }
 """What the variables of each protocol's key and address begin with."""
+PLATFORM_KEYS = {
+    "bedrock": ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK"),
+    "vertex": ("GOOGLE_APPLICATION_CREDENTIALS",),
+}
+"""The variables with a cloud's credentials."""
 
 ENOUGH_BYTES = 100 * 1024 * 1024
 
@@ -434,6 +439,8 @@ def _writer(folder: Path) -> DoctorFinding:
 def _judge(settings: Settings) -> DoctorFinding:
     """Whether the judge's service looks usable, without sending a request."""
     judge = settings.judge
+    if judge.platform is not None:
+        return _judge_on(judge.platform)
     vendor = VENDORS[judge.protocol]
     key = any(os.environ.get(name) for name in (f"{vendor}_API_KEY", f"{vendor}_AUTH_TOKEN"))
     address = judge.base_url or os.environ.get(f"{vendor}_BASE_URL")
@@ -444,6 +451,20 @@ def _judge(settings: Settings) -> DoctorFinding:
         f"{judge.protocol}: {detail}, {address or 'the service itself'}",
         f"set {vendor}_API_KEY, or another service in [judge]; `palimpsest demo-judge` is to try it"
         " without one",
+        needed=False,
+    )
+
+
+def _judge_on(platform: str) -> DoctorFinding:
+    """As `_judge`, of a cloud, which may also find credentials in files or on its own machines."""
+    found = next((name for name in PLATFORM_KEYS[platform] if os.environ.get(name)), None)
+    *most, last = PLATFORM_KEYS[platform]
+    names = f"{', '.join(most)} or {last}" if most else last
+    return DoctorFinding(
+        "judge",
+        found is not None,
+        f"{platform}: {found or 'no credentials'} in the environment",
+        f"`palimpsest judge doctor` tries what it finds elsewhere; else set {names}",
         needed=False,
     )
 

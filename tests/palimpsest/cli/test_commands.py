@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from palimpsest.backends.embedded import EmbeddedWriter
 from palimpsest.cli.commands.maintenance import (
     ENOUGH_BYTES,
+    PLATFORM_KEYS,
     DoctorFinding,
     _graph_cache,
     finding_line,
@@ -816,6 +817,22 @@ def test_doctor_knows_the_judges_protocol(
     assert (without["found"], local["found"]) == (False, True)
     assert "OPENAI_API_KEY" in without["remedy"]
     assert local["detail"].startswith("openai-chat: no key")
+
+
+def test_doctor_knows_the_judges_platform(
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_JUDGE_MODEL", "a-clouds-name")
+    for platform, variables in PLATFORM_KEYS.items():
+        for name in variables:
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("PALIMPSEST_JUDGE_PLATFORM", platform)
+        (without,) = _judge_of(palimpsest)
+        monkeypatch.setenv(variables[-1], "not-to-be-shown")
+        (with_one,) = _judge_of(palimpsest)
+        assert (without["found"], with_one["found"]) == (False, True)
+        assert without["remedy"].endswith(variables[-1])
+        assert with_one["detail"] == f"{platform}: {variables[-1]} in the environment"
 
 
 def _judge_of(palimpsest: CommandLine) -> list[dict[str, Any]]:

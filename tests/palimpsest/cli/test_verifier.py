@@ -16,6 +16,7 @@ import pytest
 from palimpsest.cli import invocation
 from palimpsest.cli.commands import judge
 from palimpsest.cli.commands.judge import NICENESS, lower_priority
+from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.contracts import policy
 from palimpsest.jobs import questions
 from palimpsest.process import logs
@@ -160,3 +161,59 @@ def test_it_keeps_its_verdicts_with_the_store_or_beside_a_cluster(
     done = palimpsest.bare("--store", "store", *named, "verifier", *words)
     assert done.status == 0
     assert ran == [(Path(folder), in_topics)]
+
+
+PENDING = """
+name = "asks-all"
+model = "all-MiniLM-L6-v2"
+search = "candidates"
+
+[[checks]]
+check = "cosine"
+zones = [{ at_least = 0.0, action = "pending" }]
+"""
+
+
+def test_the_log_says_who_answered_without_what_is_secret(
+    palimpsest: CommandLine, row: Row, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Once for a judge, however often a verifier starts; and the views can join it."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("PALIMPSEST_JUDGE_MODEL", "first-model")
+    rules = tmp_path / "asks.toml"
+    rules.write_text(PENDING)
+    palimpsest.ingest(row("Ada has a dog"))
+    palimpsest.json("policy", "set", str(rules))
+    with JudgeServer() as server:
+        secret = server.url.replace("http://", "http://ada:a-password@")
+        monkeypatch.setenv("PALIMPSEST_JUDGE_BASE_URL", secret)
+        for model, text in (
+            ("first-model", "Ada has a cat"),
+            ("first-model", "Ada has a bird"),
+            ("second-model", "Ada has a fish"),
+        ):
+            monkeypatch.setenv("PALIMPSEST_JUDGE_MODEL", model)
+            palimpsest.ingest(row(text))
+            assert palimpsest.json("verifier", "--once")["questions"] == 1
+            assert palimpsest.json("verifier", "--once")["questions"] == 0
+        address = server.url
+    exported = tmp_path / "log.jsonl"
+    palimpsest("log", "export", str(exported))
+    lines = exported.read_text()
+    assert lines.count("palimpsest.judge_set.v1") == 2
+    assert not any(word in lines for word in ("a-password", "a-key"))
+    judges = palimpsest.json(
+        "sql", "SELECT model, address, len(set_at) AS n FROM judges ORDER BY 1"
+    )
+    assert judges == [
+        {"model": "first-model", "address": address, "n": 1},
+        {"model": "second-model", "address": address, "n": 1},
+    ]
+    asked = "SELECT j.model, count(*) AS n FROM verdicts v JOIN judges j USING (judge) GROUP BY 1"
+    verdicts = {one["model"]: one["n"] for one in palimpsest.json("sql", asked)}
+    assert verdicts.keys() == {"first-model", "second-model"}
+    findings = palimpsest.json("doctor")["findings"]
+    [last] = [one["detail"] for one in findings if one["name"] == "last judge"]
+    assert last.startswith(f"anthropic: second-model, {address}, since ")
+    assert palimpsest.json("verify")["differences"] == 0

@@ -27,14 +27,14 @@ ROUNDS = 5
 
 def nearest(scale: Scale) -> list[Measured]:
     """Processor time of deciding with it, divided by that without it."""
-    owners = distinct(scale.data, scale.of(300, 3_000, 8_000))
+    owners = distinct(scale.data, scale.of(300, 2_000, 8_000))
     stub = StubEngine()
     found = [_measured("real owners, stub embedder", stub, owners, [])]
-    found.append(_measured("real owners, default embedder", load_engine(), owners, []))
+    found.append(_measured("real owners, default embedder", load_engine(), owners[:500], []))
     subjects = None if scale.data is None else scale.data / SUBJECTS
     texts = distinct_subjects(subjects) if subjects else sentences()
-    scope = [("one", text) for text in islice(texts, scale.of(2_000, 20_000, 100_000))]
-    news = [("one", text) for text in islice(texts, scale.of(256, 2_048, 8_192))]
+    scope = [("one", text) for text in islice(texts, scale.of(2_000, 5_000, 20_000))]
+    news = [("one", text) for text in islice(texts, scale.of(256, 1_024, 2_048))]
     name = f"one scope of {len(scope):,}, stub embedder"
     return [*found, _measured(name, stub, news, scope)]
 

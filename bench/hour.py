@@ -58,9 +58,6 @@ checks = [
 judge = { neighbours = 3, unavailable = "keep" }
 """
 """What the store begins with: thresholds that somebody guessed."""
-SECONDS_EACH = 4.0
-"""What a person takes for a pair, to say how long it would be."""
-
 Row = dict[str, str]
 
 

@@ -86,8 +86,8 @@ def keys(scale: Scale) -> list[Measured]:
 
 def audit_keys(scale: Scale) -> list[Measured]:
     """A key of the audit until the new bound is shown / one of the review queue, in turns."""
-    held, owners = scale.of(500, 20_000, 100_000), scale.of(10, 200, 1_000)
-    pairs, rounds = scale.of(60, 1_000, 1_000), scale.of(2, 12, 12)
+    held, owners = scale.of(500, 5_000, 100_000), scale.of(10, 50, 1_000)
+    pairs, rounds = scale.of(60, 400, 1_000), scale.of(2, 8, 12)
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as scratch:
         folder = Path(scratch) / "store"
         _made(folder, held, owners, pairs)

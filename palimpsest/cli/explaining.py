@@ -10,8 +10,9 @@ from rich.text import Text
 
 from palimpsest.charts.kinds import happened
 from palimpsest.cli.rendering import shown
+from palimpsest.queries.path import Step
 from palimpsest.queries.triangles import Triangle
-from palimpsest.queries.why import Explanation, Reason, Step, WhyNot
+from palimpsest.queries.why import Explanation, Reason, WhyNot
 
 DETAILS = ("by", "actor", "at", "model", "event_id")
 """What a reason says beside its sentence."""

@@ -829,12 +829,17 @@ class SimilarFact(TypedDict):
 
 
 class Step(TypedDict):
-    """A check of a decision's path: what it found, its thresholds, and what that means."""
+    """A check of a decision's path: what it found, its thresholds, and what that means.
+
+    `share` is the score as a part of 1, if it has one, and `marks` are the thresholds as such.
+    """
 
     name: str
     found: str
     thresholds: list[str]
     outcome: str
+    share: float | None
+    marks: list[float]
 
 
 class Support(TypedDict):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypedDict
 
 from msgspec import structs
 
@@ -15,19 +14,18 @@ from palimpsest.queries.evidence import evidence_of, explained
 from palimpsest.streams.core.ledger import Edge, Entry
 
 
-@dataclass(frozen=True)
-class PathStep:
-    """A step of the evidence: what was measured, the thresholds, and the outcome.
+class Step(TypedDict):
+    """A check of a decision's path: what it found, its thresholds, and what that means.
 
-    `share` is the score as a part of 1, and `marks` are the thresholds as such, for a picture.
+    `share` is the score as a part of 1, if it has one, and `marks` are the thresholds as such.
     """
 
     name: str
     found: str
-    thresholds: tuple[str, ...] = ()
-    share: float | None = None
-    marks: tuple[float, ...] = ()
-    outcome: str = ""
+    thresholds: list[str]
+    outcome: str
+    share: float | None
+    marks: list[float]
 
 
 def path(
@@ -37,7 +35,7 @@ def path(
     older: Entry,
     join: Edge | None,
     verdict: Verdict | None = None,
-) -> list[PathStep]:
+) -> list[Step]:
     """The checks of a decision on two candidates in order, as far as anything was measured.
 
     `join` is the one that the decision made, if it made one; `verdict` is the judge's latest about
@@ -72,13 +70,32 @@ def _with_arrival(reader: Reader, decision_id: str, newer: Entry) -> Evidence | 
     return structs.replace(found, neighbours=arrival.neighbours)
 
 
-def _exact(newer: Entry, older: Entry, join: Edge | None) -> PathStep:
+def _step(
+    name: str,
+    found: str,
+    thresholds: Sequence[str] = (),
+    outcome: str = "",
+    *,
+    share: float | None = None,
+    marks: Sequence[float] = (),
+) -> Step:
+    return {
+        "name": name,
+        "found": found,
+        "thresholds": [*thresholds],
+        "outcome": outcome,
+        "share": share,
+        "marks": [*marks],
+    }
+
+
+def _exact(newer: Entry, older: Entry, join: Edge | None) -> Step:
     if join is not None and join.differs:
         found = f"equal but for {', '.join(map(_plain, join.differs))}"
-        return PathStep("Exact", found, ("equal, folded",), outcome="a match")
+        return _step("Exact", found, ("equal, folded",), outcome="a match")
     same = newer.distinct is older.distinct or (join is not None and join.exact)
     found, outcome = ("equal texts", "a match") if same else ("different texts", "no match")
-    return PathStep("Exact", found, ("equal texts",), outcome=outcome)
+    return _step("Exact", found, ("equal texts",), outcome=outcome)
 
 
 def _by_cosine(seen: dict[str, Any]) -> tuple[str, ...]:
@@ -89,57 +106,56 @@ def _by_cosine(seen: dict[str, Any]) -> tuple[str, ...]:
 
 def _measured(
     name: str, score: float | None, thresholds: list[dict[str, Any]], checks: tuple[str, ...]
-) -> PathStep:
+) -> Step:
     mine = [threshold for threshold in thresholds if threshold["check"] in checks]
-    found = tuple(
+    found = [
         f"{threshold['at_least']:g} and more: {_plain(threshold['then'])}" for threshold in mine
-    )
-    marks = tuple(threshold["at_least"] for threshold in mine)
+    ]
+    marks = [threshold["at_least"] for threshold in mine]
     if score is None:
-        return PathStep(name, "not measured", found, None, marks)
+        return _step(name, "not measured", found, marks=marks)
     reached = next((threshold for threshold in mine if score >= threshold["at_least"]), None)
     outcome = _plain(reached["then"]) if reached else ("below" if mine else "")
-    return PathStep(name, f"{score:.4f}", found, max(0.0, min(score, 1.0)), marks, outcome)
+    share = max(0.0, min(score, 1.0))
+    return _step(name, f"{score:.4f}", found, outcome, share=share, marks=marks)
 
 
 def _windows(
     seen: dict[str, Any], thresholds: list[dict[str, Any]], checks: tuple[str, ...]
-) -> Iterator[PathStep]:
+) -> Iterator[Step]:
     """For texts beyond the model's input: the least similar window."""
     if seen.get("covered") is not None:
         yield _measured("Windows", seen["covered"], thresholds, checks)
 
 
-def _words_in_common(seen: dict[str, Any], thresholds: list[dict[str, Any]]) -> PathStep:
+def _words_in_common(seen: dict[str, Any], thresholds: list[dict[str, Any]]) -> Step:
     """Jaccard: for a considered neighbour, it is recorded only from the threshold up."""
     step = _measured("Jaccard", seen.get("jaccard"), thresholds, ("tokens",))
-    if not seen or step.share is not None or not step.marks:
-        return step
-    return replace(step, found=f"less than {min(step.marks):g}", outcome="below")
+    if seen and step["share"] is None and step["marks"]:
+        step |= {"found": f"less than {min(step['marks']):g}", "outcome": "below"}
+    return step
 
 
-def _guard(seen: dict[str, Any]) -> PathStep:
+def _guard(seen: dict[str, Any]) -> Step:
     near, cues = seen.get("near_identical"), seen.get("cues") or ()
     if near is None and not cues:
-        return PathStep("Guard", "not asked", ("near-identical, and no cue",))
+        return _step("Guard", "not asked", ("near-identical, and no cue",))
     order = "near-identical in order" if near else "not near-identical in order"
     no_cue = ["no cue"] if near else []  # below the zones, cues are sought only if near
     found = "; ".join([order, *([", ".join(map(_plain, cues))] if cues else no_cue)])
     outcome = "passes" if near and not cues else "stops it"
-    return PathStep("Guard", found, ("near-identical, and no cue",), outcome=outcome)
+    return _step("Guard", found, ("near-identical, and no cue",), outcome=outcome)
 
 
-def _verdicts(
-    evidence: dict[str, Any], candidate_id: str, latest: Verdict | None
-) -> list[PathStep]:
+def _verdicts(evidence: dict[str, Any], candidate_id: str, latest: Verdict | None) -> list[Step]:
     found = [verdict for verdict in evidence["verdicts"] if verdict["neighbour_id"] == candidate_id]
     if not found and latest is not None:
         found = [to_json(latest)]
     if not found:
         asked = candidate_id in evidence["asked"]
-        return [PathStep("Verdict", "none yet" if asked else "nobody was asked about the two")]
+        return [_step("Verdict", "none yet" if asked else "nobody was asked about the two")]
     return [
-        PathStep(
+        _step(
             "Verdict",
             verdict.get("reasoning") or "no reasoning",
             (verdict.get("model") or "no model named",),

@@ -21,10 +21,10 @@ from palimpsest.contracts.evidence import Neighbour, Verdict
 from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck
 from palimpsest.queries.as_of import folded
 from palimpsest.queries.evidence import evidence_of
-from palimpsest.queries.path import path
+from palimpsest.queries.path import Step, path
 from palimpsest.queries.show import owner_of
 from palimpsest.streams.core.exact import is_protected
-from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.neighbour_lookup import reading_of
 from palimpsest.streams.core.separations import separated_pair, separation
 from palimpsest.streams.guard import tables_of, unlicensed
@@ -32,15 +32,6 @@ from palimpsest.streams.search.scope_index import Reach, vector_of
 
 JOINING = ("same", "update", "compose")
 """The answers of a judge that join two texts: they are no reason why two are apart."""
-
-
-class Step(TypedDict):
-    """A check of a decision's path: what it found, its thresholds, and what that means."""
-
-    name: str
-    found: str
-    thresholds: list[str]
-    outcome: str
 
 
 class Placed(TypedDict):
@@ -149,7 +140,7 @@ def _placed(reader: Reader, ledger: Ledger, entry: Entry) -> Placed:
         "joined_to": join.older.id if join else None,
         "compared_with": other.id if other and not join else None,
         "other_text": other.text if other else None,
-        "steps": _steps(reader, decision_id, entry, other, join) if other else [],
+        "steps": path(reader, decision_id, entry, other, join) if other else [],
     }
 
 
@@ -160,26 +151,6 @@ def _nearest(reader: Reader, ledger: Ledger, entry: Entry) -> Entry | None:
         return None
     nearest = max(evidence.neighbours, key=lambda one: max(one.cosine or 0.0, one.jaccard or 0.0))
     return ledger.entries[nearest.candidate_id]
-
-
-def _steps(
-    reader: Reader,
-    decision_id: str,
-    newer: Entry,
-    older: Entry,
-    join: Edge | None,
-    verdict: Verdict | None = None,
-) -> list[Step]:
-    found = path(reader, decision_id, newer, older, join, verdict)
-    return [
-        {
-            "name": step.name,
-            "found": step.found,
-            "thresholds": [*step.thresholds],
-            "outcome": step.outcome,
-        }
-        for step in found
-    ]
 
 
 # -- why not -------------------------------------------------------------------------------------
@@ -202,7 +173,7 @@ def why_not(reader: Reader, a: str, b: str) -> WhyNot:
         answer["reasons"] = [*_reasons(reader, older, newer, said)]
     if of_one_owner:
         verdict = said[1] if said else None
-        answer["steps"] = _steps(reader, newer.decision_id, newer, older, None, verdict)
+        answer["steps"] = path(reader, newer.decision_id, newer, older, None, verdict)
     return answer
 
 

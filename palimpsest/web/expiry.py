@@ -34,6 +34,6 @@ def ending_of(of: Memory | Entry, now: datetime) -> Ending:
 def pin(store: Palimpsest, memory_id: str, until: str, actor: str, because: str | None) -> None:
     """Keep a memory until the end of a day in UTC, or for ever if it is empty."""
     ends = end_of(until) if until else None
-    if isinstance(ends, str):
+    if not isinstance(ends, datetime | None):
         raise ProblemError(422, "invalid", "`until` is a day, such as 2027-01-31, or empty")
     store.pin(memory_id, until=ends, actor=actor, because=because)

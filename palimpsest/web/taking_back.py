@@ -86,19 +86,8 @@ def undone_by(store: Palimpsest, ledger: Ledger, some_id: str) -> Request[Any] |
         request = request_for(store.reader, "undo", some_id, by="person", owner_id=ledger.owner_id)
     except RefusedError:
         return None
-    match request:
-        case UnmergeRequest(decision_id=str(join)) | UndoRequest(decision_id=str(join)):
-            possible = cut_of(ledger.edges[join]) is not None
-        case ReinstateRequest(decision_id=join):
-            possible = not ledger.edges[join].standing
-        case SeparateRequest(a=a, b=b):
-            one, other = ledger.entries[a], ledger.entries[b]
-            possible = one.memory is not other.memory and separation(ledger, one, other) is None
-        case RetractRequest(selection=chosen):
-            possible = ledger.entries[chosen.candidate_id or ""].living
-        case _:
-            possible = True
-    return request if possible else None
+    _, is_possible = _aim_of(ledger, request)
+    return request if is_possible else None
 
 
 # -- shown, and then done ------------------------------------------------------------------------
@@ -119,7 +108,8 @@ def foresee(
     answer = execute(trial, request)
     ledger = trial.ledger(owner_id)
     after = _pictures(ledger)
-    named = {ledger.entries[candidate_id].memory.id for candidate_id in _about(ledger, request)}
+    aim, _ = _aim_of(ledger, request)
+    named = {ledger.entries[candidate_id].memory.id for candidate_id in aim}
     of_forgetting = isinstance(request, RestoreRequest) and request.forgotten is not None
     return Foreseen(
         some_id,
@@ -201,8 +191,11 @@ def became(before: Collection[MemoryPicture], after: Collection[MemoryPicture]) 
     return found
 
 
-def _about(ledger: Ledger, request: Request[Any]) -> tuple[str, ...]:
-    """The candidates whose memories are shown, even if they do not change."""
+def _aim_of(ledger: Ledger, request: Request[Any]) -> tuple[tuple[str, ...], bool]:
+    """The candidates whose memories are shown, also unchanged, and whether there is a thing to do.
+
+    That is by the ledger as it is: `request_for` has found what the id names.
+    """
     match request:
         case (
             UnmergeRequest(decision_id=str(join))
@@ -210,12 +203,20 @@ def _about(ledger: Ledger, request: Request[Any]) -> tuple[str, ...]:
             | ReinstateRequest(decision_id=join)
         ):
             edge = ledger.edges[join]
-            return edge.newer.id, edge.older.id
-        case SeparateRequest(a=a, b=b) | WithdrawRequest(a=a, b=b):
-            return a, b
+            is_back = isinstance(request, ReinstateRequest)
+            possible = not edge.standing if is_back else cut_of(edge) is not None
+            return (edge.newer.id, edge.older.id), possible
+        case SeparateRequest(a=a, b=b):
+            one, other = ledger.entries[a], ledger.entries[b]
+            apart = one.memory is not other.memory
+            return (a, b), apart and separation(ledger, one, other) is None
+        case WithdrawRequest(a=a, b=b):
+            return (a, b), True
         case SetExpiryRequest(candidate_id=candidate_id):
-            return (candidate_id,)
+            return (candidate_id,), True
         case RetractRequest(selection=chosen) | RestoreRequest(selection=chosen):
-            return (chosen.candidate_id,) if chosen and chosen.candidate_id else ()
+            named = (chosen.candidate_id,) if chosen and chosen.candidate_id else ()
+            living = all(ledger.entries[name].living for name in named)
+            return named, living or isinstance(request, RestoreRequest)
         case _:
-            return ()
+            return (), True

@@ -109,8 +109,8 @@ def _end(memories: Palimpsest, memory: Found, ends: datetime | None) -> Found:
 
 def _say(memories: Palimpsest, memory: Found, text: str | None, metadata: Any) -> None:
     about, said = more_about(memory, metadata), text or memory["face"]
-    asked = {"merge": True, "source": SOURCE, "metadata": about}
-    done = memories.update(memory["memory_id"], said, **asked)
+    named = memory["memory_id"]
+    done = memories.update(named, said, merge=True, source=SOURCE, metadata=about)
     if metadata is not None and not done["changed"]:  # the same text, with more about it
         again = {"owner_id": memory["owner_id"], **repeat_of(memory, said), "metadata": about}
         memories.submit([again], source=SOURCE)

@@ -169,7 +169,7 @@ def test_of_a_large_owner_an_identifier_stays_too(
         reader.wait_for(rivers.position)
         agent = reader.agent("ada")
         found = agent.recall("is INC-1007 over?", k=99, hybrid=hybrid, min_score=0.99)
-    assert [hit["face"] for hit in found] == [] if hybrid is False else [FAR]
+    assert [hit["face"] for hit in found] == ([] if hybrid is False else [FAR])
 
 
 def test_words_after_the_first_ones_do_not_count(rivers: Palimpsest) -> None:

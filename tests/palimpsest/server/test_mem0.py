@@ -588,8 +588,8 @@ def test_an_update_moves_the_last_day_and_a_person_sets_it(served: Use[None]) ->
         assert "expiration_date" not in (await server.ask("PUT", path, never, name="grace")).json()
         later = {"expiration_date": "2999-01-01"}
         assert (await server.ask("PUT", path, later)).json()["reason"] == "outranked"
-        for day in ("some day", "9999-12-31", 5.5):
-            wrong = await server.ask("PUT", path, {"expiration_date": day})
+        for no_day in ("some day", "9999-12-31", 5.5):
+            wrong = await server.ask("PUT", path, {"expiration_date": no_day})
             assert wrong.status_code == 422
 
     served(used)

@@ -16,7 +16,7 @@ from palimpsest.projections.duckdb import activity as figures
 from palimpsest.web.pages import days as days_page
 from palimpsest.web.pages import memory as memory_page
 from palimpsest.web.pages import owner as owner_page
-from palimpsest.web.pages.days import SPAN, _days, seen_by, span
+from palimpsest.web.pages.days import SPAN, _days, span
 from palimpsest.web.pages.memory import (
     DEEPEST,
     TimelinePart,
@@ -27,6 +27,7 @@ from palimpsest.web.pages.memory import (
     view,
 )
 from palimpsest.web.pages.owner import _owners, counts
+from palimpsest.web.seen import seen_by
 from tests.palimpsest.web.conftest import own_words, pair_texts, person, say
 
 

@@ -363,10 +363,15 @@ def test_a_score_is_told_by_the_threshold_that_it_reaches(
     score: float | None, found: str, share: float | None, outcome: str
 ) -> None:
     step = _measured("Cosine", score, THRESHOLDS, ("cosine",))
-    assert (step.name, step.found, step.share, step.outcome) == ("Cosine", found, share, outcome)
-    assert step.thresholds == ("0.92 and more: auto reject", "0.85 and more: pending")
-    assert step.marks == (0.92, 0.85)
-    assert _measured("Cosine", 0.5, THRESHOLDS, ("session",)).outcome == ""
+    assert (step["name"], step["found"], step["share"], step["outcome"]) == (
+        "Cosine",
+        found,
+        share,
+        outcome,
+    )
+    assert step["thresholds"] == ["0.92 and more: auto reject", "0.85 and more: pending"]
+    assert step["marks"] == [0.92, 0.85]
+    assert _measured("Cosine", 0.5, THRESHOLDS, ("session",))["outcome"] == ""
 
 
 @pytest.mark.parametrize(
@@ -383,13 +388,13 @@ def test_a_cosine_below_the_zones_joins_what_the_guard_accepts(
 ) -> None:
     proven = {"check": "near_identical", "at_least": 0.4, "then": "auto_reject"}
     step = _measured("Cosine", 0.5, [*THRESHOLDS, proven], _by_cosine(seen))
-    assert step.outcome == outcome
+    assert step["outcome"] == outcome
 
 
 def test_windows_are_a_step_of_long_texts_alone() -> None:
     assert [*_windows({"cosine": 0.95}, THRESHOLDS, ("cosine",))] == []
     [step] = _windows({"cosine": 0.95, "covered": 0.5}, THRESHOLDS, ("cosine",))
-    assert (step.name, step.found, step.outcome) == ("Windows", "0.5000", "below")
+    assert (step["name"], step["found"], step["outcome"]) == ("Windows", "0.5000", "below")
 
 
 @pytest.mark.parametrize(
@@ -405,7 +410,7 @@ def test_few_words_in_common_are_below_the_threshold(
     seen: dict[str, Any], thresholds: list[dict[str, Any]], found: str, outcome: str
 ) -> None:
     step = _words_in_common(seen, thresholds)
-    assert (step.name, step.found, step.outcome) == ("Jaccard", found, outcome)
+    assert (step["name"], step["found"], step["outcome"]) == ("Jaccard", found, outcome)
 
 
 @pytest.mark.parametrize(
@@ -424,8 +429,8 @@ def test_few_words_in_common_are_below_the_threshold(
 )
 def test_the_guard_says_why_it_stops_a_join(seen: dict[str, Any], found: str, outcome: str) -> None:
     step = _guard(seen)
-    assert (step.name, step.found, step.outcome) == ("Guard", found, outcome)
-    assert step.thresholds == ("near-identical, and no cue",)
+    assert (step["name"], step["found"], step["outcome"]) == ("Guard", found, outcome)
+    assert step["thresholds"] == ["near-identical, and no cue"]
 
 
 def test_a_verdict_is_about_its_own_neighbour() -> None:
@@ -438,13 +443,13 @@ def test_a_verdict_is_about_its_own_neighbour() -> None:
         "neighbours": [{"candidate_id": "a", "cosine": 1}, {"candidate_id": "b", "cosine": 2}],
     }
     [one] = _verdicts(evidence, "a", None)
-    assert (one.found, one.thresholds, one.outcome) == ("why", ("claude",), "not sure")
+    assert (one["found"], one["thresholds"], one["outcome"]) == ("why", ["claude"], "not sure")
     [bare] = _verdicts(evidence, "b", None)
-    assert (bare.found, bare.thresholds) == ("no reasoning", ("no model named",))
+    assert (bare["found"], bare["thresholds"]) == ("no reasoning", ["no model named"])
     nobody = ["nobody was asked about the two"]
-    assert [step.found for step in _verdicts(evidence, "c", None)] == nobody
-    assert [s.found for s in _verdicts(evidence | {"asked": ["c"]}, "c", None)] == ["none yet"]
-    assert [s.found for s in _verdicts(evidence | {"asked": ["d"]}, "c", None)] == nobody
+    assert [step["found"] for step in _verdicts(evidence, "c", None)] == nobody
+    assert [s["found"] for s in _verdicts(evidence | {"asked": ["c"]}, "c", None)] == ["none yet"]
+    assert [s["found"] for s in _verdicts(evidence | {"asked": ["d"]}, "c", None)] == nobody
 
 
 @pytest.mark.parametrize(

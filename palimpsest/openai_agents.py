@@ -119,10 +119,20 @@ def memory_tools(memories: Palimpsest, owner_id: str) -> list[FunctionTool]:
         return f"Memory {kept.memory_id}: {kept.detail or kept.decision}"
 
     @function_tool(failure_error_function=_told)
-    async def search_memories(question: str) -> str:
-        """Find what is known of the user, the nearest first, each with the id of its memory."""
-        found = await asyncio.to_thread(owner.recall, question)
-        return "\n".join(f"{one['memory_id']}: {one['face']}" for one in found) or "Nothing yet."
+    async def search_memories(question: str, min_score: float | None = None) -> str:
+        """Find what is known of the user, the nearest first, each with the id of its memory.
+
+        What is hardly related to the question is left out; a `min_score` of -1 shows it, too.
+        """
+        least: Any = "model" if min_score is None else max(-1.0, min(min_score, 1.0))
+        found = await asyncio.to_thread(owner.recall, question, min_score=least)
+        lines = [f"{one['memory_id']}: {one['face']}" for one in found] or [
+            "Nothing related is known."
+        ]
+        if found.weaker:
+            weaker = counted(found.weaker, "weaker memory")
+            lines.append(f"{weaker} left out: min_score -1 shows them.")
+        return "\n".join(lines)
 
     @function_tool(failure_error_function=_told)
     async def correct_memory(memory_id: str, fact: str) -> str:

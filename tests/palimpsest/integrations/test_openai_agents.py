@@ -156,6 +156,8 @@ def test_a_model_remembers_finds_corrects_and_forgets(memories: Palimpsest) -> N
     model = Scripted(
         ("remember", {"fact": "Ada has a big dog"}),
         ("search_memories", {"question": "Ada works at"}),
+        ("search_memories", {"question": "wedding anniversary"}),
+        ("search_memories", {"question": "wedding anniversary", "min_score": -1}),
         ("correct_memory", {"memory_id": job.memory_id, "fact": "Ada works at Meta"}),
         ("forget_memory", {"memory_id": bobs["memory_id"]}),
         ("forget_memory", {"memory_id": job.memory_id}),
@@ -165,8 +167,12 @@ def test_a_model_remembers_finds_corrects_and_forgets(memories: Palimpsest) -> N
     items: list[Any] = result.to_input_list()
     outputs = [item["output"] for item in items if "output" in item]
     assert f"{job.memory_id}: Ada works at Google" in str(outputs[1])
-    assert outputs[2] == "It is changed."
-    assert str(outputs[3]).startswith("Nothing was changed: ")
-    assert str(outputs[4]).startswith("Forgotten")
+    assert outputs[2] == (
+        "Nothing related is known.\n2 weaker memories left out: min_score -1 shows them."
+    )
+    assert len(str(outputs[3]).splitlines()) == 2
+    assert outputs[4] == "It is changed."
+    assert str(outputs[5]).startswith("Nothing was changed: ")
+    assert str(outputs[6]).startswith("Forgotten")
     assert faces(memories) == ["Ada has a big dog"]
     assert faces(memories, "bob") == ["Bob has a cat"]

@@ -77,8 +77,7 @@ class Worker:
 
     def cpu_seconds(self) -> float:
         """The processor time that it took so far (Linux)."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_seconds(self.process.pid)
 
     def figures(self) -> dict[str, float]:
         """Its metrics by name and labels."""
@@ -88,11 +87,18 @@ class Worker:
         return {name: float(value) for name, _, value in told}
 
 
+def cpu_seconds(pid: int) -> float:
+    """The processor time that a process took so far (Linux)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Installation:
     """Topics on a broker of one's own, in a folder that is removed afterwards."""
 
     def __init__(self, folder: Path, broker: Broker, partitions: int) -> None:
         self.folder = folder
+        self._broker = broker
         self.connection = Connection(bootstrap=broker.bootstrap)
         self.topics = Topics("", partitions)
         self._workers: list[Worker] = []
@@ -105,6 +111,11 @@ class Installation:
             except TransientError:  # hundreds of partitions have no leader for a while
                 if not left:
                     raise
+
+    def broker_cpu_seconds(self) -> float:
+        """The processor time that the broker took so far (Linux)."""
+        assert self._broker.pid is not None
+        return cpu_seconds(self._broker.pid)
 
     def worker(
         self, name: str, *, stub: bool, standby: bool = False, most_candidates: int | None = None

@@ -279,8 +279,8 @@ def serve(writer: Writer, asked: Iterable[PendingRequest[A_co]]) -> list[Answer[
 
 def _carry_out(writer: Writer, request: Request[A_co]) -> Answer[A_co]:
     """What becomes of a request that is new; it is recorded, after the judge if that changed."""
-    judged = not is_dry_run(request) and isinstance(request, JudgedRequest) and request.judge
-    judge = writer.set_judge(judged, request.request_id) if judged else None
+    by = request.judge if isinstance(request, JudgedRequest) else None
+    judge = by and writer.set_judge(by, request.request_id)
     before, start = writer.pending, len(writer.pending.events)
     answer: Answer
     try:
@@ -294,7 +294,7 @@ def _carry_out(writer: Writer, request: Request[A_co]) -> Answer[A_co]:
     if not (isinstance(answer, Refused) and answer.reason == ELSEWHERE):
         record_answer(writer, request, answer, start if writer.pending is before else 0)
     if judge and writer.pending.events and writer.pending.events[-1][0] is judge:
-        writer.pending.events.pop()  # nothing came of the answers, not even a refusal
+        writer.pending.events.pop()  # a dry run, or another partition's: nothing is recorded
     return answer
 
 

@@ -85,7 +85,7 @@ def _base_forms(query: str) -> tuple[str, ...] | None:
     return tuple(word.base for word in words) if all(word.as_written for word in words) else ()
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=4096)
 def _morphemes(text: str) -> tuple[Morpheme, ...]:
     return tuple(morphemes_of(text))
 

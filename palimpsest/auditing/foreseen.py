@@ -1,9 +1,12 @@
-"""What a backtest needs to know of the audits of a store."""
+"""What a backtest and the board need to know of the audits of a store."""
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from palimpsest.auditing.bound import ErrorBound
 from palimpsest.auditing.state import Audit, audits_of, labels_of
+from palimpsest.contracts.events import CertifiedData
 from palimpsest.evaluation.automatic import CertifiedJoins
 from palimpsest.streams.log.log import Log
 
@@ -31,6 +34,12 @@ def labels_needed(log: Log, joins: int) -> int | None:
         return 0
     bound = ErrorBound(joins, audit.delta)
     return bound.labels_needed(int(audit.opened.target * joins + 1e-9))
+
+
+def latest_certificate(log: Log) -> tuple[datetime, CertifiedData] | None:
+    """What was certified last, and when; None if nothing is."""
+    found = _last(log)
+    return None if found is None else max(found[1].certified, key=lambda one: one[0])
 
 
 def _last(log: Log) -> tuple[list[Audit], Audit] | None:

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
+from palimpsest.auditing.foreseen import latest_certificate
 from palimpsest.server.gate import PAGES
 from palimpsest.server.problems import ProblemError
 from palimpsest.web import paths
@@ -72,8 +73,16 @@ class PairsPage:
 
     async def _shown(self, visit: Visit, wanted: QueueFilter) -> Response:
         values = await self._board.next(_session(visit), wanted)
-        template = "board.html" if visit.is_partial else "review.html"
-        return visit.page(template, wanted=wanted, here=_path(wanted), paths=paths, **values)
+        if visit.is_partial:
+            return visit.page(
+                "board.html", wanted=wanted, here=_path(wanted), paths=paths, **values
+            )
+        proven = None
+        if visit.sees_all:
+            proven = await visit.store.call(lambda store: latest_certificate(store.reader.log))
+        return visit.page(
+            "review.html", wanted=wanted, here=_path(wanted), paths=paths, proven=proven, **values
+        )
 
 
 def add(door: Door, board: ReviewBoard) -> None:

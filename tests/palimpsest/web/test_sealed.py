@@ -52,6 +52,12 @@ def test_pairs_are_labelled_by_keys_until_it_is_proven(served: Served) -> None:
         assert bounds == sorted(bounds, reverse=True)
         assert bounds[-1] <= 40
         assert audits.status()["labels"] == len(bounds)
+        assert "Certified" not in (await browser.get("/review")).text
+        audits.certify()
+        board = plain((await browser.get("/review")).text)
+        assert re.search(rf"Certified on \S+ ?: at most {bounds[-1]:.2f}% of 6 joins", board), board
+        few = await entered(server, owners="eve")
+        assert "Certified" not in (await few.get("/review")).text
         events = [recorded.event for recorded in server.twin.store.reader.log.after(0)]
         labels = [e.data for e in events if e.type == "palimpsest.audit_labelled.v1"]
         assert {(data.actor, data.because) for data in labels} == {("grace", "as I see it")}  # type: ignore[union-attr]

@@ -37,7 +37,8 @@ from palimpsest.streams.embedder import Engine, load_engine
 from palimpsest.streams.policies import load_policy
 
 OWNER = "ada"
-NAMES = ("Ada", "the user", "I")
+NAMES = {"home": "Ada", "work": "Ada", "studio": "Jonas", "chat": "Sofia", "harbour": "Noor"}
+"""Whose day it is; declared with *the user* and *I*."""
 SESSIONS, SESSION_ROWS = 50, 20
 OF_OTHERS = ("i ", "i'", "my ")
 """How rows begin that are left out: other people say them of themselves, and *I* is the owner."""
@@ -164,7 +165,7 @@ def run_one(
         driven = Told(store, clock, policy, judge)
         if named:
             asked = str(uuid5(NAMESPACE, "names"))
-            store.ask([SetNamesRequest(request_id=asked, owner_id=OWNER, names=NAMES)])
+            store.ask([SetNamesRequest(request_id=asked, owner_id=OWNER, names=(NAMES[day], "the user", "I"))])
         for start in range(0, len(said), SESSION_ROWS):
             part = said[start : start + SESSION_ROWS]
             driven.day(part, [(OWNER, part[0].said["session_id"])])
@@ -213,7 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench day", description=__doc__)
     parser.add_argument("--data", type=Path, help="a folder with streams/, else made-up rows")
     parser.add_argument("--presets", nargs="+", choices=DESIGNS, help="else all")
-    parser.add_argument("--days", nargs="+", default=["home", "work"])
+    parser.add_argument("--days", nargs="+", choices=NAMES, default=[*NAMES])
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     asked = parser.parse_args(arguments)
     logging.disable(logging.WARNING)  # that nobody answers is part of what is measured

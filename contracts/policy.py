@@ -152,7 +152,10 @@ class Judge(_Strict):
     """What the judge is asked, about how many gray neighbours, and what happens without an answer.
 
     After the gray neighbours come the `frames` newest candidates of the newcomer's frame, whatever
-    their cosine. `model` and `review_model` are names of the service's models. A packed request
+    their cosine; then, of an owner with names, the nearest from `of_owner` on where either text speaks
+    of the owner, as rewordings of what is said of one person are often below all zones. With
+    `bridges`, a newcomer that a rule joins is asked about its gray neighbours and the one
+    `of_owner`, too: they may be of another memory. `model` and `review_model` are names of the service's models. A packed request
     takes at most `share` of the model's context and `most` pairs. With `enabled` false the judge
     is not asked: a gray candidate is settled at once as if without an answer, and a batch run
     leaves gray pairs alone.
@@ -167,6 +170,8 @@ class Judge(_Strict):
     most: Annotated[int, Field(ge=1, le=500), ADDED] = 500
     enabled: Annotated[bool, ADDED] = True
     frames: Annotated[int, Field(ge=0, le=4), ADDED] = 0
+    bridges: Annotated[bool, ADDED] = False
+    of_owner: Annotated[Score | None, ADDED] = None
 
 
 class _Dedupe(_Strict):
@@ -402,9 +407,11 @@ class Policy(_Strict):
         return self
 
     @model_validator(mode="after")
-    def _frames_are_of_candidates(self) -> Self:
-        if self.judge.frames and self.search != "candidates":
-            raise ValueError('judge.frames needs search = "candidates"')
+    def _pairs_are_of_candidates(self) -> Self:
+        """What a merge changes, such as a face, is found anew; these are asked about once."""
+        for name in ("frames", "bridges", "of_owner"):
+            if getattr(self.judge, name) and self.search != "candidates":
+                raise ValueError(f'judge.{name} needs search = "candidates"')
         return self
 
     @cached_property

@@ -24,7 +24,13 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.evidence import Evidence, Neighbour
 from palimpsest.contracts.identity import decision_id_of, forgotten_id, invalid_id
 from palimpsest.contracts.policy import Policy
-from palimpsest.streams.core.checks import CheckOutcome, exact_decision, in_reach, run_checks
+from palimpsest.streams.core.checks import (
+    CheckOutcome,
+    exact_decision,
+    in_reach,
+    nearest_of,
+    run_checks,
+)
 from palimpsest.streams.core.exact import (
     FOLDED,
     Twin,
@@ -185,8 +191,7 @@ def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
         first = ledger.entries[reworded[0].candidate_id]
         evidence = _evidence_of(reworded, command, policy, lookup, outcome)
         return _withheld(command, first, evidence, now)
-    gray = lookup.gray(outcome.gray, policy.judge.neighbours)
-    asked = () if choice else tuple(dict.fromkeys((*gray, *lookup.framed())))
+    asked = _asked(command, policy, lookup, outcome)
     evidence = Evidence(
         policy=policy.hash,
         check=choice.check if choice else None,
@@ -203,6 +208,24 @@ def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
     to = choice.neighbour.candidate_id
     join = Join(to=to, face=choice.face, similarity=choice.similarity)
     return _decided(command, choice.decision, command.content, join, evidence, now)
+
+
+def _asked(
+    command: Admit, policy: Policy, lookup: NeighbourLookup, outcome: CheckOutcome
+) -> tuple[str, ...]:
+    """Whom the judge is asked about: of a newcomer that a rule joins, who may be elsewhere."""
+    judge, choice = policy.judge, outcome.choice
+    nearest, in_zones = nearest_of(policy, command, lookup)
+    if choice is None:
+        asked = (*lookup.gray(outcome.gray, judge.neighbours), *lookup.framed())
+    elif judge.bridges and judge.enabled:
+        asked = lookup.gray(in_zones, judge.neighbours)
+    else:
+        return ()
+    if judge.enabled and judge.of_owner is not None:
+        asked += lookup.of_owner(nearest, judge.of_owner)
+    joined = choice and choice.neighbour.candidate_id
+    return tuple(one for one in dict.fromkeys(asked) if one != joined)
 
 
 def _reworded(

@@ -131,6 +131,18 @@ def session_texts(ledger: Ledger, admit: Admit, last: int) -> list[Entry]:
     return [e for e in scope.sessions.get(session, [])[-last:] if e.living and not e.expired]
 
 
+def nearest_of(
+    policy: Policy, admit: Admit, lookup: NeighbourLookup
+) -> tuple[list[Neighbour], list[Neighbour]]:
+    """The neighbours that the cosine check looks at, nearest first, and those in its zones."""
+    check = next((check for check in policy.active if isinstance(check, CosineCheck)), None)
+    if check is None or len(admit.content.text) < check.min_characters:
+        return [], []
+    nearest = lookup.by_cosine(check.top)
+    zones = check.zones_of(admit.candidate.namespace)
+    return nearest, [n for n in nearest if _zone(zones, n.cosine or 0.0)]
+
+
 def _by_cosine(
     check: CosineCheck,
     admit: Admit,

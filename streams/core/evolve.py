@@ -88,6 +88,7 @@ from palimpsest.streams.core.separations import put_back, separation, state, tak
 from palimpsest.streams.core.touched import Stated, Touched
 from palimpsest.streams.core.walk import (
     answered,
+    bridges,
     ends,
     keep_questions,
     record,
@@ -218,6 +219,7 @@ def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:
     if data.evidence.asked:
         _ask(ledger, entry, event.id, _asked(data.evidence), touched)
     if data.join is not None:
+        entry.asks_beside = bool(entry.asked)
         rank = data.rank or "rule"
         edge = _edge(ledger, event, entry, data.join, entry.place, rank, data.composition)
         _connect(ledger, edge, touched)
@@ -332,6 +334,8 @@ def _closes(ledger: Ledger, entry: Entry, event: Settled) -> bool:
     for neighbour in entry.asked:
         other = ledger.entries[neighbour.candidate_id]
         if other.memory is entry.memory:
+            if bridges(entry):
+                continue
             break
         before = separation(ledger, entry, other, without=event.id)
         if other.id in composes and before is None:

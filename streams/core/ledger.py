@@ -219,7 +219,8 @@ class Entry(Struct, eq=False):
     """One candidate. `place` is its arrival in the owner's log, the order of everything.
 
     `moment` is when it happened, where the log says so. The question: `asked` are the neighbours
-    that the judge was handed, by the decision `asked_by`; `closed` says that it was settled by
+    that the judge was handed, by the decision `asked_by`; `asks_beside`: its first
+    decision joined it as well; `closed` says that it was settled by
     keeping, for want of an answer. `answers` are what was said of pairs, by neighbour. What
     `streams.core.walk` makes of them is kept in `pending`, in `open`, the ids still unanswered, and
     in `held`, whose answer joins but is held back.
@@ -247,6 +248,7 @@ class Entry(Struct, eq=False):
     moment: datetime | None = None
     asked: tuple[Neighbour, ...] = ()
     asked_by: str = ""
+    asks_beside: bool = False
     closed: bool = False
     answers: Mapping[str, Sequence[Answer]] = _UNANSWERED
     memory: Memory = _NO_MEMORY

@@ -21,6 +21,7 @@ from palimpsest.streams.guard import (
     guard_hash,
     kept_reading,
     passes,
+    speaks_of,
     tables_of,
 )
 
@@ -149,6 +150,17 @@ class NeighbourLookup:
         unique = {n.candidate_id: n for n in neighbours}
         best = sorted(unique.values(), key=lambda n: (-(n.cosine or 0.0), self.entry(n).place))
         return tuple(n.candidate_id for n in best[:most])
+
+    def of_owner(self, nearest: list[Neighbour], at_least: float) -> tuple[str, ...]:
+        """The id of the nearest where the newcomer or it speaks of the owner, from a cosine on."""
+        names = self._ledger.names
+        own = bool(names) and speaks_of(self._content.text, names)
+        for neighbour in nearest if names else ():
+            if (neighbour.cosine or 0.0) < at_least:
+                break
+            if own or speaks_of(self._text_of(neighbour)[0], names):
+                return (neighbour.candidate_id,)
+        return ()
 
     def framed(self) -> tuple[str, ...]:
         """The ids of those of the newcomer's frame, the one said last first."""

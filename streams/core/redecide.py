@@ -11,6 +11,7 @@ from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.operate import Result, spoken_twice
 from palimpsest.streams.core.refusal import Refusal, unknown_candidate
 from palimpsest.streams.core.separations import separated_pair
+from palimpsest.streams.core.walk import bridges
 
 
 def arrival_join(entry: Entry) -> Edge | None:
@@ -45,7 +46,8 @@ def redecide(command: Redecide, ledger: Ledger, now: datetime) -> Result:
 
 def _refusal(command: Redecide, ledger: Ledger, entry: Entry) -> Refusal | None:
     edge = arrival_join(entry)
-    if edge is not None:
+    only_asks = command.join is None and bridges(entry)
+    if edge is not None and not only_asks:
         return Refusal("standing_already", f"decision {edge.id} stands: take it out first")
     if command.join is None:
         return None

@@ -47,6 +47,8 @@ def walk(ledger: Ledger, entry: Entry, answers: Sequence[Answer] = ()) -> Step:
     if not entry.closed:
         for neighbour, other in _in_order(ledger, entry):
             if other.memory is entry.memory:
+                if bridges(entry):
+                    continue
                 return Closed()
             answer = (
                 None if _ruled_out(ledger, entry, other) else _answer(ledger, entry, other, answers)
@@ -57,6 +59,16 @@ def walk(ledger: Ledger, entry: Entry, answers: Sequence[Answer] = ()) -> Step:
             elif answer.verdict.answer in JOINING:
                 return Due(answer, _hindrance(ledger, entry, other, answer, answers))
     return Closed()
+
+
+def bridges(entry: Entry) -> bool:
+    """Whether its first decision asked and joined it, and the join stands: it asks beside it.
+
+    So who is of its memory is passed over, where else the walk would end.
+    """
+    return entry.asks_beside and any(
+        edge.id == entry.decision_id and edge.standing for edge in entry.edges
+    )
 
 
 def _in_order(ledger: Ledger, entry: Entry) -> Iterator[tuple[str, Entry]]:
@@ -77,6 +89,8 @@ def _unanswered(
         if not found and candidate_id != first:
             continue
         if other.memory is entry.memory:
+            if bridges(entry):
+                continue
             break
         if not other.living or _ruled_out(ledger, entry, other):
             continue

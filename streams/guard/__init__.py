@@ -6,6 +6,7 @@ from palimpsest.streams.guard.edits.alignment import unlicensed
 from palimpsest.streams.guard.frames import frame, opening
 from palimpsest.streams.guard.identity import guard_hash
 from palimpsest.streams.guard.kept import kept_reading
+from palimpsest.streams.guard.names import speaks_of
 from palimpsest.streams.guard.reading import Reading, read
 from palimpsest.streams.guard.text.words import tokens
 
@@ -20,6 +21,7 @@ __all__ = [
     "opening",
     "passes",
     "read",
+    "speaks_of",
     "tables_of",
     "tokens",
     "unlicensed",

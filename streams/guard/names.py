@@ -23,6 +23,7 @@ from palimpsest.streams.guard.data.name_words import (
 )
 
 _ARTICLES = frozenset({"the", "a", "an"})
+_FIRST = frozenset("i me my mine myself".split())
 _CONTRACTED = {"'m": " is", "'ve": " has", "'ll": " will"}
 _OUGHT = frozenset("may might shall should shouldn't must mustn't".split())
 """A requirement has a user who is nobody."""
@@ -49,6 +50,17 @@ def called_alike(text: str, names: tuple[str, ...]) -> str | None:
             follows = _said_of(name, rest, bare) if _is_plain(name, rest, names) else None
             return None if follows is None else _capitalised(_spoken(names)) + follows
     return None
+
+
+def speaks_of(text: str, names: tuple[str, ...]) -> bool:
+    """Whether a text has one of an owner's names anywhere, or a pronoun of the first person."""
+    words = {part for word in _words(text.replace("’", "'")) for part in word.split("'")}
+    return any(
+        not words.isdisjoint(_FIRST)
+        if name == SPEAKER
+        else words.issuperset(set(_words(name)) - _ARTICLES)
+        for name in names
+    )
 
 
 def _spoken(names: tuple[str, ...]) -> str:

@@ -211,6 +211,13 @@ def _judge(judge: Judge) -> Iterator[str]:
                 f"After them, about at most {judge.frames} of the same frame, the newest first,"
                 " whatever their cosine."
             )
+        if judge.of_owner is not None:
+            yield (
+                "Of an owner with names, also about the nearest where either text speaks of the"
+                f" owner, from {judge.of_owner} on."
+            )
+        if judge.bridges:
+            yield "A newcomer that a rule joins is asked about its neighbours in other memories."
     else:
         yield f"The judge is switched off: instead of asking it, {fallback} at once."
     yield (

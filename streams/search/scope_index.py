@@ -140,6 +140,8 @@ class Reach:
         floors = [zones[-1].at_least, similar] if zones else [2.0]
         if isinstance(near, CosineCheck) and near.near_identical is not None:
             floors.append(near.near_identical)
+        if zones and policy.judge.of_owner is not None:
+            floors.append(policy.judge.of_owner)
         return cls(
             cosine=min(floors),
             cosine_top=near.top if isinstance(near, CosineCheck) else 0,

@@ -165,7 +165,13 @@ def run_one(
         driven = Told(store, clock, policy, judge)
         if named:
             asked = str(uuid5(NAMESPACE, "names"))
-            store.ask([SetNamesRequest(request_id=asked, owner_id=OWNER, names=(NAMES[day], "the user", "I"))])
+            store.ask(
+                [
+                    SetNamesRequest(
+                        request_id=asked, owner_id=OWNER, names=(NAMES[day], "the user", "I")
+                    )
+                ]
+            )
         for start in range(0, len(said), SESSION_ROWS):
             part = said[start : start + SESSION_ROWS]
             driven.day(part, [(OWNER, part[0].said["session_id"])])

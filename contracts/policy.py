@@ -152,13 +152,13 @@ class Judge(_Strict):
     """What the judge is asked, about how many gray neighbours, and what happens without an answer.
 
     After the gray neighbours come the `frames` newest candidates of the newcomer's frame, whatever
-    their cosine; then, of an owner with names, the nearest from `of_owner` on where either text speaks
-    of the owner, as rewordings of what is said of one person are often below all zones. With
+    their cosine; then, of an owner with names, the nearest from `of_owner` on where either text
+    speaks of the owner: rewordings of what is said of one person are often below all zones. With
     `bridges`, a newcomer that a rule joins is asked about its gray neighbours and the one
-    `of_owner`, too: they may be of another memory. `model` and `review_model` are names of the service's models. A packed request
-    takes at most `share` of the model's context and `most` pairs. With `enabled` false the judge
-    is not asked: a gray candidate is settled at once as if without an answer, and a batch run
-    leaves gray pairs alone.
+    `of_owner`, too: they may be of another memory. `model` and `review_model` are names of the
+    service's models. A packed request takes at most `share` of the model's context and `most`
+    pairs. With `enabled` false the judge is not asked: a gray candidate is settled at once as if
+    without an answer, and a batch run leaves gray pairs alone.
     """
 
     neighbours: Annotated[int, Field(ge=1, le=20)] = 3

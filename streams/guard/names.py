@@ -14,6 +14,7 @@ from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.frame_words import VERBS
 from palimpsest.streams.guard.data.name_words import (
     ADVERBS,
+    COUNTING,
     FIRST_AND_SECOND,
     NEVER,
     PLAIN,
@@ -21,6 +22,7 @@ from palimpsest.streams.guard.data.name_words import (
     SAME,
     THIRD,
 )
+from palimpsest.streams.guard.turned import turned, without_called
 
 _ARTICLES = frozenset({"the", "a", "an"})
 _FIRST = frozenset("i me my mine myself".split())
@@ -29,6 +31,7 @@ _OUGHT = frozenset("may might shall should shouldn't must mustn't".split())
 """A requirement has a user who is nobody."""
 _THIRDS = (frozenset(THIRD.values()) | SAME | en.FINITE | en.STATES) - _OUGHT
 _FINITE = _THIRDS | VERBS
+_NO_NOUN = en.FINITE | en.PREPOSITIONS | en.CLAUSES | en.PASTS | VERBS | PRONOUNS
 _SAYS_MORE = re.compile(r"[?!\"“”«»()\[\]{}<>`\n\t]|[;:](?=\s)|[.](?=\s)")
 """More than one plain sentence: what is asked, quoted, or added."""
 _WORD = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
@@ -39,9 +42,15 @@ def called_alike(text: str, names: tuple[str, ...]) -> str | None:
 
     The subject is at the beginning, and a verb that fits it follows; or it is whose something is,
     and a verb follows later. No other word of the names stands in the text, nor any pronoun by
-    which the change of the subject could change who is meant.
+    which the change of the subject could change who is meant. A sentence that says the same with
+    the subject first is read as that one.
     """
     said = text.replace("’", "'")
+    called = _called(turned(said, names) or said, names)
+    return None if called is None else without_called(called)
+
+
+def _called(said: str, names: tuple[str, ...]) -> str | None:
     by_length = sorted((name for name in names if _can_be_told(name)), key=len, reverse=True)
     for name in by_length:
         rest = _behind(said, name)
@@ -94,11 +103,27 @@ def _is_plain(name: str, rest: str, names: Iterable[str]) -> bool:
     said = rest.rstrip(".")
     if _SAYS_MORE.search(said):
         return False
-    words = {part for word in _words(said) for part in (word, word.partition("'")[0])}
+    words = {part for word in _words(_without_one(said)) for part in (word, word.partition("'")[0])}
     own = {word for each in names for word in _words(each)} - _ARTICLES
     own |= {word + "s" for word in own if word != "i"}
     pronouns = PRONOUNS if name == SPEAKER else FIRST_AND_SECOND
     return words.isdisjoint(own | pronouns)
+
+
+def _without_one(text: str) -> str:
+    """A text without *one* where it counts: behind *have*, before a word that is no verb."""
+    words = text.split(" ")
+    return " ".join(
+        word
+        for at, word in enumerate(words)
+        if not (
+            word == "one"
+            and words[at - 1 : at] in COUNTING
+            and words[at + 1 : at + 2]
+            and words[at + 1].rstrip(".").isalpha()
+            and words[at + 1].rstrip(".") not in _NO_NOUN
+        )
+    )
 
 
 def _said_of(name: str, rest: str, bare: bool) -> str | None:
@@ -126,9 +151,18 @@ def _said_of(name: str, rest: str, bare: bool) -> str | None:
             return " " + " ".join(words)
         if (verb in SAME and not bare) or (not speaker and verb in verbs):
             return rest
+        if bare and verb in THIRD.values() and _has_object(words, at):
+            return rest
         if word not in ADVERBS:
             return None
     return None
+
+
+def _has_object(words: list[str], verb: int) -> bool:
+    """Whether what could be a noun in the plural is the only verb: it has its object behind it."""
+    behind = words[verb + 1 :]
+    begins = behind and (behind[0] in en.DETERMINERS | en.NUMBERS.keys() or behind[0].isdecimal())
+    return bool(begins) and _FINITE.isdisjoint(word.rstrip(".,") for word in behind)
 
 
 def _is_of_something(rest: str) -> bool:

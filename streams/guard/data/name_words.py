@@ -46,6 +46,28 @@ _REGULAR = frozenset(
         " translate travel treat trust try turn tutor tweet twist type unlock update use value"
         " vape visit volunteer vote wait walk want warn wash waste watch water weigh welcome"
         " whisper wish wonder work worry worship wrestle yell"
+        " abandon absorb accompany acquire adapt adjust advertise annoy apologise apologize"
+        " appoint approach approve assemble assess assure attach attack attempt attract audit"
+        " bathe benefit blend boil boost bother bounce button calculate capture carve cheat"
+        " cheer choreograph classify collaborate color colour command communicate compile"
+        " conclude conduct confess confirm confuse connect conserve consist contact continue"
+        " cope counsel crash crochet curate debate delegate delete demonstrate detect"
+        " diagnose disappear discover discuss distribute document dominate drill email"
+        " embrace enable encounter engage ensure establish evaluate exhibit expand experiment"
+        " facilitate favor favour file flirt forage forward gain gamble generate govern grill"
+        " groom grumble harvest heal hesitate illustrate implement impress improvise"
+        " incorporate indicate influence inform inject inspire insure integrate interpret"
+        " invoice involve isolate judge jump kiss label launder loathe lodge manufacture"
+        " market mediate merge mine mock model moderate modify motivate mow name navigate"
+        " network notify nurture occupy paddle parachute patrol peel phone pilot pitch point"
+        " predict prioritise prioritize progress puzzle quarrel queue quilt quote react"
+        " recruit reflect rehearse reinforce relocate renew resemble resent resign resist"
+        " resolve restock restrict reveal reward roam rush salute sample score screen sculpt"
+        " secure select shelter sketch slice snack socialise socialize source sponsor sprint"
+        " squeeze stammer stare steer stitch store strengthen stroll stutter summarise"
+        " summarize surround swallow tackle tailor telephone tick tidy toast tour trace track"
+        " trade transcribe transform transport upgrade upload utilise utilize vacuum"
+        " ventilate visualise visualize wander whistle yawn"
     ).split()
 )
 _IRREGULAR = frozenset(
@@ -108,7 +130,20 @@ ADVERBS = frozenset(
 )
 """What may stand between a subject and its verb."""
 
-PLAIN = en.STATES | en.PASTS | frozenset("is was has had doesn't didn't isn't wasn't".split())
+PLAIN = (
+    en.STATES
+    | en.PASTS
+    | frozenset("is was has had doesn't didn't isn't wasn't".split())
+    | frozenset(
+        (
+            "attends avoids becomes belongs brings buys creates deploys depends describes develops"
+            " eats explains gets gives goes grows hears invests keeps learns listens loses"
+            " maintains manages organises organizes participates pays performs publishes receives"
+            " recommends remembers says sees seems sells sends sings spends suffers supervises"
+            " swims teaches tells thinks understands wears writes"
+        ).split()
+    )
+)
 """Verbs that are no part of a noun behind *user*: not those of *user tests* or *user needs*."""
 
 FIRST_AND_SECOND = frozenset(
@@ -130,3 +165,28 @@ NEVER = frozenset(
     " easter dawn hope faith grace joy rose".split()
 )
 """Names that begin a sentence as other words do: *April was busy*."""
+
+AT_HOME = frozenset(
+    {"lives", "live", "works", "work", "studies", "study", "is based", "am based"}
+    | {"was born", "was raised", "grew up"}
+)
+"""What somebody does at one place: *where* it is done is *in* that place."""
+
+ROLES = frozenset(
+    (
+        "accountant agent boss dad dentist doctor employer father fiancé fiancée GP husband"
+        " landlady landlord lawyer manager mother mum mom supervisor therapist wife"
+    ).split()
+)
+"""What one person is to another, and hardly two at once."""
+
+DOING = en.ACTIONS | frozenset(
+    (
+        "bought broke cleans finished goes graduated joined left married met moved plays retired"
+        " sold started teaches trains visited visits volunteers watches went won works"
+    ).split()
+)
+"""Verbs of which a time is the time of the deed, wherever it stands."""
+
+COUNTING = (["have"], ["has"], ["had"], ["own"], ["keep"], ["with"])
+"""Words behind which *one* counts what follows."""

@@ -71,7 +71,6 @@ Bob gave me a book. / Bob gave Ada a book.
 Bob lives with me in Rome. / Bob lives with Ada in Rome.
 Bob says Ada lives in Rome. / Bob says I live in Rome.
 Bob says Ada lives in Rome. / Bob says the user lives in Rome.
-Rome is where Ada lives. / Rome is where I live.
 I think she is right. / Ada thinks she is right.
 I know he likes it. / Ada knows he likes it.
 I live with my sister. / Ada lives with her sister.

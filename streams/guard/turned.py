@@ -1,0 +1,103 @@
+"""Sentences about an owner that begin with something else, turned so that the owner comes first.
+
+*Paris is where Ada lives* as *Ada lives in Paris*. For owners who have names: the turned sentence
+is read as any other that begins with a name (docs/guard.md, Names).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from palimpsest.contracts.names import SPEAKER
+from palimpsest.streams.guard.data import en
+from palimpsest.streams.guard.data.name_words import AT_HOME, DOING, ROLES, THIRD
+
+_NAME = r"(?:(?:Dr|Mr|Mrs|Ms|Prof) )?[^\W\d_a-z][\w'\-]*(?: [^\W\d_a-z][\w\-]*){0,2}"
+_TIME = (
+    rf"[Oo]n (?:{'|'.join(day.capitalize() for day in sorted(en.WEEKDAYS))})s?"
+    rf"|[Ii]n (?:{'|'.join(month.capitalize() for month in sorted(en.MONTHS))}|1[5-9]\d\d|20\d\d)"
+    rf"|[Ii]n the (?:{'|'.join(sorted(en.DAYTIMES))})"
+    rf"|[Ee]very (?:{'|'.join([*sorted(en.DAYTIMES), 'day', 'week', 'month', 'year'])})"
+)
+_IS_CALLED = re.compile(rf"(.+'s (?:{'|'.join(sorted(ROLES))}) is) (?:called|named) ({_NAME}\.?)")
+_WORD = re.compile(r"[^\W\d_]+(?:['\-][^\W\d_]+)*")
+MOST_WORDS = 5
+"""Words of a clause that a time may follow; a longer one has more that the time could belong to."""
+
+
+def turned(text: str, names: tuple[str, ...]) -> str | None:
+    """A sentence with one of the names first that says the same; None if none does for certain."""
+    where, role, birthplace, time = _patterns(names)
+    if found := where.fullmatch(text):
+        place, who, does, stop = found.groups()
+        return f"{_capitalised(who)} {does} in {place}{stop}"
+    if found := role.fullmatch(text):
+        name, whose, what, stop = found.groups()
+        return f"{_capitalised(whose)} {what} is {name}{stop}"
+    if found := birthplace.fullmatch(text):
+        before, one, other, behind, stop = found.groups()
+        who = _subject(one or other)
+        return f"{_capitalised(who)} was born in {before or behind}{stop}"
+    if (found := time.fullmatch(text)) and _is_one_deed(found[3]):
+        when, who, does, stop = found.groups()
+        return f"{_capitalised(who)} {does} {when[0].lower()}{when[1:]}{stop}"
+    return None
+
+
+def without_called(text: str) -> str:
+    """What somebody in a role is called, as who that is: *Ada's wife is (called) Bea*."""
+    found = _IS_CALLED.fullmatch(text)
+    return f"{found[1]} {found[2]}" if found else text
+
+
+@lru_cache(maxsize=64)
+def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    subjects = [name for name in names if name != SPEAKER]
+    owns = "|".join(
+        [*(re.escape(n) + "'s" for n in subjects), *(["my"] if SPEAKER in names else [])]
+    )
+    begins = "|".join(
+        [re.escape(n[:1].upper() + n[1:]) + "'s" for n in subjects]
+        + (["My"] if SPEAKER in names else [])
+    )
+    who = "|".join(map(re.escape, names))
+    lives = "|".join(sorted(AT_HOME))
+    roles = "|".join(sorted(ROLES))
+    return (
+        re.compile(rf"({_NAME}) is where ({who}) ({lives})(\.?)"),
+        re.compile(rf"({_NAME}) is ({owns}) ({roles})(\.?)"),
+        re.compile(
+            rf"(?:({_NAME}) is ({owns}) birthplace|({begins}) birthplace is ({_NAME}))(\.?)"
+        ),
+        re.compile(rf"({_TIME}),? ({who}) (.+?)(\.?)"),
+    )
+
+
+def _subject(owner: str) -> str:
+    return SPEAKER if owner in ("my", "My") else owner.removesuffix("'s")
+
+
+def _is_one_deed(clause: str) -> bool:
+    """Whether a clause has one verb of doing, what is done or where, and nothing else.
+
+    No second verb and no noun in a phrase of its own, to which a time behind it could belong.
+    """
+    words = clause.split(" ")
+    lows = [word.casefold() for word in words]
+    verb, others = lows[0], lows[1:]
+    if not all(map(_WORD.fullmatch, words)) or len(words) > MOST_WORDS:
+        return False
+    if THIRD.get(verb, verb) not in DOING or (others and others[-1] in en.PARTICLES | {"to"}):
+        return False
+    if not _MORE.isdisjoint(others) or lows[-1] in en.PREPOSITIONS:
+        return False
+    phrases = [at for at, low in enumerate(lows) if low in en.PREPOSITIONS]
+    return not phrases or (phrases == [1] and lows[1] in en.PLACING | {"to"})
+
+
+_MORE = en.FINITE | en.CLAUSES | en.NEGATORS | en.QUANTIFIERS | {"about"}
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]

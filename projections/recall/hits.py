@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import chain, islice
+from operator import itemgetter
 from typing import Literal, NamedTuple, cast
 
 from palimpsest.contracts.shown import Recalled
@@ -12,7 +14,7 @@ from palimpsest.projections.recall.collapse import Folding
 from palimpsest.projections.recall.filter import Filter
 from palimpsest.projections.recall.session import own_of
 from palimpsest.projections.shown.memory import Weighing, shown_memory
-from palimpsest.streams.core.frames import by_face_moment, by_frame, of_one_frame
+from palimpsest.streams.core.frames import MOST, by_face_moment, by_frame, of_one_frame
 from palimpsest.streams.core.ledger import Ledger, Memory
 
 
@@ -70,10 +72,10 @@ def hits(
 ) -> list[Recalled]:
     """The best `k` that pass, from memories in order; each counts once.
 
-    Of one frame the newest comes first, at the place of the best (docs/guard.md); of an owner who
-    has names, it is looked for among those that follow, as another name is far from the question's.
-    `near` quickly
-    selects which of the following memories are compared with the hits.
+    Of one frame the newest comes first, at the place of the best (docs/guard.md). Of an owner who
+    has names, it is looked for among those that follow, as another name is far from the question's,
+    and so do hits stand together that a question to the judge may join. `near` quickly selects
+    which of the following memories are compared with the hits.
     """
     left, gate = iter(ranked), _Gate(ledger, wanted)
     folds = _Folds(ledger, wanted.folding)
@@ -89,10 +91,40 @@ def hits(
     for candidate in filter(gate.lets, _the_rest(folds.all, left, wanted.folding, near)):
         folds.add(candidate, begins=False)
     found: list[Recalled] = []
-    for group in by_frame(folds.all, lambda a, b: of_one_frame(ledger, a[0].memory, b[0].memory)):
-        group.sort(key=lambda fold: by_face_moment(fold[0].memory), reverse=True)
-        found += _naming_each_other([_shown(ledger, fold, wanted) for fold in group])
+    frames = by_frame(folds.all, lambda a, b: of_one_frame(ledger, a[0].memory, b[0].memory))
+    for groups in _together(ledger, frames):
+        shown = []
+        for group in groups:
+            group.sort(key=_newest, reverse=True)
+            hits_of_frame = _naming_each_other([_shown(ledger, fold, wanted) for fold in group])
+            shown += zip(map(_newest, group), hits_of_frame, strict=True)
+        shown.sort(key=itemgetter(0), reverse=True)
+        found += [hit for _, hit in shown]
     return found[: wanted.k]
+
+
+def _newest(fold: list[Ranked]) -> tuple[datetime, int]:
+    """A sort key: by when what a fold shows happened."""
+    return by_face_moment(fold[0].memory)
+
+
+def _together(ledger: Ledger, frames: list[list[list[Ranked]]]) -> list[list[list[list[Ranked]]]]:
+    """The frames among hits of an owner with names that a question may join, each with others.
+
+    Each stands at the place of its best hit; of other owners every frame stands alone.
+    """
+    found: list[list[list[list[Ranked]]]] = []
+    for frame in frames:
+        waits: set[str] = set()
+        for fold in frame if ledger.names and len(found) < MOST else ():
+            waits |= unsettled(ledger, fold[0].memory)
+        for others in found if waits else ():
+            if any(fold[0].memory.id in waits for other in others for fold in other):
+                others.append(frame)
+                break
+        else:
+            found.append([frame])
+    return found
 
 
 def _newer_of_a_frame(

@@ -89,12 +89,30 @@ def test_the_new_value_is_found_by_any_name_from_below_the_hits(memories: Palimp
     assert faces.index("I live in Rome.") < faces.index("Ada lives in Paris.")
 
 
+def test_hits_that_a_question_may_join_stand_together_the_newest_first(
+    memories: Palimpsest,
+) -> None:
+    memories.set_names("ada", NAMES)
+    said = ("My flight to Porto is on 12 May.", "Bob likes tea.", "The flight to Porto is on 14 May.")
+    assert say(memories, *said)[-1] == "pending"
+    asked = "When is my flight to Porto on 12 May?"
+    first, second, *_ = memories.recall("ada", asked)
+    assert [first["face"], second["face"]] == [said[2], said[0]]
+    assert second["memory_id"] in first["unsettled"]
+    assert first["score"] < second["score"]
+    assert "frame" not in first
+    memories.set_names("ada", ())
+    assert memories.recall("ada", asked)[0]["face"] == said[0]
+
+
 def test_a_store_keeps_the_standard_that_it_recorded(tmp_path: Path) -> None:
-    """It asked about no frames once; `policy set` brings those that it asks about now."""
+    """It asked about no frames once, nor of owners; `policy set` brings what it asks about now."""
     with Palimpsest.open(tmp_path / "new", by="person") as store:
         now = store.policy
-        assert (now.name, now.hash) == ("standard", "sha256:ac9cbd65b24ff08c")
-    before = now.model_copy(update={"judge": now.judge.model_copy(update={"frames": 0})})
+        assert (now.name, now.hash) == ("standard", "sha256:cf926093642e0b3e")
+    frames = now.judge.model_copy(update={"bridges": False, "of_owner": None})
+    assert now.model_copy(update={"judge": frames}).hash == "sha256:ac9cbd65b24ff08c"
+    before = now.model_copy(update={"judge": frames.model_copy(update={"frames": 0})})
     assert before.hash == "sha256:2439a1837ee125f1"
     with Palimpsest.open(tmp_path / "old", policy=before, by="person") as store:
         assert say(store, "Ada works at Google.", "Ada works at Meta.") == ["stored", "stored"]

@@ -35,7 +35,7 @@ STANDARD = load_policy("standard")
 def asking(frames: int = 2, **more: object) -> Policy:
     """A policy whose zones no text here reaches but by its frame."""
     zone = Zone(at_least=0.99, action="pending")
-    judge = STANDARD.judge.model_copy(update={"frames": frames, **more})
+    judge = STANDARD.judge.model_copy(update={"frames": frames, "of_owner": None, **more})
     checks = (CosineCheck(check="cosine", zones=(zone,)),)
     return STANDARD.model_copy(update={"name": "asking", "checks": checks, "judge": judge})
 

@@ -35,8 +35,10 @@ from palimpsest.streams.core import (
 )
 from palimpsest.streams.core import decide as deciding
 from palimpsest.streams.core import walk as walking
+from palimpsest.streams.core.checks import CheckOutcome
 from palimpsest.streams.core.faces import Face
 from palimpsest.streams.core.ledger import Answer, Edge, Entry, Ledger, Memory, Scope
+from palimpsest.streams.core.neighbour_lookup import NeighbourLookup
 from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.core.walk import Due, walk
@@ -235,6 +237,23 @@ def verdicts_ask_for_no_separation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walking, "separated_pair", lambda ledger, a, b: None)
 
 
+def who_is_together_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A newcomer that a rule joins is asked about who is of another memory by then, for good."""
+    asked_of = admit._asked
+
+    def broken(
+        command: Admit, policy: Policy, lookup: NeighbourLookup, outcome: CheckOutcome
+    ) -> tuple[str, ...]:
+        asked = asked_of(command, policy, lookup, outcome)
+        if outcome.choice is None:
+            return asked
+        entries = lookup._ledger.entries
+        home = lookup.entry(outcome.choice.neighbour).memory
+        return tuple(one for one in asked if entries[one].memory is not home)
+
+    monkeypatch.setattr(admit, "_asked", broken)
+
+
 def batches_ask_for_no_separation(monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch run joins what somebody separated."""
 
@@ -382,6 +401,7 @@ BREAKS: list[tuple[str, Patch, Check, tuple[st.SearchStrategy[Any], ...]]] = [
     ("L2", joins_name_the_first_member, undoing.l2_late_equals_at_once, CANDIDATES),
     ("L2", decisions_rest_on_faces, undoing.l2_equals_never, CANDIDATES),
     ("L2", joins_name_the_first_member, undoing.l2_equals_never, CANDIDATES),
+    ("L2", who_is_together_is_not_asked_about, undoing.l2_equals_never, CANDIDATES),
     ("L2", refused_verdicts_are_forgotten, undoing.l2_late_equals_at_once, WAITING),
     ("L2", the_last_kept_verdict_goes_first, undoing.l2_late_equals_at_once, WAITING),
     ("L3", commands_are_not_remembered, checks.l3_twice_is_once, HISTORY),

@@ -663,7 +663,7 @@ def test_unmerging_late_carries_out_what_the_merge_held_back(history: History) -
 
 def test_different_said_of_a_merged_face_binds_that_face_alone(runtime: Runtime) -> None:
     rules = load_policy("standard").model_dump(mode="json") | {"search": "memories"}
-    rules["judge"]["frames"] = 0
+    rules["judge"] |= {"frames": 0, "bridges": False, "of_owner": None}
     runtime.ask(PolicyRequest(request_id=fresh(), policy=rules))
     history = History(runtime, "ann")
     a, b, c = history.say(boats(2), boats(3, "dusk"), boats(4, "dusk"))
@@ -677,7 +677,7 @@ def test_different_said_of_a_merged_face_binds_that_face_alone(runtime: Runtime)
 def test_a_better_neighbour_that_the_merge_had_hidden_is_asked_about(runtime: Runtime) -> None:
     """The third was compared with what the merge made speak, and never with the second."""
     rules = load_policy("standard").model_dump(mode="json") | {"search": "memories"}
-    rules["judge"]["frames"] = 0
+    rules["judge"] |= {"frames": 0, "bridges": False, "of_owner": None}
     runtime.ask(PolicyRequest(request_id=fresh(), policy=rules))
     history = History(runtime, "ann")
     a, b = history.say(boats(2), boats(3, "dusk"))

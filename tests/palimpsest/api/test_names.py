@@ -93,7 +93,11 @@ def test_hits_that_a_question_may_join_stand_together_the_newest_first(
     memories: Palimpsest,
 ) -> None:
     memories.set_names("ada", NAMES)
-    said = ("My flight to Porto is on 12 May.", "Bob likes tea.", "The flight to Porto is on 14 May.")
+    said = (
+        "My flight to Porto is on 12 May.",
+        "Bob likes tea.",
+        "The flight to Porto is on 14 May.",
+    )
     assert say(memories, *said)[-1] == "pending"
     asked = "When is my flight to Porto on 12 May?"
     first, second, *_ = memories.recall("ada", asked)

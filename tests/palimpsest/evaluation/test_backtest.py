@@ -238,7 +238,7 @@ def test_what_the_guard_saw_of_a_composed_text_is_not_what_it_sees_of_its_source
         "Grandmother keeps  bees behind the big mill",
     )
     standard = load_policy("standard")
-    judge = standard.judge.model_copy(update={"frames": 0})
+    judge = standard.judge.model_copy(update={"frames": 0, "bridges": False, "of_owner": None})
     faces = standard.model_copy(update={"search": "memories", "judge": judge})
     monkeypatch.setitem(POLICIES, "faces", faces)
 

@@ -102,7 +102,8 @@ def fates(store: Palimpsest) -> dict[str, tuple[str, str | None, str]]:
     found = {}
     for memory in store.list("ada", former=True)["memories"]:
         for member in store.show(memory["memory_id"])["members"]:
-            name = "pending" if member["pending"] else member["decision"]
+            waits = member["pending"] and member["joined_to"] is None
+            name = "pending" if waits else member["decision"]
             found[member["candidate_id"]] = (name, member["joined_to"], memory["memory_id"])
     return found
 

@@ -15,6 +15,7 @@ from palimpsest.contracts.events import Decided
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.policy import (
     CosineCheck,
+    Judge,
     Policy,
     SessionCheck,
     Similar,
@@ -258,12 +259,15 @@ def test_a_search_reaches_as_far_as_the_namespace_and_the_similar_facts_ask() ->
                 ),
             ),
             "similar": None,
+            "judge": Judge(),
         }
     )
     near = {name: Reach.of(one, name).cosine for name in ("default", "plans")}
     assert near == {"default": 0.9, "plans": 0.7}
     reach = Reach.of(one.model_copy(update={"similar": Similar(at_least=0.6)}), "plans")
     assert (reach.cosine, reach.jaccard) == (0.6, 0.6)
+    owners = one.model_copy(update={"judge": Judge(of_owner=0.5)})
+    assert Reach.of(owners, "default").cosine == 0.5
     assert Reach.of(one.model_copy(update={"enabled": False}), "plans").cosine > 1.0
 
 

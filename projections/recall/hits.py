@@ -93,7 +93,7 @@ def hits(
     found: list[Recalled] = []
     frames = by_frame(folds.all, lambda a, b: of_one_frame(ledger, a[0].memory, b[0].memory))
     for groups in _together(ledger, frames):
-        shown = []
+        shown: list[tuple[tuple[datetime, int], Recalled]] = []
         for group in groups:
             group.sort(key=_newest, reverse=True)
             hits_of_frame = _naming_each_other([_shown(ledger, fold, wanted) for fold in group])

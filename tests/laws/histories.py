@@ -120,7 +120,7 @@ def policies(draw: st.DrawFn, search: str | None = None) -> Policy:
     )
     exact = EXACTS[(policy.judge.neighbours + len(floors)) % len(EXACTS)]  # no draw, as above
     asked = policy.judge.neighbours - 1 if policy.search == "candidates" else 0  # no draw
-    more = {"frames": asked, "bridges": asked > 0}
+    more: dict[str, object] = {"frames": asked, "bridges": asked > 0}
     more["of_owner"] = 0.5 if asked > 1 else None
     judge = policy.judge.model_copy(update=more)
     return policy.model_copy(update={"exact": exact, "judge": judge})

@@ -60,6 +60,49 @@ def end_to_end(scale: Scale) -> list[Measured]:
     ]
 
 
+def bulk(scale: Scale) -> list[Measured]:
+    """New texts of one owner, and of many, beside the embedder alone: processor time, in turns.
+
+    The more texts an owner has, the more a newcomer is compared with.
+    """
+    texts = [text for _, text in distinct(scale.data, 20_000)]
+    random.Random(1).shuffle(texts)
+    texts = texts[: scale.of(256, 3_000, 8_192)]
+    kinds = {
+        f"{count} owner{'s' if count > 1 else ''}": [
+            (f"owner {number % count}", text) for number, text in enumerate(texts)
+        ]
+        for count in (1, 100)
+    }
+    engine = load_engine()
+    bare_seconds(engine, [("", text) for text in texts[:WINDOW]])
+    with scratch_store(engine) as store:
+        store.ingest(kinds["1 owner"][:WINDOW])
+    bare, whole = [], dict[str, list[float]]()
+    for _ in range(ROUNDS):
+        for kind, stream in kinds.items():
+            begun = time.process_time()
+            bare_seconds(engine, stream)
+            bare.append(time.process_time() - begun)
+            with scratch_store(engine) as store:
+                begun = time.process_time()
+                store.ingest(stream)
+                whole.setdefault(kind, []).append((time.process_time() - begun) / bare[-1])
+    note = f"{len(texts)} {'real' if scale.data else 'made-up'} texts, processor time, in turns"
+    beside = {"bare, ms a text": median(bare) / len(texts) * 1e3}
+    return [
+        Measured(
+            f"the bare embedder ÷ new texts of {kind}",
+            "",
+            [1 / ratio for ratio in ratios],
+            0.9,
+            note=note,
+            beside=beside,
+        )
+        for kind, ratios in whole.items()
+    ]
+
+
 def long_texts(scale: Scale) -> list[Measured]:
     """Processor time of a text of the largest size that is accepted, with all of its windows."""
     engine = load_engine()

@@ -41,6 +41,7 @@ from palimpsest.process.gc_pause import rest_collector
 
 FIGURES: dict[str, Measure] = {
     "end-to-end": embedding.end_to_end,
+    "bulk": embedding.bulk,
     "engines": engines.engines,
     "calls": calling.calls,
     "calls-alone": calling.calls_alone,

@@ -51,7 +51,8 @@ def by_face_moment(memory: Memory) -> tuple[datetime, int]:
 
 
 def _reading(memory: Memory, names: tuple[str, ...]) -> Reading:
-    return reading_of(memory.face.text, memory.face.vector, names, tables_of())  # of English
+    face = memory.face
+    return reading_of(face.text, face.vector, names, tables_of())  # of English
 
 
 def _told_apart(ledger: Ledger, one: Memory, other: Memory) -> bool:

@@ -38,11 +38,12 @@ def frame(one: Reading, other: Reading) -> bool:
     start = end = 0
     while start < shorter and mine[start] == theirs[start]:
         start += 1
+    if not start:
+        return False
     while end < shorter - start and _same_word(mine[-1 - end], theirs[-1 - end]):
         end += 1
     return (
-        start > 0
-        and _is_value(one.statement, start, end)
+        _is_value(one.statement, start, end)
         and _is_value(other.statement, start, end)
         and all(_says_it_of_one_thing(text, start, end) for text in (one, other))
         and explain(one, other) is None
@@ -58,6 +59,24 @@ def opening(text: Reading) -> tuple[str, ...] | None:
     places = range(len(said.lows))
     verb = next((at for at in places if _may_be_verb(said, at)), None)
     return None if verb is None else said.lows[: verb + 1]
+
+
+def frame_keys(text: Reading) -> tuple[int, ...]:
+    """Hashes of which two texts of one frame have one in common; others seldom do.
+
+    What a frame begins with goes together with its last word, unless the value stands last: then
+    both texts have the words before theirs. None if it has no frame.
+    """
+    opened, said = opening(text), text.statement
+    if opened is None:
+        return ()
+    found = [hash((opened, singular(said.lows[-1])))]
+    start = end = len(said.lows)
+    while start > len(opened) and _length(said, start - 1, end) <= LONGEST:
+        start -= 1
+        if _is_value(said, start, 0):
+            found.append(hash(said.lows[:start]))
+    return tuple(found)
 
 
 def _says_it_of_one_thing(text: Reading, start: int, end: int) -> bool:

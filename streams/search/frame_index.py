@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from palimpsest.contracts.events import Content
 from palimpsest.streams.core.ledger import Distinct, Scope
 from palimpsest.streams.core.neighbour_lookup import reading_of
-from palimpsest.streams.guard import Reading, frame, opening, tables_of
+from palimpsest.streams.guard import Reading, frame, frame_keys, tables_of
 
 MOST_VALUES = 5
 """A frame with more values, the newcomer's included, is a series, such as a diary of a weight."""
@@ -16,53 +16,66 @@ _NONE = -1
 
 
 class FrameIndex:
-    """The distinct texts of a scope by their openings, which all texts of a frame share.
+    """The distinct texts of a scope by the keys of which those of one frame share one.
 
-    Of an opening it keeps the hash and the last row that has it, and of a row the one before it:
-    nearly every text has an opening of its own, and its words took more than its text. Texts that
-    share but a hash are no frame either.
+    A key has the last of its places, and a place its row and the place before it: most keys are of
+    one text alone, and a list for each took as much as the text.
     """
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._last: dict[int, int] = {}
+        self._rows = array("l")
         self._before = array("l")
+        self._seen = 0
         self._names: tuple[str, ...] = ()
+        self._newcomer: tuple[str, tuple[int, ...]] = ("", ())
 
     def of(self, content: Content, names: tuple[str, ...]) -> list[Distinct]:
         """The current texts of a newcomer's frame, those said last first; none of a series.
 
-        `names` are the owner's: under others, texts have other openings.
+        `names` are the owner's: under others, texts have other keys.
         """
         if names != self._names:
             self._last.clear()
-            self._before, self._names = array("l"), names
+            self._rows, self._before = array("l"), array("l")
+            self._seen, self._names, self._newcomer = 0, names, ("", ())
         self._follow()
         newcomer = reading_of(content.text, content.vector, names, tables_of())
+        keys = frame_keys(newcomer)
+        self._newcomer = content.text, keys
         found: list[Distinct] = []
-        for distinct in self._opened(newcomer):
-            if distinct.current is not None and frame(self._reading(distinct), newcomer):
+        for row in self._sharing(keys):
+            distinct = self._scope.rows[row]
+            if frame(self._reading(distinct), newcomer) and distinct.current is not None:
                 found.append(distinct)
                 if len(found) == MOST_VALUES:
                     return []
         return sorted(found, key=lambda distinct: distinct.members[-1].place, reverse=True)
 
+    def _sharing(self, keys: Iterable[int]) -> list[int]:
+        """The rows that have one of some keys, the latest first."""
+        found = set[int]()
+        for key in keys:
+            place = self._last.get(key, _NONE)
+            while place != _NONE:
+                found.add(self._rows[place])
+                place = self._before[place]
+        return sorted(found, reverse=True)
+
     def _follow(self) -> None:
         """Index what is new; a text that is retracted is passed over when it is met."""
-        for distinct in self._scope.rows[len(self._before) :]:
-            opened = opening(self._reading(distinct))
-            key = hash(opened)
-            self._before.append(_NONE if opened is None else self._last.get(key, _NONE))
-            if opened is not None:
-                self._last[key] = len(self._before) - 1
+        for row in range(self._seen, len(self._scope.rows)):
+            for key in self._keys(self._scope.rows[row]):
+                self._before.append(self._last.get(key, _NONE))
+                self._last[key] = len(self._rows)
+                self._rows.append(row)
+        self._seen = len(self._scope.rows)
 
-    def _opened(self, newcomer: Reading) -> Iterator[Distinct]:
-        """The texts that begin as a newcomer does, those said last first."""
-        opened = opening(newcomer)
-        row = _NONE if opened is None else self._last.get(hash(opened), _NONE)
-        while row != _NONE:
-            yield self._scope.rows[row]
-            row = self._before[row]
+    def _keys(self, distinct: Distinct) -> tuple[int, ...]:
+        """The keys of a text, which is most often the newcomer of before."""
+        text, keys = self._newcomer
+        return keys if distinct.members[0].text == text else frame_keys(self._reading(distinct))
 
     def _reading(self, distinct: Distinct) -> Reading:
         text, vector = distinct.members[0].text, distinct.vector

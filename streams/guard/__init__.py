@@ -3,7 +3,7 @@
 from palimpsest.streams.guard.comparison import Comparison, compare, passes
 from palimpsest.streams.guard.data.tables import Tables, tables_of
 from palimpsest.streams.guard.edits.alignment import unlicensed
-from palimpsest.streams.guard.frames import frame, frame_keys, opening
+from palimpsest.streams.guard.frames import frame, frame_keys
 from palimpsest.streams.guard.identity import guard_hash
 from palimpsest.streams.guard.kept import kept_reading
 from palimpsest.streams.guard.names import speaks_of
@@ -19,7 +19,6 @@ __all__ = [
     "frame_keys",
     "guard_hash",
     "kept_reading",
-    "opening",
     "passes",
     "read",
     "speaks_of",

@@ -35,7 +35,7 @@ def nearest(
     end = len(rows)
     if start >= end:
         return []
-    dots, norms = np.vecdot(rows.span(start, end), query.single), rows.norms[start:end]
+    dots, norms = rows.products(start, query.single), rows.norms[start:end]
     near = _near(query, dots, norms, floor)
     found = _hits(query, rows, near + start, floor, limit)
     if best and not found:

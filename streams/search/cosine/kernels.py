@@ -28,6 +28,13 @@ Its threads spin for a while after each: on a busy machine 100 by 100 rows took 
 """
 
 Float = TypeVar("Float", np.float32, np.float64)
+_Products = NDArray[np.float32]
+_SHIFT: Final = np.int32(13)
+_SIGN_AND_NUMBER: Final = np.array(0x8FFFFFFF, np.uint32).view(np.int32)
+"""Without the bits between that the sign fills when sixteen become thirty-two."""
+_SCALE: Final = np.float32(2.0**112)
+_AT_ONCE: Final = 128
+"""Rows whose placed bits stay in the processor's cache."""
 
 
 def products(a: NDArray[Float], b: NDArray[Float]) -> NDArray[Float]:
@@ -43,6 +50,24 @@ def widened(vectors: NDArray[np.float16]) -> NDArray[np.float32]:
     if vectors.size <= NUMPY_WIDENS_FASTER_UP_TO:
         return vectors.astype(np.float32)
     answer: NDArray[np.float32] = _widening().run(None, {"narrow": vectors})[0]
+    return answer
+
+
+def products_with(vectors: NDArray[np.float16], single: NDArray[np.float32]) -> _Products:
+    """The products of vectors (n, d) with one (d,), rounded as those of their float32 are.
+
+    Without widening them, which takes five times as long: the bits of a float16, in their places in
+    a float32, are its number divided by 2**112, which the other factor makes up for.
+    """
+    bits, scaled = vectors.view(np.int16), single * _SCALE
+    answer: _Products = np.empty(len(vectors), np.float32)
+    room = np.empty((min(len(bits), _AT_ONCE), bits.shape[1]), np.int32)
+    for first in range(0, len(bits), _AT_ONCE):
+        some = bits[first : first + _AT_ONCE]
+        placed = room[: len(some)]
+        np.left_shift(some, _SHIFT, out=placed, dtype=np.int32)
+        placed &= _SIGN_AND_NUMBER
+        np.vecdot(placed.view(np.float32), scaled, out=answer[first : first + _AT_ONCE])
     return answer
 
 

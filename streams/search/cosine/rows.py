@@ -1,26 +1,34 @@
-"""The vectors of one scope in memory: 1,160 bytes per row of 384, or 1,536 without codes."""
+"""The vectors of one scope in memory: 1,160 bytes per row of 384.
+
+Without codes it is 1,536, or 768 in a small scope.
+"""
 
 from math import sqrt
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from palimpsest.streams.search.cosine.coarse import CoarseRows
-from palimpsest.streams.search.cosine.kernels import widened
+from palimpsest.streams.search.cosine.kernels import products_with, widened
 from palimpsest.streams.search.exact import SearchVector, squared_norm, squared_norms
 
 Scalar = TypeVar("Scalar", bound=np.generic)
+Open = NDArray[np.floating[Any]]
+"""Of float16 or float32."""
 
 FIRST_CAPACITY: Final = 8
+SMALL: Final = 256
+"""Rows up to which a scope is kept as float16: there are many such, and to search one as it is
+takes 9 us longer at 100 rows; at 1,000 it would take 70."""
 
 
 class VectorRows:
     """float16 vectors in order of arrival, in segments that are not copied once they are full.
 
     A full segment gets codes; `codes[i]` are those of the rows from `i * segment` on. The last
-    segment, which is not full, is kept as float32: it is searched after every arrival, and so are
-    scopes smaller than a segment.
+    segment, which is not full, is kept as float32 unless the scope is `SMALL`: it is searched after
+    every arrival, and so are scopes smaller than a segment.
     """
 
     __slots__ = (
@@ -40,7 +48,7 @@ class VectorRows:
         self.dimension = dimension
         self._size = 0
         self._segments: list[NDArray[np.float16]] = []
-        self._open: NDArray[np.float32] = np.empty((0, dimension), np.float32)
+        self._open: Open = np.empty((0, dimension), np.float16)
         self.codes: list[CoarseRows] = []
         self.squared: NDArray[np.float64] = np.empty(FIRST_CAPACITY)
         self.norms: NDArray[np.float64] = np.empty(FIRST_CAPACITY)
@@ -53,7 +61,9 @@ class VectorRows:
         """Add one vector of this dimension and return its row; a third of the time of `extend`."""
         row = self._size
         self._make_room(row + 1)
-        self._open[row - self.open_from] = vector.single
+        self._open[row - self.open_from] = (
+            vector.recorded if self._open.dtype == np.float16 else vector.single
+        )
         self.squared[row] = vector.squared
         self.norms[row] = vector.norm
         self.living[row] = True
@@ -85,7 +95,9 @@ class VectorRows:
         """Add vectors that fit into the open segment."""
         start, end = self._size, self._size + len(vectors)
         self._make_room(end)
-        self._open[start - self.open_from : end - self.open_from] = widened(vectors)
+        self._open[start - self.open_from : end - self.open_from] = (
+            vectors if self._open.dtype == np.float16 else widened(vectors)
+        )
         self.squared[start:end] = squared
         self.norms[start:end] = np.sqrt(squared)
         self.living[start:end] = True
@@ -122,11 +134,19 @@ class VectorRows:
         while start < end:
             number, place = divmod(start, self.segment)
             if number == len(self._segments):
-                parts.append(self._open[place : place + end - start])
+                parts.append(_wide(self._open[place : place + end - start]))
             else:
                 parts.append(widened(self._segments[number][place : place + end - start]))
             start += len(parts[-1])
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def products(self, start: int, single: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The products of a vector (d,) with the rows from `start` on, in the open segment."""
+        rows = self._open[start - self.open_from : self._size - self.open_from]
+        if rows.dtype == np.float16:
+            return products_with(cast(NDArray[np.float16], rows), single)
+        products: NDArray[np.float32] = np.vecdot(rows, single)
+        return products
 
     def unit(self, start: int, end: int) -> NDArray[np.float32]:
         """The rows start..end-1 divided by their lengths, with zero vectors unchanged; rounded."""
@@ -139,10 +159,10 @@ class VectorRows:
         """The vectors of these rows, widened; exact."""
         closed = rows < self.open_from
         if not closed.any():
-            return self._open[rows - self.open_from]
+            return _wide(self._open[rows - self.open_from])
         answer = np.empty((len(rows), self.dimension), np.float32)
         answer[closed] = widened(self._gathered(rows[closed]))
-        answer[~closed] = self._open[rows[~closed] - self.open_from]
+        answer[~closed] = _wide(self._open[rows[~closed] - self.open_from])
         return answer
 
     def _gathered(self, rows: NDArray[np.intp]) -> NDArray[np.float16]:
@@ -169,12 +189,20 @@ class VectorRows:
         wanted = size - self.open_from
         if wanted > len(self._open):
             more = wanted + wanted // 4 + FIRST_CAPACITY
+            more = more if wanted > SMALL else min(more, SMALL)
             whole = self.segment if size > self.segment else min(more, self.segment)
-            self._open = _longer(self._open, whole)
+            kind = np.float16 if size <= SMALL else np.float32
+            self._open = _longer(self._open.astype(kind, copy=False), whole)
 
     def _check(self, row: int) -> None:
         if not 0 <= row < self._size:
             raise IndexError(f"no row {row} in {self._size}")
+
+
+def _wide(rows: Open) -> NDArray[np.float32]:
+    if rows.dtype == np.float16:
+        return widened(cast(NDArray[np.float16], rows))
+    return cast(NDArray[np.float32], rows)
 
 
 def _longer(values: NDArray[Scalar], capacity: int) -> NDArray[Scalar]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from palimpsest.streams.guard import Reading, compare, frame, kept_reading, read
+from palimpsest.streams.guard import Reading, compare, frame, frame_keys, kept_reading, read
 from palimpsest.streams.guard import frames as looking
 
 FRAMES = """
@@ -75,6 +75,7 @@ def pairs(table: str) -> list[list[str]]:
 @pytest.mark.parametrize(("one", "other"), pairs(FRAMES))
 def test_texts_of_one_frame(one: str, other: str) -> None:
     assert frame(read(one), read(other))
+    assert {*frame_keys(read(one))} & {*frame_keys(read(other))}
 
 
 @pytest.mark.parametrize(("one", "other"), pairs(NO_FRAMES))
@@ -117,6 +118,7 @@ def test_a_frame_is_the_same_in_both_directions_and_joins_nothing(
     a = read(said(f"{before} {one} {after}"))
     b = read(again(f"{before} {other} {behind}"))
     assert frame(a, b) == frame(b, a)
+    assert not frame(a, b) or {*frame_keys(a)} & {*frame_keys(b)}
     assert not (frame(a, b) and compare(a, b).near_identical)
 
 

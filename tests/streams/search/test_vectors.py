@@ -6,25 +6,37 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from palimpsest.streams.search import SearchHit, SearchVector, VectorIndex, cosine
 from palimpsest.streams.search.cosine import index as vectors
-from palimpsest.streams.search.cosine import kernels, scans
+from palimpsest.streams.search.cosine import kernels, rows, scans
 from palimpsest.streams.search.cosine.queries import Queries
 from palimpsest.streams.search.cosine.rows import VectorRows
 
 Vectors = NDArray[np.float16]
 
 METHODS = {
-    "exactly": {"few": 10_000, "segment": 16, "crowded": 1.0, "scores": 1},
-    "by product": {"few": 0, "segment": 10_000, "crowded": 1.0, "scores": 1},
-    "by codes": {"few": 0, "segment": 16, "crowded": 1.0, "scores": 1},
-    "by codes, many segments at once": {"few": 0, "segment": 8, "crowded": 1.0, "scores": 10_000},
-    "by codes, then by product": {"few": 0, "segment": 16, "crowded": 0.0, "scores": 500},
-    "all": {"few": 5, "segment": 16, "crowded": 0.1, "scores": 100},
+    "exactly": {"few": 10_000, "segment": 16, "small": 256, "crowded": 1.0, "scores": 1},
+    "by product": {"few": 0, "segment": 10_000, "small": 0, "crowded": 1.0, "scores": 1},
+    "by codes": {"few": 0, "segment": 16, "small": 20, "crowded": 1.0, "scores": 1},
+    "by codes, many segments at once": {
+        "few": 0,
+        "segment": 8,
+        "small": 20,
+        "crowded": 1.0,
+        "scores": 10_000,
+    },
+    "by codes, then by product": {
+        "few": 0,
+        "segment": 16,
+        "small": 0,
+        "crowded": 0.0,
+        "scores": 500,
+    },
+    "all": {"few": 5, "segment": 16, "small": 256, "crowded": 0.1, "scores": 100},
 }
 """Sizes at which the search goes another way, so small that these tests go every way."""
 
@@ -36,6 +48,8 @@ def _method(request: pytest.FixtureRequest) -> Iterator[None]:
         patch.setattr(scans, "CROWDED", request.param["crowded"])
         patch.setattr(scans, "TOGETHER", 7)
         patch.setattr(vectors, "SEGMENT_ROWS", request.param["segment"])
+        patch.setattr(rows, "SMALL", request.param["small"])
+        patch.setattr(kernels, "_AT_ONCE", 7)
         patch.setattr(vectors, "SCORES", request.param["scores"])
         patch.setattr(vectors, "TOGETHER", 5)
         patch.setattr(vectors, "WAITING", 3)
@@ -141,6 +155,18 @@ def test_neither_batches_nor_starts_change_an_answer(seed: int, cut: int, floor:
         for a, b in zip(old, new, strict=True)
     ]
     assert together == merged
+
+
+@given(bits=st.lists(st.integers(0, 0x57FF), min_size=24, max_size=600), seed=st.integers(0, 99))
+@example(bits=[0, 1, 0x3FF, 0x400, 0x57FF] * 5, seed=1)
+def test_products_without_widening_have_every_bit_of_those_with(bits: list[int], seed: int) -> None:
+    """Also of the smallest numbers, and of nothing."""
+    random = np.random.default_rng(seed)
+    signed = np.array(bits, np.uint16) | (random.integers(0, 2, len(bits), np.uint16) << 15)
+    vectors = signed[: len(bits) // 24 * 24].astype(np.uint16).view(np.float16).reshape(-1, 24)
+    single = clustered(seed, 1, 24)[0].astype(np.float32)
+    expected = np.vecdot(vectors.astype(np.float32), single)
+    assert np.array_equal(kernels.products_with(vectors, single), expected)
 
 
 @given(seed=st.integers(0, 10_000))

@@ -153,7 +153,8 @@ class LangGraph:
     def add(self, text: str) -> object:
         """In the owner's namespace."""
         self._count += 1
-        return self._store.put((OWNER,), str(self._count), {"text": text})
+        self._store.put((OWNER,), str(self._count), {"text": text})
+        return None
 
     def search(self, text: str) -> Sequence[object]:
         """The nearest of the owner's namespace."""

@@ -20,6 +20,7 @@ LONGEST = 3
 FEWEST = 2
 """Content words around the value; with fewer, most of what is said of somebody is one frame."""
 _ENDS = frozenset(".!?;")
+_NEVER_IN_VALUES = NO_VALUE | _ENDS
 _NO_VALUE_ALONE = LIGHT | en.POSSESSIVES
 _BEFORE_VERBS = en.SUBJECTS | (en.AUXILIARIES - en.BE - {"be", "been", "has", "have", "had"})
 """What stands right before a verb: what differs behind it is no value."""
@@ -61,22 +62,24 @@ def opening(text: Reading) -> tuple[str, ...] | None:
     return None if verb is None else said.lows[: verb + 1]
 
 
-def frame_keys(text: Reading) -> tuple[int, ...]:
-    """Hashes of which two texts of one frame have one in common; others seldom do.
+def frame_keys(text: Reading) -> list[tuple[str, ...]]:
+    """Words of which two texts of one frame have some in common; others seldom do.
 
     What a frame begins with goes together with its last word, unless the value stands last: then
     both texts have the words before theirs. None if it has no frame.
     """
     opened, said = opening(text), text.statement
     if opened is None:
-        return ()
-    found = [hash((opened, singular(said.lows[-1])))]
+        return []
+    found = [(*opened, singular(said.lows[-1]))]
     start = end = len(said.lows)
-    while start > len(opened) and _length(said, start - 1, end) <= LONGEST:
+    while start > len(opened) and said.lows[start - 1] not in _NEVER_IN_VALUES:
         start -= 1
+        if _length(said, start, end) > LONGEST:
+            break
         if _is_value(said, start, 0):
-            found.append(hash(said.lows[:start]))
-    return tuple(found)
+            found.append(said.lows[:start])
+    return found
 
 
 def _says_it_of_one_thing(text: Reading, start: int, end: int) -> bool:

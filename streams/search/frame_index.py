@@ -18,7 +18,8 @@ _NONE = -1
 class FrameIndex:
     """The distinct texts of a scope by the keys of which those of one frame share one.
 
-    A key has the last of its places, and a place its row and the place before it: most keys are of
+    Of a key only its hash is kept: texts that share but that are no frame. It has the last of its
+    places, and a place its row and the place before it: most keys are of
     one text alone, and a list for each took as much as the text.
     """
 
@@ -42,7 +43,7 @@ class FrameIndex:
             self._seen, self._names, self._newcomer = 0, names, ("", ())
         self._follow()
         newcomer = reading_of(content.text, content.vector, names, tables_of())
-        keys = frame_keys(newcomer)
+        keys = _hashed(newcomer)
         self._newcomer = content.text, keys
         found: list[Distinct] = []
         for row in self._sharing(keys):
@@ -75,8 +76,12 @@ class FrameIndex:
     def _keys(self, distinct: Distinct) -> tuple[int, ...]:
         """The keys of a text, which is most often the newcomer of before."""
         text, keys = self._newcomer
-        return keys if distinct.members[0].text == text else frame_keys(self._reading(distinct))
+        return keys if distinct.members[0].text == text else _hashed(self._reading(distinct))
 
     def _reading(self, distinct: Distinct) -> Reading:
         text, vector = distinct.members[0].text, distinct.vector
         return reading_of(text, vector, self._names, tables_of())  # only English has frames
+
+
+def _hashed(text: Reading) -> tuple[int, ...]:
+    return tuple(map(hash, frame_keys(text)))

@@ -571,7 +571,7 @@ def test_a_language_is_recorded_with_the_policy_and_another_file_is_told(
     shutil.copy(EXAMPLES / "languages" / "nl.toml", dutch)
     palimpsest.json("policy", "set", str(own))
     texts = "Ada heeft drie honden en een kat.", "Ada heeft 3 honden en een kat."
-    palimpsest.ingest(*(row(text, text) for text in texts))
+    palimpsest.ingest(*map(row, texts))
     [decision] = palimpsest.json("sql", "FROM joins")
     assert decision["decision"] == "auto_reject"
     shown = palimpsest.json("show", "--candidate", decision["candidate_id"])

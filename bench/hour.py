@@ -242,6 +242,7 @@ class Hour:
     def label_on_page(self) -> None:
         """The same on the review page, in a browser."""
         with serving(self.folder / "store") as server, open_page() as page:
+            page.set_default_timeout(300_000)  # the first load reads all joins
             endpoint = Endpoint(url=server.url, pid=server.pid, operator=server.operator)
             page.goto(ask_for_link(endpoint, None, {"name": "grace"}))
             page.wait_for_url("**/review")

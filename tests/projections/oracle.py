@@ -105,6 +105,7 @@ class Candidate:
     waits_for: list[str] = field(default_factory=list)
     held: str | None = None
     asked: list[str] = field(default_factory=list)
+    asks_beside: bool = False
     closed: bool = False
     answers: list[oracle_questions.Answer] = field(default_factory=list)
     accesses: int = 0
@@ -455,6 +456,8 @@ class Oracle:
             self.latest[one.id] = question
             if event.data["decision"] == "pending":
                 self.questions.append(question)
+            if event.name == "decided":
+                one.asks_beside = bool(one.asked) and event.data.get("join") is not None
         elif event.data.get("join") is None:
             one.closed = one.closed or oracle_questions.closes(event, owner, one)
         if event.data.get("join") is not None:

@@ -204,7 +204,8 @@ def closes(event: Event, owner: Owner, one: Candidate) -> bool:
     if event.data["decision"] == "fallback_keep":
         return True
     composes = [v["neighbour_id"] for v in event.verdicts if v["answer"] == "compose"]
-    own = [owner.memory_of[asked] == owner.memory_of[one.id] for asked in one.asked]
+    beside = bridges(owner, one)
+    own = [owner.memory_of[asked] == owner.memory_of[one.id] and not beside for asked in one.asked]
     first = own.index(True) if True in own else len(own)
     if any(one.asked.index(neighbour) < first for neighbour in composes if neighbour in one.asked):
         return True
@@ -217,14 +218,17 @@ def closes(event: Event, owner: Owner, one: Candidate) -> bool:
 def waits(owner: Owner, one: Candidate) -> tuple[bool, list[str], str | None]:
     """Whether a candidate is pending, whom the judge has yet to compare, whose answer is held back.
 
-    Best neighbour first. In one memory with it: closed. Apart, answered otherwise, or unanswered
-    and retracted: on to the next. Unanswered: open. An answer that joins: it is held back.
+    Best neighbour first. In one memory with it: closed, unless it asks beside its own join. Apart,
+    answered otherwise, or unanswered and retracted: on to the next. Unanswered: open. An answer
+    that joins: it is held back.
     """
     if one.closed:
         return False, [], None
     open_: list[str] = []
     for other in (owner.candidates[neighbour] for neighbour in one.asked):
         if owner.memory_of[other.id] == owner.memory_of[one.id]:
+            if bridges(owner, one):
+                continue
             break
         if separated(owner, one, other):
             continue
@@ -234,6 +238,12 @@ def waits(owner: Owner, one: Candidate) -> tuple[bool, list[str], str | None]:
         if answer in JOINING:
             return True, open_ if one.living else [], None if open_ else other.id
     return bool(open_), open_ if one.living else [], None
+
+
+def bridges(owner: Owner, one: Candidate) -> bool:
+    """Whether it asks beside its own first join, which stands: who is with it is passed over."""
+    join = owner.joins.get(one.event_id)
+    return one.asks_beside and join is not None and join.standing
 
 
 def _answer(owner: Owner, one: Candidate, other: Candidate) -> str | None:

@@ -199,7 +199,7 @@ def input_file(name: str, columns: Columns) -> Iterator[InputFile]:
         own = sys.stdin is sys.__stdin__
         lines = open(0, "rb", closefd=False) if own else sys.stdin.buffer  # noqa: SIM115
         with path.open("wb") as kept:
-            shutil.copyfileobj(cast(IO[bytes], lines), kept)
+            shutil.copyfileobj(cast("IO[bytes]", lines), kept)
         yield InputFile(_named(path, columns))
 
 

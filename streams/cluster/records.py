@@ -134,7 +134,7 @@ def dead_letter(record: Record, outcome: Outcome, at: datetime) -> NewDeadLetter
     return NewDeadLetter(
         outcome.decision_id,
         record.value,
-        InvalidInputError(cast(InvalidReason, outcome.reason), outcome.detail or ""),
+        InvalidInputError(cast("InvalidReason", outcome.reason), outcome.detail or ""),
         f"{record.topic}/{record.partition}/{record.offset}",
         at,
         digest(record.value),
@@ -192,7 +192,7 @@ def dead_letter_of(headers: Headers, value: bytes) -> NewDeadLetter:
     return NewDeadLetter(
         parsed["id"],
         value,
-        InvalidInputError(cast(InvalidReason, parsed["reason"]), parsed["detail"]),
+        InvalidInputError(cast("InvalidReason", parsed["reason"]), parsed["detail"]),
         parsed["origin"],
         datetime.fromisoformat(parsed["at"]),
         parsed.get("digest") or digest(value),

@@ -164,7 +164,7 @@ def _open(path: str) -> Iterator[io.BufferedIOBase]:
         # abort it; this one is not closed, because that would wait for the thread.
         own = sys.stdin is sys.__stdin__
         lines = open(0, "rb", closefd=False) if own else sys.stdin.buffer  # noqa: SIM115
-        yield cast(io.BufferedIOBase, lines)
+        yield cast("io.BufferedIOBase", lines)
     else:
         with Path(path).open("rb") as file:
             yield file

@@ -110,13 +110,13 @@ class Batcher:
 
     async def compare(self, judge: PairJudge, owner_id: str, pair: JudgedPair) -> Verdict:
         """The verdict on a pair, however long it takes."""
-        return cast(Verdict, await self._submit(judge, owner_id, pair))
+        return cast("Verdict", await self._submit(judge, owner_id, pair))
 
     async def compose(
         self, judge: PairJudge, owner_id: str, sources: Sequence[Side]
     ) -> CompositionAnswer:
         """One text composed from several, however long it takes."""
-        return cast(CompositionAnswer, await self._submit(judge, owner_id, tuple(sources)))
+        return cast("CompositionAnswer", await self._submit(judge, owner_id, tuple(sources)))
 
     async def _submit(
         self, judge: PairJudge, owner_id: str, subject: JudgedPair | tuple[Side, ...]
@@ -173,7 +173,7 @@ class Batcher:
         judge, subject = batch[0].judge, batch[0].subject
         if not isinstance(subject, JudgedPair):
             return [await judge.compose(subject)]
-        return await judge.compare([cast(JudgedPair, request.subject) for request in batch])
+        return await judge.compare([cast("JudgedPair", request.subject) for request in batch])
 
     def _on_answer(self, request: _PendingRequest, answer: Verdict | CompositionAnswer) -> None:
         verdict = answer if isinstance(answer, Verdict) else answer.verdict

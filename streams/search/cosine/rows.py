@@ -144,7 +144,7 @@ class VectorRows:
         """The products of a vector (d,) with the rows from `start` on, in the open segment."""
         rows = self._open[start - self.open_from : self._size - self.open_from]
         if rows.dtype == np.float16:
-            return products_with(cast(NDArray[np.float16], rows), single)
+            return products_with(cast("NDArray[np.float16]", rows), single)
         products: NDArray[np.float32] = np.vecdot(rows, single)
         return products
 
@@ -201,8 +201,8 @@ class VectorRows:
 
 def _wide(rows: Open) -> NDArray[np.float32]:
     if rows.dtype == np.float16:
-        return widened(cast(NDArray[np.float16], rows))
-    return cast(NDArray[np.float32], rows)
+        return widened(cast("NDArray[np.float16]", rows))
+    return cast("NDArray[np.float32]", rows)
 
 
 def _longer(values: NDArray[Scalar], capacity: int) -> NDArray[Scalar]:

@@ -42,7 +42,7 @@ def awaited(words: Sequence[Word], seconds: float, partitions: Sequence[int] = (
 
     async def ask() -> Any:
         client = Client.__new__(Client)
-        consumer = cast(Any, Answers(asyncio.get_running_loop(), words, seconds))
+        consumer = cast("Any", Answers(asyncio.get_running_loop(), words, seconds))
         return await client._answers(consumer, {"mine": partitions})
 
     with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:

@@ -6,7 +6,7 @@
 #   make bench-quality DATA=DIR         where the labelled pairs are
 
 PYTHON ?= python3
-JOBS ?= 5
+JOBS ?= 4
 MINUTES ?= 60
 ARGS ?=
 DATA ?=
@@ -48,7 +48,7 @@ cluster-demo: .venv/installed ## The same stream through Kafka, a worker killed 
 PYTEST := $(if $(MEMORY),PYTEST_DEBUG_TEMPROOT=$(MEMORY)) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
 	$(if $(MEMORY),-o tmp_path_retention_policy=failed)
 
-test: .venv/installed ## Run the tests on JOBS processes (5, as many only wait), without engines, outages, random kills and campaigns.
+test: .venv/installed ## Run the tests on JOBS processes (4, as many only wait), without engines, outages, random kills and campaigns.
 	$(PYTEST) $(ARGS)
 
 test-all: .venv/installed ## Run what CI runs: these tests, a few random kills, the designs and the demo on a cluster.

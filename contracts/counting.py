@@ -4,6 +4,6 @@ from __future__ import annotations
 
 
 def counted(count: int, what: str) -> str:
-    """So many of something: `1 memory`, `2,000 memories`."""
+    """A number and its noun, as messages have them: `1 memory`, `2,000 memories`."""
     plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
     return f"{count:,} {what if count == 1 else plural}"

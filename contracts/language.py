@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Self
 
@@ -69,9 +68,3 @@ class Language(Model):
     def text(self) -> str:
         """All of it in one text, as it is recorded."""
         return self.model_dump_json()
-
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy, with other words perhaps, and so with a text of its own."""
-        copy = super().model_copy(update=update, deep=deep)
-        copy.__dict__.pop("text", None)
-        return copy

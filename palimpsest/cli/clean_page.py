@@ -22,6 +22,7 @@ from palimpsest.cleaning.documents import duplicates_of
 from palimpsest.cleaning.texts import EXACT
 from palimpsest.cleaning.within import WITHIN
 from palimpsest.cli.pictures import BINS, STYLE, VIEWPORT, bin_of, compared, svg, text_of
+from palimpsest.contracts.counting import counted
 from palimpsest.streams.policies.explain import explain
 
 MOST_EXAMPLES = 20
@@ -156,7 +157,7 @@ def _groups(found: Cleaned) -> Iterator[str]:
 
 def _unreadable(answer: Mapping[str, Any]) -> Iterator[str]:
     if answer["unreadable"]:
-        yield f"<h2>{_counted(answer['unreadable'], 'row')} that cannot be read, and stay</h2><ul>"
+        yield f"<h2>{counted(answer['unreadable'], 'row')} that cannot be read, and stay</h2><ul>"
         for row in answer["unreadable_rows"]:
             yield f"<li>row {row['row']:,}: {text_of(row['detail'])}</li>"
         yield "</ul>"
@@ -173,7 +174,7 @@ def summary_lines(answer: Mapping[str, Any]) -> list[str]:
     if answer["keep"] == "newest":
         stay += f", by {answer['moment']}" if answer["moment"] else ", which is the last"
     lines = [
-        f"{_counted(answer['rows'], 'row')}, texts in {answer['text'] or 'no column'}{by}",
+        f"{counted(answer['rows'], 'row')}, texts in {answer['text'] or 'no column'}{by}",
         f"{answer['removed']:,} {goes}, {stay}",
         *(
             f"  {n:,} {'repeated verbatim' if name == EXACT else happened(name)}"
@@ -184,26 +185,22 @@ def summary_lines(answer: Mapping[str, Any]) -> list[str]:
     ]
     if answer["groups"]:
         lines.append(
-            f"{_counted(answer['groups'], 'group')}, the largest of {answer['largest']:,} rows"
+            f"{counted(answer['groups'], 'group')}, the largest of {answer['largest']:,} rows"
         )
     if answer["separated"]:
-        held = _counted(answer["held"], "join")
-        lines.append(f"{_counted(answer['separated'], 'pair')} kept apart, which prevented {held}")
-    lines.append(f"policy {answer['policy']}, {_counted(answer['embedded'], 'text')} embedded")
+        held = counted(answer["held"], "join")
+        lines.append(f"{counted(answer['separated'], 'pair')} kept apart, which prevented {held}")
+    lines.append(f"policy {answer['policy']}, {counted(answer['embedded'], 'text')} embedded")
     if answer["policy_composes"]:
         lines.append("the policy would compose texts: each row keeps its own")
     lines += [f"{name}: {answer[name]}" for name in ("to", "duplicates", "report") if answer[name]]
     if answer["unreadable"]:
-        lines.append(f"{_counted(answer['unreadable'], 'row')} that cannot be read, and stay:")
+        lines.append(f"{counted(answer['unreadable'], 'row')} that cannot be read, and stay:")
         lines += [
             f"  row {row['row']}: {row['reason']}: {row['detail']}"
             for row in answer["unreadable_rows"]
         ]
     return lines
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _within(within: Mapping[str, Any] | None) -> Iterator[str]:

@@ -12,6 +12,7 @@ from palimpsest.charts.kinds import FAMILIES, FAMILY_OF
 from palimpsest.charts.zones import zones_of, zones_of_run
 from palimpsest.cli.pictures import BINS, STYLE, VIEWPORT, bin_of, compared, svg, text_of
 from palimpsest.contracts.answers import Pairing
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.policy import Policy
 from palimpsest.projections.duckdb.activity import WHOLE, Scored, outcomes
 from palimpsest.streams.policies.explain import explain
@@ -53,9 +54,8 @@ def drawn(
 
 def _title(answer: Mapping[str, Any]) -> str:
     count = len(answer["joined"])
-    pairs = "1 pair" if count == 1 else f"{count:,} pairs"
     were = "would be" if answer["dry_run"] else "was" if count == 1 else "were"
-    return f"{pairs} of memories {were} joined"
+    return f"{counted(count, 'pair')} of memories {were} joined"
 
 
 def _summary(answer: Mapping[str, Any], policy: Policy, just_this: str) -> Iterator[str]:

@@ -393,8 +393,7 @@ def views(file: Path, ways: Mapping[str, str]) -> RenderableType:
 def verified(found: Mapping[str, Any]) -> RenderableType:
     """The number of differences, and each of them."""
     details = [shown(f"  {detail}") for detail in found.get("details", [])]
-    count = found["differences"]
-    differences = "1 difference" if count == 1 else f"{count} differences"
+    differences = counted(found["differences"], "difference")
     return Group(shown(f"{differences}, {found['checked']} checked"), *details)
 
 

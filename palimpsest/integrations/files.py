@@ -16,7 +16,7 @@ from palimpsest.contracts.shown import Shown
 class MemoryFiles:
     """The files below a folder of one agent, such as `/memories`; paths have the folder in front.
 
-    A line that repeats another of its file joins that memory, so the file has it once. Lines
+    A line that repeats an earlier one of the file joins its memory, and is shown once. Lines
     stand in the order in which they were first written; blank ones are not kept. UsageError for a
     path that is not in the folder, or a change that cannot be; RefusedError as the store refuses.
     """

@@ -17,6 +17,7 @@ import orjson
 
 from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.candidate import DEFAULT_NAMESPACE
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import Decided
 from palimpsest.contracts.identity import decision_id_of
@@ -79,9 +80,8 @@ class HookReport:
         """The text for the agent."""
         parts = [_sent(self.sent)] if self.sent else [_captured(self.captured)]
         if self.skipped:
-            duplicates = "duplicate" if len(self.skipped) == 1 else "duplicates"
             listed = "\n".join(f"- {line}" for line in self.skipped)
-            parts.append(f"Skipped {len(self.skipped)} {duplicates}:\n{listed}")
+            parts.append(f"Skipped {counted(len(self.skipped), 'duplicate')}:\n{listed}")
         return "\n\n".join(parts)
 
 
@@ -179,15 +179,12 @@ def _report_outcome(
 def _captured(lines: Sequence[str]) -> str:
     if not lines:
         return NOTHING_CAPTURED
-    memories = "memory" if len(lines) == 1 else "memories"
-    return f"Auto-captured {len(lines)} {memories} before compaction:\n\n{_numbered(lines)}"
+    return f"Auto-captured {counted(len(lines), 'memory')} before compaction:\n\n{_numbered(lines)}"
 
 
 def _sent(lines: Sequence[str]) -> str:
-    candidates = "candidate" if len(lines) == 1 else "candidates"
-    begin = (
-        f"Sent {len(lines)} {candidates} to the cluster before compaction; it leaves out duplicates"
-    )
+    candidates = counted(len(lines), "candidate")
+    begin = f"Sent {candidates} to the cluster before compaction; it leaves out duplicates"
     return f"{begin}:\n\n{_numbered(lines)}"
 
 

@@ -13,6 +13,7 @@ import typer
 
 from palimpsest.cli.invocation import invocation
 from palimpsest.cli.rendering import shown
+from palimpsest.contracts.counting import counted
 from palimpsest.contracts.errors import UsageError
 from palimpsest.process.signals import SIGNALS
 from palimpsest.streams.ending import end_in_time
@@ -89,7 +90,7 @@ def describe_step(done: StepDone) -> str:
     owners = answer["owners"] - skipped - len(before)
     joined = sum(join["owner_id"] not in before for join in answer["joined"])
     again = f"; {len(before)} done before" if before else ""
-    return f"{when}{owners} owner{'' if owners == 1 else 's'}, {joined} joined{again}"
+    return f"{when}{counted(owners, 'owner')}, {joined} joined{again}"
 
 
 def _stop_event() -> threading.Event:

@@ -66,7 +66,7 @@ def more_about(memory: Found, metadata: Mapping[str, Any] | None) -> Row:
 
 
 def last_day(given: Any) -> date | None:
-    """An `expiration_date` as mem0 reads it. ValueError, in mem0's words, for what is none."""
+    """An `expiration_date` as mem0 reads it. ValueError in mem0's words if it is not a date."""
     if isinstance(given, datetime):
         return given.date()
     if given is None or isinstance(given, date):

@@ -112,6 +112,18 @@ def _line(row: Any) -> bytes:
     return row.encode() if isinstance(row, str) else json.dumps(row).encode()
 
 
+ASKS_ALL = """
+name = "asks-all"
+model = "all-MiniLM-L6-v2"
+search = "candidates"
+
+[[checks]]
+check = "cosine"
+zones = [{ at_least = 0.0, action = "pending" }]
+"""
+"""A policy that asks the judge about every pair."""
+
+
 def row(text: str, owner: str = "ada", **fields: Any) -> dict[str, Any]:
     """A bare row."""
     return {"owner_id": owner, "text": text, **fields}

@@ -10,7 +10,7 @@ import pytest
 
 from palimpsest.cli.demo.judge import Fault, JudgeServer
 from palimpsest.streams.judge.certificate import read_certificate
-from tests.palimpsest.cli.conftest import CommandLine
+from tests.palimpsest.cli.conftest import ASKS_ALL, CommandLine
 
 SETTINGS = """
 [judge]
@@ -22,15 +22,6 @@ protocol = "systemone"
 base_url = "{url}"
 model = "cheap-1"
 retries = 0
-"""
-ASKS_ALL = """
-name = "asks-all"
-model = "all-MiniLM-L6-v2"
-search = "candidates"
-
-[[checks]]
-check = "cosine"
-zones = [{ at_least = 0.0, action = "pending" }]
 """
 
 

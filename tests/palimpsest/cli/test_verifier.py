@@ -23,7 +23,7 @@ from palimpsest.process import logs
 from palimpsest.streams.judge import batching, worker
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.settings import JudgeSettings
-from tests.palimpsest.cli.conftest import CommandLine, Row
+from tests.palimpsest.cli.conftest import ASKS_ALL, CommandLine, Row
 
 Clock = Callable[[], datetime]
 
@@ -163,17 +163,6 @@ def test_it_keeps_its_verdicts_with_the_store_or_beside_a_cluster(
     assert ran == [(Path(folder), in_topics)]
 
 
-PENDING = """
-name = "asks-all"
-model = "all-MiniLM-L6-v2"
-search = "candidates"
-
-[[checks]]
-check = "cosine"
-zones = [{ at_least = 0.0, action = "pending" }]
-"""
-
-
 def test_the_log_says_who_answered_without_what_is_secret(
     palimpsest: CommandLine, row: Row, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -182,7 +171,7 @@ def test_the_log_says_who_answered_without_what_is_secret(
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("PALIMPSEST_JUDGE_MODEL", "first-model")
     rules = tmp_path / "asks.toml"
-    rules.write_text(PENDING)
+    rules.write_text(ASKS_ALL)
     palimpsest.ingest(row("Ada has a dog"))
     palimpsest.json("policy", "set", str(rules))
     with JudgeServer() as server:

@@ -127,7 +127,8 @@ def test_nothing_is_joined_that_differs_in_another_word(one: list[str], other: l
 def test_it_is_part_of_the_policy_and_of_the_guard() -> None:
     plain = load_policy("standard")
     dutch = add_languages(plain, [FOLDER / "nl.toml"])
-    changed = DUTCH.model_copy(update={"negators": (*DUTCH.negators, "amper")})
+    words = DUTCH.model_dump() | {"negators": (*DUTCH.negators, "amper")}
+    changed = Language.model_validate(words)
     other = dutch.model_copy(update={"languages": (changed,)})
     assert len({plain.hash, dutch.hash, other.hash}) == 3
     guards = [guard_hash(tables_of(each.languages)) for each in (plain, dutch, other)]

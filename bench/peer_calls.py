@@ -1,8 +1,11 @@
 """`python -m bench.peer_calls --data DIR`: an agent's single calls beside other systems'.
 
 `make bench-peers DATA=DIR` runs it in an environment of its own, in which the others are installed.
-All use the same engine in the same process, in turns, text by text, on the same real texts; what is
-measured is processor time, of all threads. The texts are those of one owner, who has said some.
+Each system has a process of its own, as an agent would run it, with the same engine and the same
+real texts of one owner. They have turns of ten calls, so that none finds the processor's caches
+filled by another. Measured are how long a call takes, which needs a machine with nothing else to
+do, and the processor time of all threads; for adds until the process has nothing more to do, so
+that what is left to a thread counts.
 
 What a call leaves behind when it returns differs. Ours is on the disk (SQLite, synchronous). mem0
 commits to SQLite twice, its history and Qdrant's local file; Chroma commits to SQLite and writes
@@ -15,6 +18,7 @@ which takes nearly no time.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import random
 import sys
@@ -22,10 +26,10 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import median
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import orjson
@@ -39,6 +43,13 @@ FOUND = 10
 DIMENSION = 384
 STREAMS = ("synthetic_persona_chat", "multi_extractor", "generative_agents")
 FULL, FAST = "standard", "standard-int8"
+SYSTEMS = (FULL, FAST, "mem0", "Chroma", "LangGraph, in memory", "embedding alone")
+Call = Literal["search", "add"]
+Taken = tuple[float, float]
+"""Milliseconds until a call returned, and of processor time."""
+SETTLED_SECONDS = 0.2
+IDLE_SECONDS = 0.001
+"""A process that takes less than this in `SETTLED_SECONDS` has nothing more to do."""
 
 
 class Peer(Protocol):
@@ -192,24 +203,7 @@ def _vector(engine: Engine, text: str) -> list[float]:
     return vector
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """A call of ours divided by a peer's: the medians of milliseconds, and what to reach."""
-
-    ours: str
-    call: str
-    peer: str
-    ours_ms: float
-    peer_ms: float
-    reach: float
-
-    @property
-    def ratio(self) -> float:
-        """Ours by the peer's."""
-        return self.ours_ms / self.peer_ms
-
-
-REACH = (
+REACH: tuple[tuple[str, Call, str, float], ...] = (
     (FULL, "add", "mem0", 0.75),
     (FAST, "add", "mem0", 0.45),
     (FULL, "search", "mem0", 0.3),
@@ -220,33 +214,68 @@ REACH = (
 """Our policy, the call, the peer, and the ratio to reach."""
 
 
-def measure(texts: Sequence[str], held: int, rounds: int) -> dict[str, dict[str, list[float]]]:
-    """Milliseconds of processor time of every call, by system and call; `held` texts come first.
+BLOCK = 10
+"""Calls of a system before the next has its turn."""
 
-    Each system has a recall and an add of one text in turn, before the next has its turn.
-    """
-    taken: dict[str, dict[str, list[float]]] = {}
+
+def open_system(name: str, folder: Path, closing: ExitStack) -> Peer:
+    """One of `SYSTEMS` with nothing in it."""
+    if name in (FULL, FAST):
+        return Ours(folder, name, closing)
+    engine = load_engine()
+    systems: dict[str, Callable[[], Peer]] = {
+        "mem0": lambda: Mem0(folder, engine),
+        "Chroma": lambda: Chroma(folder, engine),
+        "LangGraph, in memory": lambda: LangGraph(engine),
+        "embedding alone": lambda: Alone(engine),
+    }
+    return systems[name]()
+
+
+def serve(name: str, asked: Connection) -> None:
+    """Run blocks of calls of a system in this process until there are no more."""
     with ExitStack() as closing:
-        folder = Path(closing.enter_context(tempfile.TemporaryDirectory(prefix="bench-peers-")))
-        engine = load_engine()
-        peers: dict[str, Peer] = {
-            FULL: Ours(folder, FULL, closing),
-            FAST: Ours(folder, FAST, closing),
-            "mem0": Mem0(folder, engine),
-            "Chroma": Chroma(folder, engine),
-            "LangGraph, in memory": LangGraph(engine),
-            "embedding alone": Alone(engine),
-        }
-        for number, text in enumerate(texts[:held]):
-            for peer in peers.values():
-                peer.add(text)
-                if number >= held - rounds // 4:
-                    peer.search(text)  # until all is warm
-        for text in texts[held : held + rounds]:
-            for name, peer in peers.items():
-                calls = taken.setdefault(name, {"search": [], "add": []})
-                calls["search"].append(_busy_ms(peer.search, text))
-                calls["add"].append(_busy_ms(peer.add, text))
+        folder = closing.enter_context(tempfile.TemporaryDirectory(prefix="bench-peers-"))
+        peer = open_system(name, Path(folder), closing)
+        calls: dict[Call, Callable[[str], object]] = {"search": peer.search, "add": peer.add}
+        while block := asked.recv():
+            call, texts = block
+            asked.send(_time(calls[call], texts, idle=call == "add"))
+
+
+def measure(texts: Sequence[str], held: int, rounds: int) -> dict[str, dict[Call, list[Taken]]]:
+    """What a call took, in the mean, by system and call, for each block.
+
+    `held` texts are there before. Each text is searched for, and then added.
+    """
+    taken: dict[str, dict[Call, list[Taken]]] = {}
+    spawn = multiprocessing.get_context("spawn")
+    ends: dict[str, Connection] = {}
+    processes = []
+    for name in SYSTEMS:
+        ends[name], other = spawn.Pipe()
+        processes.append(spawn.Process(target=serve, args=(name, other)))
+        processes[-1].start()
+
+    def run(name: str, call: Call, block: Sequence[str]) -> Taken:
+        ends[name].send((call, block))
+        found: Taken = ends[name].recv()
+        return found
+
+    for name in SYSTEMS:
+        run(name, "add", texts[:held])
+        run(name, "search", texts[held - rounds : held])  # until all is warm
+    for start in range(held, held + rounds, BLOCK):
+        block = texts[start : start + BLOCK]
+        for name in SYSTEMS:
+            calls = taken.setdefault(name, {"search": [], "add": []})
+            run(name, "search", block[:2])
+            for call, found in calls.items():
+                found.append(run(name, call, block))
+    for end in ends.values():
+        end.send(None)
+    for process in processes:
+        process.join()
     return taken
 
 
@@ -270,18 +299,25 @@ def clean_all(texts: Sequence[str]) -> dict[str, list[float]]:
     return taken
 
 
-def _busy_ms(call: Callable[[str], object], text: str) -> float:
-    begun = time.process_time()
-    call(text)
-    return (time.process_time() - begun) * 1e3
+def _time(call: Callable[[str], object], texts: Sequence[str], *, idle: bool) -> Taken:
+    """The mean of the calls; with `idle`, also what they leave to other threads."""
+    begun, started = time.process_time(), time.perf_counter()
+    for text in texts:
+        call(text)
+    waited = time.perf_counter() - started
+    if idle:
+        before = begun
+        while time.process_time() > before + IDLE_SECONDS:
+            before = time.process_time()
+            time.sleep(SETTLED_SECONDS)
+    each = 1e3 / len(texts)
+    return waited * each, (time.process_time() - begun) * each
 
 
-def ratios(taken: dict[str, dict[str, list[float]]]) -> list[Ratio]:
-    """Ours by the peers'."""
-    return [
-        Ratio(ours, call, peer, median(taken[ours][call]), median(taken[peer][call]), reach)
-        for ours, call, peer, reach in REACH
-    ]
+def medians(blocks: Sequence[Taken]) -> Taken:
+    """Of how long calls took, and of their processor time."""
+    waited, busy = zip(*blocks, strict=True)
+    return median(waited), median(busy)
 
 
 def texts_of(data: Path) -> list[str]:
@@ -306,15 +342,22 @@ def main() -> None:
     texts = texts_of(asked.data)
     taken = measure(texts, asked.held, asked.rounds)
     for name, calls in taken.items():
-        medians = ", ".join(f"{call} {median(ms):.1f} ms" for call, ms in calls.items())
-        sys.stdout.write(f"{name}: {medians}\n")
-    for one in ratios(taken):
-        says = "holds" if one.ratio <= one.reach else "short"
+        found = (f"{call} {_shown(medians(blocks))} ms" for call, blocks in calls.items())
+        sys.stdout.write(f"{name}: {', '.join(found)}\n")
+    for ours, call, peer, reach in REACH:
+        pairs = zip(medians(taken[ours][call]), medians(taken[peer][call]), strict=True)
+        waited, busy = (one / other for one, other in pairs)
+        says = "holds" if waited <= reach else "short"
         sys.stdout.write(
-            f"{one.ours} {one.call} ÷ {one.peer}: {one.ratio:.2f} (to reach {one.reach}): {says}\n"
+            f"{ours} {call} ÷ {peer}: {waited:.2f} ({busy:.2f}), to reach {reach}: {says}\n"
         )
     for name, seconds in clean_all(texts[: asked.batch]).items():
         sys.stdout.write(f"{name}: {median(seconds):.2f} s for {asked.batch} texts\n")
+
+
+def _shown(taken: Taken) -> str:
+    waited, busy = taken
+    return f"{waited:.1f} ({busy:.1f} of a processor)"
 
 
 if __name__ == "__main__":

@@ -87,7 +87,8 @@ class Vectors:
         if engine.model != policy.model:
             raise UsageError(
                 f"the policy {policy.name} has thresholds for {policy.model},"
-                f" not for {engine.model}: set a policy for that model in a new store"
+                f" not for {engine.model}: open a new store with a policy whose `model` is"
+                f" {engine.model}, or move this one with `palimpsest embed --model {engine.model}`"
             )
         return recorded_vector(embedding, engine)
 

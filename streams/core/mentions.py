@@ -1,9 +1,9 @@
 """Whether a text mentions a name or an identifier: whole words in canonical form, nothing learned.
 
 Canonical: case, compatibility forms, separators inside identifiers and phone numbers, a leading @
-or #, the plus-tag of an address, the scheme of a link, a possessive, and Arabic vowel signs and
-articles do not count. Digits always do: a number, a version or an identifier that goes on is
-another one.
+or #, the plus-tag of an address, the scheme of a link, a possessive, Arabic vowel signs and
+articles, and Hebrew prefixes in front of a hyphen (ב-Google) do not count. Digits always do: a
+number, a version or an identifier that goes on is another one.
 
 The first and the last word of a query are also found with what some languages attach: Korean
 particles (끝말잇기를), Arabic and elided ones (لأحمد, l'école), and endings behind an apostrophe.
@@ -41,6 +41,9 @@ _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'", "‐": "-"
 _ARABIC_SIGNS = dict.fromkeys([*range(0x64B, 0x653), 0x670, 0x640])
 """Vowel signs, and the stroke that lengthens a word."""
 _ARABIC_ARTICLE = re.compile(r"[وفبك]?ال(?=\w{3})|[وف]?لل(?=\w{3})")
+_HEBREW_PREFIX = re.compile(r"(?<![\w־-])(?:[וש]?[הבכלמ]|[וש]|כש)[-־](?=[^\W\d_]{2})")
+"""What Hebrew writes with a hyphen in front of a foreign name. Without one it may be part of the
+word: ועדה is a committee, and *and Ada*."""
 ELIDED = r"(?:[ldjmtscn]|qu|jusqu|lorsqu|puisqu|dell|all|dall|nell|sull|quell|un|gl)'"
 """Elided words of French and Italian."""
 _ATTACHED_BEFORE = re.compile(rf"(?P<arabic>[وفبكل]{{1,2}})|{ELIDED}")
@@ -92,7 +95,8 @@ def canonical(text: str, *, turkish: bool = False) -> str:
     plain = plain.casefold().translate(_QUOTES)
     if plain.isascii():
         return plain
-    return plain.replace("i\u0307", "i").translate(_ARABIC_SIGNS)  # a capital dotted I
+    plain = plain.replace("i\u0307", "i").translate(_ARABIC_SIGNS)  # a capital dotted I
+    return _HEBREW_PREFIX.sub("", plain)
 
 
 def asked_of(query: str, *, turkish: bool = False) -> Words:

@@ -51,6 +51,7 @@ EITHER_WAY = [
     ("istanbul", "İSTANBUL'da yaşıyor", "Ankara'da yaşıyor"),
     ("ISPARTA", "ısparta'ya gitti", "Sparta'ya gitti"),
     ("Ankara'da", "Ankara'dan geldi", "Bursa'dan geldi"),
+    ("ב-Google", "היא עברה מ-Google", "היא עברה מ-Amazon"),
 ]
 """A query, a text that it finds and one that it does not."""
 BY_DICTIONARY = [

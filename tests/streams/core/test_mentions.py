@@ -92,6 +92,12 @@ SAME = [
     ("IĞDIR", "ığdır güzel"),
     ("I am", "as i am here"),
     ("INC-7'yi", "INC-7 is closed"),
+    ("Google", "היא עובדת ב-Google"),
+    ("ב-Google", "היא עברה מ־Google"),
+    ("INC-1007", "מה קרה ל-INC-1007?"),
+    ("תל אביב", "היא גרה ב-תל אביב"),
+    ("iPhone", "שה-iPhone שלה חדש"),
+    ("כל-בו", "היא קנתה בכל־בו או בכל-בו ליד כל-בו"),
 ]
 OTHER = [
     ("ABC123", "Her order is ABC1234."),
@@ -146,6 +152,15 @@ OTHER = [
     ("O'Brien", "the letter o"),
     ("O'Brien", "Brien called"),
     ("l'école", "les écoles"),
+    ("בו", "קניתי בכל-בו"),
+    ("בו", "כל-בו"),
+    ("12", "ויטמין ב-12"),
+    ("ה", "ימים ב-ה"),
+    ("עדה", "הוועדה החליטה"),
+    ("עדה", "ועדה של המועצה"),
+    ("דינה", "מדינה קטנה"),
+    ("Ali", "Aliye geldi"),
+    ("kale", "kalem aldı"),
     ("", "nothing is asked"),
     ("...", "nothing is asked ..."),
 ]

@@ -6,7 +6,17 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from msgspec import Meta
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    ValidationError,
+)
+
+IN_PLAIN_WORDS = {"missing": "it is missing", "extra_forbidden": "there is no such key"}
+"""What a person reads instead of pydantic's message, by the kind of error."""
 
 
 class Model(BaseModel):
@@ -19,6 +29,15 @@ class Strict(Model):
     """As `Model`, but unknown fields are refused: a request is understood whole or not done."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+def wrong_keys(error: ValidationError) -> str:
+    """What is wrong with a file, key by key, in plain words."""
+    told = []
+    for wrong in error.errors():
+        what = IN_PLAIN_WORDS.get(wrong["type"], wrong["msg"].removeprefix("Value error, "))
+        told.append(f"{'.'.join(map(str, wrong['loc']))}: {what}" if wrong["loc"] else what)
+    return "; ".join(told)
 
 
 def deeper_than(value: Any, levels: int) -> bool:

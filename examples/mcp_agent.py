@@ -49,9 +49,9 @@ async def answer(memory: Client, model: AsyncAnthropic, name: str, text: str) ->
 
 async def talk(texts: list[str]) -> None:
     """Answer each of these, with Ada's memories in `agent-memories`."""
-    command = ["--store", "agent-memories", "mcp", "--owner", "ada"]
+    command = ["-m", "palimpsest", "--store", "agent-memories", "mcp", "--owner", "ada"]
     async with (
-        Client(StdioServerParameters(command="palimpsest", args=command)) as memory,
+        Client(StdioServerParameters(command=sys.executable, args=command)) as memory,
         AsyncAnthropic() as model,
     ):
         for text in texts:

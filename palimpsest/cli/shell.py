@@ -102,6 +102,7 @@ class Shell(TyperGroup):
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
         except typer.TyperException as error:
+            error.message = error.message.removeprefix("Value error, ")  # typer's, by pydantic
             _print_document(ctx, Problem("usage", str(error)))
             raise
         except KeyboardInterrupt:

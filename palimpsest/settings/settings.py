@@ -15,6 +15,7 @@ from pydantic_settings import (
 )
 
 from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.model import wrong_keys
 from palimpsest.contracts.policy import Policy
 from palimpsest.settings.namespaced import DedupSettings
 from palimpsest.settings.schedule import Schedule
@@ -121,20 +122,10 @@ def read_settings(**given: Any) -> Settings:
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
-        wrong = (f"{_place(error['loc'])}: {_plainly(error['msg'])}" for error in error.errors())
         raise UsageError(
-            f"settings, by an option, PALIMPSEST_* or {SETTINGS_FILE}: {'; '.join(wrong)}"
+            f"settings, by an option, PALIMPSEST_* or {SETTINGS_FILE}: {wrong_keys(error)}"
         ) from None
     except SettingsError as error:
         raise UsageError(f"settings, by a PALIMPSEST_* that is not JSON: {error}") from None
     except ValueError as error:
         raise UsageError(f"{SETTINGS_FILE} is not TOML: {error}") from None
-
-
-def _place(location: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in location)
-
-
-def _plainly(message: str) -> str:
-    """Without the prefix that pydantic puts before our messages."""
-    return message.removeprefix("Value error, ")

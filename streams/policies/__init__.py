@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.model import wrong_keys
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.policies.languages import with_languages
 
@@ -67,5 +68,8 @@ def parse_policy(text: str, origin: str, folder: Path = Path()) -> Policy:
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{origin} is not TOML: {error}") from None
     except ValidationError as error:
-        lines = (f"{'.'.join(map(str, e['loc'])) or 'policy'}: {e['msg']}" for e in error.errors())
-        raise UsageError(f"{origin} is no policy: " + "; ".join(lines)) from None
+        lacks = any(wrong["type"] == "missing" for wrong in error.errors())
+        raise UsageError(
+            f"{origin} is no policy: {wrong_keys(error)}"
+            + "; begin with all of one, as `palimpsest policy show standard` prints it" * lacks
+        ) from None

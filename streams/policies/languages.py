@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.language import Language
+from palimpsest.contracts.model import wrong_keys
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.guard import Tables, passes, read, tables_of
 
@@ -36,8 +37,7 @@ def load_language(file: Path) -> Language:
     try:
         language = Language.model_validate(rules)
     except ValidationError as error:
-        lines = (f"{'.'.join(map(str, e['loc'])) or 'file'}: {e['msg']}" for e in error.errors())
-        raise UsageError(f"{file} is no language: " + "; ".join(lines)) from None
+        raise UsageError(f"{file} is no language: {wrong_keys(error)}") from None
     problems = [*_conflicts(language), *_not_held(examples, tables_of((language,)))]
     if problems:
         raise UsageError(f"{file} does not hold: " + "; ".join(problems))

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 app = typer.Typer()
 Client = Literal["claude", "cursor", "vscode"]
 """Clients whose configuration can be printed."""
+CONFIGURED_IN: dict[Client, str] = {
+    "claude": "claude_desktop_config.json (Settings, Developer), or .mcp.json for Claude Code",
+    "cursor": "~/.cursor/mcp.json, or .cursor/mcp.json of a project",
+    "vscode": ".vscode/mcp.json of a folder",
+}
 
 SILENT = ("mcp", "sse_starlette")
 """Libraries whose log lines quote requests."""
@@ -124,9 +129,10 @@ def mcp(
         if client is None:
             raise typer.BadParameter(f"name a client: {', '.join(get_args(Client))}")
         typer.echo(json.dumps(_configuration(call, client, owner or getuser()), indent=2))
+        call.output.remark(f"This belongs into {CONFIGURED_IN[client]}.")
         return
     if owner is None:
-        raise typer.BadParameter("missing option '--owner'")
+        raise typer.BadParameter("whose memories they are is missing: add --owner ada")
     from palimpsest.client.shim import ServerAddress, speak
     from palimpsest.settings.settings import NO_JUDGE
 

@@ -58,7 +58,8 @@ def parse_filters(*given: Mapping[str, Any]) -> Filters:
     users = [asked for name, asked in parts if name == "user_id"]
     if len(set(map(str, users))) != 1 or not isinstance(users[0], str) or users[0] == ANY:
         raise UsageError(
-            "name one user_id, in the filters or their AND: all users at once are not allowed"
+            "name one user_id, in the filters or their AND, and in `add` as a field: all users at"
+            " once are not allowed"
         )
     left = [(name, asked) for name, asked in parts if name != "user_id"]
     metadata: dict[str, Any] = {}

@@ -162,7 +162,10 @@ def entities(given: Mapping[str, Any]) -> dict[str, str]:
     """The ids among arguments or filters; ValueError if there is none."""
     who = {name: str(given[name]).strip() for name in ENTITIES if given.get(name) is not None}
     if not who:
-        raise ValueError(f"at least one of {', '.join(ENTITIES)} is needed")
+        raise ValueError(
+            f"name at least one of {', '.join(ENTITIES)}: add(..., user_id='ada'),"
+            " search(..., filters={'user_id': 'ada'})"
+        )
     return who
 
 

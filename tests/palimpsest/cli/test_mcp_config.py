@@ -34,6 +34,16 @@ def test_a_configuration_has_absolute_paths(
     assert "Speak MCP" in ran.stdout
 
 
+@pytest.mark.parametrize(
+    ("client", "file"),
+    [("claude", ".mcp.json"), ("cursor", "~/.cursor/mcp.json"), ("vscode", ".vscode/mcp.json")],
+)
+def test_it_says_in_which_file_the_client_looks(
+    palimpsest: CommandLine, client: str, file: str
+) -> None:
+    assert file in palimpsest.bare("mcp", "config", client).err
+
+
 def test_a_cluster_is_named_and_the_owner_is_whoever_asks(palimpsest: CommandLine) -> None:
     told = palimpsest.bare("--bootstrap", "b:9092", "--prefix", "p", "mcp", "config", "claude")
     words = server_in(told.document, "claude")["args"]
@@ -48,6 +58,16 @@ def test_a_cluster_is_named_and_the_owner_is_whoever_asks(palimpsest: CommandLin
     ]
 
 
-@pytest.mark.parametrize("words", [["config"], ["config", "other"], ["other"], []])
-def test_what_is_missing_is_named(palimpsest: CommandLine, words: list[str]) -> None:
-    assert palimpsest("mcp", *words).status == 2
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["config"], "name a client: claude, cursor, vscode"),
+        (["config", "other"], "Invalid value for 'client': 'other' is not one of 'claude'"),
+        (["other"], "Invalid value for 'config': 'other' is not one of 'config'"),
+        ([], "whose memories they are is missing: add --owner ada"),
+    ],
+)
+def test_what_is_missing_is_named(palimpsest: CommandLine, words: list[str], told: str) -> None:
+    ran = palimpsest("mcp", *words)
+    assert ran.status == 2
+    assert told in " ".join(ran.err.replace("│", " ").split())

@@ -176,9 +176,13 @@ def _with(key: str, value: str) -> Callable[[str], str]:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (_with("code", '"en"'), "code: English has edits of its own"),
+        (_with("code", '"en"'), "is no language: code: English has edits of its own"),
+        (
+            lambda text: text.replace("code =", "kode ="),
+            "is no language: code: it is missing; kode",
+        ),
         (_with("code", '"Dutch"'), "code: String should match pattern"),
-        (_with("negators", '"Niet"'), "negators.0: Value error, 'Niet' is no single word in small"),
+        (_with("negators", '"Niet"'), "negators.0: 'Niet' is no single word in small"),
         (_with("negators", '""'), "negators: Value should have at least 1 item"),
         (
             _with("numbers", "{ een = 1 }"),
@@ -188,11 +192,14 @@ def _with(key: str, value: str) -> Callable[[str], str]:
             _with("numbers", '{ "sei" = 7, trois = 4 }'),
             "numbers.trois: it is 3 in another language",
         ),
-        (_with("months", '["januari"]'), "months: 12 entries are needed, from January on"),
+        (
+            _with("months", '["januari"]'),
+            "is no language: months: 12 entries are needed, from January on",
+        ),
         (_with("starts", '"猫"'), "of a script without spaces"),
-        (_with("plurals", '"katten"'), "plurals: Extra inputs are not permitted"),
+        (_with("plurals", '"katten"'), "is no language: plurals: there is no such key"),
         (_with("number_parts", '""'), "different, pair 2: these are near-identical"),
-        (lambda text: text + "\nsame_ = []", "is no language: same_: Extra inputs"),
+        (lambda text: text + "\nsame_ = []", "is no language: same_: there is no such key"),
         (
             lambda text: text.replace(
                 "same = [", 'same = [["Ada woont in Gent.", "Ada woont in Rome."],'
@@ -221,6 +228,17 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('languages = ["fy.toml"]\n' + write_policy(load_policy("standard")))
     with pytest.raises(UsageError, match=r"there is no language file .*fy\.toml"):
+        load_policy(str(file))
+
+
+def test_a_policy_of_languages_alone_is_told_where_to_begin(tmp_path: Path) -> None:
+    (file := tmp_path / "mine.toml").write_text("languages = []")
+    with pytest.raises(
+        UsageError, match=r"begin with all of one, as `palimpsest policy show standard` prints it$"
+    ):
+        load_policy(str(file))
+    file.write_text('kind = "x"\n' + write_policy(load_policy("standard")))
+    with pytest.raises(UsageError, match=r"kind: there is no such key$"):
         load_policy(str(file))
 
 

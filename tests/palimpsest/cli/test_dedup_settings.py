@@ -106,7 +106,7 @@ def test_the_settings_file_has_them_in_a_table(
         ("THRESHOLD_DECISIONS", "1.2", "less than or equal to 1"),
         ("TIME_WINDOW_SECS", "0", "greater than 0"),
         ("CACHE_CAPACITY", "many", "integer"),
-        ("THRESHOLD_TECHDEBT", "0.9", "not permitted"),
+        ("THRESHOLD_TECHDEBT", "0.9", "no such key"),
     ],
 )
 def test_bad_values_are_clear_errors(

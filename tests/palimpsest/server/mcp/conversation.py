@@ -1,6 +1,6 @@
 """A recorded conversation, what a scripted model does in it, and what it should know in the end.
 
-Beside `langchain-mcp-adapters` there is nothing of ours in the environment that reads this.
+It is read in an environment that has LangChain's adapters and no Palimpsest.
 """
 
 from __future__ import annotations

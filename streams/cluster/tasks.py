@@ -4,89 +4,98 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from threading import Lock
 from typing import Any, ParamSpec, TypeVar
+
+from greenlet import getcurrent, greenlet
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
-class DecidingTurn:
-    """Held by the only one of several threads that runs at a time; they get it in order.
-
-    A plain lock would be taken again by the thread that has just released it.
-    """
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._held = False
-        self._waiting: deque[Lock] = deque()
-
-    @contextmanager
-    def taken(self) -> Iterator[None]:
-        """Wait for the turn, and hold it in the block."""
-        self._take()
-        try:
-            yield
-        finally:
-            self._pass()
-
-    def _take(self) -> None:
-        mine = Lock()
-        with self._lock:
-            if self._held:
-                mine.acquire()
-                self._waiting.append(mine)
-            self._held = True
-        mine.acquire()
-
-    def _pass(self) -> None:
-        with self._lock:
-            self._held = bool(self._waiting)
-            if self._waiting:
-                self._waiting.popleft().release()
-
-    def passed_on(self, waiting: Callable[Given, Result]) -> Callable[Given, Result]:
-        """A function during which other threads may run; its callers must hold the turn."""
-
-        def passing_on(*arguments: Given.args, **named: Given.kwargs) -> Result:
-            self._pass()
-            try:
-                return waiting(*arguments, **named)
-            finally:
-                self._take()
-
-        return passing_on
-
-
 class OneThread:
-    """Runs functions one after another on one thread, each when the thread has the turn.
+    """Runs functions one after another on one thread.
 
     A function that has started is not interrupted when its caller is cancelled.
     """
 
-    def __init__(self, name: str, turn: DecidingTurn | None = None) -> None:
+    def __init__(self, name: str) -> None:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
-        self._turn = turn or DecidingTurn()
 
     async def run(self, function: Callable[..., Result], *arguments: object) -> Result:
         """Run a function there and wait; its exception is raised here."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(
-            self._executor, partial(self._in_turn, function, *arguments)
-        )
+        return await asyncio.wrap_future(self.submit(function, *arguments))
 
-    def _in_turn(self, function: Callable[..., Result], *arguments: object) -> Result:
-        with self._turn.taken():
-            return function(*arguments)
+    def submit(self, function: Callable[..., Result], *arguments: object) -> Future[Result]:
+        """Run a function there later."""
+        return self._executor.submit(function, *arguments)
 
     def end(self) -> None:
         """Start nothing new, without waiting for what is running."""
         self._executor.shutdown(wait=False)
+
+
+class Fiber:
+    """Runs functions one after another on a thread that it shares with other fibers.
+
+    One runs at a time, until it ends or waits in `waiting_for`. A function that has started is not
+    interrupted when its caller is cancelled.
+    """
+
+    def __init__(self, thread: OneThread) -> None:
+        self._thread = thread
+        self._calls: deque[tuple[Callable[[], object], Future[Any]]] = deque()
+        self._running = False
+
+    async def run(self, function: Callable[..., Result], *arguments: object) -> Result:
+        """Run a function there and wait; its exception is raised here."""
+        done: Future[Result] = Future()
+        self._thread.submit(self._enter, partial(function, *arguments), done)
+        return await asyncio.wrap_future(done)
+
+    def _enter(self, call: Callable[[], object], done: Future[Any]) -> None:
+        self._calls.append((call, done))
+        if not self._running:
+            greenlet(self._work).switch()
+
+    def _work(self) -> None:
+        self._running = True
+        while self._calls:
+            _settle(*self._calls.popleft())
+        self._running = False
+
+
+def _settle(call: Callable[[], Result], done: Future[Result]) -> None:
+    if not done.set_running_or_notify_cancel():
+        return
+    try:
+        result = call()
+    except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+        done.set_exception(error)
+        del done  # else the error's traceback would keep both alive
+    else:
+        done.set_result(result)
+
+
+def waiting_for(
+    thread: OneThread, function: Callable[Given, Coroutine[Any, Any, Result]]
+) -> Callable[Given, Result]:
+    """A function for that thread's fibers, which waits while the event loop runs `function`.
+
+    Meanwhile other fibers run.
+    """
+    loop = asyncio.get_running_loop()
+
+    def waiting(*arguments: Given.args, **named: Given.kwargs) -> Result:
+        fiber = getcurrent()
+        running = asyncio.run_coroutine_threadsafe(function(*arguments, **named), loop)
+        running.add_done_callback(lambda _: thread.submit(fiber.switch))
+        fiber.parent.switch()
+        return running.result()
+
+    return waiting
 
 
 def is_cancelled() -> bool:

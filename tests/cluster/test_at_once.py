@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from threading import Barrier
 from typing import Any
 
 import orjson
@@ -24,12 +23,12 @@ from tests.cluster.verifier import events_of
 def test_each_partition_s_transaction_begins_though_no_other_has_ended(
     tmp_path: Path, connection: Connection, topics: Topics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    all_there = Barrier(PARTITIONS)
+    all_there = asyncio.Barrier(PARTITIONS)
     publish = PartitionProducer.publish
 
-    def together(*arguments: Any) -> int | None:
-        all_there.wait(PATIENCE)
-        return publish(*arguments)
+    async def together(*arguments: Any) -> int | None:
+        await all_there.wait()
+        return await publish(*arguments)
 
     monkeypatch.setattr(PartitionProducer, "publish", together)
     names = [f"owner {number}" for number in range(100)]

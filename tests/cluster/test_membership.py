@@ -68,11 +68,11 @@ def test_a_second_producer_of_a_partition_fences_the_first(
     async def published() -> list[int]:
         first, second = (PartitionProducer(connection, topics, 1) for _ in range(2))
         await first.start()
-        await asyncio.to_thread(first.publish, [], [record], [])
+        await first.publish([], [record], [])
         await second.start()
         with pytest.raises(ProducerFenced):
-            await asyncio.to_thread(first.publish, [], [record], [])
-        await asyncio.to_thread(second.publish, [], [record], [])
+            await first.publish([], [record], [])
+        await second.publish([], [record], [])
         await first.stop()
         await second.stop()
         found = await read_topic(connection, record.topic, topics.partitions)
@@ -93,7 +93,7 @@ def test_a_clock_that_is_a_day_ahead_is_told_in_a_sentence(
         vars(client)["send"] = partial(client.send, timestamp_ms=tomorrow)
         letter = Outgoing(topics.name("dead_letters"), b"{}")
         try:
-            await asyncio.to_thread(producer.publish, [], [letter], [])
+            await producer.publish([], [letter], [])
         finally:
             await producer.stop()
 
@@ -125,7 +125,7 @@ def test_one_that_is_acknowledged_between_two_records_says_the_same(
                 await producer.start()
             monkeypatch.setattr(PartitionProducer, "_send_one", sent_and_acknowledged)
             with pytest.raises(ProducerFenced):
-                await asyncio.to_thread(first.publish, [], [record, record], [])
+                await first.publish([], [record, record], [])
 
     asyncio.run(published())
     assert "partition 1 has another writer" in caplog.text
@@ -151,7 +151,7 @@ def test_a_worker_that_slept_in_a_transaction_is_fenced(cluster: Cluster) -> Non
 def test_it_lets_go_of_what_it_had(
     tmp_path: Path, connection: Connection, topics: Topics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fenced(*_: object) -> None:
+    async def fenced(*_: object) -> None:
         raise ProducerFenced
 
     monkeypatch.setattr(PartitionProducer, "publish", fenced)

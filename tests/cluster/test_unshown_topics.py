@@ -69,7 +69,7 @@ def test_the_first_record_for_a_topic_waits_for_a_broker_that_hangs(
             os.kill(broker.pid, signal.SIGSTOP)
             monkeypatch.setattr(metadata, "PATIENCE_SECONDS", 0.3)
             give_up_after(producer, 0.3)
-            publishing = asyncio.create_task(asyncio.to_thread(producer.publish, [], [letter], []))
+            publishing = asyncio.create_task(producer.publish([], [letter], []))
             await told_or_ended(caplog, publishing)
             await asyncio.sleep(2)  # several times as long as it takes to give up again
             os.kill(broker.pid, signal.SIGCONT)
@@ -92,7 +92,7 @@ def test_a_topic_that_brokers_show_no_more_ends_the_wait_with_a_sentence(
         async with started(connection, topics) as producer:
             await asyncio.to_thread(delete, connection, letter.topic)
             give_up_after(producer, 0.3)
-            await asyncio.to_thread(producer.publish, [], [letter], [])
+            await producer.publish([], [letter], [])
 
     with pytest.raises(TransientError, match=rf"do not show the topic {letter.topic}"):
         asyncio.run(publish())

@@ -24,7 +24,7 @@ from palimpsest.streams.cluster.reader import Record as Read
 from palimpsest.streams.cluster.reader import read_range
 from palimpsest.streams.cluster.records import Record
 from palimpsest.streams.cluster.setup import admin
-from palimpsest.streams.cluster.tasks import OneThread, is_cancelled
+from palimpsest.streams.cluster.tasks import Fiber, is_cancelled
 from palimpsest.streams.cluster.topics import Kind, Topics
 from palimpsest.streams.cluster.worker.partition_writer import Interrupted, Opened, PartitionWriter
 from palimpsest.streams.cluster.worker.producer import PartitionProducer
@@ -133,16 +133,15 @@ class AssignedPartition:
 
     Candidates are opened on arrival, so that their texts are embedded while earlier batches are
     decided on. Those that arrive while enough batches are open are opened together: each batch
-    costs a transaction. `decider` is its own thread, and ends with it: while a transaction is at
-    the brokers, it waits, and others decide. `failed` is called on errors; nothing is decided after
-    that.
+    costs a transaction. `decider` is its own fiber: while a transaction is at the brokers, it
+    waits, and others decide. `failed` is called on errors; nothing is decided after that.
     """
 
     def __init__(
         self,
         producer: PartitionProducer,
         writer: PartitionWriter,
-        decider: OneThread,
+        decider: Fiber,
         missed: Missed,
         failed: Callable[[BaseException], Awaitable[object]],
     ) -> None:
@@ -304,4 +303,3 @@ class AssignedPartition:
         await asyncio.gather(*self._tasks)
         await self.producer.stop()
         await self._decider.run(self.writer.log.close)
-        self._decider.end()

@@ -17,7 +17,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import NotPermittedError
 from palimpsest.streams.cluster.reader import Offsets, TopicPartition, reader
-from palimpsest.streams.cluster.tasks import DecidingTurn, OneThread, is_cancelled
+from palimpsest.streams.cluster.tasks import Fiber, OneThread, is_cancelled, waiting_for
 from palimpsest.streams.cluster.topics import Topics, compare_counts, topic_id
 from palimpsest.streams.cluster.worker.assigned_partition import (
     INPUTS,
@@ -51,10 +51,10 @@ FULL_SECONDS = 60.0
 
 
 class PartitionManager:
-    """A worker's partitions: one embedder, and a writer with a thread for each partition.
+    """A worker's partitions: one embedder, and a writer with a fiber for each partition.
 
-    The threads take turns at deciding; one that waits for the brokers passes the turn on, so that
-    as many transactions are in flight as there are partitions.
+    The fibers share a thread; while one waits for the brokers, others decide, so that as many
+    transactions are in flight as there are partitions.
 
     `failed` receives the error that ended a partition's work; the worker must then end, or after a
     DiskFullError join its group again, to continue once there is space. With `standing_by`, the
@@ -85,7 +85,7 @@ class PartitionManager:
         self._clock = clock
         self._failed = failed
         self._effect = effect
-        self._turn = DecidingTurn()
+        self._deciding = OneThread("deciding")
         self._replica_thread = OneThread("replicas")
         self._assigned: dict[int, AssignedPartition] = {}
         self.starts: Offsets = {}
@@ -162,9 +162,10 @@ class PartitionManager:
             await asyncio.gather(*(assigned.close() for assigned in given_up.values()))
 
     async def close(self) -> None:
-        """Release all partitions for good, and end the replicas' thread."""
+        """Release all partitions for good, and end the threads."""
         self._closed = True
         await self.revoke()
+        self._deciding.end()
         # Without waiting: it may be reading a replica, and the event loop has other work to end.
         self._replica_thread.end()
 
@@ -214,7 +215,7 @@ class PartitionManager:
             writer.partition: AssignedPartition(
                 producers[writer.partition],
                 writer,
-                OneThread(f"partition-{writer.partition}", self._turn),
+                Fiber(self._deciding),
                 missed[writer.partition],
                 partial(self._fail_partition, writer.log),
             )
@@ -307,7 +308,7 @@ class PartitionManager:
         writer = await self._replica_thread.run(
             PartitionWriter,
             log,
-            self._turn.passed_on(self._metrics.watching(producer.publish)),
+            waiting_for(self._deciding, self._metrics.watching(producer.publish)),
             followed,
             self._topics,
             inputs,

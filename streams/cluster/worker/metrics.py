@@ -23,7 +23,7 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.streams.cluster.records import Outgoing, rejected_for
 from palimpsest.streams.cluster.registry import Board, Figure
-from palimpsest.streams.cluster.worker.producer import Publish
+from palimpsest.streams.cluster.worker.producer import PublishAsync
 from palimpsest.streams.core.skips import OTHER, SCORES, label_of, skipped_for
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.embedder import Embedder, Embedding
@@ -303,15 +303,15 @@ class Metrics(Board):
         self.observe("palimpsest_stage_seconds", seconds, stage)
         self.progress()
 
-    def watching(self, publish: Publish) -> Publish:
+    def watching(self, publish: PublishAsync) -> PublishAsync:
         """Time a `publish` function."""
 
-        def watched(
+        async def watched(
             lines: Lines, others: Sequence[Outgoing], done: Sequence[InputOffset]
         ) -> int | None:
             """Publish, and note how long it took."""
             with self.stage("publish"):
-                offset = publish(lines, others, done)
+                offset = await publish(lines, others, done)
             self.rejected(others)
             return offset
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Self
 
@@ -55,6 +55,10 @@ Publish = Callable[[Lines, Sequence[Outgoing], Sequence[InputOffset]], int | Non
 Returns once they have it: the offset after the last event's, or None if there was no event or it
 was not reported.
 """
+PublishAsync = Callable[
+    [Lines, Sequence[Outgoing], Sequence[InputOffset]], Coroutine[Any, Any, int | None]
+]
+"""The same on the event loop."""
 
 
 class PartitionProducer:
@@ -67,7 +71,6 @@ class PartitionProducer:
         self._connection = connection
         self._topics = topics
         self._decisions = topics.name("decisions")
-        self._loop = asyncio.get_running_loop()
         self._effect = effect
         self._next_offset = 0
         self._transactional_id = f"{topics.prefix}palimpsest-writer-{partition}"
@@ -120,18 +123,17 @@ class PartitionProducer:
         """Expect the next decision at this offset or later: the topic must not start over."""
         self._next_offset = next_offset
 
-    def publish(
+    async def publish(
         self, lines: Lines, others: Sequence[Outgoing], done: Sequence[InputOffset]
     ) -> int | None:
-        """Send one transaction, from the deciding thread, and wait until it is committed.
+        """Send one transaction, and wait until it is committed.
 
         Raises ProducerFenced if another writer of the partition has started; StoreError, with
         nothing published, if the decisions topic was deleted and recreated; and TransientError if
         this machine's clock is wrong, or the brokers no longer show one of the topics.
         """
-        sending = self._send(self._records(lines, done), others)
         try:
-            return asyncio.run_coroutine_threadsafe(sending, self._loop).result()
+            return await self._send(self._records(lines, done), others)
         except ProducerFenced:
             _log.error(
                 "partition %d has another writer: this worker was stopped for longer than its"

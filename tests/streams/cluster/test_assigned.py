@@ -12,7 +12,7 @@ import pytest
 from palimpsest.contracts.errors import TransientError
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.records import Record
-from palimpsest.streams.cluster.tasks import OneThread
+from palimpsest.streams.cluster.tasks import Fiber, OneThread
 from palimpsest.streams.cluster.worker.assigned_partition import AssignedPartition, Delivery, Missed
 from palimpsest.streams.cluster.worker.partition_writer import Opened
 from palimpsest.streams.write.windows import WINDOW_BYTES, Window
@@ -45,7 +45,7 @@ def test_what_a_client_gives_up_is_a_failure(error: BaseException) -> None:
         writer: Any = Writer(error)
         producer: Any = None
         missed = Missed(Connection(bootstrap="127.0.0.1:1"), {})
-        one = AssignedPartition(producer, writer, OneThread("decider"), missed, fail)
+        one = AssignedPartition(producer, writer, Fiber(OneThread("decider")), missed, fail)
         record = Record("memory.commands", 0, 0, b"")
         await one.commands([Delivery(record, lambda: done.append(0))])
         await asyncio.wait_for(failed.wait(), 10)
@@ -88,7 +88,7 @@ def test_a_turn_ends_after_a_window_s_bytes() -> None:
         missed = Missed(Connection(bootstrap="127.0.0.1:1"), {})
         done = asyncio.Semaphore(0)
         writer: Any = Recording(decided)
-        one = AssignedPartition(writer, writer, OneThread("decider"), missed, fail)
+        one = AssignedPartition(writer, writer, Fiber(OneThread("decider")), missed, fail)
         records = [Record("memory.candidates", 0, n, b"x" * 10_000) for n in range(100)]
         await one.candidates([Delivery(record, done.release) for record in records])
         async with asyncio.timeout(10):

@@ -1,19 +1,18 @@
 """Several partitions publish at once, each its own in order, and nothing counts before its answer.
 
-The brokers are a stand-in that answers when a test lets it; replicas, writers, threads and the
-order of their turns are a worker's own.
+The brokers are a stand-in that answers when a test lets it; replicas, writers and fibers are
+a worker's own.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-from threading import Barrier, Event, Thread
 from typing import Any
 from uuid import uuid4
 
@@ -25,7 +24,7 @@ from palimpsest.contracts.events import AnyEvent, Decided, Retracted
 from palimpsest.contracts.requests import AnyRequest, RetractRequest, Selection
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.records import Outgoing, Record
-from palimpsest.streams.cluster.tasks import DecidingTurn, OneThread
+from palimpsest.streams.cluster.tasks import Fiber, OneThread, waiting_for
 from palimpsest.streams.cluster.topics import Topics, partition_of
 from palimpsest.streams.cluster.worker import assigned_partition
 from palimpsest.streams.cluster.worker.assigned_partition import AssignedPartition, Delivery, Missed
@@ -48,7 +47,7 @@ INPUTS = {CANDIDATES: "candidates-id", COMMANDS: "commands-id"}
 SECONDS = 20.0
 """After this time, what a test waits for will not happen."""
 
-Answering = Callable[[int, Lines], None]
+Answering = Callable[[int, Lines], Awaitable[object]]
 """What happens between a transaction's beginning and its end, by partition and its events."""
 
 
@@ -62,14 +61,14 @@ class Brokers:
         self.in_flight: Counter[int] = Counter()
         self.most_at_once = 0
 
-    def publish(
+    async def publish(
         self, partition: int, lines: Lines, _others: Sequence[Outgoing], done: Sequence[InputOffset]
     ) -> int:
         self.in_flight[partition] += 1
         assert self.in_flight[partition] == 1, "a partition has one transaction at a time"
         self.most_at_once = max(self.most_at_once, self.in_flight.total())
         try:
-            self.answering(partition, lines)
+            await self.answering(partition, lines)
         finally:
             self.in_flight[partition] -= 1
         self.topic[partition] += [event for event, _ in lines]
@@ -88,7 +87,7 @@ class Worker:
         self.writers: dict[int, PartitionWriter] = {}
         self.partitions: dict[int, AssignedPartition] = {}
         self._folder = folder
-        self._turn = DecidingTurn()
+        self._deciding = OneThread("deciding")
         self._embedder = Embedder(StubEngine())
         self._offsets: Counter[int] = Counter()
 
@@ -99,14 +98,9 @@ class Worker:
     def _assign(self, partition: int) -> None:
         log = PartitionReplica.create(self._folder / f"{partition}.sqlite", shared=True)
 
-        def publish(
-            lines: Lines, others: Sequence[Outgoing], done: Sequence[InputOffset]
-        ) -> int | None:
-            return self.brokers.publish(partition, lines, others, done)
-
         writer = self.writers[partition] = PartitionWriter(
             log,
-            self._turn.passed_on(publish),
+            waiting_for(self._deciding, partial(self.brokers.publish, partition)),
             Followed(TOPICS.name("decisions"), partition, "decisions-id", 0),
             TOPICS,
             INPUTS,
@@ -119,7 +113,7 @@ class Worker:
         self.partitions[partition] = AssignedPartition(
             producer,
             writer,
-            OneThread(f"partition-{partition}", self._turn),
+            Fiber(self._deciding),
             Missed(Connection(bootstrap="127.0.0.1:1"), {}),
             self._fail,
         )
@@ -161,6 +155,7 @@ class Worker:
 
     async def close(self) -> None:
         await asyncio.gather(*(one.close() for one in self.partitions.values()))
+        self._deciding.end()
         self._embedder.close()
 
 
@@ -186,7 +181,7 @@ async def working(folder: Path, answering: Answering) -> AsyncIterator[Worker]:
         await worker.close()
 
 
-def at_once(_partition: int, _lines: Lines) -> None:
+async def at_once(_partition: int, _lines: Lines) -> None:
     """The brokers answer at once."""
 
 
@@ -208,10 +203,10 @@ def ids(events: Sequence[AnyEvent]) -> list[str]:
 
 
 def test_as_many_transactions_are_in_flight_as_there_are_partitions(tmp_path: Path) -> None:
-    all_there = Barrier(PARTITIONS)
+    all_there = asyncio.Barrier(PARTITIONS)
 
-    def answering(_partition: int, _lines: Lines) -> None:
-        all_there.wait(SECONDS)
+    async def answering(_partition: int, _lines: Lines) -> None:
+        await all_there.wait()
 
     async def run() -> int:
         async with working(tmp_path, answering) as worker:
@@ -231,8 +226,8 @@ def test_each_owner_s_decisions_are_those_of_one_process_in_their_order(
     chance = random.Random(seed)
     stream = rows(240, owners=15, seed=seed)
 
-    def answering(_partition: int, _lines: Lines) -> None:
-        time.sleep(chance.choice((0, 0, 0.001, 0.006)))
+    async def answering(_partition: int, _lines: Lines) -> None:
+        await asyncio.sleep(chance.choice((0, 0, 0.001, 0.006)))
 
     async def run() -> Worker:
         async with working(tmp_path, answering) as worker:
@@ -280,34 +275,77 @@ def embedded(folder: Path, stream: Sequence[Row]) -> list[AnyEvent]:
         return [event for _, event, _ in runtime.told]
 
 
-def test_what_waits_for_the_brokers_keeps_its_own_thread_and_not_the_turn() -> None:
+def test_what_waits_for_the_brokers_keeps_its_own_fiber_and_not_the_thread() -> None:
     steps: list[str] = []
-    others = Event()
 
     async def run() -> None:
-        turn = DecidingTurn()
-        one, another = OneThread("one", turn), OneThread("another", turn)
+        thread, others = OneThread("deciding"), asyncio.Event()
+        one, another = Fiber(thread), Fiber(thread)
+        wait = waiting_for(thread, others.wait)
 
         def publish() -> None:
             steps.append("publishes")
-            turn.passed_on(others.wait)(SECONDS)
+            wait()
             steps.append("has published")
 
-        def decide(name: str) -> None:
-            steps.append(name)
-
         publishing = asyncio.create_task(one.run(publish))
-        its_next = asyncio.create_task(one.run(decide, "its next"))
+        its_next = asyncio.create_task(one.run(steps.append, "its next"))
+        await asyncio.sleep(0)  # both are asked for
         for number in range(3):
-            await another.run(decide, f"another {number}")
+            await another.run(steps.append, f"another {number}")
         others.set()
         await asyncio.gather(publishing, its_next)
-        one.end()
-        another.end()
+        thread.end()
 
     asyncio.run(run())
-    assert sorted(steps[:4]) == ["another 0", "another 1", "another 2", "publishes"]
+    assert steps[0] == "publishes"
+    assert steps[1:4] == ["another 0", "another 1", "another 2"]
     assert steps[4:] == ["has published", "its next"]
+
+
+def test_what_a_fiber_runs_or_waits_for_may_fail_and_the_next_runs() -> None:
+    async def fail() -> None:
+        raise ProducerFenced
+
+    async def run() -> None:
+        thread = OneThread("deciding")
+        fiber, wait = Fiber(thread), waiting_for(thread, fail)
+        failing, fencing = fiber.run(int, "no number"), fiber.run(wait)
+        found = await asyncio.gather(failing, fencing, fiber.run(int, "7"), return_exceptions=True)
+        assert [type(one) for one in found] == [ValueError, ProducerFenced, int]
+        thread.end()
+
+    asyncio.run(run())
+
+
+def test_what_was_started_goes_on_though_its_caller_is_cancelled_and_what_waits_does_not() -> None:
+    steps: list[str] = []
+
+    async def run() -> None:
+        thread, answered = OneThread("deciding"), asyncio.Event()
+        fiber, wait = Fiber(thread), waiting_for(thread, answered.wait)
+
+        def publish() -> None:
+            wait()
+            steps.append("has published")
+
+        started = asyncio.create_task(fiber.run(publish))
+        waiting = asyncio.create_task(fiber.run(steps.append, "never"))
+        await asyncio.sleep(0)  # both are asked for
+        await Fiber(thread).run(int)
+        for task in (started, waiting):
+            task.cancel()
+        await asyncio.wait((started, waiting))
+        following = asyncio.create_task(fiber.run(steps.append, "its next"))
+        await asyncio.sleep(0)
+        await Fiber(thread).run(int)
+        assert steps == []
+        answered.set()
+        await following
+        thread.end()
+
+    asyncio.run(run())
+    assert steps == ["has published", "its next"]
 
 
 def test_while_a_request_s_commits_are_published_others_are_decided_on(
@@ -315,13 +353,13 @@ def test_while_a_request_s_commits_are_published_others_are_decided_on(
 ) -> None:
     """Each of its commits waits at the brokers until another partition's candidate is decided."""
     monkeypatch.setattr(bulk, "STEPS", 1)
-    another = Event()
+    another = asyncio.Event()
 
-    def answering(partition: int, lines: Lines) -> None:
+    async def answering(partition: int, lines: Lines) -> None:
         if partition == 1:
             another.set()
         elif any(isinstance(event, Retracted) for event, _ in lines):
-            assert another.wait(SECONDS)
+            await another.wait()
 
     async def run() -> Worker:
         async with working(tmp_path, answering) as worker:
@@ -351,10 +389,10 @@ def test_giving_up_partitions_waits_for_what_is_in_flight_and_begins_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(assigned_partition, "TOGETHER", 1)
-    answered = Event()
+    answered = asyncio.Event()
 
-    def answering(_partition: int, _lines: Lines) -> None:
-        assert answered.wait(SECONDS)
+    async def answering(_partition: int, _lines: Lines) -> None:
+        await answered.wait()
 
     async def run() -> Worker:
         worker = Worker(tmp_path, Brokers(answering))
@@ -381,11 +419,11 @@ def test_giving_up_partitions_waits_for_what_is_in_flight_and_begins_nothing(
 def test_a_transaction_that_fails_leaves_its_partition_as_it_was_and_others_go_on(
     tmp_path: Path,
 ) -> None:
-    fenced, others_are_decided = Event(), Event()
+    fenced, others_are_decided = asyncio.Event(), asyncio.Event()
 
-    def answering(partition: int, _lines: Lines) -> None:
+    async def answering(partition: int, _lines: Lines) -> None:
         if partition == 0 and fenced.is_set():
-            assert others_are_decided.wait(SECONDS)
+            await others_are_decided.wait()
             raise ProducerFenced
 
     async def run() -> Worker:
@@ -410,21 +448,3 @@ def test_a_transaction_that_fails_leaves_its_partition_as_it_was_and_others_go_o
     assert worker.acknowledged == {0: [0], 1: [0, 1], 2: [0, 1], 3: [0, 1]}
     with PartitionReplica.open(tmp_path / "0.sqlite") as replica:
         assert ids([*by_position(replica)]) == ["0"]
-
-
-def test_the_turn_goes_to_whoever_has_waited_longest() -> None:
-    turn, order = DecidingTurn(), list[int]()
-
-    def take(number: int) -> None:
-        with turn.taken():
-            order.append(number)
-
-    threads = [Thread(target=take, args=(number,)) for number in range(5)]
-    with turn.taken():
-        for number, thread in enumerate(threads, 1):
-            thread.start()
-            while len(turn._waiting) < number:
-                time.sleep(0.001)
-    for thread in threads:
-        thread.join()
-    assert order == [0, 1, 2, 3, 4]

@@ -66,13 +66,7 @@ def _watch_the_restoration(effect: Callable[[str], object]) -> None:
         vars(restore)[name] = _told_after(vars(restore)[name], partial(effect, f"restore:{name}"))
     keep = restore._Plan.keep
     vars(restore)["_Plan"].keep = _told_after(keep, partial(effect, "restore:keep"))
-    publish = PartitionProducer.publish
-
-    def published(*arguments: Any) -> int | None:
-        offset = publish(*arguments)
-        effect("restore:publish")
-        return offset
-
+    published = _told_after(PartitionProducer.publish, partial(effect, "restore:publish"))
     vars(restore)["PartitionProducer"] = type(
         "Watched", (PartitionProducer,), {"publish": published}
     )

@@ -56,7 +56,7 @@ def test_a_writer_publishes_nothing_behind_what_it_knows(
         producer = await PartitionProducer(connection, topics, 0).start()
         producer.continue_at(KNOWN)
         try:
-            await asyncio.to_thread(producer.publish, [(event, line)], [], [])
+            await producer.publish([(event, line)], [], [])
         finally:
             await producer.stop()
 

@@ -71,7 +71,7 @@ async def _publish(
             mine = [line for line in chunk if _belongs(line[0], producer.partition, len(producers))]
             policy_lines = _policy_records(mine, policies) if producer.partition == 0 else []
             if mine:
-                await asyncio.to_thread(producer.publish, mine, policy_lines, ())
+                await producer.publish(mine, policy_lines, ())
         count += len(chunk)
         progress(count)
     return count

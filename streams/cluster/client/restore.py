@@ -337,7 +337,7 @@ async def _fill_anew(
             for producer in producers:
                 mine = [record for record in chunk if record.partition == producer.partition]
                 if mine:
-                    await asyncio.to_thread(producer.publish, (), mine, ())
+                    await producer.publish((), mine, ())
             count += len(chunk)
             progress("published", count, total)
     finally:

@@ -24,8 +24,9 @@ from palimpsest.streams.cluster.reader import Record as Read
 from palimpsest.streams.cluster.reader import read_range
 from palimpsest.streams.cluster.records import Record
 from palimpsest.streams.cluster.setup import admin
-from palimpsest.streams.cluster.tasks import Fiber, is_cancelled
+from palimpsest.streams.cluster.tasks import is_cancelled
 from palimpsest.streams.cluster.topics import Kind, Topics
+from palimpsest.streams.cluster.worker.fibers import Fiber
 from palimpsest.streams.cluster.worker.partition_writer import Interrupted, Opened, PartitionWriter
 from palimpsest.streams.cluster.worker.producer import PartitionProducer
 from palimpsest.streams.cluster.worker.replica import Replica

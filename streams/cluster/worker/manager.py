@@ -17,7 +17,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import NotPermittedError
 from palimpsest.streams.cluster.reader import Offsets, TopicPartition, reader
-from palimpsest.streams.cluster.tasks import Fiber, OneThread, is_cancelled, waiting_for
+from palimpsest.streams.cluster.tasks import OneThread, is_cancelled
 from palimpsest.streams.cluster.topics import Topics, compare_counts, topic_id
 from palimpsest.streams.cluster.worker.assigned_partition import (
     INPUTS,
@@ -27,6 +27,7 @@ from palimpsest.streams.cluster.worker.assigned_partition import (
     acknowledged,
     starts,
 )
+from palimpsest.streams.cluster.worker.fibers import Fiber, waiting_for
 from palimpsest.streams.cluster.worker.metrics import Metrics
 from palimpsest.streams.cluster.worker.partition_writer import PartitionWriter
 from palimpsest.streams.cluster.worker.producer import PartitionProducer

@@ -1,4 +1,4 @@
-"""One partition's writer: records in, decisions published, on the partition's thread."""
+"""One partition's writer: records in, decisions published, on the deciding thread."""
 
 from __future__ import annotations
 

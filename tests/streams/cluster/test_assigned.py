@@ -12,8 +12,9 @@ import pytest
 from palimpsest.contracts.errors import TransientError
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.records import Record
-from palimpsest.streams.cluster.tasks import Fiber, OneThread
+from palimpsest.streams.cluster.tasks import OneThread
 from palimpsest.streams.cluster.worker.assigned_partition import AssignedPartition, Delivery, Missed
+from palimpsest.streams.cluster.worker.fibers import Fiber
 from palimpsest.streams.cluster.worker.partition_writer import Opened
 from palimpsest.streams.write.windows import WINDOW_BYTES, Window
 

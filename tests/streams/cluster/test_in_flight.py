@@ -24,10 +24,11 @@ from palimpsest.contracts.events import AnyEvent, Decided, Retracted
 from palimpsest.contracts.requests import AnyRequest, RetractRequest, Selection
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.records import Outgoing, Record
-from palimpsest.streams.cluster.tasks import Fiber, OneThread, waiting_for
+from palimpsest.streams.cluster.tasks import OneThread
 from palimpsest.streams.cluster.topics import Topics, partition_of
 from palimpsest.streams.cluster.worker import assigned_partition
 from palimpsest.streams.cluster.worker.assigned_partition import AssignedPartition, Delivery, Missed
+from palimpsest.streams.cluster.worker.fibers import Fiber, waiting_for
 from palimpsest.streams.cluster.worker.metrics import Metrics
 from palimpsest.streams.cluster.worker.partition_writer import PartitionWriter
 from palimpsest.streams.cluster.worker.replica import Followed, PartitionReplica

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -94,13 +95,16 @@ def test_only_what_the_brokers_took_counts_as_a_dead_letter() -> None:
     )
     taken = 'palimpsest_dead_letters_total{reason="field"} 1.0'
 
-    def refuse(*_: object) -> int | None:
+    async def refuse(*_: object) -> int | None:
         raise TransientError("away")
 
+    async def accept(*_: object) -> int | None:
+        return 3
+
     with pytest.raises(TransientError):
-        metrics.watching(refuse)((), [letter], ())
+        asyncio.run(metrics.watching(refuse)((), [letter], ()))
     assert "palimpsest_dead_letters_total{" not in metrics.text().decode()
-    metrics.watching(lambda *_: 3)((), [letter], ())
+    asyncio.run(metrics.watching(accept)((), [letter], ()))
     assert taken in metrics.text().decode().splitlines()
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from palimpsest.contracts.candidate import Candidate, Name
+from palimpsest.contracts.candidate import Candidate, CandidateFields, Name
 from palimpsest.contracts.events import (
     Again,
     BatchJoin,
@@ -46,7 +46,7 @@ class Admit:
     """
 
     candidate_id: str
-    candidate: Candidate
+    candidate: CandidateFields
     content: Content
     digest: str
     neighbours: tuple[Neighbour, ...] = ()

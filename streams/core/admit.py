@@ -285,7 +285,7 @@ def _decided(
 ) -> Decided:
     data = DecidedData(
         decision=decision,
-        candidate=command.candidate.fields(),
+        candidate=command.candidate,
         content=content,
         join=join,
         evidence=evidence,

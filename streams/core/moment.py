@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from palimpsest.contracts.candidate import Candidate
+from palimpsest.contracts.candidate import Candidate, CandidateFields
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.ledger import Entry, Memory
 
@@ -33,7 +33,9 @@ def face_moment(memory: Memory) -> datetime:
     return max(moment(entry) for entry in memory.members if entry.id in sources)
 
 
-def expiry_of(candidate: Candidate, policy: Policy, now: datetime) -> datetime | None:
+def expiry_of(
+    candidate: Candidate | CandidateFields, policy: Policy, now: datetime
+) -> datetime | None:
     """When a newcomer expires: as it says, else as the policy says of its category; None: never.
 
     A duration is counted from `now`, the moment of its event.

@@ -7,10 +7,12 @@ from datetime import datetime
 
 from msgspec import structs
 
+from palimpsest.contracts.commands import Admit
 from palimpsest.contracts.events import AnyEvent, Decided
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.ledger import Entry
+from palimpsest.streams.replay.recorded_neighbours import RecordedNeighbours
 from palimpsest.streams.replay.without import Search, Without
 
 
@@ -38,9 +40,15 @@ class AnotherPolicy(Without):
         self._recorded_policies = recorded
         self._since = since
         self._anew = compares_anew
+        self._found = RecordedNeighbours(self.real, self.other, recorded, policy, search)
 
     def _departs(self, event: AnyEvent) -> bool:
         return self._since is None or event.time >= self._since
+
+    def _neighbours(self, event: Decided, admit: Admit, policy: Policy) -> tuple[Neighbour, ...]:
+        if self._anew:
+            return super()._neighbours(event, admit, policy)
+        return self._found.of(event, admit)
 
     def _is_the_same(
         self, event: Decided, target: Entry | None, found: Iterable[Neighbour]
@@ -53,7 +61,7 @@ class AnotherPolicy(Without):
     def _as_compared(self, event: Decided, found: Iterable[Neighbour]) -> tuple[Neighbour, ...]:
         evidence = event.data.evidence
         then = self._recorded_policies[evidence.policy]
-        if self._anew or then.search != self._policy.search:
+        if found is evidence.neighbours or self._anew or then.search != self._policy.search:
             return tuple(found)
         seen = {neighbour.candidate_id: neighbour for neighbour in evidence.neighbours}
         return tuple(

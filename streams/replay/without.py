@@ -15,7 +15,6 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.commands import (
     Admit,
     Combine,
@@ -204,13 +203,17 @@ class Without:
             return
         self._in_force, admit = policy, self._admit(event, down)
         target = _target(self.other, event, policy)
-        neighbours = () if target else self._search(self.other, admit, policy)
+        neighbours = () if target else self._neighbours(event, admit, policy)
         if self._is_the_same(event, target, neighbours):
             self._evolve(event)
             return
         seeing = replace(admit, neighbours=self._as_compared(event, neighbours))
         for outcome, _ in execute(seeing, self.other, policy, event.time):
             self._note(outcome)
+
+    def _neighbours(self, _event: Decided, admit: Admit, policy: Policy) -> tuple[Neighbour, ...]:
+        """The newcomer's neighbours there."""
+        return self._search(self.other, admit, policy)
 
     def _as_compared(self, event: Decided, found: Iterable[Neighbour]) -> tuple[Neighbour, ...]:
         """The neighbours found there, with what the guard saw recorded for the same texts.
@@ -250,8 +253,7 @@ class Without:
             twin = self.real.distinct(fields.namespace, identity_of(content))
             vector = twin.vector if twin else None
             content = structs.replace(content, vector=vector)
-        candidate = Candidate.model_construct(**structs.asdict(fields), text=content.text)
-        return Admit(event.subject, candidate, content, digest="", down=down)
+        return Admit(event.subject, fields, content, digest="", down=down)
 
     def _is_the_same(
         self, event: Decided, target: Entry | None, found: Iterable[Neighbour]

@@ -21,6 +21,7 @@ from palimpsest.contracts.commands import Admit
 from palimpsest.contracts.errors import SearchError
 from palimpsest.contracts.events import Vector
 from palimpsest.contracts.evidence import Neighbour
+from palimpsest.contracts.language import Language
 from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
 from palimpsest.streams.core.checks import in_session, session_texts
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Memory, Scope
@@ -111,13 +112,21 @@ class Surroundings(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """A policy's reach in a namespace: inclusive floors, and numbers of neighbours."""
+    """A policy's reach in a namespace: inclusive floors, and numbers of neighbours.
+
+    It is all that a search takes from the policy, so two of the same reach find the same.
+    `languages` are those by which names are read, None if nothing is found by them.
+    """
 
     cosine: float
     cosine_top: int
     jaccard: float
     tokens: TokenCheck | None
     session: SessionCheck | None
+    model: str
+    faces: bool
+    frames: int
+    languages: tuple[Language, ...] | None
 
     @property
     def near(self) -> float:
@@ -138,6 +147,7 @@ class Reach:
         zones = near.zones_of(namespace) if isinstance(near, CosineCheck) else ()
         similar = policy.similar.at_least if policy.similar else 1.0
         floors = [zones[-1].at_least, similar] if zones else [2.0]
+        faces = policy.search == "memories"
         if isinstance(near, CosineCheck) and near.near_identical is not None:
             floors.append(near.near_identical)
         if zones and policy.judge.of_owner is not None:
@@ -148,6 +158,10 @@ class Reach:
             jaccard=min(words.threshold, similar) if isinstance(words, TokenCheck) else 2.0,
             tokens=words if isinstance(words, TokenCheck) else None,
             session=session if isinstance(session, SessionCheck) else None,
+            model=policy.model,
+            faces=faces,
+            frames=policy.judge.frames if policy.judge.enabled else 0,
+            languages=policy.languages if policy.proves and not faces else None,
         )
 
 
@@ -340,18 +354,15 @@ class ScopeIndex:
 
     def __init__(self, scope: Scope, policy: Policy) -> None:
         self._scope = scope
-        self._model = policy.model
-        self._reach = Reach.of(policy, scope.namespace)
-        self._faces = policy.search == "memories"
-        self._rows = _Rows(self._reach.tokens)
-        self._gone = _Gone(scope, self._reach, policy.model)
+        self._reach = reach = Reach.of(policy, scope.namespace)
+        self._model, self._faces = reach.model, reach.faces
+        self._rows = _Rows(reach.tokens)
+        self._gone = _Gone(scope, reach, reach.model)
         self._frames = FrameIndex(scope)
         self._alike = (
-            AlikeIndex(scope, tables_of(policy.languages))
-            if policy.proves and not self._faces
-            else None
+            AlikeIndex(scope, tables_of(reach.languages)) if reach.languages is not None else None
         )
-        self._most_framed = policy.judge.frames if policy.judge.enabled else 0
+        self._most_framed = reach.frames
         self._seen = self._changed = 0
         self._row_of: dict[Entry, int] = {}
         self._prefetched: Prefetch | None = None

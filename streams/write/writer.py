@@ -357,7 +357,7 @@ class Writer:
         vector = self._vector_for(candidate.text, vectors) if compared else None
         admit = Admit(
             candidate_id=prepared.candidate_id,
-            candidate=candidate,
+            candidate=candidate.fields(),
             content=structs.replace(prepared.content, vector=vector),
             digest=digest(item.row.raw) if known else "",
             down=("embedder",) if compared and vector is None else None,
@@ -401,7 +401,7 @@ class Writer:
         known = distinct is not None and distinct.current is not None
         if update.rank != "agent" or known or not scope.forgotten:
             return update
-        admit = Admit(update.candidate_id, update.candidate, update.content, digest="")
+        admit = Admit(update.candidate_id, update.candidate.fields(), update.content, digest="")
         admit = self._with_neighbours(admit, owner)
         near = {"neighbours": admit.neighbours, "forgotten": admit.forgotten}
         return update.model_copy(update=near)

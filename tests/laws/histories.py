@@ -16,8 +16,10 @@ from typing import Literal, TypedDict, assert_never
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from msgspec import structs
 
 from palimpsest.contracts import event_data
+from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.commands import (
     Access,
     Admit,
@@ -59,6 +61,7 @@ from tests.laws.world import (
     admit_at,
     admit_sentence,
     content_at,
+    text_at,
 )
 
 COSINES = [1 - step / WIDTH for step in range(9)]
@@ -637,7 +640,9 @@ class Playback:
             **self._head(),
             memory=entry.id,
             candidate_id=newcomer.candidate_id,
-            candidate=newcomer.candidate,
+            candidate=Candidate(
+                **structs.asdict(newcomer.candidate), text=text_at(act.point, act.sign)
+            ),
             content=newcomer.content,
             expect="stale" if act.expecting == "stale" else current,
             merge=act.merge,

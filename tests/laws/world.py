@@ -120,7 +120,7 @@ def admit_at(
     )
     return Admit(
         candidate_id=candidate_id(owner_id, "grid", name),
-        candidate=candidate,
+        candidate=candidate.fields(),
         content=content_at(point, sign),
         digest=digest(f"{name}{point}{sign}".encode()),
     )
@@ -149,7 +149,7 @@ def admit_sentence(owner_id: str, name: str, subject: int, predicate: int) -> Ad
     content = text.content_of(words, fingerprint=fingerprint, vector=vector_at(3 * predicate))
     return Admit(
         candidate_id=candidate_id(owner_id, "grid", name),
-        candidate=candidate,
+        candidate=candidate.fields(),
         content=content,
         digest=digest(f"{name}{words}".encode()),
     )

@@ -257,7 +257,9 @@ class History:
         )
         content = content_of(text, vector)
         gone = tuple(Neighbour(candidate_id=i, cosine=cosine) for i, cosine in rewords)
-        found = Admit(one, candidate, content, digest(text.encode()), neighbours, forgotten=gone)
+        found = Admit(
+            one, candidate.fields(), content, digest(text.encode()), neighbours, forgotten=gone
+        )
         self.run(found)
         return one
 

@@ -19,6 +19,7 @@ from palimpsest.api import store as facade
 from palimpsest.auditing.foreseen import labels_needed
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.policy import Check, CosineCheck, Policy
 from palimpsest.contracts.requests import SettleRequest
 from palimpsest.evaluation.automatic import standing
 from palimpsest.evaluation.backtest import Backtest, backtest
@@ -39,28 +40,34 @@ TEXTS = (
     "Grandmother kept bees behind the mill",
     "A locksmith repaired the cellar door",
 )
-LOOSE = load_policy("standard").model_copy(
-    update={
-        "checks": tuple(
-            check.model_copy(
-                update={
-                    "zones": tuple(
-                        zone.model_copy(update={"at_least": zone.at_least - 0.3})
-                        for zone in check.zones
-                    )
-                }
+
+
+def standard_with(by: float, **changes: dict[str, Any]) -> Policy:
+    """`standard` with zones that begin lower, and other settings of some checks."""
+
+    def changed(check: Check) -> Check:
+        more = dict(changes.get(check.check, {}))
+        if isinstance(check, CosineCheck):
+            more["zones"] = tuple(
+                zone.model_copy(update={"at_least": zone.at_least - by}) for zone in check.zones
             )
-            if check.check == "cosine"
-            else check
-            for check in load_policy("standard").checks
-        )
-    }
-)
+        return check.model_copy(update=more)
+
+    standard = load_policy("standard")
+    return standard.model_copy(update={"checks": tuple(map(changed, standard.checks))})
+
+
 POLICIES = {
     name: policy
     for name in preset_names()
     if (policy := load_policy(name)).model == DEFAULT_MODEL  # another's vectors are not there
-} | {"loose": LOOSE}
+} | {
+    "loose": standard_with(0.3),
+    "farther": standard_with(0.3, cosine={"near_identical": 0.1, "top": 2}),
+    "farthest": standard_with(0.3, cosine={"near_identical": 0.0, "top": 2}),
+    "wordy": standard_with(0.1, tokens={"threshold": 0.5}, session={"threshold": 0.5}),
+}
+"""Three of them search further than `standard`, and the third by words, too."""
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -320,7 +320,7 @@ def say(
         row = {"owner_id": history.owner_id, "source": "spec", "id": name, "text": text, **fields}
         return Admit(
             candidate_id=history.id(name),
-            candidate=Candidate.model_validate(row),
+            candidate=Candidate.model_validate(row).fields(),
             content=content(text),
             digest=digest(repr(row).encode()),
             neighbours=neighbours,

@@ -1,0 +1,150 @@
+"""A newcomer's neighbours in a history that is decided again, from the record where it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from msgspec import structs
+
+from palimpsest.contracts.commands import Admit
+from palimpsest.contracts.events import Decided
+from palimpsest.contracts.evidence import Evidence, Neighbour
+from palimpsest.contracts.policy import Policy, TokenCheck
+from palimpsest.streams.core.expiry import advance
+from palimpsest.streams.core.ledger import Distinct, Ledger
+from palimpsest.streams.replay.without import Search
+from palimpsest.streams.search.scope_index import Reach
+
+COMPARED = (None, "tokens", "session", "cosine")
+"""The checks of decisions whose evidence has all neighbours that were found."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the record has of a search: all `but_for_floor` of the cosine; else frames, and `words`.
+
+    `rest` is the policy without the parts of a search that it has.
+    """
+
+    was: Reach
+    now: Reach
+    but_for_floor: bool
+    words: bool
+    rest: Policy
+
+    @classmethod
+    def of(cls, recorded: Policy, policy: Policy, namespace: str) -> _Known | None:
+        """None if the two search other texts, by another model, or for more of a frame."""
+        was, now = Reach.of(recorded, namespace), Reach.of(policy, namespace)
+        if was.faces or now.faces or (was.model, was.frames) != (now.model, now.frames):
+            return None
+        words = (was.tokens, was.jaccard) == (now.tokens, now.jaccard)
+        checks = tuple(c for c in policy.checks if not (words and isinstance(c, TokenCheck)))
+        judge = policy.judge.model_copy(update={"frames": 0})
+        rest = policy.model_copy(update={"checks": checks, "judge": judge})
+        return cls(was, now, replace(was, cosine=now.cosine) == now, words, rest)
+
+    def proves(self, evidence: Evidence) -> bool:
+        """Whether a search would find just the recorded neighbours.
+
+        From a lower floor on it does if there were as many as are looked at, or the nearest of all
+        is under it; from a higher one, if all who were found reach it.
+        """
+        if not self.but_for_floor:
+            return False
+        found = [
+            neighbour.cosine
+            for neighbour in evidence.neighbours
+            if neighbour.frame != "only" and (neighbour.cosine or 0.0) >= self.was.cosine
+        ]
+        if self.now.cosine >= self.was.cosine:
+            return all((cosine or 0.0) >= self.now.cosine for cosine in found)
+        best = evidence.nearest.cosine if evidence.nearest is not None else None
+        return len(found) >= self.now.cosine_top or (best is not None and best < self.now.cosine)
+
+    def complete(
+        self, found: Iterable[Neighbour], recorded: tuple[Neighbour, ...]
+    ) -> tuple[Neighbour, ...]:
+        """The neighbours that a search by the `rest` found, and the recorded ones."""
+        complete = {neighbour.candidate_id: neighbour for neighbour in found}
+        for neighbour in recorded if self.words else ():
+            if neighbour.jaccard is not None:
+                complete[neighbour.candidate_id] = structs.replace(neighbour, frame=None)
+        for mate in recorded:
+            if mate.frame is not None:
+                near = complete.get(mate.candidate_id)
+                complete[mate.candidate_id] = (
+                    structs.replace(near, frame="also")
+                    if near is not None
+                    else Neighbour(candidate_id=mate.candidate_id, cosine=mate.cosine, frame="only")
+                )
+        return tuple(complete.values())
+
+
+class RecordedNeighbours:
+    """Neighbours in the `other` history of an owner, under a policy.
+
+    As far as both histories have the same texts to be found, and the recorded policy looked for
+    the same, they are those of the record; else they are searched for.
+    """
+
+    def __init__(
+        self,
+        real: Ledger,
+        other: Ledger,
+        recorded: Mapping[str, Policy],
+        policy: Policy,
+        search: Search,
+    ) -> None:
+        self._real = real
+        self._other = other
+        self._recorded = recorded
+        self._policy = policy
+        self._search = search
+        self._known: dict[tuple[str, str], _Known | None] = {}
+        self._same_texts: dict[str, _SameTexts] = {}
+
+    def of(self, event: Decided, admit: Admit) -> tuple[Neighbour, ...]:
+        """The neighbours that the policy's checks must see, before the event is folded."""
+        evidence, key = event.data.evidence, (event.data.evidence.policy, admit.candidate.namespace)
+        if key not in self._known:
+            self._known[key] = _Known.of(self._recorded[key[0]], self._policy, key[1])
+        known = self._known[key]
+        advance(self._real, self._real.at(event.time))
+        if known is None or evidence.check not in COMPARED or not self._has_the_same(admit):
+            return self._search(self._other, admit, self._policy)
+        if known.proves(evidence):
+            return evidence.neighbours
+        found = self._search(self._other, admit, known.rest)
+        return known.complete(found, evidence.neighbours)
+
+    def _has_the_same(self, admit: Admit) -> bool:
+        """Whether both histories have the same texts in the newcomer's scope."""
+        namespace = admit.candidate.namespace
+        here, there = self._real.scope(namespace), self._other.scope(namespace)
+        same = self._same_texts.setdefault(namespace, _SameTexts())
+        if (len(self._real.entries), len(here.rows)) != (len(self._other.entries), len(there.rows)):
+            return False
+        rows = {*here.changed[same.changed[0] :], *there.changed[same.changed[1] :]}
+        rows.update(range(same.seen, len(here.rows)))
+        same.seen, same.changed = len(here.rows), (len(here.changed), len(there.changed))
+        for row in rows:
+            differs = _found_as(here.rows[row]) != _found_as(there.rows[row])
+            (same.differing.add if differs else same.differing.discard)(row)
+        return not same.differing
+
+
+@dataclass(slots=True)
+class _SameTexts:
+    """How far the rows of a scope are compared in both histories, and which of them differ."""
+
+    seen: int = 0
+    changed: tuple[int, int] = (0, 0)
+    differing: set[int] = field(default_factory=set)
+
+
+def _found_as(distinct: Distinct) -> tuple[object, ...]:
+    """What a search finds of a text, and by what."""
+    said = [(entry.id, entry.living, entry.expired) for entry in distinct.members]
+    return distinct.hash, said, distinct.vector, distinct.beside

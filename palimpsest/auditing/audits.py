@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, TypedDict, get_args
 
 from palimpsest.auditing.check import AuditCheck, Coverage, check
+from palimpsest.auditing.forecast import SHARES, TARGETS, LabelsForeseen, foresee_labels
 from palimpsest.auditing.joins import (
     AuditedJoin,
     AuditScope,
@@ -119,6 +120,20 @@ class AuditStatus(AuditProgress):
     still_joined: list[str]
 
 
+class AuditForecast(TypedDict):
+    """How many labels an audit would take that sealed the joins at `position`.
+
+    By target and by the share of joins that may be wrong, with up to `probes` of which all are
+    found.
+    """
+
+    position: int
+    joins: int
+    confidence: float
+    probes: int
+    foreseen: list[LabelsForeseen]
+
+
 class LabelDone(TypedDict):
     """What became of a label. `unmerged` names the reversal, which `undo` takes back."""
 
@@ -186,12 +201,7 @@ class Audits:
         """
         with self._log.turn:
             _require_shares(target, confidence, probes)
-            sealed = self._log.sealed(AuditScope(owners, since), seed, position)
-            joins = sealed.joins(self._log.progress)
-            if not joins:
-                raise UsageError(
-                    f"no automatic join stands at position {sealed.position}: nothing to audit"
-                )
+            sealed, joins = self._sealed(AuditScope(owners, since), seed, position)
             seed, own_id = drawn(seed), request_id()
             audit_id = event_id(own_id, "0")
             found = self._probes(audit_id, seed, sealed, joins, probes) if probes else []
@@ -214,6 +224,50 @@ class Audits:
             )
             self._kept[audit_id] = _Opened(sealed, joins, {probe.id: probe for probe in found})
             return self._status(*self._found(audit_id))
+
+    def foresee(
+        self,
+        *,
+        target: float = 0.01,
+        confidence: float = 0.95,
+        owners: str | None = None,
+        since: datetime | None = None,
+        position: int | None = None,
+        probes: int = MOST,
+    ) -> AuditForecast:
+        """How many labels `open` would ask for, by target and by how many joins may be wrong.
+
+        Takes some seconds, and records nothing: the audit of another moment has another order.
+        Raises UsageError as `open`.
+        """
+        with self._log.turn:
+            _require_shares(target, confidence, probes)
+            sealed, joins = self._sealed(AuditScope(owners, since), None, position)
+        detection = (1.0 - confidence) * FOR_DETECTION if probes else 0.0
+        delta = 1.0 - confidence - detection
+        return {
+            "position": sealed.position,
+            "joins": len(joins),
+            "confidence": confidence,
+            "probes": probes,
+            "foreseen": [
+                foresee_labels(len(joins), wanted, share, delta, detection, probes)
+                for wanted in sorted({target, *TARGETS})
+                for share in SHARES
+            ],
+        }
+
+    def _sealed(
+        self, scope: AuditScope, seed: str | None, position: int | None
+    ) -> tuple[Sealed, Mapping[str, AuditedJoin]]:
+        """The log up to a position, and the joins that stand there; UsageError if none does."""
+        sealed = self._log.sealed(scope, seed, position)
+        joins = sealed.joins(self._log.progress)
+        if not joins:
+            raise UsageError(
+                f"no automatic join stands at position {sealed.position}: nothing to audit"
+            )
+        return sealed, joins
 
     def meant(self, audit: str | None = None) -> Audits | Recalls:
         """What an id means, or the latest that was opened: an audit of joins, or an estimate."""

@@ -122,6 +122,20 @@ def test_shares_out_of_range_are_wrong_usage(audited: Audited, wrong: dict[str, 
         audited.audits.open(**wrong)
 
 
+def test_labels_are_foreseen_and_nothing_is_recorded(audited: Audited) -> None:
+    audited.hold(40)
+    forecast = audited.audits.foresee(target=0.1, probes=0)
+    with pytest.raises(UsageError):
+        audited.audits.status()
+    foreseen = {(one["target"], one["wrong"]): one["labels"] for one in forecast["foreseen"]}
+    status = audited.audits.open(target=0.1, probes=0)
+    assert foreseen[0.1, 0.0] == status["labels_needed"]
+    assert (forecast["joins"], forecast["position"]) == (40, status["position"])
+    assert foreseen[0.005, 0.01] is None
+    with pytest.raises(UsageError, match="no automatic join"):
+        audited.audits.foresee(owners="nobody")
+
+
 def test_a_clean_audit_is_certified_when_the_bound_is_reached(audited: Audited) -> None:
     audited.hold(40)
     audited.audits.open(target=0.1, probes=0)

@@ -39,6 +39,17 @@ def test_open_label_and_certify(joined: CommandLine) -> None:
     assert joined.json("audit", "status")["certificates"] == 1
 
 
+def test_a_dry_run_says_how_many_labels_it_would_take(joined: CommandLine) -> None:
+    shown = joined("audit", "open", "--target", ".3", "--probes", "0", "--dry-run").out
+    assert re.search(r"30\.00% +\d \(\d\) +\d \(\d\)", shown)
+    assert "7 automatic joins" in shown
+    assert joined("audit", "next").status != 0, "nothing was sealed"
+    foreseen = joined.json("audit", "open", "--target", ".3", "--probes", "0", "--dry-run")
+    needed = joined.json("audit", "open", "--target", ".3", "--probes", "0")["labels_needed"]
+    cells = {(cell["target"], cell["wrong"]): cell["labels"] for cell in foreseen["foreseen"]}
+    assert cells[0.3, 0.0] == needed
+
+
 def test_next_shows_the_question_and_never_the_verdict(joined: CommandLine) -> None:
     joined.json("audit", "open", "--target", ".3")
     shown = joined("audit", "next")

@@ -20,8 +20,8 @@ MOST_LABELS = 5_000
 """An audit that takes more labels is not simulated to its end."""
 TARGETS = (0.005, 0.01, 0.02, 0.05)
 SHARES = (0.0, 0.001, 0.0025, 0.005, 0.01)
-PROBES_TRIED = 12
-"""At so many numbers of probes, all of them found, it is asked whether they are enough."""
+PROBES_TRIED = (*range(0, 40, 2), 40, 50, 60, 80)
+"""It is asked whether so many probes, or all there are, are enough; many audits end before 40."""
 
 
 class LabelsForeseen(TypedDict):
@@ -67,7 +67,7 @@ def labels_taken(
 
     Infinite if these labels are not enough. One pair in ten is a probe, as long as there are some.
     """
-    shown = np.unique(np.linspace(0, probes, PROBES_TRIED).round().astype(int))
+    shown = np.array([*(count for count in PROBES_TRIED if count < probes), probes])
     least = DetectionBound(detection).least_after if probes else lambda _: 1.0
     most = np.array([int(target * joins * least(int(count)) + 1e-9) for count in shown])
     runs = len(wrong)

@@ -125,7 +125,7 @@ def test_shares_out_of_range_are_wrong_usage(audited: Audited, wrong: dict[str, 
 def test_labels_are_foreseen_and_nothing_is_recorded(audited: Audited) -> None:
     audited.hold(40)
     forecast = audited.audits.foresee(target=0.1, probes=0)
-    with pytest.raises(UsageError):
+    with pytest.raises(RefusedError, match="no audit was opened"):
         audited.audits.status()
     foreseen = {(one["target"], one["wrong"]): one["labels"] for one in forecast["foreseen"]}
     status = audited.audits.open(target=0.1, probes=0)

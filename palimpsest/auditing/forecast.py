@@ -83,4 +83,5 @@ def labels_taken(
         if (ready <= number).all():
             break
     between = PROBES_ARE_ONE_IN - 1
-    return ready + np.minimum(ready, probes * between) // between
+    took: NDArray[np.float64] = ready + np.minimum(ready, probes * between) // between
+    return took

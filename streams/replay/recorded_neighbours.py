@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Literal
 
 from msgspec import structs
 
@@ -20,18 +22,24 @@ COMPARED = (None, "tokens", "session", "cosine")
 """The checks of decisions whose evidence has all neighbours that were found."""
 
 
+Words = Literal["same", "more", "other"]
+"""Whom a search by words finds, beside another: the same, these and more, or others."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the record has of a search: all `but_for_floor` of the cosine; else frames, and `words`.
+    """What the record has of a search, which finds some by `words` and others near by cosine.
 
-    `rest` is the policy without the parts of a search that it has.
+    `near`: of the latter all but what another floor of the cosine changes. `by_cosine` and
+    `by_words` are the policy with either part of the search alone.
     """
 
     was: Reach
     now: Reach
-    but_for_floor: bool
-    words: bool
-    rest: Policy
+    near: bool
+    words: Words
+    by_cosine: Policy
+    by_words: Policy
 
     @classmethod
     def of(cls, recorded: Policy, policy: Policy, namespace: str) -> _Known | None:
@@ -39,19 +47,24 @@ class _Known:
         was, now = Reach.of(recorded, namespace), Reach.of(policy, namespace)
         if was.faces or now.faces or (was.model, was.frames) != (now.model, now.frames):
             return None
-        words = (was.tokens, was.jaccard) == (now.tokens, now.jaccard)
-        checks = tuple(c for c in policy.checks if not (words and isinstance(c, TokenCheck)))
+        near = replace(was, cosine=now.cosine, tokens=now.tokens, jaccard=now.jaccard) == now
         judge = policy.judge.model_copy(update={"frames": 0})
-        rest = policy.model_copy(update={"checks": checks, "judge": judge})
-        return cls(was, now, replace(was, cosine=now.cosine) == now, words, rest)
+        by_cosine, by_words = (
+            policy.model_copy(update={"judge": judge, "checks": checks})
+            for checks in (
+                tuple(c for c in policy.checks if not isinstance(c, TokenCheck)),
+                tuple(c for c in policy.checks if isinstance(c, TokenCheck)),
+            )
+        )
+        return cls(was, now, near, _words(was, now), by_cosine, by_words)
 
     def proves(self, evidence: Evidence) -> bool:
-        """Whether a search would find just the recorded neighbours.
+        """Whether a search would find just the recorded neighbours near, beside those by words.
 
         From a lower floor on it does if there were as many as are looked at, or the nearest of all
         is under it; from a higher one, if all who were found reach it.
         """
-        if not self.but_for_floor:
+        if not self.near or self.words == "other":
             return False
         found = [
             neighbour.cosine
@@ -63,23 +76,30 @@ class _Known:
         best = evidence.nearest.cosine if evidence.nearest is not None else None
         return len(found) >= self.now.cosine_top or (best is not None and best < self.now.cosine)
 
-    def complete(
-        self, found: Iterable[Neighbour], recorded: tuple[Neighbour, ...]
-    ) -> tuple[Neighbour, ...]:
-        """The neighbours that a search by the `rest` found, and the recorded ones."""
-        complete = {neighbour.candidate_id: neighbour for neighbour in found}
-        for neighbour in recorded if self.words else ():
-            if neighbour.jaccard is not None:
-                complete[neighbour.candidate_id] = structs.replace(neighbour, frame=None)
-        for mate in recorded:
-            if mate.frame is not None:
-                near = complete.get(mate.candidate_id)
-                complete[mate.candidate_id] = (
-                    structs.replace(near, frame="also")
-                    if near is not None
-                    else Neighbour(candidate_id=mate.candidate_id, cosine=mate.cosine, frame="only")
-                )
-        return tuple(complete.values())
+
+def _words(was: Reach, now: Reach) -> Words:
+    if (was.tokens, was.jaccard) == (now.tokens, now.jaccard):
+        return "same"
+    if now.tokens is None or now.jaccard > was.jaccard:
+        return "other"
+    among = {(t.tokenizer, t.among, t.top) for t in (was.tokens, now.tokens) if t is not None}
+    return "more" if len(among) == 1 else "other"
+
+
+def _with_frame(
+    found: Iterable[Neighbour], recorded: tuple[Neighbour, ...]
+) -> tuple[Neighbour, ...]:
+    """The neighbours that were found, the later of the same, and the recorded ones of the frame."""
+    seen = {n.candidate_id: structs.replace(n, frame=None) for n in found}
+    for mate in recorded:
+        if mate.frame is not None:
+            near = seen.get(mate.candidate_id)
+            seen[mate.candidate_id] = (
+                structs.replace(near, frame="also")
+                if near is not None
+                else Neighbour(candidate_id=mate.candidate_id, cosine=mate.cosine, frame="only")
+            )
+    return tuple(seen.values())
 
 
 class RecordedNeighbours:
@@ -114,10 +134,20 @@ class RecordedNeighbours:
         advance(self._real, self._real.at(event.time))
         if known is None or evidence.check not in COMPARED or not self._has_the_same(admit):
             return self._search(self._other, admit, self._policy)
-        if known.proves(evidence):
-            return evidence.neighbours
-        found = self._search(self._other, admit, known.rest)
-        return known.complete(found, evidence.neighbours)
+        recorded = evidence.neighbours
+        if (near_too := known.proves(evidence)) and known.words == "same":
+            return recorded
+        near = (
+            (neighbour for neighbour in recorded if neighbour.frame != "only")
+            if near_too
+            else self._search(self._other, admit, known.by_cosine)
+        )
+        by_words = (
+            (neighbour for neighbour in recorded if neighbour.jaccard is not None)
+            if known.words == "same"
+            else self._search(self._other, admit, known.by_words)
+        )
+        return _with_frame(chain(near, by_words), recorded)
 
     def _has_the_same(self, admit: Admit) -> bool:
         """Whether both histories have the same texts in the newcomer's scope."""

@@ -25,6 +25,7 @@ from palimpsest.streams.replay import recorded_neighbours
 from palimpsest.streams.replay.another_policy import AnotherPolicy
 from palimpsest.streams.replay.recorded_neighbours import RecordedNeighbours, _Known
 from palimpsest.streams.replay.without import Search, Without
+from palimpsest.streams.search.scope_index import Reach
 from palimpsest.streams.search.scope_indexes import ScopeIndexes
 from tests.laws.histories import Act, Playback, calling, expiring, policies, stories
 from tests.laws.test_breaks import search
@@ -62,7 +63,7 @@ def pairs_of_policies(draw: st.DrawFn) -> tuple[Policy, Policy]:
                 if len({zone.at_least for zone in zones}) == len(zones):
                     other = with_checks(other, cosine=changed)
             case TokenCheck():
-                floor = draw(st.sampled_from([check.threshold, check.threshold, 0.2]))
+                floor = draw(st.sampled_from([check.threshold, check.threshold, 0.1, 0.9]))
                 other = with_checks(other, tokens={"threshold": floor})
             case SessionCheck():
                 floor = draw(st.sampled_from([check.threshold, check.threshold, 0.5]))
@@ -165,7 +166,7 @@ def repeats_were_searched_for(patch: pytest.MonkeyPatch) -> None:
 
 def who_was_found_is_all(patch: pytest.MonkeyPatch) -> None:
     """The record counts whatever the floor is."""
-    patch.setattr(_Known, "proves", lambda known, _: known.but_for_floor)
+    patch.setattr(_Known, "proves", lambda known, _: known.near and known.words != "other")
 
 
 def one_fewer_is_enough(patch: pytest.MonkeyPatch) -> None:
@@ -181,26 +182,34 @@ def one_fewer_is_enough(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(_Known, "of", broken)
 
 
-def words_are_the_same(patch: pytest.MonkeyPatch) -> None:
-    """The words' own floor is overlooked."""
-    of = _Known.of
+def more_words_are_the_same(patch: pytest.MonkeyPatch) -> None:
+    """Whom a lower floor of the words brings in is overlooked."""
+    of = recorded_neighbours._words
 
-    def broken(recorded: Policy, policy: Policy, namespace: str) -> _Known | None:
-        words = [check for check in policy.checks if isinstance(check, TokenCheck)]
-        changed = {"threshold": words[0].threshold} if words else {}
-        return of(with_checks(recorded, tokens=changed), policy, namespace)
+    def broken(was: Reach, now: Reach) -> str:
+        return "same" if (words := of(was, now)) == "more" else words
 
-    patch.setattr(_Known, "of", broken)
+    patch.setattr(recorded_neighbours, "_words", broken)
+
+
+def other_words_are_more(patch: pytest.MonkeyPatch) -> None:
+    """Who was found by words from a lower floor on counts from a higher one, too."""
+    of = recorded_neighbours._words
+
+    def broken(was: Reach, now: Reach) -> str:
+        return "more" if (words := of(was, now)) == "other" and now.tokens else words
+
+    patch.setattr(recorded_neighbours, "_words", broken)
 
 
 def frames_are_searched_for(patch: pytest.MonkeyPatch) -> None:
     """The frame's candidates of the record are lost."""
-    complete = _Known.complete
+    of = recorded_neighbours._with_frame
 
-    def broken(known: _Known, found: Any, recorded: tuple[Neighbour, ...]) -> tuple[Neighbour, ...]:
-        return complete(known, found, tuple(n for n in recorded if n.frame is None))
+    def broken(found: Any, recorded: tuple[Neighbour, ...]) -> tuple[Neighbour, ...]:
+        return of(found, tuple(n for n in recorded if n.frame is None))
 
-    patch.setattr(_Known, "complete", broken)
+    patch.setattr(recorded_neighbours, "_with_frame", broken)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +219,8 @@ def frames_are_searched_for(patch: pytest.MonkeyPatch) -> None:
         repeats_were_searched_for,
         who_was_found_is_all,
         one_fewer_is_enough,
-        words_are_the_same,
+        more_words_are_the_same,
+        other_words_are_more,
         frames_are_searched_for,
     ],
 )

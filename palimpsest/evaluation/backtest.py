@@ -33,6 +33,7 @@ from palimpsest.contracts.wire import Recorded
 from palimpsest.evaluation.automatic import CertifiedJoins
 from palimpsest.evaluation.other_vectors import with_vectors_of
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.garbage import collector_at_rest
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.replay.another_policy import AnotherPolicy
 from palimpsest.streams.search.scope_indexes import ScopeIndexes
@@ -222,7 +223,8 @@ def _decide_again(log: Log, asked: _Options, owners: Sequence[str]) -> _Counts:
             since=asked.since,
             compares_anew=asked.compares_anew,
         )
-        history.replay(events)
+        with collector_at_rest():
+            history.replay(events)
         _compare(counts, history, events, asked.since)
         if asked.certified is not None:
             position = asked.certified.position

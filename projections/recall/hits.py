@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, islice
@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, cast
 from palimpsest.contracts.shown import Recalled
 from palimpsest.projections.recall.collapse import Folding
 from palimpsest.projections.recall.filter import Filter
+from palimpsest.projections.recall.newer import newer_of, unsettled
 from palimpsest.projections.recall.session import own_of
 from palimpsest.projections.shown.memory import Weighing, shown_memory
 from palimpsest.streams.core.frames import MOST, by_face_moment, by_frame, of_one_frame
@@ -36,6 +37,9 @@ LOOKED_AT = 256
 
 Comparing a hit with all of 10,000 memories took 3 ms more, and twenty times that on busy cores.
 """
+
+
+MOST_NEWER = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ def hits(
     which of the following memories are compared with the hits.
     """
     left, gate = iter(ranked), _Gate(ledger, wanted)
+    newer: dict[str, set[str]] = {}
     folds = _Folds(ledger, wanted.folding)
     for candidate in filter(gate.lets, left):
         folds.add(candidate)
@@ -86,21 +91,34 @@ def hits(
     if ledger.names:
         further = [*islice(left, LOOKED_AT)]
         left = chain(further, left)
-        for candidate in filter(gate.lets, _newer_of_a_frame(ledger, folds.all, further)):
+        heads = [fold[0].memory for fold in folds.all]
+        among = [*heads, *(one.memory for one in further)]
+        newer = {head.id: newer_of(ledger, head, among) for head in heads}
+        for candidate in filter(gate.lets, _newest_of(newer.values(), further)):
             folds.add(candidate)
     for candidate in filter(gate.lets, _the_rest(folds.all, left, wanted.folding, near)):
         folds.add(candidate, begins=False)
-    found: list[Recalled] = []
+    found: list[list[Recalled]] = []
     frames = by_frame(folds.all, lambda a, b: of_one_frame(ledger, a[0].memory, b[0].memory))
-    for groups in _together(ledger, frames):
+    for groups in _together(ledger, frames, newer):
         shown: list[tuple[tuple[datetime, int], Recalled]] = []
         for group in groups:
             group.sort(key=_newest, reverse=True)
             hits_of_frame = _naming_each_other([_shown(ledger, fold, wanted) for fold in group])
             shown += zip(map(_newest, group), hits_of_frame, strict=True)
         shown.sort(key=itemgetter(0), reverse=True)
-        found += [hit for _, hit in shown]
-    return found[: wanted.k]
+        found.append([hit for _, hit in shown])
+    return _best(found, newer, wanted.k)
+
+
+def _best(groups: list[list[Recalled]], newer: Mapping[str, set[str]], k: int) -> list[Recalled]:
+    """The best `k` hits; left out first are those behind one that may replace them."""
+    found = [*chain.from_iterable(groups)]
+    ids = {hit["memory_id"] for hit in found}
+    for hit in reversed(found[:]):
+        if len(found) > k and not ids.isdisjoint(newer.get(hit["memory_id"], ())):
+            found.remove(hit)
+    return found[:k]
 
 
 def _newest(fold: list[Ranked]) -> tuple[datetime, int]:
@@ -108,16 +126,30 @@ def _newest(fold: list[Ranked]) -> tuple[datetime, int]:
     return by_face_moment(fold[0].memory)
 
 
-def _together(ledger: Ledger, frames: list[list[list[Ranked]]]) -> list[list[list[list[Ranked]]]]:
-    """The frames among hits of an owner with names that a question may join, each with others.
+def _newest_of(newer: Iterable[set[str]], further: Sequence[Ranked]) -> list[Ranked]:
+    """Of each hit the newest of those that may replace it, if it is no hit itself."""
+    found: dict[str, Ranked] = {}
+    for ids in newer:
+        mates = [one for one in further if one.memory.id in ids]
+        mates.sort(key=lambda one: by_face_moment(one.memory), reverse=True)
+        found |= {one.memory.id: one for one in mates[:MOST_NEWER]}
+    return [*found.values()]
+
+
+def _together(
+    ledger: Ledger, frames: list[list[list[Ranked]]], newer: Mapping[str, set[str]]
+) -> list[list[list[list[Ranked]]]]:
+    """The frames among hits of an owner with names of which one may replace or join another.
 
     Each stands at the place of its best hit; of other owners every frame stands alone.
     """
     found: list[list[list[list[Ranked]]]] = []
     for frame in frames:
+        ids = {fold[0].memory.id for fold in frame}
         waits: set[str] = set()
         for fold in frame if ledger.names and len(found) < MOST else ():
-            waits |= unsettled(ledger, fold[0].memory)
+            waits |= unsettled(ledger, fold[0].memory) | newer.get(fold[0].memory.id, set())
+        waits |= {older for older, ones in newer.items() if not ids.isdisjoint(ones)}
         for others in found if waits else ():
             if any(fold[0].memory.id in waits for other in others for fold in other):
                 others.append(frame)
@@ -125,25 +157,6 @@ def _together(ledger: Ledger, frames: list[list[list[Ranked]]]) -> list[list[lis
         else:
             found.append([frame])
     return found
-
-
-def _newer_of_a_frame(
-    ledger: Ledger, folds: Sequence[list[Ranked]], further: Sequence[Ranked]
-) -> list[Ranked]:
-    """Of each hit the newest that says since what it says, up to one value."""
-    newest: dict[str, Ranked] = {}
-    for fold in folds:
-        head = fold[0].memory
-        mates = [
-            one
-            for one in further
-            if by_face_moment(one.memory) > by_face_moment(head)
-            and of_one_frame(ledger, head, one.memory)
-        ]
-        if mates:
-            found = max(mates, key=lambda one: by_face_moment(one.memory))
-            newest[found.memory.id] = found
-    return [*newest.values()]
 
 
 class _Gate:
@@ -232,20 +245,3 @@ def _naming_each_other(hits: list[Recalled]) -> list[Recalled]:
         hit["frame"] = [other["memory_id"] for other in hits if other is not hit]
         hit["unsettled"] = sorted({*hit["unsettled"], *hit["frame"]})
     return hits
-
-
-def unsettled(ledger: Ledger, memory: Memory) -> set[str]:
-    """The other memories that pending questions to the judge may join it with.
-
-    Both its own members' questions count, and those of others about its members.
-    """
-    found: set[str] = set()
-    for entry in memory.members:
-        if entry.pending and entry.living:
-            asked = (*entry.open, *filter(None, [entry.held]))
-            found |= {ledger.entries[neighbour].memory.id for neighbour in asked}
-        for asking in ledger.watchers.get(entry.id, {}).values():
-            waits = asking.pending and asking.living
-            if waits and (entry.id in asking.open or entry.id == asking.held):
-                found.add(asking.memory.id)
-    return found - {memory.id}

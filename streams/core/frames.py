@@ -11,10 +11,9 @@ from typing import TypeVar
 
 from palimpsest.streams.core.ledger import Ledger, Memory
 from palimpsest.streams.core.moment import face_moment
-from palimpsest.streams.core.neighbour_lookup import reading_of
 from palimpsest.streams.core.separations import separated_pair
 from palimpsest.streams.core.walk import holds
-from palimpsest.streams.guard import Reading, frame, tables_of
+from palimpsest.streams.guard import Reading, frame, kept_reading, said_of_owner
 
 MOST = 32
 """Among this many best hits: each is compared with each, and a diary is of one frame."""
@@ -39,7 +38,10 @@ def of_one_frame(ledger: Ledger, one: Memory, other: Memory) -> bool:
     """Whether two memories are of one frame, and no judge and no person has told them apart."""
     return (
         one.namespace == other.namespace
-        and frame(_reading(one, ledger.names), _reading(other, ledger.names))
+        and frame(
+            reading_for_frames(one.face.text, ledger.names),
+            reading_for_frames(other.face.text, ledger.names),
+        )
         and not (one.former or other.former)
         and not _told_apart(ledger, one, other)
     )
@@ -50,9 +52,9 @@ def by_face_moment(memory: Memory) -> tuple[datetime, int]:
     return face_moment(memory), memory.face.speaker.place
 
 
-def _reading(memory: Memory, names: tuple[str, ...]) -> Reading:
-    face = memory.face
-    return reading_of(face.text, face.vector, names, tables_of())  # of English
+def reading_for_frames(text: str, names: tuple[str, ...]) -> Reading:
+    """A text as frames compare it: of an owner with names, however its subject is called."""
+    return kept_reading(said_of_owner(text, names) if names else text)
 
 
 def _told_apart(ledger: Ledger, one: Memory, other: Memory) -> bool:

@@ -1,12 +1,13 @@
 """The guard: a model-free comparison of two texts that stops false merges (docs/guard.md)."""
 
+from palimpsest.streams.guard.changes import tells_change
 from palimpsest.streams.guard.comparison import Comparison, compare, passes
 from palimpsest.streams.guard.data.tables import Tables, tables_of
 from palimpsest.streams.guard.edits.alignment import unlicensed
 from palimpsest.streams.guard.frames import frame, frame_keys
 from palimpsest.streams.guard.identity import guard_hash
 from palimpsest.streams.guard.kept import kept_reading
-from palimpsest.streams.guard.names import speaks_of
+from palimpsest.streams.guard.names import said_of_owner, speaks_of
 from palimpsest.streams.guard.reading import Reading, read
 from palimpsest.streams.guard.text.words import tokens
 
@@ -21,8 +22,10 @@ __all__ = [
     "kept_reading",
     "passes",
     "read",
+    "said_of_owner",
     "speaks_of",
     "tables_of",
+    "tells_change",
     "tokens",
     "unlicensed",
 ]

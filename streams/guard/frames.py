@@ -19,6 +19,10 @@ LONGEST = 3
 """Words of a value; a longer difference is more than a value."""
 FEWEST = 2
 """Content words around the value; with fewer, most of what is said of somebody is one frame."""
+THEIRS = "their"
+"""What is the owner's, as `said_of_owner` says it."""
+MOST_OF_A_THING = 7
+"""Tokens of what is said of such a thing."""
 _ENDS = frozenset(".!?;")
 _NEVER_IN_VALUES = NO_VALUE | _ENDS
 _NO_VALUE_ALONE = LIGHT | en.POSSESSIVES
@@ -34,6 +38,12 @@ def frame(one: Reading, other: Reading) -> bool:
     preposition or a pronoun. No text has one that asks or negates, or that is certainly not
     English: what it negates is unknown. Nor have two that are near-identical.
     """
+    return (_differ_in_a_value(one, other) or _of_one_thing(one, other)) and (
+        explain(one, other) is None
+    )
+
+
+def _differ_in_a_value(one: Reading, other: Reading) -> bool:
     mine, theirs = one.statement.lows, other.statement.lows
     shorter = min(len(mine), len(theirs))
     start = end = 0
@@ -47,8 +57,27 @@ def frame(one: Reading, other: Reading) -> bool:
         _is_value(one.statement, start, end)
         and _is_value(other.statement, start, end)
         and all(_says_it_of_one_thing(text, start, end) for text in (one, other))
-        and explain(one, other) is None
     )
+
+
+def _of_one_thing(one: Reading, other: Reading) -> bool:
+    """Whether somebody does the same with one thing of theirs, otherwise: *takes their coffee …*"""
+    thing = _thing(one.statement)
+    return (
+        thing is not None
+        and thing == _thing(other.statement)
+        and not (_is_unclear(one) or _is_unclear(other))
+        and all(len(text.statement.lows) - len(thing) <= MOST_OF_A_THING for text in (one, other))
+    )
+
+
+def _thing(said: StatedTokens) -> tuple[str, ...] | None:
+    """The words up to the first thing that is somebody's, if a verb and nothing else precedes it."""
+    if THEIRS not in said.lows:
+        return None
+    at = said.lows.index(THEIRS)
+    fits = at > 1 and _is_verb(said, at - 1) and at + 2 < len(said.lows)
+    return said.lows[: at + 2] if fits else None
 
 
 def opening(text: Reading) -> tuple[str, ...] | None:
@@ -72,6 +101,8 @@ def frame_keys(text: Reading) -> list[tuple[str, ...]]:
     if opened is None:
         return []
     found = [(*opened, singular(said.lows[-1]))]
+    if (thing := _thing(said)) is not None:
+        found.append(thing)
     start = end = len(said.lows)
     while start > len(opened) and said.lows[start - 1] not in _NEVER_IN_VALUES:
         start -= 1

@@ -34,6 +34,7 @@ _FINITE = _THIRDS | VERBS
 _NO_NOUN = en.FINITE | en.PREPOSITIONS | en.CLAUSES | en.PASTS | VERBS | PRONOUNS
 _SAYS_MORE = re.compile(r"[?!\"“”«»()\[\]{}<>`\n\t]|[;:](?=\s)|[.](?=\s)")
 """More than one plain sentence: what is asked, quoted, or added."""
+_POSSESSIVE = re.compile(r"\b(?:my|his|her|their)\b")
 _WORD = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
 
 
@@ -58,6 +59,30 @@ def _called(said: str, names: tuple[str, ...]) -> str | None:
             bare = not said.casefold().startswith(name.casefold()) and name != SPEAKER
             follows = _said_of(name, rest, bare) if _is_plain(name, rest, names) else None
             return None if follows is None else _capitalised(_spoken(names)) + follows
+    return None
+
+
+def said_of_owner(text: str, names: tuple[str, ...]) -> str:
+    """A text for frames alone: as `called_alike`, or with less care if that is in doubt.
+
+    Whose something is, is said in one way (*Ada uses Vim as her editor*, *I use Zed as my editor*),
+    which may be wrong: it joins nothing.
+    """
+    said = called_alike(text, names) or _said_loosely(text.replace("’", "'"), names)
+    return text if said is None else _POSSESSIVE.sub("their", said)
+
+
+def _said_loosely(said: str, names: tuple[str, ...]) -> str | None:
+    by_length = sorted((name for name in names if _can_be_told(name)), key=len, reverse=True)
+    for name in by_length:
+        rest = _behind(said, name)
+        if rest is None:
+            continue
+        words = rest.split(" ")
+        at = next((at for at, word in enumerate(words) if at and word not in ADVERBS), 0)
+        if name == SPEAKER and at:
+            words[at] = THIRD.get(words[at], words[at])
+        return _capitalised(_spoken(names)) + " ".join(words)
     return None
 
 

@@ -6,9 +6,9 @@ from array import array
 from collections.abc import Iterable
 
 from palimpsest.contracts.events import Content
+from palimpsest.streams.core.frames import reading_for_frames
 from palimpsest.streams.core.ledger import Distinct, Scope
-from palimpsest.streams.core.neighbour_lookup import reading_of
-from palimpsest.streams.guard import Reading, frame, frame_keys, tables_of
+from palimpsest.streams.guard import Reading, frame, frame_keys
 
 MOST_VALUES = 5
 """A frame with more values, the newcomer's included, is a series, such as a diary of a weight."""
@@ -42,7 +42,7 @@ class FrameIndex:
             self._rows, self._before = array("l"), array("l")
             self._seen, self._names, self._newcomer = 0, names, ("", ())
         self._follow()
-        newcomer = reading_of(content.text, content.vector, names, tables_of())
+        newcomer = reading_for_frames(content.text, names)
         keys = _hashed(newcomer)
         self._newcomer = content.text, keys
         found: list[Distinct] = []
@@ -79,8 +79,7 @@ class FrameIndex:
         return keys if distinct.members[0].text == text else _hashed(self._reading(distinct))
 
     def _reading(self, distinct: Distinct) -> Reading:
-        text, vector = distinct.members[0].text, distinct.vector
-        return reading_of(text, vector, self._names, tables_of())  # only English has frames
+        return reading_for_frames(distinct.members[0].text, self._names)
 
 
 def _hashed(text: Reading) -> tuple[int, ...]:

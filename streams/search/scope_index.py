@@ -25,7 +25,7 @@ from palimpsest.contracts.language import Language
 from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
 from palimpsest.streams.core.checks import in_session, session_texts
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Memory, Scope
-from palimpsest.streams.guard import tables_of, tokens
+from palimpsest.streams.guard import kept_reading, speaks_of, tables_of, tells_change, tokens
 from palimpsest.streams.search import (
     FullTextIndex,
     Peers,
@@ -44,6 +44,10 @@ from palimpsest.streams.search.prefetch import Prefetch
 
 Float16 = NDArray[np.float16]
 
+CHANGED_FROM = 0.35
+"""The cosine from which a text may be what another one changes: nearly all of them are nearer."""
+NEAREST = 32
+"""Texts among which those that speak of the owner are looked for."""
 _FEW = 8
 """Up to this number, rows are faster added one by one."""
 _tokens = lru_cache(maxsize=MOST)(tokens)
@@ -439,6 +443,7 @@ class ScopeIndex:
         if not self._most_framed:
             return near
         mates = self._frames.of(admit.content, names)
+        mates += [one for one in self._changed_by(admit, names) if one not in mates]
         firsts = {
             distinct.current.id: distinct.row
             for distinct in mates[: self._most_framed]
@@ -455,6 +460,20 @@ class ScopeIndex:
         return also + tuple(
             Neighbour(candidate_id=mate, cosine=cosine, frame="only") for mate, cosine in found
         )
+
+    def _changed_by(self, admit: Admit, names: tuple[str, ...]) -> list[Distinct]:
+        """What a new candidate that tells of a change may change, the nearest first.
+
+        The nearest texts that speak of the owner; if it does not itself, the nearest of all.
+        """
+        content = admit.content
+        query = self._query(content.vector)
+        if not names or query is None or not tells_change(kept_reading(content.text)):
+            return []
+        own = speaks_of(content.text, names)
+        near = self._rows.near(query, CHANGED_FROM, NEAREST if own else 1)
+        texts = (self._scope.rows[hit.row] for hit in near)
+        return [text for text in texts if says_of(text.members[0].text, names)][:1]
 
     def _vector(self, entry: Entry) -> Vector | None:
         """The vector of the policy's model by which an entry is found."""
@@ -575,3 +594,7 @@ class ScopeIndex:
         except ValueError as error:
             whose = f"the vector of candidate {entry.id}" if entry else "a vector"
             raise SearchError(f"{whose} cannot be searched: {error}") from error
+
+
+def says_of(text: str, names: tuple[str, ...]) -> bool:
+    return kept_reading(text).sentences == 1 and speaks_of(text, names)

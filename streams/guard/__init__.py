@@ -1,6 +1,6 @@
 """The guard: a model-free comparison of two texts that stops false merges (docs/guard.md)."""
 
-from palimpsest.streams.guard.changes import tells_change
+from palimpsest.streams.guard.changes import shares_a_word, tells_change
 from palimpsest.streams.guard.comparison import Comparison, compare, passes
 from palimpsest.streams.guard.data.tables import Tables, tables_of
 from palimpsest.streams.guard.edits.alignment import unlicensed
@@ -23,6 +23,7 @@ __all__ = [
     "passes",
     "read",
     "said_of_owner",
+    "shares_a_word",
     "speaks_of",
     "tables_of",
     "tells_change",

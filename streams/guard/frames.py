@@ -24,7 +24,6 @@ THEIRS = "their"
 MOST_OF_A_THING = 7
 """Tokens of what is said of such a thing."""
 _ENDS = frozenset(".!?;")
-_NEVER_IN_VALUES = NO_VALUE | _ENDS
 _NO_VALUE_ALONE = LIGHT | en.POSSESSIVES
 _BEFORE_VERBS = en.SUBJECTS | (en.AUXILIARIES - en.BE - {"be", "been", "has", "have", "had"})
 """What stands right before a verb: what differs behind it is no value."""
@@ -61,7 +60,7 @@ def _differ_in_a_value(one: Reading, other: Reading) -> bool:
 
 
 def _of_one_thing(one: Reading, other: Reading) -> bool:
-    """Whether somebody does the same with one thing of theirs, otherwise: *takes their coffee …*"""
+    """Whether somebody does the same with one thing of theirs: *takes their coffee black*."""
     thing = _thing(one.statement)
     return (
         thing is not None
@@ -72,7 +71,7 @@ def _of_one_thing(one: Reading, other: Reading) -> bool:
 
 
 def _thing(said: StatedTokens) -> tuple[str, ...] | None:
-    """The words up to the first thing that is somebody's, if a verb and nothing else precedes it."""
+    """The words up to the first thing that is somebody's, if a verb stands right before it."""
     if THEIRS not in said.lows:
         return None
     at = said.lows.index(THEIRS)
@@ -104,7 +103,11 @@ def frame_keys(text: Reading) -> list[tuple[str, ...]]:
     if (thing := _thing(said)) is not None:
         found.append(thing)
     start = end = len(said.lows)
-    while start > len(opened) and said.lows[start - 1] not in _NEVER_IN_VALUES:
+    while (
+        start > len(opened)
+        and said.lows[start - 1] not in NO_VALUE
+        and not _ends_a_sentence(said, start - 1, start)
+    ):
         start -= 1
         if _length(said, start, end) > LONGEST:
             break
@@ -142,12 +145,21 @@ def _is_value(text: StatedTokens, start: int, end: int) -> bool:
     words = text.lows[start:stop]
     if not words or not NO_VALUE.isdisjoint(words) or _NO_VALUE_ALONE.issuperset(words):
         return False
-    if not _ENDS.isdisjoint(words) or _length(text, start, stop) > LONGEST:
+    if _ends_a_sentence(text, start, stop) or _length(text, start, stop) > LONGEST:
         return False
     before, after = text.lows[start - 1], text.lows[stop : stop + 1]
     if before in _BEFORE_VERBS or (before == "to" and not en.DETERMINERS.isdisjoint(after)):
         return False
     return not (before in en.AUXILIARIES and _is_participle(words[0]))
+
+
+def _ends_a_sentence(text: StatedTokens, start: int, stop: int) -> bool:
+    """Whether a sentence ends between two places: it does not behind *Dr*."""
+    return any(
+        text.lows[at] in _ENDS
+        and not (text.lows[at] == "." and text.lows[at - 1] in en.ABBREVIATIONS)
+        for at in range(max(start, 1), stop)
+    )
 
 
 def _length(text: StatedTokens, start: int, stop: int) -> int:
@@ -163,7 +175,7 @@ def _is_participle(word: str) -> bool:
 def _is_behind_verb(text: StatedTokens, start: int) -> bool:
     """Whether the sentence has its verb before a place: else the subject differs."""
     for at in reversed(range(start)):
-        if text.lows[at] in _ENDS:
+        if _ends_a_sentence(text, at, at + 1):
             return False
         if _is_verb(text, at):
             return True

@@ -25,7 +25,14 @@ from palimpsest.contracts.language import Language
 from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
 from palimpsest.streams.core.checks import in_session, session_texts
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Memory, Scope
-from palimpsest.streams.guard import kept_reading, speaks_of, tables_of, tells_change, tokens
+from palimpsest.streams.guard import (
+    kept_reading,
+    shares_a_word,
+    speaks_of,
+    tables_of,
+    tells_change,
+    tokens,
+)
 from palimpsest.streams.search import (
     FullTextIndex,
     Peers,
@@ -44,8 +51,10 @@ from palimpsest.streams.search.prefetch import Prefetch
 
 Float16 = NDArray[np.float16]
 
+CHANGED_NEAR = 0.45
+"""The cosine from which the nearest text is taken for what a text says that it has changed."""
 CHANGED_FROM = 0.35
-"""The cosine from which a text may be what another one changes: nearly all of them are nearer."""
+"""The same, if both have a word in common that says what they are about."""
 NEAREST = 32
 """Texts among which those that speak of the owner are looked for."""
 _FEW = 8
@@ -462,18 +471,22 @@ class ScopeIndex:
         )
 
     def _changed_by(self, admit: Admit, names: tuple[str, ...]) -> list[Distinct]:
-        """What a new candidate that tells of a change may change, the nearest first.
+        """What a new candidate that tells of a change may change, if anything.
 
-        The nearest texts that speak of the owner; if it does not itself, the nearest of all.
+        The nearest of one sentence that speaks of the owner; if it does not itself, the nearest.
         """
         content = admit.content
-        query = self._query(content.vector)
-        if not names or query is None or not tells_change(kept_reading(content.text)):
+        query, newcomer = self._query(content.vector), kept_reading(content.text)
+        if not names or query is None or not tells_change(newcomer):
             return []
-        own = speaks_of(content.text, names)
-        near = self._rows.near(query, CHANGED_FROM, NEAREST if own else 1)
-        texts = (self._scope.rows[hit.row] for hit in near)
-        return [text for text in texts if says_of(text.members[0].text, names)][:1]
+        looked_at = NEAREST if speaks_of(content.text, names) else 1
+        for hit in self._rows.near(query, CHANGED_FROM, looked_at):
+            found = self._scope.rows[hit.row]
+            older = kept_reading(found.members[0].text)
+            if older.sentences == 1 and speaks_of(older.text, names):
+                near = hit.score >= CHANGED_NEAR or shares_a_word(older, newcomer, names)
+                return [found] if near else []
+        return []
 
     def _vector(self, entry: Entry) -> Vector | None:
         """The vector of the policy's model by which an entry is found."""
@@ -594,7 +607,3 @@ class ScopeIndex:
         except ValueError as error:
             whose = f"the vector of candidate {entry.id}" if entry else "a vector"
             raise SearchError(f"{whose} cannot be searched: {error}") from error
-
-
-def says_of(text: str, names: tuple[str, ...]) -> bool:
-    return kept_reading(text).sentences == 1 and speaks_of(text, names)

@@ -120,9 +120,19 @@ def similar_facts(evidence: Evidence, entries: Mapping[str, Entry]) -> list[Simi
 
 
 def earlier_of_frame(evidence: Evidence, ledger: Ledger, memory: Memory) -> list[FrameFact] | None:
-    """The memories of a newcomer's frame among those that it was compared with; None if none."""
+    """The memories that a newcomer may replace among those that it was compared with, or None.
+
+    They are of its frame, or what it tells a change of, by which it was asked about them.
+    """
     near = {ledger.entries[n.candidate_id].memory: None for n in evidence.neighbours}
-    found = [one for one in near if one.current and of_one_frame(ledger, one, memory)]
+    by_frame = {ledger.entries[n.candidate_id].memory for n in evidence.neighbours if n.frame}
+    found = [
+        one
+        for one in near
+        if one.current
+        and one is not memory
+        and (one in by_frame or of_one_frame(ledger, one, memory))
+    ]
     found.sort(key=by_face_moment, reverse=True)
     return [FrameFact(id=one.id, assertion=one.face.text) for one in found[:MOST_OF_FRAME]] or None
 

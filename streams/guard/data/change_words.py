@@ -15,13 +15,13 @@ NOW_OTHERWISE = frozenset(
 
 CHANGED = frozenset(
     (
-        "abandoned adopted became began bought brought cancelled canceled ceased changed converted"
-        " corrected cut decreased delayed divorced doubled downgraded dropped ended engaged"
-        " extended finished fired gained gave grew halved increased joined landed left later"
-        " lowered married merged migrated moved outgrew postponed promoted quit raised"
-        " rebooked reduced relocated renamed replaced rescheduled resigned retired revised sold"
-        " separated settled shifted shortened split started stopped swapped switched traded"
-        " transferred transitioned turned updated upgraded widowed"
+        "abandoned adopted became began bought brought bumped cancelled canceled ceased changed"
+        " climbed converted corrected correction cut decreased delayed ditched divorced doubled"
+        " downgraded dropped ended extended fell finished fired gained gave halved increased joined"
+        " left lost lowered merged migrated moved outgrew postponed promoted pushed quit raised"
+        " rebooked reduced relocated renamed replaced rescheduled resigned retired returned revised"
+        " rose separated settled shifted shortened slipped sold split started stopped swapped"
+        " switched traded transferred transitioned turned updated upgraded widowed"
         " becoming changing cutting joining leaving migrating moving quitting relocating replacing"
         " retiring selling starting stopping swapping switching"
     ).split()
@@ -31,16 +31,17 @@ CHANGED = frozenset(
 PHRASES = frozenset(
     tuple(phrase.split())
     for phrase in (
-        "no longer/any more/any longer/these days/used to/as of/from now/not but/gave up/given up"
-        "/got a/got an/got divorced/got engaged/got married/got promoted/got rid/went up/went down"
-        "/went from/went back/went vegan/went vegetarian/gone up/gone down/is back/am back"
-        "/passed away/pushed back/put back/turned out/rather than/has become/have become"
-        "/has died/have died/has got/have got/has gone/have gone/has taken/have taken"
-        "/took up/took over/has begun/have begun/has given/have given/has grown/have grown/is called now"
-        "/are now/has gotten/have gotten/until recently"
+        "no longer/any more/any longer/these days/used to/as of/from now/until recently/gave up"
+        "/given up/got a/got an/got another/got her/got his/got my/got their/got divorced"
+        "/got engaged/got married/got promoted/got rid/went up/went down/went from/went back"
+        "/went vegan/went vegetarian/gone up/gone down/grew to/up from/down from/down to/is back"
+        "/am back/passed away/put back/turned out/rather than/has become/have become/has died"
+        "/have died/has got/have got/has gotten/have gotten/has gone/have gone/has taken"
+        "/have taken/took up/took over/has begun/have begun/has given/have given/has grown"
+        "/have grown"
     ).split("/")
 )
-"""Two words or three in a row that say it together."""
+"""Two words in a row that say it together."""
 
-PERFECT = frozenset({"has", "have", "'ve", "i've", "just", "hasn't", "haven't"})
+PERFECT = frozenset({"has", "have", "i've", "just"})
 """Before a participle in -ed: what is done now."""

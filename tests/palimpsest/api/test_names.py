@@ -109,6 +109,29 @@ def test_hits_that_a_question_may_join_stand_together_the_newest_first(
     assert memories.recall("ada", asked)[0]["face"] == said[0]
 
 
+LEEDS, HOME = "Ada lives in the old town of Leeds.", "Ada has a home in the old town of Leeds."
+MOVED = "I moved to the old town of York."
+
+
+def test_a_told_change_comes_before_every_wording_of_what_it_may_replace(
+    memories: Palimpsest,
+) -> None:
+    """From below the hits, and though it was asked about another wording than the hit."""
+    memories.set_names("ada", NAMES)
+    others = [f"Bob is at home in Kent {number}." for number in range(8)]
+    assert say(memories, LEEDS, HOME, *others)[:2] == ["stored", "pending"]
+    asked = "has a home in the old town of Leeds"
+    assert [hit["face"] for hit in memories.recall("ada", asked, k=2)] == [HOME, LEEDS]
+    [moved] = memories.submit({"owner_id": "ada", "text": MOVED})
+    assert [one["assertion"] for one in moved.frame or ()] == [LEEDS]
+    hits = memories.recall("ada", asked, k=3)
+    assert [hit["face"] for hit in hits] == [MOVED, HOME, LEEDS]
+    assert hits[0]["score"] < hits[1]["score"]
+    assert [hit["face"] for hit in memories.recall("ada", asked, k=1)] == [MOVED]
+    memories.separate(str(moved.memory_id), hits[2]["memory_id"])
+    assert memories.recall("ada", asked, k=1)[0]["face"] == HOME
+
+
 def test_a_store_keeps_the_standard_that_it_recorded(tmp_path: Path) -> None:
     """It asked about no frames once, nor of owners; `policy set` brings what it asks about now."""
     with Palimpsest.open(tmp_path / "new", by="person") as store:

@@ -1,0 +1,65 @@
+"""What says, by its words, that something is no longer as it was; and what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from palimpsest.streams.guard import read, shares_a_word, tells_change
+
+CHANGES = """
+Ada moved to Rome.
+I've relocated to Rome.
+Ada is now with Meta.
+I switched to cycling.
+Ada no longer eats meat.
+I don't drink coffee anymore.
+The user quit smoking.
+Ada turned 35.
+Ada has a new phone number: 555 0199.
+New phone number: 555 0199
+The deadline was pushed to Friday.
+My rent went up to 900 euros.
+The user's doctor isn't Dr Kern but Dr Lang.
+Ada has finished her thesis.
+I write Go these days.
+Ada got a puppy.
+I'm leaving Google.
+"""
+NO_CHANGES = """
+Ada lives in Rome.
+Ada lives in New York.
+I have a scar on my left hand.
+Did Ada move to Rome?
+Has Ada moved to Rome?
+Ada works at Google.
+Ada's phone number is 555 0101.
+Ada has a red bike.
+Ada likes tea but prefers coffee.
+"""
+
+
+@pytest.mark.parametrize("text", CHANGES.strip().splitlines())
+def test_a_text_that_tells_of_a_change(text: str) -> None:
+    assert tells_change(read(text))
+
+
+@pytest.mark.parametrize("text", NO_CHANGES.strip().splitlines())
+def test_a_text_that_tells_of_none(text: str) -> None:
+    assert not tells_change(read(text))
+
+
+def test_a_story_tells_of_no_change() -> None:
+    assert not tells_change(read("Ada moved to Rome. " + "She saw the sea and the hills. " * 5))
+
+
+def test_a_word_in_common_is_no_name_and_no_verb() -> None:
+    names = ("Ada Lovelace", "the user")
+    pairs = {
+        ("I cycle to work.", "Ada takes the train to work."): True,
+        ("Ada Lovelace moved.", "Ada Lovelace has a cat."): False,
+        ("The user has moved.", "The user has become a baker."): False,
+        ("Ada wants tea.", "Ada wants rest."): False,
+    }
+    for (one, other), shared in pairs.items():
+        assert shares_a_word(read(one), read(other), names) == shared
+        assert shares_a_word(read(other), read(one), names) == shared

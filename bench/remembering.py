@@ -37,7 +37,17 @@ from palimpsest.streams.embedder import Engine, load_engine
 from palimpsest.streams.policies import load_policy
 
 OWNER = "ada"
-NAMES = {"home": "Ada", "work": "Ada", "studio": "Jonas", "chat": "Sofia", "harbour": "Noor"}
+NAMES = {
+    "home": "Ada",
+    "work": "Ada",
+    "studio": "Jonas",
+    "chat": "Sofia",
+    "harbour": "Noor",
+    "ward": "Priya",
+    "darkroom": "Tobias",
+    "desk": "Marcus",
+    "thesis": "Elif",
+}
 """Whose day it is; declared with *the user* and *I*."""
 SESSIONS, SESSION_ROWS = 50, 20
 OF_OTHERS = ("i ", "i'", "my ")
@@ -45,7 +55,7 @@ OF_OTHERS = ("i ", "i'", "my ")
 FACTS = [
     orjson.loads(line) for line in Path(__file__).with_name("day.jsonl").read_bytes().splitlines()
 ]
-"""Of five days: facts in five wordings, what is so `after` a change, and a question about it."""
+"""Of nine days: facts in five wordings, what is so `after` a change, and a question about it."""
 
 
 Gold = tuple[int, bool]

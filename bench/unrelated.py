@@ -33,6 +33,8 @@ QUESTIONS = [
 """Questions, and what a text that answers them matches (`answered_by`), or the `fact` itself."""
 OF_ONE = frozenset("pet diet phone time address preference".split())
 """Corrections about which no extractor has remembered anything."""
+DAYS = frozenset({"home", "work", "studio", "chat", "harbour"})
+"""Days whose questions are asked: the scores in use were measured by these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def asked(data: Path) -> Iterator[Asked]:
                 yield from (Asked(firsts, words, right) for words in question["questions"])
         every = [text for fact in facts for text in _texts_of(fact)]
         for fact in FACTS:
-            if "question" in fact:
+            if "question" in fact and fact["day"] in DAYS:
                 yield Asked(every, fact["question"], frozenset({*_texts_of(fact)} & {*every}))
     both = [one[when] for one in CORRECTIONS for when in ("before", "after")]
     for one in CORRECTIONS:

@@ -105,10 +105,10 @@ def hits(
         shown: list[tuple[tuple[datetime, int], Recalled]] = []
         for group in groups:
             group.sort(key=_newest, reverse=True)
-            hits_of_frame = _naming_each_other([_shown(ledger, fold, wanted) for fold in group])
-            shown += zip(map(_newest, group), hits_of_frame, strict=True)
+            shown += [(_newest(fold), _shown(ledger, fold, wanted)) for fold in group]
         shown.sort(key=itemgetter(0), reverse=True)
         found.append([hit for _, hit in shown])
+        _name_each_other(groups, found[-1], newer)
     return _best(found, wanted.k)
 
 
@@ -240,9 +240,23 @@ def _shown(ledger: Ledger, fold: list[Ranked], wanted: RecallOptions) -> Recalle
     return cast("Recalled", {**shown, **added})
 
 
-def _naming_each_other(hits: list[Recalled]) -> list[Recalled]:
-    """The hits of one frame, each with the others: which of their values hold is not settled."""
-    for hit in hits if len(hits) > 1 else ():
-        hit["frame"] = [other["memory_id"] for other in hits if other is not hit]
-        hit["unsettled"] = sorted({*hit["unsettled"], *hit["frame"]})
-    return hits
+def _name_each_other(
+    groups: list[list[list[Ranked]]], hits: list[Recalled], newer: Mapping[str, set[str]]
+) -> None:
+    """Give hits the others of their frame, and the newer that may replace them: newest first."""
+    frame_of = {fold[0].memory.id: at for at, group in enumerate(groups) for fold in group}
+    for hit in hits:
+        own = hit["memory_id"]
+        others = [
+            other
+            for one in hits
+            if (other := one["memory_id"]) != own
+            and (
+                frame_of[own] == frame_of[other]
+                or other in newer.get(own, ())
+                or own in newer.get(other, ())
+            )
+        ]
+        if others:
+            hit["frame"] = others
+            hit["unsettled"] = sorted({*hit["unsettled"], *others})

@@ -126,7 +126,11 @@ def test_a_told_change_comes_before_every_wording_of_what_it_may_replace(
     assert [one["assertion"] for one in moved.frame or ()] == [LEEDS]
     hits = memories.recall("ada", asked, k=3)
     assert [hit["face"] for hit in hits] == [MOVED, HOME, LEEDS]
-    assert hits[0]["score"] < hits[1]["score"]
+    ids = [hit["memory_id"] for hit in hits]
+    assert [hit.get("frame") for hit in hits] == [ids[1:], ids[:1], ids[:1]]
+    assert hits[0]["score"] < 0.7 < hits[1]["score"]
+    bounded = memories.recall("ada", asked, k=2, min_score=0.7)
+    assert [hit["face"] for hit in bounded] == [MOVED, HOME], "else the stale one were left alone"
     assert [hit["face"] for hit in memories.recall("ada", asked, k=1)] == [MOVED]
     memories.separate(str(moved.memory_id), hits[2]["memory_id"])
     assert memories.recall("ada", asked, k=1)[0]["face"] == HOME

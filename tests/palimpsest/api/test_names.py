@@ -136,6 +136,13 @@ def test_a_told_change_comes_before_every_wording_of_what_it_may_replace(
     assert memories.recall("ada", asked, k=1)[0]["face"] == HOME
 
 
+def test_the_newer_of_each_group_stays_before_the_older_of_another(memories: Palimpsest) -> None:
+    memories.set_names("ada", NAMES)
+    say(memories, LEEDS, HOME, "Ada has a desk of oak.", MOVED, "I have a desk of pine.")
+    found = memories.recall("ada", "has a home and a desk in the old town of Leeds", k=3)
+    assert [hit["face"] for hit in found] == [MOVED, HOME, "I have a desk of pine."]
+
+
 def test_a_store_keeps_the_standard_that_it_recorded(tmp_path: Path) -> None:
     """It asked about no frames once, nor of owners; `policy set` brings what it asks about now."""
     with Palimpsest.open(tmp_path / "new", by="person") as store:

@@ -32,6 +32,9 @@ Ben uses Vim as his editor. / Ben uses Zed as his editor.
 Her dog is called Rex. / Her dog is called Max.
 Ada likes her tea with sugar. / Ada likes her tea with honey.
 The bank of choice is ING. / The bank of choice is Bank of Ireland.
+Ada's dentist is Dr. Kern. / Ada's dentist is Dr. Lang.
+Ada sees Dr. Kern for therapy. / Ada sees Dr. Lang for therapy.
+The user takes their coffee black. / The user takes their coffee with oat milk.
 """
 NO_FRAMES = """
 Ada likes tea. / Ada does not like tea.
@@ -61,6 +64,9 @@ Ada has a dog. / Ada has a brown dog.
 Ada moved to Berlin in 2021. / Ada moved to Lisbon in 2024.
 Ada lives in a small house by the sea. / Ada lives in Rome.
 Ada has a big dog at her house. / Ada has a large dog at her house.
+The user takes their coffee black. / The user takes their tea with oat milk.
+The user takes their coffee black. / The user drinks their coffee with oat milk.
+The user takes their coffee black. / The user never takes their coffee with oat milk.
 Does Ada live in Paris? / Does Ada live in Rome?
 The user works. The office is in Rome. / The user works. The flat is in Rome.
 Sie wohnt mit ihrem Hund in Paris. / Sie wohnt mit ihrem Hund in Rom.
@@ -89,6 +95,7 @@ BEFORE = st.sampled_from(
         "Ada's dog is",
         "The user",
         "I have",
+        "The user takes their tea",
         "She works. Her boss is",
         "",
         "Is Ada in",

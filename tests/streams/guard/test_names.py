@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.contracts.names import OwnerNames
-from palimpsest.streams.guard import compare, frame, guard_hash, kept_reading, passes, read
+from palimpsest.streams.guard import (
+    compare,
+    frame,
+    frame_keys,
+    guard_hash,
+    kept_reading,
+    passes,
+    read,
+    said_of_owner,
+)
 from palimpsest.streams.guard.names import called_alike
 
 NAMES = ("Ada", "the user", "I", "Ada Lovelace")
@@ -237,3 +246,25 @@ def test_names_are_words_that_name_one() -> None:
     for several in (("Ada",), tuple(f"n{letter}" for letter in "abcdefghijklmnopq")):
         with pytest.raises(ValidationError):
             declared.validate_python(several)
+
+
+FRAMES = """
+I use Zed as my editor. / Ada uses Vim as her editor.
+I take my coffee with oat milk. / Ada takes her coffee black.
+User works day shifts at St Mary's Hospital / Ada works night shifts at St Mary's Hospital.
+I keep my keys in 1Password. / The user keeps his keys on a note in the kitchen.
+My dentist is Dr. Lang. / Ada's dentist is Dr. Kern.
+"""
+
+
+@pytest.mark.parametrize("pair", FRAMES.strip().splitlines())
+def test_for_frames_alone_a_subject_is_told_with_less_care(pair: str) -> None:
+    one, other = (read(said_of_owner(text, NAMES)) for text in pair.split(" / "))
+    assert frame(one, other)
+    assert {*frame_keys(one)} & {*frame_keys(other)}
+    assert not passes(*(read(text, names=NAMES) for text in pair.split(" / ")))
+
+
+def test_what_begins_with_no_name_is_read_as_it_is() -> None:
+    for text in ("Bob takes his tea black.", "", "Is Ada here?", "We use my editor."):
+        assert said_of_owner(text, ("Ada", "I")) == text

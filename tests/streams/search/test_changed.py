@@ -18,7 +18,7 @@ from palimpsest.contracts.requests import (
     UnmergeRequest,
 )
 from palimpsest.contracts.wire import encode
-from palimpsest.streams.search.scope_index import CHANGED_NEAR
+from palimpsest.streams.search.scope_index import CHANGED_FROM, CHANGED_NEAR
 from palimpsest.streams.write.serve import execute
 from tests.streams.search.test_frame_index import asked, asking, decided, say
 from tests.streams.write.runtime import Runtime
@@ -61,7 +61,8 @@ def test_owners_without_names_are_asked_about_nothing_more(tmp_path: Path) -> No
         (LEEDS, "I stay in the town of York."),
         (LEEDS, "Did I move to the town of Leeds?"),
         ("Bob lives in the town of Leeds.", MOVED),
-        ("We met at noon. Ada lives in the town of Leeds.", MOVED),
+        ("We met. Ada is in the town of York.", MOVED),
+        ("Ada sat at the foot of a hill.", "I left a den of the fox."),
         (LEEDS, "Whales moved north."),
     ],
 )
@@ -69,6 +70,14 @@ def test_it_is_asked_about_one_sentence_of_its_owner_if_it_tells_of_a_change(
     runtime: Runtime, older: str, newcomer: str
 ) -> None:
     assert [one.decision for one in say(runtime, older, newcomer)] == ["stored", "stored"]
+
+
+def test_what_is_less_near_shares_a_word_that_says_what_it_is_about(runtime: Runtime) -> None:
+    hill, left = say(runtime, "Ada sat at the foot of a hill.", "I left the foot of Kent.")
+    assert asked(runtime, left) == ["Ada sat at the foot of a hill."]
+    [neighbour] = decided(runtime, left).data.evidence.neighbours
+    assert CHANGED_FROM < (neighbour.cosine or 0.0) < CHANGED_NEAR
+    assert hill.decision == "stored"
 
 
 def test_what_speaks_of_nobody_is_asked_about_the_nearest_of_all(runtime: Runtime) -> None:

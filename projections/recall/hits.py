@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, cast
 from palimpsest.contracts.shown import Recalled
 from palimpsest.projections.recall.collapse import Folding
 from palimpsest.projections.recall.filter import Filter
-from palimpsest.projections.recall.newer import newer_of, unsettled
+from palimpsest.projections.recall.newer import Newer, unsettled
 from palimpsest.projections.recall.session import own_of
 from palimpsest.projections.shown.memory import Weighing, shown_memory
 from palimpsest.streams.core.frames import MOST, by_face_moment, by_frame, of_one_frame
@@ -93,8 +93,8 @@ def hits(
         further = [*islice(left, LOOKED_AT)]
         left = chain(further, left)
         heads = [fold[0].memory for fold in folds.all]
-        among = [*heads, *(one.memory for one in further)]
-        newer = {head.id: newer_of(ledger, head, among) for head in heads}
+        among = Newer(ledger, [*heads, *(one.memory for one in further)])
+        newer = {head.id: among.of(head) for head in heads}
         for candidate in filter(gate.lets, _newest_of(newer.values(), further)):
             folds.add(candidate)
     for candidate in filter(gate.lets, _the_rest(folds.all, left, wanted.folding, near)):

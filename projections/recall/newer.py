@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from palimpsest.streams.core.frames import by_face_moment, of_one_frame
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.guard import kept_frame_keys
 
 STEPS = 2
 """Questions between a memory and another wording of what it says; further ones stray from it."""
@@ -26,30 +27,41 @@ def unsettled(ledger: Ledger, memory: Memory) -> set[str]:
     ) - {memory.id}
 
 
-def newer_of(ledger: Ledger, head: Memory, among: Iterable[Memory]) -> set[str]:
-    """The ids of the memories that may replace one, or another wording of it.
+class Newer:
+    """Finds among some memories those that may replace another one."""
 
-    Each is newer than both, and is asked about as a change or another value, or is one of those
-    `among` which it is looked for that say the same up to one value.
-    """
-    since = by_face_moment(head)
-    wordings = _wordings(ledger, head)
-    found = {
-        asking.memory.id
-        for wording in wordings
-        for asking, asked in _questions(ledger, wording)
-        if asked.memory is wording
-        and _asks_by_frame(asking, asked)
-        and by_face_moment(asking.memory) > max(since, by_face_moment(wording))
-    }
-    for newer in among:
-        moment = by_face_moment(newer)
-        if moment > since and any(
-            moment > by_face_moment(wording) and of_one_frame(ledger, wording, newer)
-            for wording in wordings
-        ):
-            found.add(newer.id)
-    return found
+    def __init__(self, ledger: Ledger, among: Iterable[Memory]) -> None:
+        self._ledger = ledger
+        self._by_key: dict[int, list[Memory]] = {}
+        for memory in among:
+            for key in kept_frame_keys(memory.face.text, ledger.names):
+                self._by_key.setdefault(key, []).append(memory)
+
+    def of(self, head: Memory) -> set[str]:
+        """The ids of the memories that may replace one, or another wording of it.
+
+        Each is newer than both, and is asked about as a change or another value, or is one of those
+        among which it is looked for that say the same up to one value.
+        """
+        since = by_face_moment(head)
+        found = set[str]()
+        for wording in _wordings(self._ledger, head):
+            least = max(since, by_face_moment(wording))
+            found |= {
+                asking.memory.id
+                for asking, asked in _questions(self._ledger, wording)
+                if asked.memory is wording
+                and _asks_by_frame(asking, asked)
+                and by_face_moment(asking.memory) > least
+            }
+            keys = kept_frame_keys(wording.face.text, self._ledger.names)
+            mates = {newer.id: newer for key in keys for newer in self._by_key.get(key, ())}
+            found |= {
+                newer.id
+                for newer in mates.values()
+                if by_face_moment(newer) > least and of_one_frame(self._ledger, wording, newer)
+            }
+        return found
 
 
 def _wordings(ledger: Ledger, head: Memory) -> list[Memory]:

@@ -13,7 +13,7 @@ from palimpsest.streams.core.ledger import Ledger, Memory
 from palimpsest.streams.core.moment import face_moment
 from palimpsest.streams.core.separations import separated_pair
 from palimpsest.streams.core.walk import holds
-from palimpsest.streams.guard import Reading, frame, kept_reading, said_of_owner
+from palimpsest.streams.guard import frame, kept_for_frames
 
 MOST = 32
 """Among this many best hits: each is compared with each, and a diary is of one frame."""
@@ -39,8 +39,8 @@ def of_one_frame(ledger: Ledger, one: Memory, other: Memory) -> bool:
     return (
         one.namespace == other.namespace
         and frame(
-            reading_for_frames(one.face.text, ledger.names),
-            reading_for_frames(other.face.text, ledger.names),
+            kept_for_frames(one.face.text, ledger.names),
+            kept_for_frames(other.face.text, ledger.names),
         )
         and not (one.former or other.former)
         and not _told_apart(ledger, one, other)
@@ -50,11 +50,6 @@ def of_one_frame(ledger: Ledger, one: Memory, other: Memory) -> bool:
 def by_face_moment(memory: Memory) -> tuple[datetime, int]:
     """A sort key: by when the face's text happened; of two at once, by arrival."""
     return face_moment(memory), memory.face.speaker.place
-
-
-def reading_for_frames(text: str, names: tuple[str, ...]) -> Reading:
-    """A text as frames compare it: of an owner with names, however its subject is called."""
-    return kept_reading(said_of_owner(text, names) if names else text)
 
 
 def _told_apart(ledger: Ledger, one: Memory, other: Memory) -> bool:

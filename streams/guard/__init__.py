@@ -6,7 +6,7 @@ from palimpsest.streams.guard.data.tables import Tables, tables_of
 from palimpsest.streams.guard.edits.alignment import unlicensed
 from palimpsest.streams.guard.frames import frame, frame_keys
 from palimpsest.streams.guard.identity import guard_hash
-from palimpsest.streams.guard.kept import kept_reading
+from palimpsest.streams.guard.kept import kept_for_frames, kept_frame_keys, kept_reading
 from palimpsest.streams.guard.names import said_of_owner, speaks_of
 from palimpsest.streams.guard.reading import Reading, read
 from palimpsest.streams.guard.text.words import tokens
@@ -19,6 +19,8 @@ __all__ = [
     "frame",
     "frame_keys",
     "guard_hash",
+    "kept_for_frames",
+    "kept_frame_keys",
     "kept_reading",
     "passes",
     "read",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from palimpsest.streams.guard.data.tables import BUILT_IN, Tables
+from palimpsest.streams.guard.frames import frame_keys
+from palimpsest.streams.guard.names import said_of_owner
 from palimpsest.streams.guard.reading import Reading, read
 
 SHORT = 1_024
@@ -50,3 +52,23 @@ def _long(
     tables: Tables,
 ) -> Reading:
     return read(text, truncated=truncated, unknown=unknown, names=names, model=model, tables=tables)
+
+
+def kept_for_frames(text: str, names: tuple[str, ...]) -> Reading:
+    """A text as frames compare it: of an owner with names, however its subject is called."""
+    if not names:
+        return kept_reading(text)
+    return kept_reading((_called if len(text) <= SHORT else said_of_owner)(text, names))
+
+
+def kept_frame_keys(text: str, names: tuple[str, ...]) -> tuple[int, ...]:
+    """The hashes of the words of which it shares some with every text of its frame."""
+    return (_keys if len(text) <= SHORT else _keys.__wrapped__)(text, names)
+
+
+_called = lru_cache(maxsize=4_096)(said_of_owner)
+
+
+@lru_cache(maxsize=4_096)
+def _keys(text: str, names: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(map(hash, frame_keys(kept_for_frames(text, names))))

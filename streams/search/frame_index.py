@@ -6,9 +6,8 @@ from array import array
 from collections.abc import Iterable
 
 from palimpsest.contracts.events import Content
-from palimpsest.streams.core.frames import reading_for_frames
 from palimpsest.streams.core.ledger import Distinct, Scope
-from palimpsest.streams.guard import Reading, frame, frame_keys
+from palimpsest.streams.guard import Reading, frame, kept_for_frames, kept_frame_keys
 
 MOST_VALUES = 5
 """A frame with more values, the newcomer's included, is a series, such as a diary of a weight."""
@@ -30,7 +29,6 @@ class FrameIndex:
         self._before = array("l")
         self._seen = 0
         self._names: tuple[str, ...] = ()
-        self._newcomer: tuple[str, tuple[int, ...]] = ("", ())
 
     def of(self, content: Content, names: tuple[str, ...]) -> list[Distinct]:
         """The current texts of a newcomer's frame, those said last first; none of a series.
@@ -40,13 +38,11 @@ class FrameIndex:
         if names != self._names:
             self._last.clear()
             self._rows, self._before = array("l"), array("l")
-            self._seen, self._names, self._newcomer = 0, names, ("", ())
+            self._seen, self._names = 0, names
         self._follow()
-        newcomer = reading_for_frames(content.text, names)
-        keys = _hashed(newcomer)
-        self._newcomer = content.text, keys
+        newcomer = kept_for_frames(content.text, names)
         found: list[Distinct] = []
-        for row in self._sharing(keys):
+        for row in self._sharing(kept_frame_keys(content.text, names)):
             distinct = self._scope.rows[row]
             if frame(self._reading(distinct), newcomer) and distinct.current is not None:
                 found.append(distinct)
@@ -67,20 +63,11 @@ class FrameIndex:
     def _follow(self) -> None:
         """Index what is new; a text that is retracted is passed over when it is met."""
         for row in range(self._seen, len(self._scope.rows)):
-            for key in self._keys(self._scope.rows[row]):
+            for key in kept_frame_keys(self._scope.rows[row].members[0].text, self._names):
                 self._before.append(self._last.get(key, _NONE))
                 self._last[key] = len(self._rows)
                 self._rows.append(row)
         self._seen = len(self._scope.rows)
 
-    def _keys(self, distinct: Distinct) -> tuple[int, ...]:
-        """The keys of a text, which is most often the newcomer of before."""
-        text, keys = self._newcomer
-        return keys if distinct.members[0].text == text else _hashed(self._reading(distinct))
-
     def _reading(self, distinct: Distinct) -> Reading:
-        return reading_for_frames(distinct.members[0].text, self._names)
-
-
-def _hashed(text: Reading) -> tuple[int, ...]:
-    return tuple(map(hash, frame_keys(text)))
+        return kept_for_frames(distinct.members[0].text, self._names)

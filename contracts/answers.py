@@ -67,7 +67,10 @@ class SimilarFact(TypedDict):
 
 
 class FrameFact(TypedDict):
-    """An earlier memory that says the same as a newcomer up to one value: its id and its face."""
+    """An earlier memory that a newcomer may replace: its id and its face.
+
+    They say the same up to one value, or the newcomer tells of a change.
+    """
 
     id: str
     assertion: str

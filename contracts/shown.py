@@ -58,8 +58,8 @@ class Recalled(Shown):
     """A memory that was recalled, with the cosine of its nearest wording.
 
     `folded` are indistinguishable memories, whose wordings are among its `members`. `frame`, if
-    there are any, are the other hits that say the same up to one value, newest first: one may
-    replace the other. `unsettled` are these, and those that the judge has yet to tell from it.
+    there are any, are the other hits of which one may replace the other, newest first: they say the
+    same up to one value, or the newer tells of a change. `unsettled` are these, and those that the judge has yet to tell from it.
     """
 
     score: float

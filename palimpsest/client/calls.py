@@ -15,8 +15,8 @@ class Added(TypedDict):
     """The outcome of an offered memory. `known`: it was offered before, with the same id.
 
     `windows`: the number of parts in which a text longer than the model's input is embedded.
-    `frame`: earlier memories that say the same up to one value, newest first, to `update` if the
-    new one replaces them.
+    `frame`: earlier memories that say the same up to one value, or that a told change may replace,
+    newest first, to `update` if the new one replaces them.
     """
 
     result: Literal["decided", "known", "invalid", "published"]
@@ -653,8 +653,8 @@ class Recalled(TypedDict):
     """A memory that was recalled, with the cosine of its nearest wording.
 
     `folded` are indistinguishable memories, whose wordings are among its `members`. `frame`, if
-    there are any, are the other hits that say the same up to one value, newest first: one may
-    replace the other. `unsettled` are these, and those that the judge has yet to tell from it.
+    there are any, are the other hits of which one may replace the other, newest first: they say the
+    same up to one value, or the newer tells of a change. `unsettled` are these, and those that the judge has yet to tell from it.
     """
 
     memory_id: str

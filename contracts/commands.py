@@ -8,9 +8,9 @@ invocation. One that leads to one command is a `OneCommand`, of the same kind as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from msgspec import Struct
 from pydantic import Field
 
 from palimpsest.contracts.candidate import Candidate, CandidateFields, Name
@@ -34,8 +34,7 @@ from palimpsest.contracts.model import Model, Timestamp
 from palimpsest.contracts.names import OwnerNames
 
 
-@dataclass(frozen=True, slots=True)
-class Admit:
+class Admit(Struct, frozen=True):
     """Admit a candidate that is read, hashed, embedded, and compared with its neighbours.
 
     `content.vector` is None for an exact repeat, which is never embedded. `digest` is that of the

@@ -25,6 +25,8 @@ GARBAGE = "palimpsest.streams.garbage"
 """Python's collector, at rest while a side of the process makes many objects."""
 
 DICTIONARIES = "palimpsest.streams.search.morphemes"
+KERNELS = "palimpsest.streams.search.cosine.kernels"
+"""Products of matrices on the calling thread alone, which numpy does not have."""
 
 MAY_IMPORT = {
     "palimpsest.contracts": ("palimpsest.contracts",),
@@ -35,12 +37,13 @@ MAY_IMPORT = {
         *CORE,
         GARBAGE,
         DICTIONARIES,
+        KERNELS,
     ),
     PACKAGE: (PACKAGE,),
 }
 """Of streams, the read side uses the pure parts alone, and lets the collector rest as they do.
 
-It takes words apart by the same dictionaries, too.
+It takes words apart by the same dictionaries, and multiplies by the same graphs, too.
 """
 
 MAY_NOT_IMPORT = {

@@ -130,6 +130,7 @@ class Reads(OpenedStore):
         that is known of the model, if any) are left out, and counted as `weaker`. The faces have
         about `max_tokens` at most, unless the first alone has more.
         """
+        policy = self._reader.policy_in_force()
         found = recall(
             self._reader,
             owner_id,
@@ -146,10 +147,10 @@ class Reads(OpenedStore):
             as_of=_as_of(as_of),
             min_confidence=min_confidence,
             fold=fold,
-            unrecorded=self._uses.unrecorded(owner_id),
+            unrecorded=self._uses.unrecorded(owner_id, policy),
         )
         if as_of is None:
-            self._uses.note(owner_id, [memory["memory_id"] for memory in found])
+            self._uses.note(owner_id, [memory["memory_id"] for memory in found], policy)
         return found
 
     def find(

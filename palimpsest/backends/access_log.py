@@ -14,6 +14,7 @@ from palimpsest.backends.writer import StoreWriter
 from palimpsest.contracts.errors import PalimpsestError
 from palimpsest.contracts.events import Accessed, Use
 from palimpsest.contracts.light import to_json
+from palimpsest.contracts.policy import Policy
 
 _log = logging.getLogger(__name__)
 
@@ -37,11 +38,10 @@ class Uses:
         self._gathered: dict[str, dict[str, Use]] = {}
         self._timer: Timer | None = None
 
-    def note(self, owner_id: str, memory_ids: Sequence[str]) -> None:
+    def note(self, owner_id: str, memory_ids: Sequence[str], policy: Policy) -> None:
         """Note that memories of an owner were recalled; does nothing if the policy says so."""
         writer = self._writer
-        wanted = writer.reader.policy_in_force().recall.accessed
-        if not (memory_ids and wanted) or writer.reader.log.sealed:
+        if not (memory_ids and policy.recall.accessed) or writer.reader.log.sealed:
             return
         at, found = writer.reader.clock(), self._gathered.setdefault(owner_id, {})
         for memory_id in memory_ids:
@@ -52,12 +52,12 @@ class Uses:
             self._timer.daemon = True
             self._timer.start()
 
-    def unrecorded(self, owner_id: str) -> dict[str, datetime]:
+    def unrecorded(self, owner_id: str, policy: Policy) -> dict[str, datetime]:
         """The last uses of an owner's memories that are not in the log yet, by memory id.
 
         Empty if the policy does not record uses.
         """
-        if not self._writer.reader.policy_in_force().recall.accessed:
+        if not policy.recall.accessed:
             return {}
         gathered = self._gathered.get(owner_id, {}).values()
         latest: dict[str, datetime] = {}

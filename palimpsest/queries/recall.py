@@ -70,7 +70,8 @@ def recall(
         filter=replace(wanted.filter, at=at),
         min_score=MIN_SCORES.get(policy.model) if wanted.min_score == "model" else wanted.min_score,
     )
-    vector = _vector_of(reader, question, policy)
+    in_force = policy if as_of is None else reader.policy_in_force()
+    vector = _vector_of(reader, question, policy, in_force)
     if as_of is not None:
         position = position_as_of(reader.log, as_of, owner_id)
         ledger = fold_owner(reader.log, owner_id, position)
@@ -78,7 +79,7 @@ def recall(
         return _of_ledger(ledger, then, question, vector, wanted, MentionIndex(ledger))
     if vector is None:
         return _of_ledger(reader.ledger(owner_id), None, question, None, wanted)
-    exactly = weighs or bool(wanted.hybrid) or bool(reader.log.verifications.unembedded(owner_id))
+    exactly = weighs or bool(wanted.hybrid)
     found = None if exactly else _quickly(reader, owner_id, question, vector, wanted, policy.model)
     if found is not None:
         return found
@@ -97,13 +98,16 @@ def _quickly(
     wanted: RecallOptions,
     model: str,
 ) -> Hits | None:
-    """From the ledger if it is small or in memory, else from LanceDB; None if neither can."""
+    """From the ledger if it is small or in memory, else from LanceDB; None if neither can.
+
+    LanceDB finds no text that has no vector.
+    """
     ledger = reader.ledger_if_small(owner_id)
     kept = None if ledger is None else reader.recollections.of(ledger, vector)
     if ledger is not None and kept is not None:
         index = reader.mention_indexes.of(ledger)
         return _of_ledger(ledger, kept, question, vector, wanted, index)
-    if not is_kept(reader.projections):
+    if not is_kept(reader.projections) or reader.log.verifications.unembedded(owner_id):
         return None
     reader.refresh()
     if read_state(reader.projections / LANCE_FOLDER)["models"]["in_force"][1] not in {None, model}:
@@ -180,11 +184,11 @@ def _has_one(hit: Recalled, names: Collection[str]) -> bool:
     return any(mentions(name, text) for name in names for text in texts)
 
 
-def _vector_of(reader: Reader, question: str, policy: Policy) -> Query | None:
+def _vector_of(reader: Reader, question: str, policy: Policy, in_force: Policy) -> Query | None:
     """By the model in force, now or then; None if it is down and the policy continues without."""
     try:
         embedder = reader.embedder_of(policy.model)
-        require_local(embedder.engine, reader.policy_in_force())
+        require_local(embedder.engine, in_force)
         made = embedder.embed_now(question)
     except Exception as error:
         if policy.embedder_fails == "stop" or isinstance(error, UsageError):

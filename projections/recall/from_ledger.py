@@ -21,6 +21,7 @@ from palimpsest.contracts.shown import Recalled
 from palimpsest.projections.base.vectors import decoded
 from palimpsest.projections.recall.hits import LOOKED_AT, Ranked, RecallOptions, hits, in_order
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.search.cosine.kernels import products
 
 Query = NDArray[np.float32]
 """A query's vector (dimension,); for a text longer than the model's input (windows, dimension)."""
@@ -95,7 +96,9 @@ class Recollection:
         if mentioning:
             ranked = self._fused(scores, order, mentioning, others)
         else:
-            ranked = heapq.merge(self._ranked(scores, order), others, key=in_order)
+            ranked = self._ranked(scores, order)
+            if others:
+                ranked = heapq.merge(ranked, others, key=in_order)
         return hits(self.ledger, ranked, wanted, near)
 
     def _fused(
@@ -138,8 +141,8 @@ class Recollection:
         if not rows or not len(numbers):
             return numbers[:0]
         theirs = self._units[self._faces[numbers]]
-        # Not a matrix product: that waits for threads, 8 ms if the cores are busy.
-        cosines = np.einsum("ij,kj->ik", theirs, self._units[rows]).max(axis=1)
+        # Not by BLAS: that waits for threads, 8 ms if the cores are busy.
+        cosines = products(self._units[rows], theirs).max(axis=0)
         found: Numbers = numbers[cosines >= floor - NEARLY]
         return found
 
@@ -150,7 +153,8 @@ class Recollection:
             self._seen = self.ledger.seen
         # Not `@`: it distributes the work to threads, and waits for them.
         asked = [row / (np.linalg.norm(row) or 1.0) for row in np.atleast_2d(query)]
-        cosines = np.max([np.vecdot(self._units, vector) for vector in asked], axis=0)
+        first, *more = (np.vecdot(self._units, vector) for vector in asked)
+        cosines = np.maximum.reduce([first, *more]) if more else first
         best = np.full(len(self._memories), -1.0)
         np.maximum.at(best, self._by, cosines[self._statement_of].astype(np.float64))
         return best.round(DECIMALS)

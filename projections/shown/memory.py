@@ -46,6 +46,8 @@ def shown_memory(
 ) -> Shown:
     """A memory as reads return it, with former wordings if `former`."""
     total, owner_id = Total.of(memory), memory.members[0].fields.owner_id
+    began = memory.members[0].decided_at
+    created_at = iso_time(began)
     shown = Shown(
         memory_id=memory.id,
         urn=str(Urn(owner_id, memory.namespace, memory.id)),
@@ -54,8 +56,8 @@ def shown_memory(
         members=wordings(memory, former=former),
         intensity=total.intensity,
         metadata=dict(total.metadata),
-        created_at=iso_time(memory.members[0].decided_at),
-        updated_at=iso_time(memory.updated),
+        created_at=created_at,
+        updated_at=created_at if memory.updated is began else iso_time(memory.updated),
         occurred_at=iso_time(total.occurred_at) if total.occurred_at else None,
         version=version_of(memory),
     )
@@ -126,6 +128,8 @@ def displaced_of(memory: Memory) -> Collection[Entry]:
     A person's choice of the face displaces texts in the same way. If a repeat brings a former face
     back, all members with the same statement return with it.
     """
+    if len(memory.members) == 1:
+        return ()
     edges = list(memory.edges())
     by_id = {entry.id: entry for entry in memory.members} if memory.texted else {}
     if all(_agrees(edge, by_id) for edge in edges):

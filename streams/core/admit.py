@@ -28,6 +28,7 @@ from palimpsest.streams.core.checks import (
     CheckOutcome,
     exact_decision,
     in_reach,
+    in_zones,
     nearest_of,
     run_checks,
 )
@@ -215,15 +216,14 @@ def _asked(
 ) -> tuple[str, ...]:
     """Whom the judge is asked about: of a newcomer that a rule joins, who may be elsewhere."""
     judge, choice = policy.judge, outcome.choice
-    nearest, in_zones = nearest_of(policy, command, lookup)
     if choice is None:
         asked = (*lookup.gray(outcome.gray, judge.neighbours), *lookup.framed())
     elif judge.bridges and judge.enabled:
-        asked = lookup.gray(in_zones, judge.neighbours)
+        asked = lookup.gray(in_zones(policy, command, lookup), judge.neighbours)
     else:
         return ()
     if judge.enabled and judge.of_owner is not None:
-        asked += lookup.of_owner(nearest, judge.of_owner)
+        asked += lookup.of_owner(nearest_of(policy, command, lookup), judge.of_owner)
     joined = choice and choice.neighbour.candidate_id
     return tuple(one for one in dict.fromkeys(asked) if one != joined)
 

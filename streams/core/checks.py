@@ -97,13 +97,15 @@ def _by_session(
     gray: list[Neighbour],
 ) -> Choice | None:
     """The best of the session that may be joined; never one that the model cannot tell apart."""
-    recent = {entry.distinct.hash for entry in session_texts(ledger, admit, check.last)}
+    recent: set[str] | None = None
     for neighbour in lookup.by_cosine(check.nearest or len(admit.neighbours)):
         score = neighbour.cosine or 0.0
         if score < check.threshold:
             break
         distinct = lookup.entry(neighbour).distinct
         if check.nearest is None:
+            if recent is None:
+                recent = {entry.distinct.hash for entry in session_texts(ledger, admit, check.last)}
             in_the_session = distinct.hash in recent
         else:
             in_the_session = in_session(distinct, admit.candidate.session_id)
@@ -131,16 +133,25 @@ def session_texts(ledger: Ledger, admit: Admit, last: int) -> list[Entry]:
     return [e for e in scope.sessions.get(session, [])[-last:] if e.living and not e.expired]
 
 
-def nearest_of(
-    policy: Policy, admit: Admit, lookup: NeighbourLookup
-) -> tuple[list[Neighbour], list[Neighbour]]:
-    """The neighbours that the cosine check looks at, nearest first, and those in its zones."""
-    check = next((check for check in policy.active if isinstance(check, CosineCheck)), None)
-    if check is None or len(admit.content.text) < check.min_characters:
-        return [], []
-    nearest = lookup.by_cosine(check.top)
-    zones = check.zones_of(admit.candidate.namespace)
-    return nearest, [n for n in nearest if _zone(zones, n.cosine or 0.0)]
+def nearest_of(policy: Policy, admit: Admit, lookup: NeighbourLookup) -> list[Neighbour]:
+    """The neighbours that the cosine check looks at, nearest first."""
+    check = _cosine_check(policy, admit)
+    return [] if check is None else lookup.by_cosine(check.top)
+
+
+def in_zones(policy: Policy, admit: Admit, lookup: NeighbourLookup) -> list[Neighbour]:
+    """Those of them that are in its zones."""
+    check = _cosine_check(policy, admit)
+    zones = () if check is None else check.zones_of(admit.candidate.namespace)
+    return [n for n in nearest_of(policy, admit, lookup) if _zone(zones, n.cosine or 0.0)]
+
+
+def _cosine_check(policy: Policy, admit: Admit) -> CosineCheck | None:
+    """The cosine check, if it looks at a text of this length."""
+    for check in policy.active:
+        if isinstance(check, CosineCheck) and len(admit.content.text) >= check.min_characters:
+            return check
+    return None
 
 
 def _by_cosine(
@@ -187,7 +198,10 @@ def _proves(check: CosineCheck, score: float) -> bool:
 
 
 def _zone(zones: tuple[Zone, ...], score: float) -> Zone | None:
-    return next((zone for zone in zones if score >= zone.at_least), None)
+    for zone in zones:
+        if score >= zone.at_least:
+            return zone
+    return None
 
 
 def in_reach(

@@ -74,6 +74,8 @@ def _looked_at(ledger: Ledger, evidence: Evidence, join: Join | None) -> dict[st
         ids[join.to] = None
     found: dict[str, Spoke] = {}
     for entry in _known(ledger, ids):
+        if len(entry.memory.members) == 1:
+            continue  # as most: it speaks for itself
         face = entry.memory.face
         if face.composition is not None:
             found[entry.id] = Spoke(face.speaker.id, search_hash(face.composition.content), False)

@@ -444,7 +444,10 @@ class Memory:
     @property
     def current(self) -> bool:
         """Whether any member is living, and has not expired by the ledger's moment."""
-        return any(entry.living and not entry.expired for entry in self.members)
+        first = self.members[0]  # as most: without a generator
+        return (first.living and not first.expired) or any(
+            entry.living and not entry.expired for entry in self.members
+        )
 
     @property
     def expires_at(self) -> datetime | None:

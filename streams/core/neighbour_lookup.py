@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cached_property
+from operator import itemgetter
 
 from msgspec import structs
 
@@ -42,15 +43,18 @@ class NeighbourLookup:
         self._compared: dict[str, Comparison] = {}
         self._unlike: set[str] = set()
         self._uncovered: set[str] = set()
+        self._entries = {known: ledger.entries[known] for known in self._known}
         protected = policy.protected_categories
         self.free = admit.candidate.category not in protected
         self._eligible = [
             n
-            for n in self._known.values()
+            for known, n in self._known.items()
             if self.free
-            and self._is_current(self.entry(n))
-            and not is_protected(self.entry(n).distinct, protected)
+            and self._is_current(self._entries[known])
+            and not is_protected(self._entries[known].distinct, protected)
         ]
+        cosines = [(n, n.cosine) for n in self._eligible if n.cosine is not None]
+        self._nearest = self._ranked(cosines)
 
     def _is_current(self, entry: Entry) -> bool:
         """Whether a newcomer may join it: under `search: memories`, whether its memory is."""
@@ -68,21 +72,26 @@ class NeighbourLookup:
 
     def by_cosine(self, top: int) -> list[Neighbour]:
         """The eligible neighbours with a cosine, nearest first."""
-        return self._best(lambda n: n.cosine, top)
+        return self._nearest[:top]
 
     def beyond(self, top: int) -> list[Neighbour]:
         """Of an owner who has names, those behind the `top` nearest: their wording is another."""
-        return self.by_cosine(len(self._known))[top:] if self._ledger.names else []
+        return self._nearest[top:] if self._ledger.names else []
 
     def by_jaccard(self, top: int) -> list[Neighbour]:
         """The eligible neighbours with a Jaccard score, nearest first."""
-        return self._best(lambda n: n.jaccard, top)
+        found = [(n, n.jaccard) for n in self._eligible if n.jaccard is not None]
+        return self._ranked(found)[:top]
 
-    def _best(self, score: Callable[[Neighbour], float | None], top: int) -> list[Neighbour]:
-        looked_at = (n for n in self._eligible if n.frame != "only")
-        scored = [(s, n) for n in looked_at if (s := score(n)) is not None]
-        scored.sort(key=lambda pair: (-pair[0], self.entry(pair[1]).place))
-        return [neighbour for _, neighbour in scored[:top]]
+    def _ranked(self, scored: Iterable[tuple[Neighbour, float]]) -> list[Neighbour]:
+        """The highest score first; who was found by the frame alone is left out."""
+        keyed = [
+            (-score, self._entries[n.candidate_id].place, n)
+            for n, score in scored
+            if n.frame != "only"
+        ]
+        keyed.sort(key=_before)
+        return [n for *_, n in keyed]
 
     def passes(self, neighbour: Neighbour, at_least: float | None = None) -> bool:
         """Whether the guard lets the pair be joined without a judge.
@@ -126,9 +135,8 @@ class NeighbourLookup:
 
     def _text_of(self, neighbour: Neighbour) -> tuple[str, Vector | None]:
         """The text that the newcomer is compared with, and its vector."""
-        entry = self.entry(neighbour)
-        face = entry.memory.face
-        if self._faces and face.speaker is entry:
+        entry = self._entries[neighbour.candidate_id]
+        if self._faces and (face := entry.memory.face).speaker is entry:
             return face.text, face.vector
         return entry.text, entry.distinct.vector
 
@@ -172,11 +180,10 @@ class NeighbourLookup:
         """The ids of similar facts, most similar first; None if there are none."""
         if rule is None:
             return None
-        known = (n for n in self._known.values() if n.frame != "only")
-        scored = [(n, similarity(n)) for n in known if self._is_current(self.entry(n))]
+        current = (n for n in self._known.values() if self._is_current(self.entry(n)))
+        scored = [(n, similarity(n)) for n in current]
         near = [(n, score) for n, score in scored if score >= rule.at_least]
-        near.sort(key=lambda scored: (-scored[1], self.entry(scored[0]).place))
-        return tuple(n.candidate_id for n, _ in near[: rule.most]) or None
+        return tuple(n.candidate_id for n in self._ranked(near)[: rule.most]) or None
 
     def evidence(self) -> tuple[Neighbour, ...]:
         """Every neighbour that was looked at, nearest first, with what the guard saw."""
@@ -199,6 +206,9 @@ class NeighbourLookup:
             return structs.replace(neighbour, near_identical=False) if unlike else neighbour
         cues = with_truncated(found.cues, neighbour.candidate_id in self._uncovered)
         return structs.replace(neighbour, near_identical=found.near_identical, cues=cues)
+
+
+_before = itemgetter(0, 1)
 
 
 def similarity(neighbour: Neighbour) -> float:

@@ -48,14 +48,17 @@ def _differ_in_a_value(one: Reading, other: Reading) -> bool:
     start = end = 0
     while start < shorter and mine[start] == theirs[start]:
         start += 1
-    if not start:
+    if not 0 < start < shorter or mine[start - 1] in _BEFORE_VERBS:
         return False
+    if mine[start] in NO_VALUE or theirs[start] in NO_VALUE:
+        return False  # as of most pairs: nobody has to look how they end
     while end < shorter - start and _same_word(mine[-1 - end], theirs[-1 - end]):
         end += 1
     return (
         _is_value(one.statement, start, end)
         and _is_value(other.statement, start, end)
-        and all(_says_it_of_one_thing(text, start, end) for text in (one, other))
+        and _says_it_of_one_thing(one, start, end)
+        and _says_it_of_one_thing(other, start, end)
     )
 
 
@@ -85,9 +88,10 @@ def opening(text: Reading) -> tuple[str, ...] | None:
     None if there is none: it has no frame.
     """
     said = text.statement
-    places = range(len(said.lows))
-    verb = next((at for at in places if _may_be_verb(said, at)), None)
-    return None if verb is None else said.lows[: verb + 1]
+    for at in range(len(said.lows)):
+        if _may_be_verb(said, at):
+            return said.lows[: at + 1]
+    return None
 
 
 def frame_keys(text: Reading) -> list[tuple[str, ...]]:
@@ -125,8 +129,9 @@ def _says_it_of_one_thing(text: Reading, start: int, end: int) -> bool:
 def _same_word(one: str, other: str) -> bool:
     """Whether two words are the same, or one is the other's plural (*one cat / two cats*)."""
     return one == other or (
-        singular(one) == singular(other)
+        one[:1] == other[:1]
         and min(len(one), len(other)) > 2
+        and singular(one) == singular(other)
         and VERBS.isdisjoint((one, other))
     )
 
@@ -165,6 +170,8 @@ def _ends_a_sentence(text: StatedTokens, start: int, stop: int) -> bool:
 def _length(text: StatedTokens, start: int, stop: int) -> int:
     """Words between two places; figures in a row, as of a telephone number, count as one."""
     kinds = [kind for kind in text.kinds[start:stop] if kind is not SIGN]
+    if kinds.count(WORD) >= len(kinds) - 1:
+        return len(kinds)  # as most: no two figures
     return sum(kind is WORD or not at or kinds[at - 1] is WORD for at, kind in enumerate(kinds))
 
 
@@ -188,7 +195,7 @@ def _is_verb(text: StatedTokens, at: int) -> bool:
 
 
 def _is_listed(low: str) -> bool:
-    return low in VERBS or low.partition("'")[0] in en.SUBJECTS - {low}
+    return low in VERBS or ("'" in low and low.partition("'")[0] in en.SUBJECTS)
 
 
 def _may_be_verb(text: StatedTokens, at: int) -> bool:

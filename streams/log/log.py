@@ -45,6 +45,7 @@ class Log(Database):
         self._numbers: dict[str, int] = {}
         self._model_changes: list[Recorded] = []
         self._policies_until = 0
+        self._policy: Recorded | None = None
         self._judge: JudgeSet | None = None
         self._judge_until = 0
         self.verifications = Verifications(self)
@@ -280,14 +281,20 @@ class Log(Database):
         return None if row is None else row[0]
 
     def last_policy(self, upto: int = sys.maxsize) -> PolicySet | None:
-        """The policy in force, now or at a position, found without reading the log."""
-        last = "(SELECT max(position) FROM policies WHERE position <= ?)"
-        found = self._read(f"WHERE position = {last}", (upto,), None)
-        if not found:
+        """The policy in force, now or at a position, found without reading the log.
+
+        It is decoded once: each call of a store asks for it several times.
+        """
+        last = self.row("SELECT max(position) FROM policies WHERE position <= ?", (upto,))
+        if last is None or last[0] is None:
             return None
-        event = _decoded(found)[0].event
-        assert isinstance(event, PolicySet)
-        return event
+        found = self._policy
+        if found is None or found.position != last[0] or self.in_transaction:
+            [found] = _decoded(self._read("WHERE position = ?", last, None))
+            # Of a transaction that is rolled back, another event may get the position.
+            self._policy = None if self.in_transaction else found
+        assert isinstance(found.event, PolicySet)
+        return found.event
 
     def last_judge(self) -> JudgeSet | None:
         """The judge that answered last; reads the store's own events, and each only once."""

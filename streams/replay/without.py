@@ -9,7 +9,6 @@ still two memories.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import TypeVar
 
@@ -207,7 +206,7 @@ class Without:
         if self._is_the_same(event, target, neighbours):
             self._evolve(event)
             return
-        seeing = replace(admit, neighbours=self._as_compared(event, neighbours))
+        seeing = structs.replace(admit, neighbours=self._as_compared(event, neighbours))
         for outcome, _ in execute(seeing, self.other, policy, event.time):
             self._note(outcome)
 

@@ -1,13 +1,13 @@
 """The hits of both searches."""
 
-from dataclasses import dataclass
+from operator import itemgetter
+from typing import NamedTuple
 
 DECIMALS = 4
 """Scores are rounded to this many decimals before they are compared (docs/design.md)."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchHit:
+class SearchHit(NamedTuple):
     """A row that reaches the floor, with its cosine or Jaccard rounded to four decimals."""
 
     row: int
@@ -16,4 +16,8 @@ class SearchHit:
 
 def ranked(hits: list[SearchHit], limit: int) -> list[SearchHit]:
     """The best `limit` hits, the highest score first; of equal scores the earlier row first."""
-    return sorted(hits, key=lambda hit: (-hit.score, hit.row))[:limit]
+    if len(hits) < 2:
+        return hits[:limit]
+    found = sorted(hits, key=itemgetter(0))
+    found.sort(key=itemgetter(1), reverse=True)  # equal scores stay in the order of their rows
+    return found[:limit]

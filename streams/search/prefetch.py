@@ -29,7 +29,9 @@ class Prefetch:
         self._number = {candidate_id: number for number, candidate_id in enumerate(newcomers)}
         self._found = found
         self._peers = peers
-        self._near = peers.above(floor)
+        # Who has as many rows that are nearer finds no peer below them.
+        floors = [hits[limit - 1].score if len(hits) >= limit else floor for hits in found]
+        self._near = peers.above(np.maximum(floors, floor))
         self._floor = floor
         self._limit = limit
         self._rows: dict[int, int] = {}
@@ -59,9 +61,16 @@ class Prefetch:
         if not any(peer.row in self._rows for peer in peers):
             if found and found[0].score >= self._floor:
                 return found
-            peers, limit = self._peers.nearest(number, np.flatnonzero(self._arrived)), 1
+            peers, limit = self._nearest(number), 1
         else:
             found, limit = [hit for hit in found if hit.score >= self._floor], self._limit
         rows = self._rows
         there = [SearchHit(rows[peer.row], peer.score) for peer in peers if peer.row in rows]
         return ranked(found + there, limit)
+
+    def _nearest(self, number: int) -> list[SearchHit]:
+        """The nearest of those that have arrived, mostly all earlier ones; empty if none has."""
+        nearest = self._peers.nearest_earlier[number]
+        if nearest is not None and nearest.row in self._rows and not self._arrived[number:].any():
+            return [nearest]
+        return self._peers.nearest(number, np.flatnonzero(self._arrived))

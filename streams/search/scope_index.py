@@ -90,10 +90,10 @@ def prepare(vectors: Iterable[Vector]) -> None:
     _ready.prepare(vector.data for vector in vectors)
 
 
-def _query(vector: Vector | None) -> SearchVector | None:
+def _searchable(vector: Vector) -> SearchVector:
     """A new candidate's vector for searching; SearchError if it cannot be searched."""
     try:
-        return _ready.of(vector.data) if vector is not None else None
+        return _ready.of(vector.data)
     except ValueError as error:
         raise SearchError(_cannot(error)) from error
 
@@ -368,6 +368,7 @@ class ScopeIndex:
     def __init__(self, scope: Scope, policy: Policy) -> None:
         self._scope = scope
         self._reach = reach = Reach.of(policy, scope.namespace)
+        self._floor, self._top = reach.near, reach.near_top
         self._model, self._faces = reach.model, reach.faces
         self._rows = _Rows(reach.tokens)
         self._gone = _Gone(scope, reach, reach.model)
@@ -388,10 +389,11 @@ class ScopeIndex:
         """
         self._prefetched = None
         self.follow()
-        top, floor = self._reach.near_top, self._reach.near
+        top, floor = self._top, self._floor
         if self._faces or not top or len(newcomers) == 1:
             return
-        vectors = np.stack([vector_of(vector) for vector in newcomers.values()])
+        queries = (_searchable(vector) for vector in newcomers.values())
+        vectors = np.stack([query.recorded for query in queries])
         found = self._rows.near_each(vectors, floor, top)
         self._prefetched = Prefetch(list(newcomers), found, Peers(vectors), floor, top)
 
@@ -407,11 +409,12 @@ class ScopeIndex:
         self.follow()
         query = self._query(admit.content.vector)
         scored: dict[int, tuple[float | None, float | None]] = {}
+        near: list[SearchHit] = []
         nearest: SearchHit | None = None
         if query is not None:
             near = self._near(admit, query, best=best)
             nearest = next(iter(near), None)
-            near = [hit for hit in near if hit.score >= self._reach.near]
+            near = [hit for hit in near if hit.score >= self._floor]
             scored = {
                 hit.row: (hit.score, None)
                 for hit in near[: self._reach.cosine_top]
@@ -419,7 +422,8 @@ class ScopeIndex:
             }
             by_session = self._by_session(ledger, admit, query, near)
             scored.update((hit.row, (hit.score, None)) for hit in by_session)
-        scored.update(self._by_tokens(admit.content.text, query))
+        known = {hit.row: hit.score for hit in near}
+        scored.update(self._by_tokens(admit.content.text, query, known))
         if self._alike is not None and ledger.names and query is not None:
             alike = [distinct.row for distinct in self._alike.of(admit.content, ledger.names)]
             others = [row for row in alike if row is not None and row not in scored]
@@ -453,6 +457,8 @@ class ScopeIndex:
             return near
         mates = self._frames.of(admit.content, names)
         mates += [one for one in self._changed_by(admit, names) if one not in mates]
+        if not mates:
+            return near
         firsts = {
             distinct.current.id: distinct.row
             for distinct in mates[: self._most_framed]
@@ -502,7 +508,7 @@ class ScopeIndex:
 
     def _query(self, vector: Vector | None) -> SearchVector | None:
         """A newcomer's vector for searching; none if it is of another model than the rows'."""
-        return _query(vector) if vector is not None and vector.model == self._model else None
+        return _searchable(vector) if vector and vector.model == self._model else None
 
     def forgotten(self, admit: Admit) -> tuple[Neighbour, ...]:
         """The forgotten texts near a new candidate, if their rewordings wait for a person."""
@@ -512,12 +518,11 @@ class ScopeIndex:
 
     def _near(self, admit: Admit, query: SearchVector, *, best: bool) -> list[SearchHit]:
         """The best rows for the checks of the scope and of the session."""
-        top = self._reach.near_top
-        if not top:
+        if not self._top:
             return []
         hits = self._prefetched.hits(admit.candidate_id) if self._prefetched else None
         if hits is None:
-            hits = self._rows.near(query, self._reach.near, top, best=best)
+            hits = self._rows.near(query, self._floor, self._top, best=best)
         return hits
 
     def _by_session(
@@ -527,13 +532,19 @@ class ScopeIndex:
         check = self._reach.session
         if check is not None and check.nearest is not None:
             return self._of_session(check, admit, near)
-        all_near = len(near) < self._reach.cosine_top
-        if check is None or (all_near and not near):
+        if check is None:
+            return []
+        # They are sorted: where the last is under the threshold, so is whoever is not among them.
+        all_near = len(near) < self._reach.cosine_top or (
+            bool(near) and near[-1].score < check.threshold
+        )
+        reaching = [hit for hit in near if hit.score >= check.threshold]
+        if all_near and not reaching:
             return []
         recent = session_texts(ledger, admit, check.last)
         rows = [*dict.fromkeys(map(self._row, recent))]
         if all_near:
-            return [hit for hit in near if hit.score >= check.threshold and hit.row in rows]
+            return [hit for hit in reaching if hit.row in rows]
         return self._rows.among(query, rows, check.threshold)
 
     def _of_session(
@@ -550,13 +561,16 @@ class ScopeIndex:
         ]
 
     def _by_tokens(
-        self, text: str, query: SearchVector | None
+        self, text: str, query: SearchVector | None, known: Mapping[int, float]
     ) -> dict[int, tuple[float | None, float | None]]:
+        """The rows near by their tokens, with the cosines that are `known` of the nearest."""
         hits = self._rows.by_tokens(text, self._reach.jaccard)
         if not hits:
             return {}
-        cosines = self._rows.cosines(query, [hit.row for hit in hits])
-        return {hit.row: (cosine, hit.score) for hit, cosine in zip(hits, cosines, strict=True)}
+        others = [hit.row for hit in hits if hit.row not in known]
+        cosines: dict[int, float | None] = {**known}
+        cosines.update(zip(others, self._rows.cosines(query, others), strict=True))
+        return {hit.row: (cosines[hit.row], hit.score) for hit in hits}
 
     def _row(self, entry: Entry) -> int:
         if self._faces:

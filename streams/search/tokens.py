@@ -50,22 +50,21 @@ class TokenIndex:
 
     def append(self, tokens: frozenset[str]) -> int:
         """Add a token set and return its row."""
-        row = len(self._rows)
-        self._rows.append(())
-        self._sizes.append(0)
-        self.replace(row, tokens)
+        row, now = len(self._rows), self._numbers(tokens)
+        self._rows.append(now)
+        self._sizes.append(len(now))
+        for token in now:
+            self._postings[token].append(row)
         return row
 
     def replace(self, row: int, tokens: frozenset[str]) -> None:
         """Give a row other tokens; a removed one is back with them. IndexError for none."""
         before = self._rows[self._existing(row)] or ()
-        if not tokens <= self._ids.keys():
-            self._intern(tokens)
-        now = tuple(map(self._ids.__getitem__, tokens))
+        now = self._numbers(tokens)
         for token in now:
             if token not in before:
                 self._postings[token].append(row)
-        self._rows[row] = now  # a tuple: a set of twelve takes 600 bytes more
+        self._rows[row] = now
         self._sizes[row] = len(now)
 
     def remove(self, row: int) -> None:
@@ -102,23 +101,29 @@ class TokenIndex:
             raise IndexError(row)
         return row
 
-    def _intern(self, tokens: frozenset[str]) -> None:
-        """Give numbers to the tokens that have none."""
-        for token in tokens:
-            if token not in self._ids:
-                # Scopes share the strings, which would take more than all else of them.
-                self._ids[intern(token)] = len(self._ids)
-                self._postings.append(array("I"))
+    def _numbers(self, tokens: frozenset[str]) -> tuple[int, ...]:
+        """The numbers of tokens, which get one if they have none.
+
+        A tuple: a set of twelve takes 600 bytes more.
+        """
+        ids = self._ids
+        if not tokens <= ids.keys():
+            for token in tokens:
+                if token not in ids:
+                    # Scopes share the strings, which would take more than all else of them.
+                    ids[intern(token)] = len(ids)
+                    self._postings.append(array("I"))
+        return tuple(map(ids.__getitem__, tokens))
 
     def _sharing(self, known: frozenset[int], size: int, floor: float) -> list[int]:
         """Rows that could reach `floor` with a query of `size` tokens, `known` of them seen."""
         if floor <= 0.0:
             return list(range(len(self._rows)))
-        by_rarity = sorted(known, key=lambda token: len(self._postings[token]))
-        prefix = max(0, len(known) - max(1, ceil(floor * size - SLACK)) + 1)
-        rare, common = by_rarity[:prefix], by_rarity[prefix:]
-        if not rare:
+        prefix = len(known) - max(1, ceil(floor * size - SLACK)) + 1
+        if prefix <= 0:
             return []
+        by_rarity = sorted(known, key=lambda token: len(self._postings[token]))
+        rare, common = by_rarity[:prefix], by_rarity[prefix:]
         if sum(len(self._postings[token]) for token in rare) <= FEW_TO_SCORE:
             least, most, lengths = floor * size - SLACK, (size + SLACK) / floor, self._sizes
             found = {row for token in rare for row in self._postings[token]}

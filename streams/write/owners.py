@@ -90,6 +90,8 @@ class Owners:
         folding it.
         """
         head = self._log.head()
+        if head == self.position:
+            return
         for owner_id in self._log.owners_since(self.position, upto=head):
             owner = self._loaded.get(owner_id)
             if owner is not None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from time import perf_counter
@@ -388,10 +387,12 @@ class Writer:
             forgotten = index.forgotten(admit)
         except SearchError as error:
             self._continue_without(owner, namespace, error)
-            return replace(admit, down=(*(admit.down or ()), "search"))
+            return structs.replace(admit, down=(*(admit.down or ()), "search"))
         if found.nearest is None and not (neighbours or forgotten):
             return admit
-        return replace(admit, neighbours=neighbours, forgotten=forgotten, nearest=found.nearest)
+        return structs.replace(
+            admit, neighbours=neighbours, forgotten=forgotten, nearest=found.nearest
+        )
 
     def compared(self, update: Update) -> Update:
         """An agent's update with its near texts, in a scope with guarded forgotten texts."""

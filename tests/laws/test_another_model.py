@@ -10,7 +10,6 @@ import base64
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
 from typing import Any
@@ -129,7 +128,7 @@ def another_model() -> Iterator[None]:
 
 
 def with_vector(admit: Admit, vector: Vector) -> Admit:
-    return replace(admit, content=structs.replace(admit.content, vector=vector))
+    return structs.replace(admit, content=structs.replace(admit.content, vector=vector))
 
 
 def embed_some(told: Playback, most: int) -> None:

@@ -6,7 +6,6 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -57,7 +56,7 @@ def often_long() -> Iterator[None]:
             vector = _long(command.content.vector, number) if number % 3 else None
             if vector is not None:
                 content = structs.replace(command.content, vector=vector)
-                command = replace(command, content=content)
+                command = structs.replace(command, content=content)
         return ready(self, command)
 
     def with_windows(admit: Admit, entry: Entry, text: str, vector: Vector | None) -> Neighbour:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -40,8 +39,8 @@ def often_down() -> Iterator[None]:
         if not isinstance(found, Admit) or not _is_down(found, self):
             return found
         content = structs.replace(found.content, vector=None)
-        down = replace(found, content=content, down=("embedder",))
-        return replace(down, neighbours=by_brute_force(self.policy)(self.ledger, down))
+        down = structs.replace(found, content=content, down=("embedder",))
+        return structs.replace(down, neighbours=by_brute_force(self.policy)(self.ledger, down))
 
     def following(self: Playback, act: Act) -> None:
         follow(self, act)

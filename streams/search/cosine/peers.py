@@ -3,6 +3,7 @@
 It is one product of the batch with itself, instead of a search for each after every arrival.
 """
 
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -30,10 +31,14 @@ class Peers:
         self._error = (vectors.shape[1] + 8) * 2.0**-23
         self._rough = products(self._queries.unit, self._queries.unit)
 
-    def above(self, floor: float) -> list[list[SearchHit] | None]:
-        """For each, the earlier ones whose rounded cosine is at least `floor`; None: too many."""
+    def above(self, floors: float | NDArray[np.float64]) -> list[list[SearchHit] | None]:
+        """For each, the earlier ones whose rounded cosine is at least its floor; None: too many.
+
+        One floor for all, or one for each (b,).
+        """
         size = len(self._queries)
-        later, earlier = np.nonzero(self._rough >= floor - HALF_STEP - self._error)
+        each = np.broadcast_to(floors, size)
+        later, earlier = np.nonzero(self._rough >= (each - HALF_STEP - self._error)[:, None])
         before = earlier < later
         later, earlier = later[before], earlier[before]
         answers: list[list[SearchHit] | None] = [[] for _ in range(size)]
@@ -42,9 +47,26 @@ class Peers:
         scores = self._scores(later, earlier)
         for one, other, score in zip(later.tolist(), earlier.tolist(), scores, strict=True):
             hits = answers[one]
-            if hits is not None and score >= floor:
+            if hits is not None and score >= each[one]:
                 hits.append(SearchHit(other, score))
         return answers
+
+    @cached_property
+    def nearest_earlier(self) -> list[SearchHit | None]:
+        """For each, the nearest of all earlier ones, and of several the earliest; None: the first.
+
+        All are found together, in the time that `nearest` takes for a few.
+        """
+        rough = np.where(np.tri(len(self._queries), k=-1, dtype=np.bool_), self._rough, -np.inf)
+        bars = rough.max(axis=1, keepdims=True) - 2 * (HALF_STEP + self._error)
+        later, earlier = np.nonzero((rough >= bars) & np.isfinite(rough))
+        found: list[SearchHit | None] = [None] * len(rough)
+        scores = self._scores(later, earlier)
+        for one, other, score in zip(later.tolist(), earlier.tolist(), scores, strict=True):
+            best = found[one]
+            if best is None or score > best.score:  # they come in order: the earliest stays
+                found[one] = SearchHit(other, score)
+        return found
 
     def nearest(self, number: int, among: NDArray[np.intp]) -> list[SearchHit]:
         """The nearest of some others (the earliest of several); empty if there are none."""

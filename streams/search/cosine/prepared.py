@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from palimpsest.streams.search.cosine.kernels import widened
 from palimpsest.streams.search.exact import LARGEST_SQUARED_NORM, SearchVector
 
 MOST: Final = 1024
@@ -35,8 +36,8 @@ class SearchVectors:
             return  # several dimensions: each is prepared on its own
         recorded = np.frombuffer(b"".join(map(a2b_base64, new)), dtype="<f2")
         recorded = recorded.reshape(len(new), -1)
-        single = recorded.astype(np.float32)
-        squared = np.vecdot(*[recorded.astype(np.float64)] * 2)
+        single = widened(recorded)
+        squared = np.vecdot(*[single.astype(np.float64)] * 2)
         norms = np.sqrt(squared).tolist()
         each = zip(new, recorded, single, squared.tolist(), norms, strict=True)
         self._remember(

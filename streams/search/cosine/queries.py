@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from palimpsest.streams.search.cosine.kernels import ZERO
+from palimpsest.streams.search.cosine.kernels import ZERO, widened
 from palimpsest.streams.search.exact import squared_norms
 
 LARGEST_CODE: Final = 63
@@ -27,7 +27,7 @@ class Queries:
     """Queries of shape (b, d): wide for exact products, and of unit length for the scans."""
 
     def __init__(self, queries: NDArray[np.float16], dimension: int) -> None:
-        self.wide: NDArray[np.float64] = queries.astype(np.float64)
+        self.wide: NDArray[np.float64] = widened(queries).astype(np.float64)
         self.squared = squared_norms(queries, self.wide, dimension)
 
     def __len__(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import get_args
 
@@ -307,7 +306,7 @@ def test_an_erased_text_waits_for_no_vector() -> None:
     admit = say("a", "Tea")(history)
     assert isinstance(admit, Admit)
     alone = structs.replace(admit.content, vector=None)
-    history.when(lambda _: replace(admit, content=alone, down=("embedder",)))
+    history.when(lambda _: structs.replace(admit, content=alone, down=("embedder",)))
     assert history.id("a") in history.ledger.unembedded
     assert evolve(history.ledger, erased(history, "a")).unembedded == {history.id("a"): False}
     assert history.ledger.unembedded == {}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from msgspec import structs
 
@@ -29,7 +27,7 @@ def long(said: Step, *, windows: bool = True, covered: float | None = None) -> S
             admit.content, vector=structs.replace(vector, truncated=True, windows=rest)
         )
         seen = tuple(structs.replace(neighbour, covered=covered) for neighbour in admit.neighbours)
-        return replace(admit, content=content, neighbours=seen)
+        return structs.replace(admit, content=content, neighbours=seen)
 
     return step
 
@@ -66,7 +64,7 @@ def seeing(said: Step, covered: float | None) -> Step:
         admit = said(history)
         assert isinstance(admit, Admit)
         seen = tuple(structs.replace(neighbour, covered=covered) for neighbour in admit.neighbours)
-        return replace(admit, neighbours=seen)
+        return structs.replace(admit, neighbours=seen)
 
     return step
 

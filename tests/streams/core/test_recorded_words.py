@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
@@ -96,7 +95,7 @@ def unembedded(history: History) -> Admit:
     admit = say("a", "Tea")(history)
     assert isinstance(admit, Admit)
     content = structs.replace(admit.content, vector=None)
-    return replace(admit, content=content, down=("embedder",))
+    return structs.replace(admit, content=content, down=("embedder",))
 
 
 def compacting(history: History) -> Operation:

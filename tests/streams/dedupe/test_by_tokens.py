@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from math import acos, cos, degrees, radians, sin
 from typing import Any
 
@@ -74,7 +73,7 @@ def unread(candidate: Step, *words: str) -> Step:
         assert isinstance(admit, Admit)
         assert admit.content.vector is not None
         vector = structs.replace(admit.content.vector, unknown=words)
-        return replace(admit, content=structs.replace(admit.content, vector=vector))
+        return structs.replace(admit, content=structs.replace(admit.content, vector=vector))
 
     return step
 

@@ -104,7 +104,7 @@ def comes(pair: Pair, *, cosine: float, jaccard: float | None = None, session: b
         assert isinstance(admit, Admit)
         assert admit.content.vector is not None
         vector = structs.replace(admit.content.vector, truncated=pair.truncated)
-        return replace(admit, content=structs.replace(admit.content, vector=vector))
+        return structs.replace(admit, content=structs.replace(admit.content, vector=vector))
 
     return step
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -89,6 +89,16 @@ def test_after_is_limited_and_exclusive(log: Log) -> None:
     append(log, *(refused(n) for n in range(10)))
     assert [recorded.position for recorded in log.after(3, 4)] == [4, 5, 6, 7]
     assert log.after(10) == []
+
+
+def test_a_policy_that_was_rolled_back_is_not_remembered(log: Log) -> None:
+    with suppress(ZeroDivisionError), log.transaction():
+        log.append([policy_set("withdrawn")])
+        assert log.last_policy() == policy_set("withdrawn")
+        raise ZeroDivisionError
+    assert log.last_policy() is None
+    append(log, policy_set("in force"))
+    assert log.last_policy() == policy_set("in force")
 
 
 def test_lines_come_across_chunks(log: Log) -> None:

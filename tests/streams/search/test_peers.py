@@ -47,6 +47,21 @@ def test_each_gets_all_earlier_ones_over_the_floor(rows: list[list[int]], floor:
     assert Peers(vectors).above(floor) == expected
 
 
+@given(numbers, st.lists(st.sampled_from([0.0, 0.5, 0.6667, 1.0]), min_size=9, max_size=9))
+def test_each_has_a_floor_of_its_own(rows: list[list[int]], floors: list[float]) -> None:
+    peers, own = Peers(batch(rows)), floors[: len(rows)]
+    together = peers.above(np.array(own))
+    assert together == [peers.above(floor)[number] for number, floor in enumerate(own)]
+
+
+@given(numbers)
+@example([[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0]])  # the last is between both
+def test_the_nearest_earlier_ones_are_found_together(rows: list[list[int]]) -> None:
+    peers = Peers(batch(rows))
+    alone = [peers.nearest(number, np.arange(number)) for number in range(len(rows))]
+    assert peers.nearest_earlier == [hits[0] if hits else None for hits in alone]
+
+
 @given(numbers, st.sets(st.integers(0, 8)))
 def test_the_nearest_of_some_is_the_earliest_of_the_best(
     rows: list[list[int]], some: set[int]

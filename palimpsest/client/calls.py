@@ -654,7 +654,8 @@ class Recalled(TypedDict):
 
     `folded` are indistinguishable memories, whose wordings are among its `members`. `frame`, if
     there are any, are the other hits of which one may replace the other, newest first: they say the
-    same up to one value, or the newer tells of a change. `unsettled` are these, and those that the judge has yet to tell from it.
+    same up to one value, or the newer tells of a change. `unsettled` are these, and those that the
+    judge has yet to tell from it.
     """
 
     memory_id: str

@@ -116,7 +116,9 @@ class Recording(World):
             for d in rows
             if d.current is not None and d.vector is not None
         ]
-        return replace(ready, nearest=max(scores, key=lambda n: n.cosine or 0.0, default=None))
+        return structs.replace(
+            ready, nearest=max(scores, key=lambda n: n.cosine or 0.0, default=None)
+        )
 
 
 class Searching(AnotherPolicy):

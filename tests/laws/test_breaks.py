@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 from uuid import uuid5
 
@@ -350,13 +351,10 @@ def unmerging_asks_the_guard(monkeypatch: pytest.MonkeyPatch) -> None:
 def ties_go_to_the_first_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Equal scores are left in the order of the search's answer."""
 
-    def broken(
-        self: neighbour_lookup.NeighbourLookup, score: Callable[[Neighbour], float | None], top: int
-    ) -> Any:
-        known = [n for n in self._eligible if score(n) is not None]
-        return sorted(known, key=lambda n: -(score(n) or 0.0))[:top]
+    def broken(_: object, scored: Iterable[tuple[Neighbour, float]]) -> list[Neighbour]:
+        return [n for n, _ in sorted(scored, key=itemgetter(1), reverse=True)]
 
-    monkeypatch.setattr(neighbour_lookup.NeighbourLookup, "_best", broken)
+    monkeypatch.setattr(neighbour_lookup.NeighbourLookup, "_ranked", broken)
 
 
 def a_window_does_not_see_itself(monkeypatch: pytest.MonkeyPatch) -> None:

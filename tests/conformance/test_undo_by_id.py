@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import uuid4
 
+import orjson
 import pytest
 
 from palimpsest import Palimpsest
@@ -53,13 +54,16 @@ def kept_apart(store: Palimpsest, ids: list[str]) -> bool:
     return words[-1:] == ["separated"]
 
 
+def submitted(shared: Runtime, owner_id: str) -> list[str]:
+    """The ids of the texts, once all are decided on: requests to a cluster may overtake them."""
+    rows = [orjson.dumps({"owner_id": owner_id, "text": text}) for text in TEXTS]
+    return [str(outcome["candidate_id"]) for outcome in shared.submit(rows)]
+
+
 @pytest.mark.parametrize("act", ACTS)
 def test_the_answer_names_the_id_that_undoes_it(shared: Runtime, name: str, act: str) -> None:
+    ids = submitted(shared, name)
     with shared.client() as store:
-        ids = [
-            str(one.candidate_id)
-            for one in store.submit([{"owner_id": name, "text": text} for text in TEXTS])
-        ]
         store.merge(ids[2], ids[3])
         was = told(store, name)
         answer = ACTS[act](store, ids)
@@ -77,11 +81,8 @@ def test_the_answer_names_the_id_that_undoes_it(shared: Runtime, name: str, act:
 
 
 def test_what_brought_several_back_is_undone_one_by_one(shared: Runtime, name: str) -> None:
+    ids = submitted(shared, name)
     with shared.client() as store:
-        ids = [
-            str(one.candidate_id)
-            for one in store.submit([{"owner_id": name, "text": text} for text in TEXTS])
-        ]
         hidden = store.retract(Selection(owner_id=name))
         back = str(uuid4())
         with name_request(back):

@@ -21,7 +21,7 @@ MOST_LABELS = 5_000
 TARGETS = (0.005, 0.01, 0.02, 0.05)
 SHARES = (0.0, 0.001, 0.0025, 0.005, 0.01)
 PROBES_TRIED = (*range(0, 40, 2), 40, 50, 60, 80)
-"""It is asked whether so many probes, or all there are, are enough; many audits end before 40."""
+"""Numbers of probes after which an audit may end, beside all there are; many end before 40."""
 
 
 class LabelsForeseen(TypedDict):

@@ -365,8 +365,8 @@ def _foreseen(forecast: AuditForecast) -> RenderableType:
         table.add_row(*row)
     what = (
         f"{forecast['joins']:,} automatic joins at position {forecast['position']:,}: labels until"
-        f" the target is certified, at {forecast['confidence']:.0%} confidence, if so many joins"
-        " are wrong"
+        f" the target is certified, at {forecast['confidence']:.0%} confidence, by the share"
+        " of joins that are wrong"
     )
     how = "in half of all audits (in nine of ten); about 900 labels an hour, at four seconds each"
     return Group(shown(what), table, shown(how, "dim"))

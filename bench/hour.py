@@ -355,10 +355,11 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench hour", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="a folder with pairs/, streams/")
     parser.add_argument("--rows", type=int, default=20_000, help="texts; default 20,000")
+    parser.add_argument("--target", type=float, default=0.02, help="of wrong joins; default .02")
     parser.add_argument("--no-page", action="store_true", help="label in the terminal alone")
     parser.add_argument("--keep", type=Path, help="a new folder for the store, which is kept")
     asked = parser.parse_args(arguments)
-    goal = Goal(page=not asked.no_page)
+    goal = Goal(target=asked.target, page=not asked.no_page)
 
     def tell(line: str) -> None:
         print(line, file=sys.stderr, flush=True)

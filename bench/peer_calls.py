@@ -233,7 +233,7 @@ def open_system(name: str, folder: Path, closing: ExitStack) -> Peer:
 
 
 def serve(name: str, asked: Connection) -> None:
-    """Run blocks of calls of a system in this process until there are no more."""
+    """Time each block of calls that is asked for, in this process, until None is received."""
     with ExitStack() as closing:
         folder = closing.enter_context(tempfile.TemporaryDirectory(prefix="bench-peers-"))
         peer = open_system(name, Path(folder), closing)

@@ -147,10 +147,10 @@ def in_zones(policy: Policy, admit: Admit, lookup: NeighbourLookup) -> list[Neig
 
 
 def _cosine_check(policy: Policy, admit: Admit) -> CosineCheck | None:
-    """The cosine check, if it looks at a text of this length."""
+    """The first cosine check, if it looks at a text of this length."""
     for check in policy.active:
-        if isinstance(check, CosineCheck) and len(admit.content.text) >= check.min_characters:
-            return check
+        if isinstance(check, CosineCheck):
+            return check if len(admit.content.text) >= check.min_characters else None
     return None
 
 

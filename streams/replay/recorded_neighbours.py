@@ -21,7 +21,6 @@ from palimpsest.streams.search.scope_index import Reach
 COMPARED = (None, "tokens", "session", "cosine")
 """The checks of decisions whose evidence has all neighbours that were found."""
 
-
 Words = Literal["same", "more", "other"]
 """Whom a search by words finds, beside another: the same, these and more, or others."""
 

@@ -129,10 +129,10 @@ def mcp(
         if client is None:
             raise typer.BadParameter(f"name a client: {', '.join(get_args(Client))}")
         typer.echo(json.dumps(_configuration(call, client, owner or getuser()), indent=2))
-        call.output.remark(f"This belongs into {CONFIGURED_IN[client]}.")
+        call.output.remark(f"This belongs in {CONFIGURED_IN[client]}.")
         return
     if owner is None:
-        raise typer.BadParameter("whose memories they are is missing: add --owner ada")
+        raise typer.BadParameter("name the owner of the memories: --owner ada")
     from palimpsest.client.shim import ServerAddress, speak
     from palimpsest.settings.settings import NO_JUDGE
 

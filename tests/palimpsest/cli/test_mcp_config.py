@@ -64,7 +64,7 @@ def test_a_cluster_is_named_and_the_owner_is_whoever_asks(palimpsest: CommandLin
         (["config"], "name a client: claude, cursor, vscode"),
         (["config", "other"], "Invalid value for 'client': 'other' is not one of 'claude'"),
         (["other"], "Invalid value for 'config': 'other' is not one of 'config'"),
-        ([], "whose memories they are is missing: add --owner ada"),
+        ([], "name the owner of the memories: --owner ada"),
     ],
 )
 def test_what_is_missing_is_named(palimpsest: CommandLine, words: list[str], told: str) -> None:

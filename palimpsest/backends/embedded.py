@@ -76,15 +76,16 @@ class EmbeddedWriter:
         it only for moments, and an ingest that began in one of them must not stay slow.
         """
         self._require_own()
-        with ReadAhead(inputs) as rows:
+        with between_windows() as check, ReadAhead(inputs) as rows:
             while not rows.ended:
                 with self._writing() as session:
                     if session is not None:
-                        with between_windows() as check, self.reader.upkeep.projecting():
+                        with self.reader.upkeep.projecting():
                             yield from run(session.writer, rows, lambda: (session.serve(), check()))
                         return
                 if window := rows.next_window():
                     yield self._send_window(window, renames)
+                check()
 
     def retry(self, raw: bytes, origin: str, renames: Mapping[str, str]) -> Outcome:
         """Decide on the bytes of a dead letter that came from `origin`."""

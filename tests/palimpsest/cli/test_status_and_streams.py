@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -18,6 +20,8 @@ from palimpsest.api.store import Palimpsest
 from palimpsest.cli.invocation import Invocation
 from palimpsest.contracts.errors import TransientError
 from palimpsest.process.output import plain, visible
+from palimpsest.process.paths import LOG_FILE
+from palimpsest.streams.embedded.lock import WriterLock
 from tests.palimpsest.cli.conftest import CommandLine, row
 
 NOWHERE = "00000000-0000-5000-8000-000000000000"
@@ -318,10 +322,17 @@ main()
 """
 
 
-def test_an_interrupted_ingest_says_what_was_done(palimpsest: CommandLine) -> None:
+@pytest.mark.parametrize("another_writes", [False, True])
+def test_an_interrupted_ingest_says_what_was_done(
+    palimpsest: CommandLine, another_writes: bool
+) -> None:
     """The rows come from a pipe that stays open, so the command is surely still running."""
+    palimpsest.ingest()
     ingest = [sys.executable, "-c", INGEST]
     ingest += ["--store", str(palimpsest.store), "--json", "ingest", "-"]
+    lock = WriterLock(palimpsest.store)
+    if another_writes:
+        assert lock.try_acquire()
     with subprocess.Popen(
         ingest,
         stdin=subprocess.PIPE,
@@ -331,27 +342,30 @@ def test_an_interrupted_ingest_says_what_was_done(palimpsest: CommandLine) -> No
         env=inherited(),
     ) as process:
         assert process.stdin is not None
+        assert process.stderr is not None
         process.stdin.write(json.dumps(row("a kettle")) + "\n")
         process.stdin.flush()
-        wait_for_candidates(palimpsest, 1)
+        wait_for_a_row(palimpsest.store, "inbox" if another_writes else "events")
         process.send_signal(signal.SIGINT)
+        announced = process.stderr.readline() + process.stderr.readline()
+        lock.release()
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert "ending: what was begun is finished first" in err
+    assert "ending: what was begun is finished first" in announced
     summary = json.loads(out)
     assert summary["interrupted"]
     assert (summary["rows"], summary["decisions"]) == (1, {"stored": 1})
     assert palimpsest.json("status")["candidates"] == 1
 
 
-def wait_for_candidates(palimpsest: CommandLine, count: int) -> None:
-    """Ask the analysts' views, which answer while another process writes."""
-    for _ in range(600):
-        ran = palimpsest("--json", "sql", "SELECT count(*) AS n FROM candidates")
-        if ran.status == 0 and ran.document[0]["n"] >= count:
-            return
-        time.sleep(0.05)
-    raise AssertionError("nothing was decided")
+def wait_for_a_row(store: Path, table: str) -> None:
+    """Ask the database alone: a command would take the writing process's lock for a moment."""
+    with closing(sqlite3.connect(store / LOG_FILE)) as log:
+        for _ in range(600):
+            if log.execute(f"SELECT count(*) FROM {table}").fetchone()[0]:
+                return
+            time.sleep(0.05)
+    raise AssertionError(f"nothing came into {table}")
 
 
 HOSTILE = [

@@ -13,7 +13,7 @@ from palimpsest.streams.core.ledger import Ledger, Memory
 from palimpsest.streams.core.moment import face_moment
 from palimpsest.streams.core.separations import separated_pair
 from palimpsest.streams.core.walk import holds
-from palimpsest.streams.guard import frame, kept_for_frames
+from palimpsest.streams.guard import begins_otherwise, frame, kept_for_frames
 
 MOST = 32
 """Among this many best hits: each is compared with each, and a diary is of one frame."""
@@ -36,12 +36,13 @@ def by_frame(hits: Sequence[Hit], same: Callable[[Hit, Hit], bool]) -> list[list
 
 def of_one_frame(ledger: Ledger, one: Memory, other: Memory) -> bool:
     """Whether two memories are of one frame, and no judge and no person has told them apart."""
+    if one.namespace != other.namespace:
+        return False
+    reading = kept_for_frames(other.face.text, ledger.names)
+    if not ledger.names and begins_otherwise(one.face.text, reading):
+        return False
     return (
-        one.namespace == other.namespace
-        and frame(
-            kept_for_frames(one.face.text, ledger.names),
-            kept_for_frames(other.face.text, ledger.names),
-        )
+        frame(kept_for_frames(one.face.text, ledger.names), reading)
         and not (one.former or other.former)
         and not _told_apart(ledger, one, other)
     )

@@ -19,6 +19,7 @@ from palimpsest.streams.guard import (
     Reading,
     Tables,
     compare,
+    differ_at_sight,
     guard_hash,
     kept_reading,
     passes,
@@ -110,7 +111,9 @@ class NeighbourLookup:
         """
         if neighbour.near_identical is not None:
             return neighbour.near_identical and not neighbour.cues
-        same = passes(self._reading_of(neighbour), self._reading)
+        text, _ = self._text_of(neighbour)
+        told = not self._ledger.names and differ_at_sight(text, self._reading)
+        same = not told and passes(self._reading_of(neighbour), self._reading)
         if not same:
             self._unlike.add(neighbour.candidate_id)
         return same

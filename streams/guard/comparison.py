@@ -42,6 +42,16 @@ def passes(older: Reading, newer: Reading) -> bool:
     return explain(older, newer) is not None and not any(_of_the_model(older, newer))
 
 
+def differ_at_sight(text: str, other: Reading) -> bool:
+    """Whether a text that nobody has read yet certainly is not near-identical to one that was.
+
+    It lacks a word that no edit changes. Most pairs of memories differ in one, and finding it takes
+    a tenth of reading the text.
+    """
+    low = text.casefold()
+    return text.isascii() and any(word not in low for word in other.sure_words)
+
+
 def _of_the_model(older: Reading, newer: Reading) -> Iterator[Cue]:
     if older.truncated or newer.truncated:
         yield Cue.TRUNCATED

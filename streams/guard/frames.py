@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.closed_class import OTHERS
-from palimpsest.streams.guard.data.frame_words import BINDING, LIGHT, NO_VALUE, VERBS
+from palimpsest.streams.guard.data.frame_words import LIGHT, NO_VALUE, NOW, VERBS
 from palimpsest.streams.guard.edits.alignment import explain
 from palimpsest.streams.guard.edits.around import singular
 from palimpsest.streams.guard.reading import Reading, StatedTokens
 from palimpsest.streams.guard.text.tokeniser import SIGN, WORD
+from palimpsest.streams.guard.text.verbs import is_listed, may_be_verb
 
 LONGEST = 3
 """Words of a value; a longer difference is more than a value."""
@@ -82,16 +83,19 @@ def _thing(said: StatedTokens) -> tuple[str, ...] | None:
     return said.lows[: at + 2] if fits else None
 
 
-def opening(text: Reading) -> tuple[str, ...] | None:
-    """What every text of its frame begins with, as well: the words up to the first possible verb.
-
-    None if there is none: it has no frame.
-    """
-    said = text.statement
-    for at in range(len(said.lows)):
-        if _may_be_verb(said, at):
-            return said.lows[: at + 1]
-    return None
+def begins_otherwise(text: str, other: Reading) -> bool:
+    """Whether a text that nobody has read yet certainly is of no frame with one that was."""
+    opened = other.opening
+    if opened is None:
+        return True
+    if text.isascii():
+        for word, expected in zip(text.split(None, len(opened)), opened, strict=False):
+            low = word.casefold()
+            if not low.isalpha() or low in NOW:
+                return False  # what it is as a token, or what follows, only reading tells
+            if low != expected:
+                return True
+    return False
 
 
 def frame_keys(text: Reading) -> list[tuple[str, ...]]:
@@ -100,7 +104,7 @@ def frame_keys(text: Reading) -> list[tuple[str, ...]]:
     What a frame begins with goes together with its last word, unless the value stands last: then
     both texts have the words before theirs. None if it has no frame.
     """
-    opened, said = opening(text), text.statement
+    opened, said = text.opening, text.statement
     if opened is None:
         return []
     found = [(*opened, singular(said.lows[-1]))]
@@ -191,23 +195,9 @@ def _is_behind_verb(text: StatedTokens, start: int) -> bool:
 
 def _is_verb(text: StatedTokens, at: int) -> bool:
     """Whether a verb stands at a place, as far as lists and endings tell."""
-    return _may_be_verb(text, at) and (_is_listed(text.lows[at]) or text.texts[at].islower())
-
-
-def _is_listed(low: str) -> bool:
-    return low in VERBS or ("'" in low and low.partition("'")[0] in en.SUBJECTS)
-
-
-def _may_be_verb(text: StatedTokens, at: int) -> bool:
-    """Whether it would be a verb in small letters: a name may end like one."""
-    low = text.lows[at]
-    if _is_listed(low):
-        return True
-    if not at or text.kinds[at] is not WORD or low in BINDING:
-        return False
-    if text.lows[at - 1] in en.SUBJECTS:
-        return True
-    return len(low) > 3 and low.endswith(("s", "ed")) and not low.endswith(("ss", "'s"))
+    return may_be_verb(text.lows, text.kinds, at) and (
+        is_listed(text.lows[at]) or text.texts[at].islower()
+    )
 
 
 def _says_enough(text: StatedTokens, start: int, end: int) -> bool:

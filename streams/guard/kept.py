@@ -7,7 +7,7 @@ from functools import lru_cache
 from palimpsest.streams.guard.data.tables import BUILT_IN, Tables
 from palimpsest.streams.guard.frames import frame_keys
 from palimpsest.streams.guard.names import said_of_owner
-from palimpsest.streams.guard.reading import Reading, read
+from palimpsest.streams.guard.reading import READS_EVERY_SCRIPT, Reading, read
 
 SHORT = 1_024
 """Characters of a text that counts as short: nearly all memories are."""
@@ -27,7 +27,9 @@ def kept_reading(
     Of short texts some thousands, of long ones a few: memory is bounded by both, some 30 MB.
     """
     keep = _short if len(text) <= SHORT else _long
-    return keep(text, truncated, unknown, names, model, tables)
+    # Models that read the same scripts share a reading; so does who compares without a model.
+    reader = model if model in READS_EVERY_SCRIPT else None
+    return keep(text, truncated, unknown, names, reader, tables)
 
 
 @lru_cache(maxsize=4_096)

@@ -26,6 +26,7 @@ from palimpsest.streams.guard.text.tokeniser import (
     plain,
     tokenise,
 )
+from palimpsest.streams.guard.text.verbs import may_be_verb
 
 
 class StatedTokens(NamedTuple):
@@ -74,6 +75,11 @@ class Reading:
                     keys[at] = lows[at] = "`" + texts[at]
         self.keys, self.lows = tuple(keys), tuple(lows)
         self.fixed = fixed_of(self.lows, kinds, self.tables)
+
+    @cached_property
+    def sure_words(self) -> tuple[str, ...]:
+        """Words that stand in every near-identical text as they are, but for capitals."""
+        return tuple(word for word in self.fixed if word.isascii() and word.isalpha())
 
     @cached_property
     def openers(self) -> frozenset[int]:
@@ -138,6 +144,18 @@ class Reading:
             tuple(self.lows[at] for at in kept),
             tuple(self.kinds[at] for at in kept),
         )
+
+    @cached_property
+    def opening(self) -> tuple[str, ...] | None:
+        """What every text of its frame begins with, as well: the words up to the first verb.
+
+        None if no word may be one: it has no frame.
+        """
+        _, lows, kinds = self.statement
+        for at in range(len(lows)):
+            if may_be_verb(lows, kinds, at):
+                return lows[: at + 1]
+        return None
 
     @cached_property
     def clues(self) -> Clues:

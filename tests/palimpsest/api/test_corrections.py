@@ -72,6 +72,12 @@ def test_a_series_is_of_one_frame_and_another_namespace_is_not(memories: Palimps
     assert "frame" not in other
 
 
+def test_whoever_an_owner_is_called_a_fact_is_joined(memories: Palimpsest) -> None:
+    memories.set_names("ada", ["Ada", "the user", "I"])
+    one, other = say(memories, "I adore the old harbour.", "Ada adores the old harbour.")
+    assert one == other
+
+
 @pytest.mark.parametrize("policy", preset_names())
 def test_as_of_then_it_was_so_under_every_policy(tmp_path: Path, policy: str) -> None:
     with Palimpsest.open(tmp_path / "store", policy=policy, by="person") as store:

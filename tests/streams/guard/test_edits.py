@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.streams.guard import compare, guard_hash, kept_reading, read
+from palimpsest.streams.guard import compare, differ_at_sight, guard_hash, kept_reading, read
 from palimpsest.streams.guard.data.en import CHANGED
 from palimpsest.streams.guard.data.tables import BUILT_IN, TABLES
 from palimpsest.streams.guard.edits.alignment import MOST_EDITS, explain
@@ -34,6 +34,8 @@ def names(one: str, other: str) -> list[str] | None:
 def test_an_edit_explains_its_pairs_in_both_orders(edit: Edit, one: str, other: str) -> None:
     assert edit.name in (names(one, other) or ())
     assert edit.name in (names(other, one) or ())
+    assert not differ_at_sight(one, read(other))
+    assert not differ_at_sight(other, read(one))
     assert compare(read(one), read(other)).near_identical
 
 

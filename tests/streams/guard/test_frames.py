@@ -8,7 +8,15 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from palimpsest.streams.guard import Reading, compare, frame, frame_keys, kept_reading, read
+from palimpsest.streams.guard import (
+    Reading,
+    begins_otherwise,
+    compare,
+    frame,
+    frame_keys,
+    kept_reading,
+    read,
+)
 from palimpsest.streams.guard import frames as looking
 
 FRAMES = """
@@ -81,7 +89,26 @@ def pairs(table: str) -> list[list[str]]:
 @pytest.mark.parametrize(("one", "other"), pairs(FRAMES))
 def test_texts_of_one_frame(one: str, other: str) -> None:
     assert frame(read(one), read(other))
+    assert not begins_otherwise(one, read(other))
+    assert not begins_otherwise(other, read(one))
     assert {*frame_keys(read(one))} & {*frame_keys(read(other))}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        ("Bob lives in Rome.", "Ada lives in Paris", True),
+        ("ada works in Rome", "Ada lives in Rome", True),
+        ("Now Ada lives in Rome", "Ada lives in Paris", False),
+        ('"Ada" lives in Rome', "Ada lives in Paris", False),
+        ("Ada lives in Rome", "The cold weather", True),
+        ("\u0410da lives in Rome", "Ada lives in Paris", False),
+    ],
+)
+def test_where_a_text_begins_otherwise_is_told_before_it_is_read(
+    one: str, other: str, told: bool
+) -> None:
+    assert begins_otherwise(one, read(other)) == told
 
 
 @pytest.mark.parametrize(("one", "other"), pairs(NO_FRAMES))
@@ -122,9 +149,10 @@ def test_a_frame_is_the_same_in_both_directions_and_joins_nothing(
     said: Callable[[str], str],
     again: Callable[[str], str],
 ) -> None:
-    a = read(said(f"{before} {one} {after}"))
-    b = read(again(f"{before} {other} {behind}"))
+    text = said(f"{before} {one} {after}")
+    a, b = read(text), read(again(f"{before} {other} {behind}"))
     assert frame(a, b) == frame(b, a)
+    assert not (frame(a, b) and begins_otherwise(text, b))
     assert not frame(a, b) or {*frame_keys(a)} & {*frame_keys(b)}
     assert not (frame(a, b) and compare(a, b).near_identical)
 

@@ -10,7 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from palimpsest.contracts.evidence import Cue
-from palimpsest.streams.guard import compare, read, tokens
+from palimpsest.streams.guard import compare, differ_at_sight, read, tokens
 
 WORDS = st.sampled_from(
     "ana saw not the red 3 three dogs in of , . march 2019 unhappy happy v1.2.3 km and is while"
@@ -26,6 +26,7 @@ ABOUT_THE_MODEL = {Cue.TRUNCATED, Cue.UNKNOWN_TOKEN}
 def test_a_comparison_is_the_same_in_both_directions(one: str, other: str, cut: bool) -> None:
     a, b = read(one, truncated=cut, unknown=("x",) if cut else ()), read(other)
     assert compare(a, b) == compare(b, a)
+    assert not (compare(a, b).near_identical and differ_at_sight(one, b))
 
 
 @given(TEXTS, st.booleans())
@@ -67,6 +68,14 @@ def test_another_word_is_never_passed_over(word: str, sentence: str) -> None:
     assume(word not in sentence)
     one, other = read(f"{sentence} saw {word}q"), read(f"{sentence} saw {word}zz")
     assert not compare(one, other).near_identical
+
+
+@given(SENTENCES.filter(str.isascii), st.text(alphabet="bcdfgklmopqrtvz", min_size=2, max_size=9))
+def test_another_word_is_seen_before_a_text_is_read(sentence: str, word: str) -> None:
+    assume(word not in sentence)
+    assert differ_at_sight(sentence, read(f"{sentence} saw {word}q"))
+    assert not differ_at_sight(f"{sentence} saw {word}Q", read(sentence))
+    assert not differ_at_sight("\u0410" + sentence, read(f"{sentence} saw {word}q"))
 
 
 @given(st.lists(WORDS.filter(str.isalpha), min_size=1, max_size=9))

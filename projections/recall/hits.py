@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache, partial
 from itertools import chain, islice
 from operator import itemgetter
 from typing import Literal, NamedTuple, cast
@@ -15,7 +16,7 @@ from palimpsest.projections.recall.filter import Filter
 from palimpsest.projections.recall.newer import Newer, unsettled
 from palimpsest.projections.recall.session import own_of
 from palimpsest.projections.shown.memory import Weighing, shown_memory
-from palimpsest.streams.core.frames import MOST, by_face_moment, by_frame, of_one_frame
+from palimpsest.streams.core.frames import MOST, by_face_moment, by_frame, framed, of_one_frame
 from palimpsest.streams.core.ledger import Ledger, Memory
 
 
@@ -100,7 +101,10 @@ def hits(
     for candidate in filter(gate.lets, _the_rest(folds.all, left, wanted.folding, near)):
         folds.add(candidate, begins=False)
     found: list[list[Recalled]] = []
-    frames = by_frame(folds.all, lambda a, b: of_one_frame(ledger, a[0].memory, b[0].memory))
+    once = cache(partial(framed, ledger))
+    frames = by_frame(
+        folds.all, lambda a, b: of_one_frame(ledger, once(a[0].memory), once(b[0].memory))
+    )
     for groups in _together(ledger, frames, newer):
         shown: list[tuple[tuple[datetime, int], Recalled]] = []
         for group in groups:

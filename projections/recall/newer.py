@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from palimpsest.streams.core.frames import by_face_moment, of_one_frame
+from palimpsest.streams.core.frames import Framed, by_face_moment, framed, of_one_frame
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
-from palimpsest.streams.guard import kept_frame_keys
 
 STEPS = 2
 """Questions between a memory and another wording of what it says; further ones stray from it."""
@@ -32,10 +31,11 @@ class Newer:
 
     def __init__(self, ledger: Ledger, among: Iterable[Memory]) -> None:
         self._ledger = ledger
-        self._by_key: dict[int, list[Memory]] = {}
+        self._by_key: dict[int, list[Framed]] = {}
         for memory in among:
-            for key in kept_frame_keys(memory.face.text, ledger.names):
-                self._by_key.setdefault(key, []).append(memory)
+            other = framed(ledger, memory)
+            for key in other.keys:
+                self._by_key.setdefault(key, []).append(other)
 
     def of(self, head: Memory) -> set[str]:
         """The ids of the memories that may replace one, or another wording of it.
@@ -54,12 +54,14 @@ class Newer:
                 and _asks_by_frame(asking, asked)
                 and by_face_moment(asking.memory) > least
             }
-            keys = kept_frame_keys(wording.face.text, self._ledger.names)
-            mates = {newer.id: newer for key in keys for newer in self._by_key.get(key, ())}
+            older = framed(self._ledger, wording)
+            mates = {
+                newer.memory.id: newer for key in older.keys for newer in self._by_key.get(key, ())
+            }
             found |= {
-                newer.id
-                for newer in mates.values()
-                if by_face_moment(newer) > least and of_one_frame(self._ledger, wording, newer)
+                memory_id
+                for memory_id, newer in mates.items()
+                if by_face_moment(newer.memory) > least and of_one_frame(self._ledger, older, newer)
             }
         return found
 

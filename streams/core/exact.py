@@ -75,7 +75,9 @@ def forgotten_words(ledger: Ledger, namespace: str, text: str) -> list[Entry]:
 
 def is_protected(distinct: Distinct, categories: tuple[str, ...]) -> bool:
     """Whether anybody living with this text is in one of the categories."""
-    return any(e.living and e.fields.category in categories for e in distinct.members)
+    return bool(categories) and any(
+        e.living and e.fields.category in categories for e in distinct.members
+    )
 
 
 def _first(texts: Iterable[Distinct]) -> Distinct | None:

@@ -7,13 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from palimpsest.streams.core.ledger import Ledger, Memory
 from palimpsest.streams.core.moment import face_moment
 from palimpsest.streams.core.separations import separated_pair
 from palimpsest.streams.core.walk import holds
-from palimpsest.streams.guard import begins_otherwise, frame, kept_for_frames
+from palimpsest.streams.guard import (
+    Reading,
+    begins_otherwise,
+    frame,
+    kept_for_frames,
+    kept_frame_keys,
+)
 
 MOST = 32
 """Among this many best hits: each is compared with each, and a diary is of one frame."""
@@ -34,18 +40,35 @@ def by_frame(hits: Sequence[Hit], same: Callable[[Hit, Hit], bool]) -> list[list
     return groups + [[hit] for hit in hits[MOST:]]
 
 
-def of_one_frame(ledger: Ledger, one: Memory, other: Memory) -> bool:
+class Framed(NamedTuple):
+    """A memory as frames compare it: worked out once, however many it is compared with."""
+
+    memory: Memory
+    reading: Reading
+    keys: frozenset[int]
+
+
+def framed(ledger: Ledger, memory: Memory) -> Framed:
+    """A memory as frames compare it, by its face and its owner's names."""
+    text = memory.face.text
+    reading = kept_for_frames(text, ledger.names)
+    return Framed(memory, reading, frozenset(kept_frame_keys(text, ledger.names)))
+
+
+def of_one_frame(ledger: Ledger, one: Framed, other: Framed) -> bool:
     """Whether two memories are of one frame, and no judge and no person has told them apart."""
-    if one.namespace != other.namespace:
-        return False
-    reading = kept_for_frames(other.face.text, ledger.names)
-    if not ledger.names and begins_otherwise(one.face.text, reading):
-        return False
     return (
-        frame(kept_for_frames(one.face.text, ledger.names), reading)
-        and not (one.former or other.former)
-        and not _told_apart(ledger, one, other)
+        one.memory.namespace == other.memory.namespace
+        and not one.keys.isdisjoint(other.keys)
+        and frame(one.reading, other.reading)
+        and not (one.memory.former or other.memory.former)
+        and not _told_apart(ledger, one.memory, other.memory)
     )
+
+
+def differs_in_front(ledger: Ledger, memory: Memory, other: Framed) -> bool:
+    """Whether a memory is of another frame, as its first words tell before it is read."""
+    return not ledger.names and begins_otherwise(memory.face.text, other.reading)
 
 
 def by_face_moment(memory: Memory) -> tuple[datetime, int]:

@@ -11,7 +11,7 @@ from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import digest, forgotten_id, invalid_id
 from palimpsest.streams.core.admit import FORGOTTEN
-from palimpsest.streams.core.frames import by_face_moment, of_one_frame
+from palimpsest.streams.core.frames import by_face_moment, differs_in_front, framed, of_one_frame
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.neighbour_lookup import similarity
 from palimpsest.streams.intake import Meaning, Notice, RawRow
@@ -124,6 +124,9 @@ def earlier_of_frame(evidence: Evidence, ledger: Ledger, memory: Memory) -> list
 
     They are of its frame, or what it tells a change of, by which it was asked about them.
     """
+    if not evidence.neighbours:
+        return None
+    newcomer = framed(ledger, memory)
     near = {ledger.entries[n.candidate_id].memory: None for n in evidence.neighbours}
     by_frame = {ledger.entries[n.candidate_id].memory for n in evidence.neighbours if n.frame}
     found = [
@@ -131,7 +134,13 @@ def earlier_of_frame(evidence: Evidence, ledger: Ledger, memory: Memory) -> list
         for one in near
         if one.current
         and one is not memory
-        and (one in by_frame or of_one_frame(ledger, one, memory))
+        and (
+            one in by_frame
+            or (
+                not differs_in_front(ledger, one, newcomer)
+                and of_one_frame(ledger, framed(ledger, one), newcomer)
+            )
+        )
     ]
     found.sort(key=by_face_moment, reverse=True)
     return [FrameFact(id=one.id, assertion=one.face.text) for one in found[:MOST_OF_FRAME]] or None

@@ -11,9 +11,11 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from palimpsest.streams.log.database import DamagedError, Database
 
@@ -30,7 +32,7 @@ ATTEMPTS = 3
 class _Page(NamedTuple):
     number: int
     kind: int
-    children: list[int]
+    children: NDArray[np.int64]
 
 
 def check_pages(log: Database) -> None:
@@ -114,19 +116,23 @@ class _File:
 
 def _check_tree(file: _File, root: int) -> None:
     """Check a tree, from its root to the pages above its leaves."""
-    seen = {root}
+    seen = np.zeros(file.pages + 1, np.bool_)
+    seen[root] = True
     level = [_page(file, root)]
     while level and level[0].kind in INNER:
         kind = level[0].kind
-        below = [child for page in level for child in page.children]
-        for child in below:
-            if child in seen or not 1 < child <= file.pages:
-                raise _DamagedPageError(root, f"its tree leads to page {child}")
-            seen.add(child)
+        below = np.concatenate([page.children for page in level])
+        beyond = below[(below <= 1) | (below > file.pages)]
+        if len(beyond):
+            raise _DamagedPageError(root, f"its tree leads to page {beyond[0]}")
+        together = np.count_nonzero(seen) + len(below)
+        seen[below] = True
+        if np.count_nonzero(seen) < together:
+            raise _DamagedPageError(root, "its tree leads to a page twice")
         # All leaves are at the same depth: one of them shows what this level is.
-        if _page(file, below[0]).kind == KINDS[kind]:
+        if _page(file, int(below[0])).kind == KINDS[kind]:
             return
-        level = [_page(file, child) for child in below]
+        level = [_page(file, child) for child in below.tolist()]
         for page in level:
             if page.kind != kind:
                 raise _DamagedPageError(page.number, f"kind {page.kind} in a tree of {kind}")
@@ -148,24 +154,28 @@ def _page(file: _File, number: int) -> _Page:
         or first_free > file.usable
     ):
         raise _DamagedPageError(number, "its header fits no page")
-    pointers = struct.unpack(f">{cells}H", data[start + size : pointers_end])
-    if any(not pointers_end <= place <= file.usable - 4 for place in pointers):
+    places = np.frombuffer(data, ">u2", cells, start + size).astype(np.int64)
+    if ((places < pointers_end) | (places > file.usable - 4)).any():
         raise _DamagedPageError(number, "its cells are outside the page")
     if kind not in KINDS:
-        return _Page(number, kind, [])
-    children = [int.from_bytes(data[place : place + 4], "big") for place in pointers]
-    if kind == INNER_TABLE:
-        rowids = [_varint(data, place + 4) for place in pointers]
-        if any(earlier >= later for earlier, later in pairwise(rowids)):
-            raise _DamagedPageError(number, "its rows are out of order")
-    return _Page(number, kind, [*children, int.from_bytes(data[start + 8 : start + 12], "big")])
+        return _Page(number, kind, places[:0])
+    octets = np.frombuffer(data, np.uint8)
+    children = octets[places[:, None] + np.arange(4)].view(">u4")[:, 0]
+    if kind == INNER_TABLE and (np.diff(_varints(octets, places + 4)) <= 0).any():
+        raise _DamagedPageError(number, "its rows are out of order")
+    last = int.from_bytes(data[start + 8 : start + 12], "big")
+    return _Page(number, kind, np.append(children.astype(np.int64), last))
 
 
-def _varint(data: bytes, place: int) -> int:
-    """Read SQLite's integer of one to nine bytes; our row ids are positive."""
-    value = 0
-    for at in range(place, min(place + 8, len(data))):
-        value = value << 7 | data[at] & 0x7F
-        if not data[at] & 0x80:
-            return value
-    return value << 8 | data[place + 8] if place + 8 < len(data) else value
+def _varints(octets: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Read SQLite's integers of one to nine bytes; our row ids are positive."""
+    values = np.zeros(len(places), np.int64)
+    unfinished = np.arange(len(places))
+    for at in range(9):
+        octet = octets[np.minimum(places[unfinished] + at, len(octets) - 1)].astype(np.int64)
+        bits, kept = (7, 0x7F) if at < 8 else (8, 0xFF)
+        values[unfinished] = values[unfinished] << bits | octet & kept
+        unfinished = unfinished[octet > 0x7F]
+        if not len(unfinished):
+            break
+    return values

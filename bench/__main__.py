@@ -80,7 +80,9 @@ def _compare(asked: argparse.Namespace) -> None:
     options += ["--data", str(asked.data.absolute())] if asked.data else []
     report = lambda what: Console(stderr=True).print(what, style="dim")  # noqa: E731 - used here alone
     try:
-        compared = against(asked.against, asked.names or list(FIGURES), options, report)
+        compared = against(
+            asked.against, asked.names or list(FIGURES), options, report, asked.rounds
+        )
     except subprocess.CalledProcessError as error:
         sys.exit(f"nothing was compared: `{' '.join(map(str, error.cmd))}` failed")
     if asked.json:
@@ -105,6 +107,9 @@ def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--full", action="store_true", help="a million events; half an hour")
     parser.add_argument(
         "--against", metavar="REF", help="measure another commit, too, in turns, and compare"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="of --against: the medians are of this many"
     )
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("--data", type=Path, help="a folder with real texts in streams/")

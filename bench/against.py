@@ -15,7 +15,6 @@ from typing import Any
 import orjson
 
 HERE = Path(__file__).parents[1]
-ROUNDS = 3
 
 Lines = Sequence[dict[str, Any]]
 
@@ -40,20 +39,24 @@ class Compared:
 
 
 def against(
-    ref: str, names: Sequence[str], options: Sequence[str], report: Callable[[str], object]
+    ref: str,
+    names: Sequence[str],
+    options: Sequence[str],
+    report: Callable[[str], object],
+    rounds: int,
 ) -> list[Compared]:
-    """Measure figures here and at `ref`, in turns.
+    """Measure figures here and at `ref`, in turns, a number of rounds.
 
     Each commit is measured by its own benchmark, so a figure that changed its meaning is not
     comparable. Raises CalledProcessError where a commit or one of its figures is not there.
     """
     compared: dict[str, Compared] = {}
     with worktree(ref) as other:
-        for number in range(1, ROUNDS + 1):
+        for number in range(1, rounds + 1):
             for name in names:
                 for folder in (other, HERE):
                     where = ref if folder is other else "here"
-                    report(f"round {number} of {ROUNDS}: {name}, {where} ...")
+                    report(f"round {number} of {rounds}: {name}, {where} ...")
                     _note(compared, measured(folder, name, options), now=folder is HERE)
     return list(compared.values())
 

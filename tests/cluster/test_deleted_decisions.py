@@ -92,7 +92,8 @@ def follow_into(store: Path, connection: Connection, topics: Topics, records: in
 
 def decisions(connection: Connection, topics: Topics) -> list[Record]:
     """The records of HOME that the brokers have."""
-    return asyncio.run(read_topic(connection, topics.name("decisions"), PARTITIONS))[HOME]
+    name = topics.name("decisions")
+    return asyncio.run(read_topic(connection, name, PARTITIONS, ended=True))[HOME]
 
 
 @pytest.fixture

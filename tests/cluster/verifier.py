@@ -30,8 +30,14 @@ from tests.streams.write.runtime import Runtime
 Record: TypeAlias = ConsumerRecord[bytes, bytes]
 
 
-async def read_topic(connection: Connection, topic: str, partitions: int) -> list[list[Record]]:
-    """Everything committed in each partition of a topic, in order."""
+async def read_topic(
+    connection: Connection, topic: str, partitions: int, *, ended: bool = False
+) -> list[list[Record]]:
+    """Everything committed in each partition of a topic, in order.
+
+    Brokers say that a transaction is committed before they show its records. With `ended` every
+    transaction has been ended, and those that are not shown yet are waited for.
+    """
     consumer = AIOKafkaConsumer(
         bootstrap_servers=connection.bootstrap,
         isolation_level="read_committed",
@@ -41,6 +47,9 @@ async def read_topic(connection: Connection, topic: str, partitions: int) -> lis
     try:
         at = [TopicPartition(topic, partition) for partition in range(partitions)]
         begins, ends = await consumer.beginning_offsets(at), await consumer.end_offsets(at)
+        if ended:
+            async with AIOKafkaConsumer(bootstrap_servers=connection.bootstrap) as of_all:
+                ends = await of_all.end_offsets(at)
         consumer.assign(at)
         for one in at:
             consumer.seek(one, begins[one])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from unittest.mock import patch
@@ -57,42 +56,12 @@ def _no_less_urgent() -> Iterator[None]:
 
 
 _numbers = count()
-IN_ONE_PLACE = ("palimpsest", "projections", "streams")
-"""Folders of tests that close what they open, and end each process that they start."""
-BY_TURNS = ("bench", "designs", "palimpsest/jobs", "palimpsest/server", "palimpsest/web")
-"""Folders of tests whose processes, when they are killed, may be there for some tests more."""
-TURNS = 6
-TESTS = Path(__file__).parent
-# Renamed, a folder would lose its places, and its tests would only take longer.
-if missing := [at for at in (*IN_ONE_PLACE, *BY_TURNS) if not (TESTS / at).is_dir()]:
-    raise NotADirectoryError(f"conftest.py names folders of tests that are not there: {missing}")
 
 
 @pytest.fixture
-def tmp_path(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Path]:
-    """An empty folder; in some folders of tests it is in one place for all of them, or by turns.
-
-    In a store are views that name the place where it is, and writing them costs more than all else
-    of a new store: see `tests.light`. Elsewhere a process that was killed, or a store that a page
-    leaves open, may end late, so that nothing else may come to its place.
-    """
-    number, file = next(_numbers), request.path.relative_to(TESTS)
-    if any(file.is_relative_to(folder) for folder in BY_TURNS):
-        place = f"here-{number % TURNS}"
-    elif any(file.is_relative_to(folder) for folder in IN_ONE_PLACE):
-        place = "here"
-    else:
-        yield tmp_path_factory.mktemp("alone")
-        return
-    here = tmp_path_factory.getbasetemp() / place
-    with suppress(OSError):
-        here.rename(here.with_name(f"left-{number}"))  # by a test that could not move it away
-    if here.exists():
-        here = tmp_path_factory.mktemp("alone")
-    else:
-        here.mkdir()
-    yield here
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty folder, as pytest's own, which looks at all others for a number that is free."""
     name = re.sub(r"\W", "_", request.node.name)[:30]
-    here.rename(here.with_name(f"{name}-{number}"))
+    folder = tmp_path_factory.getbasetemp() / f"{name}-{next(_numbers)}"
+    folder.mkdir()
+    return folder

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import cache, lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 import typer.main
@@ -19,17 +21,17 @@ from palimpsest.streams.embedder.contract import Progress
 comment_on_columns = vars(analysts)["_comment_on_columns"]
 """The real one, for the test that reads the comments."""
 write_views = vars(analysts)["_write_views"]
+"""The real one, for tests that open a file of views."""
 _load: Callable[..., Measurable] = vars(load)["_load"]
-PLACES = 24
-"""Views are kept for this number of stores. Folders of tests are in the same places."""
 
 
 def lighten() -> None:
     """Set Python as the command line sets it, and build the tree of commands once.
 
-    Columns have no comments: for each new store they cost as much as the views themselves. Views
-    that were written once for a place are copied when another store is made in it, and the default
-    model is loaded once.
+    Each store's file of views is a copy of the first one, without comments on columns: to write it
+    costs three times as much as all else of a new store. So its views are of another store, which
+    only an analyst would notice who opens the file: queries of Palimpsest have views of their own.
+    The default model is loaded once.
 
     Before anything imports LanceDB or typer's test client.
     """
@@ -41,8 +43,22 @@ def lighten() -> None:
     vars(load)["_load"] = _load_once
 
 
+def learn_views() -> None:
+    """Write views in a process that ends: those that are forked from this one copy them."""
+    with TemporaryDirectory() as folder:
+        file = analysts.views_file(Path(folder))
+        if writing := os.fork():
+            os.waitpid(writing, 0)
+        else:
+            try:
+                write_views(file, vars(analysts)["_views_in"](file, Path(folder)))
+            finally:
+                os._exit(0)
+        _views(_say_nothing).append(file.read_bytes())
+
+
 def _write_known_views(file: Path, wanted: dict[str, str]) -> None:
-    known = _views(tuple(wanted.items()), vars(analysts)["_comment_on_columns"])
+    known = _views(vars(analysts)["_comment_on_columns"])
     if known:
         file.write_bytes(known[0])
     else:
@@ -50,8 +66,8 @@ def _write_known_views(file: Path, wanted: dict[str, str]) -> None:
         known.append(file.read_bytes())
 
 
-@lru_cache(PLACES)
-def _views(_wanted: tuple[tuple[str, str], ...], _comments: object) -> list[bytes]:
+@cache
+def _views(_comments: object) -> list[bytes]:
     return []
 
 

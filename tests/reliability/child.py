@@ -19,16 +19,19 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import typer.main
 
 from palimpsest.api import statements, store
 from palimpsest.backends import reader, upkeep
 from palimpsest.cli import main as cli
+from palimpsest.cli.index import LISTED
+from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.light import serializer
 from palimpsest.jobs import questions as store_questions
 from palimpsest.projections import projector
-from palimpsest.projections.duckdb import compaction
+from palimpsest.projections.duckdb import compaction, queries
 from palimpsest.projections.duckdb import store as duck
 from palimpsest.projections.lancedb import store as lance
 from palimpsest.projections.live import LiveProjections
@@ -36,9 +39,16 @@ from palimpsest.streams.embedded import pipeline
 from palimpsest.streams.embedded.session import WriterSession
 from palimpsest.streams.judge import storage
 from palimpsest.streams.write.handlers import bulk as bulk_requests
-from tests.light import lighten
+from tests.light import learn_views, lighten, write_views
 from tests.stub_engine import load_stub
 
+LATER = (
+    *("lancedb.query", "numpy.ma", "pyarrow.parquet", "rich.table", "rich.tree"),
+    *("palimpsest.cli.rendering", "palimpsest.cli.explaining", "palimpsest.settings.settings"),
+)
+"""What a command imports when it is carried out, beside its own module."""
+COSTLY = {"verifier": "anthropic", "serve": "palimpsest.server_process.run"}
+"""What few commands import."""
 Plan = dict[str, Any]
 """`commands` with the `store` that they work on; `out`, the beginning of the files of answers.
 
@@ -47,7 +57,8 @@ another `signal`. `record`: a file that gets the name of every effect. `window`:
 decided on together, `batch`: how many rows are projected together, `bulk`: after how many steps a
 bulk request commits. `grace`: for how many seconds merged segments stay. `stdin`: a file. `limit`:
 the size in bytes that no file may pass. `env`: more of the environment. `request`: the id that
-requests have, so that what is asked again is the same.
+requests have, so that what is asked again is the same. `views`: whether somebody opens the file of
+views that it writes (`tests.light`).
 """
 
 
@@ -92,8 +103,11 @@ def _ends_of_children() -> socket.socket:
 def _prepare() -> None:
     """What each child would do anew, and nothing in it differs."""
     lighten()
-    for module in ("lancedb.query", "pyarrow.parquet", "palimpsest.settings.settings"):
+    learn_views()
+    for module in (*LATER, *(f"palimpsest.cli.commands.{one.module}" for one in LISTED.values())):
         import_module(module)
+    for kind in get_args(AnyEvent):
+        serializer(kind)
     warnings.filterwarnings("ignore", message="lancedb fork support")
     typer.main.get_command(cli.app)
 
@@ -104,8 +118,9 @@ def _print(line: str) -> None:
 
 
 def _started(plan: Plan, live: Callable[[Plan], int]) -> int:
-    if any("verifier" in words for words in plan["commands"]):
-        import_module("anthropic")  # seconds, once, for it and all after it
+    for word, module in COSTLY.items():
+        if any(word in words for words in plan["commands"]):
+            import_module(module)  # seconds, once, for it and all after it
     pid = os.fork()
     if pid:
         _print(f"started {pid}")
@@ -130,6 +145,8 @@ def live(plan: Plan) -> int:
         plan.get("window", 16), plan.get("batch", 1), plan.get("bulk", 3), plan.get("grace", 0.0)
     )
     vars(store)["load_engine"] = load_stub
+    if plan.get("views"):
+        vars(queries)["_write_views"] = write_views
     vars(os)["nice"] = lambda _: 0  # a verifier gives way to a stream, not to other tests
     os.environ.update(plan.get("env", {}))
     effect = effect_of(plan)

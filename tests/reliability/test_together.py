@@ -53,7 +53,7 @@ def ingesting(forge: Forge, store: Path, folder: Path) -> Iterator[tuple[Child, 
     """A child that ingests from a pipe for as long as the block lasts."""
     pipe = folder / "pipe"
     os.mkfifo(pipe)
-    child = forge.start(store, ["ingest", "--json", "-"], stdin=str(pipe), grace=60.0)
+    child = forge.start(store, ["ingest", "--json", "-"], stdin=str(pipe), grace=60.0, views=True)
     producer = Producer(pipe)
     try:
         yield child, producer

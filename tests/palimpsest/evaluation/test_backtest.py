@@ -142,7 +142,7 @@ def test_it_is_what_that_policy_decides_on_the_same_rows(
     tmp_path_factory: pytest.TempPathFactory, rows: Rows, written: str, wanted: str, anew: bool
 ) -> None:
     """Also under the same policy; the oracle is a store of its own that the policy decided."""
-    folder = tmp_path_factory.getbasetemp() / "drawn"  # one place: see tests.light
+    folder = tmp_path_factory.getbasetemp() / "drawn"
     shutil.rmtree(folder, ignore_errors=True)
     with Palimpsest.open(folder / "written", policy=POLICIES[written]) as store:
         submit(store, rows)

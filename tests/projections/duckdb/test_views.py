@@ -33,6 +33,7 @@ from palimpsest.projections.duckdb.queries import ensure_views, query, views_fil
 from palimpsest.projections.duckdb.segments import FOLDER, listed
 from palimpsest.projections.duckdb.views import Place, views
 from palimpsest.projections.projector import Projector
+from tests import light
 from tests.projections.histories import JUDGES, History, content_of
 
 NEAR = ("The ferry leaves at noon.", "The ferry leaves at noon")
@@ -48,6 +49,12 @@ def one(folder: Path, text: str) -> dict[str, object]:
     rows = query(folder, text)
     assert len(rows) == 1, rows
     return rows[0]
+
+
+@pytest.fixture
+def own_views(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each store has its own file of views, as users have it."""
+    monkeypatch.setattr(analysts, "_write_views", light.write_views)
 
 
 def test_a_join_and_its_reversal(tmp_path: Path) -> None:
@@ -248,6 +255,7 @@ def test_what_is_retracted_and_what_is_nobodys(tmp_path: Path) -> None:
     assert one(tmp_path, "SELECT name FROM policies") == {"name": "standard"}
 
 
+@pytest.mark.usefixtures("own_views")
 def test_a_copied_store_never_shows_the_others_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -286,6 +294,7 @@ def test_the_views_are_not_opened_to_know_that_they_are_well(
     assert query(tmp_path, "FROM log_position") == [{"position": 0}]
 
 
+@pytest.mark.usefixtures("own_views")
 def test_a_moved_store_works_after_any_command(tmp_path: Path) -> None:
     history = History()
     history.admit("ada", "The compass points to the door.")
@@ -308,6 +317,7 @@ def test_a_moved_store_works_after_any_command(tmp_path: Path) -> None:
         write_views(moved, elsewhere)
 
 
+@pytest.mark.usefixtures("own_views")
 def test_an_analyst_who_opens_the_file_for_writing_is_in_nobodys_way(tmp_path: Path) -> None:
     history = History()
     history.admit("ada", "The lantern hangs by the gate.")
@@ -348,6 +358,7 @@ def held(file: Path) -> Iterator[None]:
             analyst.stdin.close()
 
 
+@pytest.mark.usefixtures("own_views")
 def test_it_is_reached_through_a_link_and_attached(tmp_path: Path) -> None:
     history = History()
     history.admit("ada", "A violin rests in its case.")

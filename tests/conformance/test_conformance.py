@@ -760,84 +760,87 @@ def test_a_face_that_a_person_chose_survives_an_exact_repeat(history: History) -
 # -- by intent -----------------------------------------------------------------------------------
 
 
-def test_a_memory_is_updated_and_the_update_in_the_middle_is_undone(runtime: Runtime) -> None:
+def test_a_memory_is_updated_and_the_update_in_the_middle_is_undone(
+    shared: Runtime, name: str
+) -> None:
     """Asked again, each is answered as it was; the memories are the same after a restart."""
-    [one] = runtime.submit([row("Ada works at Google", 1)])
+    [one] = shared.submit([row("Ada works at Google", 1, name)])
     google = str(one["candidate_id"])
     update = UpdateRequest(request_id=fresh(), memory_id=google, text="Ada works at Meta")
-    meta = runtime.ask(update)
+    meta = shared.ask(update)
     assert meta["displaced"] == {"candidate_id": google, "text": "Ada works at Google"}
-    assert runtime.ask(update) == meta
+    assert shared.ask(update) == meta
     again = UpdateRequest(request_id=fresh(), memory_id=google, text="Ada works at Meta ")
-    assert not runtime.ask(again)["changed"]
+    assert not shared.ask(again)["changed"]
     late = UpdateRequest(
         request_id=fresh(), memory_id=google, text="Ada works at IBM", expect=meta["was"]
     )
     with pytest.raises(RefusedError) as refused:
-        runtime.ask(late)
+        shared.ask(late)
     assert refused.value.reason == "moved_on"
     tried = {"request_id": fresh(), "expect": meta["version"]}
-    foreseen = runtime.dry_run(late.model_copy(update=tried))
+    foreseen = shared.dry_run(late.model_copy(update=tried))
     assert foreseen["changed"]
     apple = UpdateRequest(
         request_id=fresh(),
         memory_id=google,
         text="Ada works at Apple",
         expect=meta["version"],
-        owner_id="ann",
+        owner_id=name,
     )
-    runtime.ask(apple)
-    runtime.restart()
-    assert not runtime.ask(again)["changed"], "it is answered as it was"
+    shared.ask(apple)
+    shared.restart()
+    assert not shared.ask(again)["changed"], "it is answered as it was"
     undo = UndoRequest(request_id=fresh(), decision_id=meta["decision_id"])
-    undone = runtime.ask(undo)
-    assert runtime.ask(undo) == undone
+    undone = shared.ask(undo)
+    assert shared.ask(undo) == undone
     assert undone["candidate_id"] == meta["candidate_id"]
-    assert folded(runtime, "ann") == runtime.memories("ann")
-    shown = [(memory["face"], memory["members"]) for memory in runtime.memories("ann")]
+    assert folded(shared, name) == shared.memories(name)
+    shown = [(memory["face"], memory["members"]) for memory in shared.memories(name)]
     assert shown == [("Ada works at Apple", 2)]
     foreign = apple.model_copy(update={"request_id": fresh(), "owner_id": "bob"})
     with pytest.raises(RefusedError) as unknown:
-        runtime.ask(foreign)
+        shared.ask(foreign)
     assert unknown.value.reason == "unknown_candidate"
 
 
-def test_a_memory_is_forgotten_and_remembered_exactly(runtime: Runtime) -> None:
+def test_a_memory_is_forgotten_and_remembered_exactly(shared: Runtime, name: str) -> None:
     texts = ("Ada works at Google", "Ada plays chess", "Ada has a blue car")
     one, two, three = (
         str(it["candidate_id"])
-        for it in runtime.submit([row(text, number) for number, text in enumerate(texts)])
+        for it in shared.submit([row(text, number, name) for number, text in enumerate(texts)])
     )
-    runtime.ask(UpdateRequest(request_id=fresh(), memory_id=one, text="Ada works at Meta"))
+    shared.ask(UpdateRequest(request_id=fresh(), memory_id=one, text="Ada works at Meta"))
     again: tuple[tuple[str, Again], ...] = ((one, "allow"), (two, "refuse"), (three, "ask"))
     gone = [
         ForgetRequest(request_id=fresh(), memory_ids=(memory,), again=rule)
         for memory, rule in again
     ]
-    answers = [runtime.ask(request) for request in gone]
+    answers = [shared.ask(request) for request in gone]
     assert [len(answer["candidates"]) for answer in answers] == [2, 1, 1]
-    assert runtime.ask(gone[0]) == answers[0], "asked again it answers as it did"
+    assert shared.ask(gone[0]) == answers[0], "asked again it answers as it did"
     other = ForgetRequest(request_id=fresh(), memory_ids=(one,), expect=answers[0]["token"])
     with pytest.raises(RefusedError) as moved:
-        runtime.ask(other)
+        shared.ask(other)
     assert moved.value.reason == "moved_on"
-    rows = [row(text, f"again {number}") for number, text in enumerate(texts)]
-    outcomes = runtime.submit(rows)
+    rows = [row(text, f"again {number}", name) for number, text in enumerate(texts)]
+    outcomes = shared.submit(rows)
     assert [it["decision"] for it in outcomes] == ["stored", "forgotten", "pending"]
-    assert runtime.submit(rows)[1]["decision"] == "forgotten"
-    chess = [line for line in runtime.log() if b"plays chess" in line]
+    assert shared.submit(rows)[1]["decision"] == "forgotten"
+    mine = [line for line in shared.log() if name.encode() in line]
+    chess = [line for line in mine if b"plays chess" in line]
     assert len(chess) == 1, "what is refused leaves no text behind"
-    runtime.restart()
-    assert [memory["face"] for memory in runtime.memories("ann")] == [texts[0]]
+    shared.restart()
+    assert [memory["face"] for memory in shared.memories(name)] == [texts[0]]
     for answer in answers:
         back = RestoreRequest(request_id=fresh(), forgotten=answer["forgotten"])
-        runtime.dry_run(back.model_copy(update={"request_id": fresh()}))
-        runtime.ask(back)
-    assert folded(runtime, "ann") == runtime.memories("ann")
-    shown = {memory["face"]: memory["members"] for memory in runtime.memories("ann")}
+        shared.dry_run(back.model_copy(update={"request_id": fresh()}))
+        shared.ask(back)
+    assert folded(shared, name) == shared.memories(name)
+    shown = {memory["face"]: memory["members"] for memory in shared.memories(name)}
     assert shown == {"Ada works at Meta": 3, texts[1]: 1, texts[2]: 2}
     with pytest.raises(RefusedError) as none:
-        runtime.ask(RestoreRequest(request_id=fresh(), forgotten=answers[0]["forgotten"]))
+        shared.ask(RestoreRequest(request_id=fresh(), forgotten=answers[0]["forgotten"]))
     assert none.value.reason == "not_retracted"
 
 
@@ -859,24 +862,24 @@ def test_rewordings_of_what_was_forgotten_wait_until_it_is_back(runtime: Runtime
     assert shown == {FIRST: 2, "Ada plays chess": 1}
 
 
-def test_an_agent_does_not_update_to_a_rewording_of_what_waits(runtime: Runtime) -> None:
-    chess, boat = runtime.submit([row("Ada plays chess", 1), row(FIRST, 2)])
+def test_an_agent_does_not_update_to_a_rewording_of_what_waits(shared: Runtime, name: str) -> None:
+    chess, boat = shared.submit([row("Ada plays chess", 1, name), row(FIRST, 2, name)])
     boats, game = str(boat["candidate_id"]), str(chess["candidate_id"])
-    runtime.ask(ForgetRequest(request_id=fresh(), memory_ids=(boats,), again="ask"))
+    shared.ask(ForgetRequest(request_id=fresh(), memory_ids=(boats,), again="ask"))
     said = UpdateRequest(request_id=fresh(), memory_id=game, text=BESIDE, rank="agent")
     for _ in range(2):
         with pytest.raises(RefusedError) as refused:
-            runtime.ask(said)
+            shared.ask(said)
         assert refused.value.reason == "forgotten"
-        runtime.restart()
-    assert runtime.memories("ann")[0]["face"] == "Ada plays chess"
+        shared.restart()
+    assert shared.memories(name)[0]["face"] == "Ada plays chess"
     other = UpdateRequest(request_id=fresh(), memory_id=game, text="Ada plays go", rank="agent")
-    assert runtime.ask(other)["changed"]
+    assert shared.ask(other)["changed"]
     person = UpdateRequest(request_id=fresh(), memory_id=game, text=BESIDE)
-    assert runtime.ask(person)["changed"]
+    assert shared.ask(person)["changed"]
     closer = UpdateRequest(request_id=fresh(), memory_id=game, text=BESIDE + " again", rank="agent")
-    runtime.ask(closer)
-    assert [memory["face"] for memory in runtime.memories("ann")] == [BESIDE + " again"]
+    shared.ask(closer)
+    assert [memory["face"] for memory in shared.memories(name)] == [BESIDE + " again"]
 
 
 # -- the judge -----------------------------------------------------------------------------------
@@ -955,24 +958,23 @@ def test_where_nobody_answers_the_policy_says_what_becomes_of_it(runtime: Runtim
     assert settlements(runtime) == ["fallback_keep"]
 
 
-def test_what_is_checked_is_decided_so_and_nothing_is_written(runtime: Runtime) -> None:
+def test_what_is_checked_is_decided_so_and_nothing_is_written(shared: Runtime, name: str) -> None:
     """Through the same door as every request; it carries the row as its producer would send it."""
-    owner = "checked"
-    runtime.submit([row(FIRST, 1, owner)])
-    before = runtime.log()
+    shared.submit([row(FIRST, 1, name)])
+    before = shared.log()
     texts = [f" {FIRST}\u200b", BESIDE, NEWER, "the bridge is closed"]
     requests = [
         CheckRequest(
             request_id=fresh(),
-            owner_id=owner,
-            row=row(text, number, owner).decode(),
+            owner_id=name,
+            row=row(text, number, name).decode(),
             source="test",
         )
         for number, text in enumerate(texts, start=2)
     ]
-    foreseen = [runtime.ask(request) for request in requests]
-    assert runtime.log() == before
-    [first] = [one for one in of(owner, runtime) if isinstance(one, Decided)]
+    foreseen = [shared.ask(request) for request in requests]
+    assert shared.log() == before
+    [first] = [one for one in of(name, shared) if isinstance(one, Decided)]
     assert [one["decision"] for one in foreseen] == [
         "hash_exact",
         "token_reject",
@@ -980,6 +982,6 @@ def test_what_is_checked_is_decided_so_and_nothing_is_written(runtime: Runtime) 
         "stored",
     ]
     assert foreseen[0]["neighbour"]["candidate_id"] == first.subject
-    [outcome] = runtime.submit([row(texts[1], 3, owner)])
+    [outcome] = shared.submit([row(texts[1], 3, name)])
     assert outcome["decision"] == foreseen[1]["decision"]
     assert outcome["joined_to"] == foreseen[1]["neighbour"]["candidate_id"] == first.subject

@@ -9,6 +9,7 @@ import pytest
 
 from bench.designs import DESIGNS, STEP, Result, draw, rows, run_one, table
 from bench.sentences import sentences
+from tests.long import long_but
 from tests.stub_engine import StubEngine
 
 
@@ -36,7 +37,7 @@ def test_what_a_stream_lacks_is_drawn_the_same_each_time(file: Path) -> None:
     assert len(rows(file, limit=7)) == 7
 
 
-@pytest.mark.parametrize("preset", DESIGNS)
+@pytest.mark.parametrize("preset", long_but("layered", of=DESIGNS))
 def test_a_preset_is_run_over_the_days_of_a_stream(file: Path, preset: str) -> None:
     said = rows(file)
     result = run_one("labelled", preset, said, StubEngine())

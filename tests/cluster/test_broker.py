@@ -49,6 +49,7 @@ async def published(connection: Connection) -> list[bytes | None]:
     return values
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("startable")
 def test_what_was_acknowledged_is_there_however_it_ended(tmp_path: Path) -> None:
     """Killed, then in good order, then killed because it does not end."""
@@ -69,6 +70,7 @@ def test_what_was_acknowledged_is_there_however_it_ended(tmp_path: Path) -> None
         os.kill(stopped, 0)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("startable")
 def test_one_that_cannot_start_says_why(tmp_path: Path) -> None:
     with socket.socket() as taken:
@@ -87,6 +89,7 @@ runpy.run_module("infra.broker", run_name="__main__", alter_sys=True)
 """
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("startable")
 def test_one_in_the_foreground_prints_its_address_and_ends_at_ctrl_c(tmp_path: Path) -> None:
     words = [sys.executable, "-c", IN_FOREGROUND, "--data", str(tmp_path)]

@@ -411,6 +411,7 @@ def short_of(least: dict[str, int], of: st.SearchStrategy[tuple[Policy, list[Act
     return [f"{what}: {counted[what]}" for what in least if counted[what] < least[what]]
 
 
+@pytest.mark.long
 def test_the_stories_have_enough_of_everything() -> None:
     assert short_of(LEAST, st.tuples(any_policy, changes)) == []
     assert short_of(LEAST_RETOLD, st.tuples(st.just(ASKING), retold)) == []

@@ -229,6 +229,7 @@ def test_with_consequences_equals_the_history_without(
     consequences.equals_without(policy, story, which, late)
 
 
+@pytest.mark.long
 @given(policies(search="memories"), stories, numbers, lates)
 def test_so_under_any_policy_that_searches_memories(
     policy: Policy, story: list[Act], which: int, late: list[Answer]
@@ -277,6 +278,7 @@ REPEATED_ALONE: list[Act] = [Say(0), Say(1), Judge(0, ("compose",), point=8), Sa
 """A repeat of what the join composed goes out with it, and says that text until it is back."""
 
 
+@pytest.mark.long
 @example(preset("replace-or-merge", 0.9375, 1.0), REPEATED_ALONE, 0)
 @given(policies(search="memories"), stories, numbers)
 def test_so_does_reinstating_under_any_policy_that_searches_memories(
@@ -285,6 +287,7 @@ def test_so_does_reinstating_under_any_policy_that_searches_memories(
     consequences.reinstating_restores(policy, story, which)
 
 
+@pytest.mark.long
 @given(presets(), stories, st.integers(2, 7))
 def test_under_a_preset_neither_does_the_batch_size(
     policy: Policy, story: list[Act], size: int
@@ -292,6 +295,7 @@ def test_under_a_preset_neither_does_the_batch_size(
     laws.l15_batch_size(policy, story, size)
 
 
+@pytest.mark.long
 @given(presets(), stories, st.randoms(use_true_random=False))
 def test_under_a_preset_the_order_of_neighbours_changes_no_decision(
     policy: Policy, story: list[Act], chance: random.Random
@@ -309,6 +313,7 @@ LEAST = {
 """Of each kind, in the same two hundred stories on every run."""
 
 
+@pytest.mark.long
 def test_the_histories_have_consequences_of_every_kind() -> None:
     counted: Counter[str] = Counter()
 

@@ -442,6 +442,7 @@ def lacking(counted: Counter[str], least: dict[str, int]) -> dict[str, int]:
     return {what: counted[what] for what in least if counted[what] < least[what]}
 
 
+@pytest.mark.long
 def test_the_histories_have_enough_of_everything() -> None:
     counted: Counter[str] = Counter()
     of_everything: Counter[str] = Counter()

@@ -195,6 +195,7 @@ def test_laws_of_one_history(
         checks.l8_redo_restores(policy, story, which)
 
 
+@pytest.mark.long
 @FEWER
 @given(policies(search="candidates"), stories, numbers)
 def test_L2_unmerging_late_equals_at_once_and_never(  # noqa: N802
@@ -205,6 +206,7 @@ def test_L2_unmerging_late_equals_at_once_and_never(  # noqa: N802
         undoing.l2_equals_never(policy, story, which)
 
 
+@pytest.mark.long
 @FEWER
 @given(judged, stories, numbers, lates)
 def test_with_consequences_equals_the_history_without(

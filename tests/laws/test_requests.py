@@ -48,6 +48,7 @@ def test_a_request_means_one_thing_once_and_a_text_lives_once(seed: int) -> None
     played(seed)
 
 
+@pytest.mark.long
 def test_the_stories_have_everything_that_they_should() -> None:
     happened = all_played()
     for kind in KINDS:

@@ -125,6 +125,7 @@ def test_what_was_absorbed_in_a_run_absorbs_nothing_more(policy: Policy, story: 
     nothing_absorbed_absorbs(policy, story)
 
 
+@pytest.mark.long
 def test_the_histories_have_runs_of_every_kind() -> None:
     seen: Counter[str] = Counter()
 

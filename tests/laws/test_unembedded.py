@@ -116,6 +116,7 @@ def test_L1_and_L8_unmerging_and_redo(policy: Policy, story: list[Act], which: i
         checks.l8_redo_restores(policy, story, which)
 
 
+@pytest.mark.long
 @patient
 @given(policies(search="candidates"), stories, numbers)
 def test_L2_unmerging_late_equals_at_once_and_never(  # noqa: N802

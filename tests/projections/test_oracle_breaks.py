@@ -304,6 +304,7 @@ def test_without_a_break_nothing_is_found(tmp_path: Path, log: MemoryLog, right:
     assert differences(right, projected(tmp_path)) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("broken", "found"), BREAKS, ids=[b.__name__ for b, _ in BREAKS])
 def test_a_break_is_found(
     broken: Patch,

@@ -19,6 +19,7 @@ import pytest
 from palimpsest import Palimpsest, StoreError, TransientError, UsageError
 from palimpsest.projections.duckdb.segments import listed
 from palimpsest.streams.embedded.lock import WriterLock
+from tests.long import long_but
 from tests.reliability.rows import rows
 from tests.reliability.test_sessions import opened, with_effect
 
@@ -208,6 +209,8 @@ def test_a_call_within_a_call_keeps_the_lock(tmp_path: Path) -> None:
 SUBMITTING = """
 import os, sys
 from pathlib import Path
+from palimpsest.process.import_shims import lighten_lancedb
+lighten_lancedb()  # half of its start
 from tests.reliability.test_sessions import opened, with_effect
 from tests.reliability.rows import rows
 store = opened(Path(sys.argv[1]))
@@ -231,13 +234,16 @@ def positions(folder: Path) -> dict[str, int]:
         return store.reader.positions()
 
 
-@pytest.mark.parametrize("then", ["", "sys.exit(0)", "1 / 0"])
+@pytest.mark.parametrize("then", long_but("1 / 0", of=["", "sys.exit(0)", "1 / 0"]))
 def test_a_process_that_ends_projects_what_it_wrote(tmp_path: Path, then: str) -> None:
     done = ran(tmp_path / "store", then)
     assert set(positions(tmp_path / "store").values()) == {int(done.stdout)}
 
 
-@pytest.mark.parametrize("then", ["os._exit(0)", "os.kill(os.getpid(), 9)"])
+KILLED = "os.kill(os.getpid(), 9)"
+
+
+@pytest.mark.parametrize("then", long_but(KILLED, of=["os._exit(0)", KILLED]))
 def test_after_a_process_that_was_killed_a_reader_projects_the_rest(
     tmp_path: Path, then: str
 ) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 FILLS = """
 import os, sys
 os.umask(0)
+from palimpsest.process.import_shims import lighten_lancedb
+lighten_lancedb()  # half of its start
 from palimpsest import Palimpsest
 with Palimpsest.open(sys.argv[1]) as memories:
     text = "The lantern hangs by the gate."

@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from palimpsest.auditing.bound import BETS, WEIGHTS, DetectionBound, ErrorBound, Hypotheses
+from tests.long import long_but
 
 DELTA = 0.05
 
@@ -124,7 +125,7 @@ PLACES = {20: (1, 2, 3, 5, 10, 19), 150: (1, 4, 10, 40, 120), 600: (1, 6, 40)}
 """Sizes, and the numbers of errors that are tried in each."""
 
 
-@pytest.mark.parametrize("population", PLACES)
+@pytest.mark.parametrize("population", long_but(20, 150, of=PLACES))
 def test_at_the_worst_place_five_percent_of_5000_runs_are_wrong_at_most(population: int) -> None:
     shares = [ever_rejected(population, k, DELTA, seed=k) for k in PLACES[population]]
     assert max(shares) <= DELTA
@@ -175,7 +176,7 @@ def test_detection_is_what_the_bets_against_each_share_say(found: list[bool]) ->
     assert detection_after(found, 0.05).least == pytest.approx(1 - (kept[-1] + 1) / 1000)
 
 
-@pytest.mark.parametrize("share", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize("share", long_but(0.8, of=[0.5, 0.8, 0.95]))
 def test_detection_is_not_overrated(share: float) -> None:
     random, delta, runs = np.random.default_rng(7), 0.1, 500
     ever = 0

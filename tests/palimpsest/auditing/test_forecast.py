@@ -39,7 +39,14 @@ def test_without_probes_it_is_what_each_order_takes(joins: int) -> None:
     assert np.isinf(labels_taken(wrong[:, :5], joins, 0.1, DELTA, 0.0, 0)).all(), "too few"
 
 
-@pytest.mark.parametrize(("target", "share"), [(0.02, 0.0), (0.05, 0.01), (0.1, 0.05)])
+@pytest.mark.parametrize(
+    ("target", "share"),
+    [
+        pytest.param(0.02, 0.0, marks=pytest.mark.long),
+        (0.05, 0.01),
+        pytest.param(0.1, 0.05, marks=pytest.mark.long),
+    ],
+)
 def test_with_probes_it_is_what_half_of_all_audits_take(target: float, share: float) -> None:
     """Where a seed has its probes differs from one in ten, so it is no exact number."""
     joins, took = 1_500, []

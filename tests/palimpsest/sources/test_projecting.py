@@ -224,6 +224,8 @@ def test_a_rebuild_during_the_import_is_whole(source: Path, tmp_path: Path) -> N
 IMPORTING = """
 import os, signal, sys
 from pathlib import Path
+from palimpsest.process.import_shims import lighten_lancedb
+lighten_lancedb()  # half of its start
 from palimpsest import Palimpsest
 from palimpsest.jobs import import_source as importing
 from palimpsest.backends import projector_process as projecting
@@ -284,7 +286,7 @@ WAITED = """
 @pytest.mark.parametrize(
     "what",
     [
-        pytest.param("os.kill(os.getpid(), signal.SIGKILL)", id="at once"),
+        pytest.param("os.kill(os.getpid(), signal.SIGKILL)", id="at once", marks=pytest.mark.long),
         pytest.param(WAITED.strip(), id="while it projects"),
     ],
 )

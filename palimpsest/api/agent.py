@@ -34,10 +34,10 @@ Answer = TypeVar("Answer")
 
 
 class Agent:
-    """What an agent may do with one owner's memories; each call is that of `Palimpsest`.
+    """What an agent may do with one owner's memories; each call does what `Palimpsest`'s does.
 
-    Ids of other owners are unknown here, forgotten texts are not shown, and what a person has said
-    stands. Statements of people (`merge`, `separate`, `confirm`, …) are not among the calls.
+    Ids of other owners are unknown here, forgotten texts are not shown, and a person's statements
+    stand. Calls for people (`merge`, `separate`, `confirm`, …) are missing.
     """
 
     def __init__(self, store: Palimpsest, owner_id: str, actor: str | None = None) -> None:
@@ -84,9 +84,9 @@ class Agent:
     ) -> Hits:
         """The `k` memories nearest to a question, or with an identifier of it, best first.
 
-        What is hardly related is left out, and counted as `weaker`; `min_score=None` shows it.
+        Hardly related ones are left out and counted as `weaker`; `min_score=None` includes them.
         """
-        if narrowed.get("as_of") is not None:  # it would see texts that were forgotten since
+        if narrowed.get("as_of") is not None:  # it would show texts that were forgotten since
             raise UsageError("an agent recalls as of now: `as_of` is for people")
         return self._store.recall(
             self.owner_id, query, k=k, hybrid=hybrid, min_score=min_score, **narrowed
@@ -134,7 +134,7 @@ class Agent:
         return self._seen(self._store.redo(some_id, **(more | self._speaker)))
 
     def renew(self, candidate_id: str, expires_at: datetime | str, **more: Any) -> NewExpiry:
-        """Have a candidate that expires do so at another time."""
+        """Change when a candidate expires."""
         asked = more | {"owner_id": self.owner_id, "actor": self._actor}
         return self._seen(self._store.renew(candidate_id, expires_at, **asked))
 
@@ -143,7 +143,7 @@ class Agent:
         return self._store.forget(what, **(more | self._speaker))
 
     def restore(self, forgotten: str, **more: Any) -> Restorations:
-        """Bring back what this agent has forgotten at once; RefusedError for what others forgot."""
+        """Bring back what one request of this agent forgot; RefusedError for another's request."""
         forgetting = forgetting_of(self._store.reader, self.owner_id, forgotten)
         if (forgetting.data.speaker, forgetting.data.actor) != ("agent", self._actor):
             raise RefusedError("outranked", "somebody else forgot it: a person can restore it")

@@ -33,12 +33,12 @@ Place = Annotated[str | Path, AfterValidator(_path)]
 
 
 def _unicode(words: str) -> str:
-    words.encode()  # its error is a ValueError
+    words.encode()  # raises UnicodeEncodeError, a ValueError
     return words
 
 
 def moment(when: datetime | str) -> datetime:
-    """A time in UTC, without a zone it already is. ValueError if it is none, or out of range."""
+    """A time in UTC, the default zone. ValueError if it is not a time, or out of range."""
     try:
         return _TIMESTAMP.validate_python(when)
     except ValidationError as error:

@@ -36,14 +36,14 @@ from palimpsest.streams.write.inputs import OTHER_REQUEST, Outcome, Submission
 from palimpsest.streams.write.windows import WINDOW_BYTES
 
 THREADS = 8
-"""Threads per store; calls beyond this number wait in the order in which they came."""
+"""Threads per store; calls beyond this number wait in order of arrival."""
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
 class AsyncMethod(Generic[Arguments, Result]):
-    """A method of the facade, as a method of the asynchronous class that returns a coroutine."""
+    """Turns a method of the facade into one of the asynchronous class, which gives a coroutine."""
 
     def __init__(self, method: Callable[Concatenate[Palimpsest, Arguments], Result]) -> None:
         self._method = method
@@ -77,11 +77,11 @@ def _read(name: str) -> Callable[[Palimpsest], Any]:
 class AsyncPalimpsest:
     """An open store for tasks of `asyncio`, with the methods of `Palimpsest`, each awaited.
 
-    `Palimpsest`'s properties are methods here: `await store.position()`. `judge` is the one whose
-    model extracts memories from conversations for the clients of a server.
+    `Palimpsest`'s properties are methods here: `await store.position()`. The model of `judge`
+    extracts memories from conversations for the clients of a server.
 
     A call that is cancelled before a thread starts it is never made. A started call runs to its
-    end, and what it writes stays: to find out, repeat it with the same `id`.
+    end, and what it writes stays: to find out, repeat it with the same `id`, which is idempotent.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class AsyncPalimpsest:
             return made()
 
     def require(self) -> None:
-        """UsageError once it is closed, and in a forked child, where no thread would answer."""
+        """Raise UsageError if the store is closed, or in a forked child, which has no threads."""
         if self._closed:
             raise UsageError(CLOSED)
         self.store.turn.require()
@@ -142,9 +142,9 @@ class AsyncPalimpsest:
         return await asyncio.wrap_future(self._windows.put(waiting))
 
     async def _name(self, submission: Submission, owners: set[str]) -> bool:
-        """Record a submission where its rows do not; False if its id was used for another one.
+        """Record a submission unless its rows do so; False if its id was used for another one.
 
-        No thread waits, so that an owner whose partition has no worker keeps no other waiting.
+        No thread waits, so an owner whose partition has no worker does not delay other owners.
         """
         owner_id = min(owners, default="")
         named = await self.call(lambda store: store.writer.name(submission, owner_id))
@@ -153,7 +153,7 @@ class AsyncPalimpsest:
         return not isinstance(result_or_refusal(await asyncio.wrap_future(named)), RefusedError)
 
     async def add(self, *args: Any, **kwargs: Any) -> builtins.list[Outcome]:
-        """Like `Palimpsest.add`; other calls have their turns while the judge answers."""
+        """Like `Palimpsest.add`; other calls may run while the judge answers."""
         self.require()
         made = self._threads.submit(partial(self.store.add, *args, **kwargs))
         return await asyncio.wrap_future(made)
@@ -338,7 +338,7 @@ class _Windows:
             return window
 
     def _in_turn(self) -> list[_Waiting]:
-        """What waits, first that of owners who had no window for longest; each one's in order."""
+        """The waiting offers: the least recently served owner first, each owner's in order."""
         latest: dict[str, int] = {}
         turns: list[int] = []
         for offer in self._waiting:
@@ -349,7 +349,7 @@ class _Windows:
         return [self._waiting[at] for at in sorted(range(len(turns)), key=turns.__getitem__)]
 
     def _note_turns(self, window: list[_Waiting]) -> None:
-        """Remember who had a window; owners for whom nothing waits are forgotten at the next."""
+        """Remember who had a window; owners with nothing waiting are forgotten at the next one."""
         self._turn += 1
         waiting = {owner for offer in self._waiting for owner in offer.owners}
         self._served = {owner: n for owner, n in self._served.items() if owner in waiting}
@@ -365,7 +365,7 @@ class _Windows:
         except (StoreError, TransientError) as error:
             for waiting in window:
                 waiting.outcomes.set_exception(error)
-        except Exception:  # noqa: BLE001 - whose it was gets it
+        except Exception:  # noqa: BLE001 - the offer that caused it will raise it again
             self._decide_each(window)
         else:
             for waiting, answer in zip(window, answers, strict=True):
@@ -375,7 +375,7 @@ class _Windows:
         for waiting in window:
             try:
                 answer = self._alone(waiting.offer)
-            except Exception as error:  # noqa: BLE001 - who awaits it gets it
+            except Exception as error:  # noqa: BLE001 - raised where the future is awaited
                 waiting.outcomes.set_exception(error)
             else:
                 _answer(waiting, answer)

@@ -1,7 +1,7 @@
 """Wraps every facade method: takes turns, validates arguments, translates errors.
 
-Arguments are checked against the method's declared types, so that a wrong one is a `UsageError`
-here and not some library's error further in. So is a call with too many or too few arguments.
+Arguments are checked against the method's declared types, so that a wrong one raises `UsageError`
+here rather than a library's error further in; so does a call with too many or too few arguments.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Turn:
-    """The turn of one store object: its calls run one after another, from whichever threads.
+    """A store object's lock: its calls run one after another, whichever threads make them.
 
-    It belongs to the process that opened it, until it is closed.
+    Only the process that opened the store may use it, until it is closed.
     """
 
     def __init__(self) -> None:
@@ -66,8 +66,8 @@ class Turn:
 class _OpeningProcess:
     """Whether this process has used stores, and whether its parent had when it was forked.
 
-    If the parent had, the child cannot open any: LanceDB crashes in it, and SQLite takes the
-    parent's locks for its own.
+    If the parent had, the child cannot open any: LanceDB would crash there, and SQLite would take
+    the parent's locks for its own.
     """
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ _waiting: set[Callable[..., Any]] = set()
 
 
 def takes_own_turns(method: Method) -> Method:
-    """Mark a method that takes its turns itself: between them it waits, and others have theirs."""
+    """Mark a method that takes the turn itself, so that other calls may run while it waits."""
     _waiting.add(method)
     return method
 
@@ -144,7 +144,7 @@ def _with_arguments_checked(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(*args, **kwargs)
         except (UnicodeEncodeError, PydanticSerializationError):
             raise UsageError(f"{method.__name__}: {NO_UNICODE}") from None
-        except ValidationError as error:  # of the request that the arguments make together
+        except ValidationError as error:  # raised by the request built from all arguments
             raise UsageError(f"{method.__name__}: {_plainly(error)}") from None
         except OSError as error:
             what = f"{error.filename or 'the system'}: {error.strerror or error}"
@@ -234,7 +234,7 @@ def _plainly(error: ValidationError) -> str:
     for problem in error.errors(include_input=False, include_context=False, include_url=False):
         messages = found.setdefault(f"`{problem['loc'][0]}` " if problem["loc"] else "", [])
         message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
-        if problem["type"] in _FIELD and len(problem["loc"]) > 1:  # of a selection or a request
+        if problem["type"] in _FIELD and len(problem["loc"]) > 1:  # in a selection or a request
             if messages:
                 continue  # report one at a time: the others are not alternatives
             message = f"{_FIELD[problem['type']]} {str(problem['loc'][-1])[:40]!r}"

@@ -1,4 +1,4 @@
-"""Waits for a store's log to grow, without a thread for each who waits."""
+"""Waits for a store's log to grow, without a thread for each waiting task."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import time
 from collections.abc import Awaitable, Callable
 
 PAUSE_SECONDS = 0.1
-"""Interval between looks at the log's end; all who wait share them."""
+"""Interval between lookups of the log's last position, which all waiting tasks share."""
 
 
 class LogWatch:
-    """Those of this process who wait for news. `position` looks up the log's last position."""
+    """The waiting tasks of this process. `position` looks up the log's last position."""
 
     def __init__(self, position: Callable[[], Awaitable[int]]) -> None:
         self._position = position
@@ -35,7 +35,7 @@ class LogWatch:
         return False
 
     async def _head(self) -> int:
-        """The log's last position, looked up once for all who ask at the same time."""
+        """The log's last position; tasks that ask at the same time share one lookup."""
         if self._look is None or self._look.done():
             self._look = asyncio.ensure_future(self._position())
         return await asyncio.shield(self._look)

@@ -1,4 +1,4 @@
-"""The policy in force, projections, the log, what could not be read, and audits."""
+"""The policy in force, projections, the log, dead letters and audits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Maintenance(OpenedStore):
     ) -> list[dict[str, Any]]:
         """Unreadable inputs, the oldest first, without their bytes.
 
-        At most `limit`, and only those that came after the one with the id `after`: a page.
+        For pagination: at most `limit`, starting after the one with the id `after`.
         """
         return exchange.dead_letters(self._reader, state, limit, after)
 
@@ -49,10 +49,10 @@ class Maintenance(OpenedStore):
         actor: Name | None = None,
         progress: Callable[[str, float | None], None] | None = None,
     ) -> Audits:
-        """A handle for audits: how many automatic joins are wrong at most (docs/proof.md).
+        """A handle for audits, which bound the share of wrong automatic joins (docs/proof.md).
 
-        Its calls are `open`, `next`, `label`, `status`, `certify` and `check`; keep it for as long
-        as you label, since it keeps what it read. `actor` is recorded with its requests.
+        Its calls are `open`, `next`, `label`, `status`, `certify` and `check`. Keep it while you
+        label, because it caches what it has read. `actor` is recorded with its requests.
         """
         return Audits(self._writer, self.turn.lock, progress, actor)
 
@@ -77,7 +77,7 @@ class Maintenance(OpenedStore):
     ) -> dict[str, Any]:
         """Recreate projections from the log beside the live ones, then swap them in.
 
-        All that are kept, if none is named; LanceDB is kept if it is installed.
+        If none is named, all are recreated; LanceDB only if it is installed.
         """
         return self._reader.upkeep.rebuild(which, progress)
 

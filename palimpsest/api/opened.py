@@ -1,4 +1,4 @@
-"""An open store: its writer, its reader, whose turn it is, and its end."""
+"""An open store: its writer, its reader, the turns of its calls, and how it closes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @check_calls
 class OpenedStore:
-    """What every call of an open store needs; the classes of this package add the calls."""
+    """An open store with what all calls need; subclasses in this package add the calls."""
 
     def __init__(self, folder: Path, writer: StoreWriter, by: Speaker = "agent") -> None:
         self.folder = folder
@@ -41,12 +41,12 @@ class OpenedStore:
 
     @property
     def writer(self) -> StoreWriter:
-        """What writes to the store, for code beside the facade."""
+        """The store's writer, for code outside the facade."""
         return self._writer
 
     @property
     def reader(self) -> Reader:
-        """What reads the store, for code beside the facade."""
+        """The store's reader, for code outside the facade."""
         return self._reader
 
     def close(self) -> None:

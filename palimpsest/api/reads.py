@@ -122,13 +122,13 @@ class Reads(OpenedStore):
         as of then; UsageError if it is in the future. `session_id` leaves out memories that only
         this session has stated since its conversation was last compacted. Memories whose
         confidence, decayed by the policy, is below `min_confidence` (default: the policy's) are
-        left out. `former` includes texts that the face has displaced among the members, and
-        memories that an update of another one has displaced. Indistinguishable memories are shown
-        once, unless `fold` is False; nothing is written. `hybrid` moves memories up that mention
-        an identifier of the question, such as INC-7; None does so unless the owner is large
-        and not in memory. Of the others, those with a score under `min_score` (`"model"`: the one
-        that is known of the model, if any) are left out, and counted as `weaker`. The faces have
-        about `max_tokens` at most, unless the first alone has more.
+        left out. `former` adds texts that the face has displaced to the members, and memories
+        that an update of another memory has displaced to the hits. Indistinguishable memories are
+        shown once, unless `fold` is False; nothing is written. `hybrid` moves memories up that
+        mention an identifier of the question, such as INC-7; None does so unless the owner is
+        large and not in memory. Other memories with a score below `min_score` are left out and
+        counted as `weaker`; `"model"` is the model's own threshold, if one is known. The faces
+        together have at most about `max_tokens`, unless the first alone has more.
         """
         policy = self._reader.policy_in_force()
         found = recall(
@@ -192,8 +192,8 @@ class Reads(OpenedStore):
 
         `after` is the `next` of the previous page: a memory that exists throughout is on exactly
         one page, whatever is added or removed. Keywords of `Narrowed` select memories. `former`
-        includes texts that the face has displaced among the members, and memories that an update
-        of another one has displaced. Raises UsageError if `after` is malformed.
+        adds texts that the face has displaced to the members, and memories that an update of
+        another memory has displaced to the page. Raises UsageError if `after` is malformed.
         """
         wanted = _filter(narrowed)
         return page_of(self._reader, owner_id, wanted, limit=limit, after=after, former=former)
@@ -209,9 +209,9 @@ class Reads(OpenedStore):
         return find_memory(self._reader, memory_id)
 
     def history(self, memory_id: Id, *, owner_id: Name | None = None) -> History:
-        """Every event of a memory in order, each with what it `did`, who, why and when.
+        """Every event of a memory in order: what it `did`, and who did it, why and when.
 
-        This includes members that left, up to when they left; any id works, as for `get`.
+        Members that have left are included up to that event; any id works, as for `get`.
         """
         require_owned(self._reader, owner_id, memory_id)
         return history_of(self._reader, memory_id)
@@ -227,8 +227,8 @@ class Reads(OpenedStore):
     ) -> Changes:
         """The next page of all events, of one owner or of everybody, with the memories changed.
 
-        `after` is the `next` of the previous page (or the id of an event). If there is nothing yet,
-        it waits for up to `wait` seconds, while other threads may use the store.
+        `after` is the `next` of the previous page (or the id of an event). If there is nothing
+        new, the call waits for up to `wait` seconds; other threads may use the store meanwhile.
         """
         until = time.monotonic() + wait
         while True:
@@ -256,8 +256,8 @@ class Reads(OpenedStore):
     ) -> builtins.list[Alike]:
         """An owner's similar memories across namespaces; nothing is joined.
 
-        The nearest pair comes first, by the cosine of the faces; long faces are compared by
-        windows, and the score is that of the least similar window, in either direction.
+        The nearest pair comes first, by the cosine of the faces. Long faces are compared window
+        by window, in both directions, and the score is that of the least similar window.
         """
         return across_namespaces(self._reader, owner_id, at_least, limit)
 
@@ -273,10 +273,10 @@ class Reads(OpenedStore):
     ) -> Backtest:
         """What would be different if another policy had decided on this history (docs/proof.md).
 
-        Of owners that match the pattern `owner`, and of what was decided at `since` or later. From
-        the log alone: what the guard saw then counts, unless the pairs are compared anew. Nothing
-        is written. Several `processes` share the owners: guard your main module, as for
-        `multiprocessing`. UsageError for a policy of another embedder.
+        It covers the owners that match the pattern `owner`, and decisions made at `since` or
+        later. Only the log is read, and nothing is written; the guard's recorded findings are
+        used, unless `compares_anew`. Several `processes` share the owners: guard your main
+        module, as for `multiprocessing`. UsageError for a policy of another embedder.
         """
         rules = load_policy(policy) if isinstance(policy, str) else policy
         log = self._reader.log
@@ -299,16 +299,17 @@ class Reads(OpenedStore):
         at_least: Annotated[float, Field(ge=0, le=1)] = 0.85,
         limit: Annotated[int, Field(ge=1, le=MOST)] = 50,
     ) -> builtins.list[Triangle]:
-        """An owner's pairs that a person separated, with a third joined to one and near the other.
+        """Pairs that a person separated, with a third candidate joined to one and near the other.
 
-        Near by the cosine of their own texts, the nearest first; one of the two words may be wrong.
+        The nearest come first, by the cosine of their own texts. Either the separation or the join
+        may be wrong.
         """
         return triangles(self._reader, owner_id, at_least, limit)
 
     def why(self, some_id: Id, *, owner_id: Name | None = None) -> Explanation:
         """Why a candidate, or each member of a memory, is where it is: the path of its decision.
 
-        Of one that joined nobody, the path to the nearest that was looked at.
+        If it joined nothing, the path leads to the nearest neighbour that was compared with it.
         """
         require_owned(self._reader, owner_id, some_id)
         return why(self._reader, bare(self._reader, some_id))
@@ -316,7 +317,7 @@ class Reads(OpenedStore):
     def why_not(self, a: Id, b: Id, *, owner_id: Name | None = None) -> WhyNot:
         """Why two candidates are not in one memory: the reasons, the decisive one first.
 
-        Such as `separated`, `judge`, `not_retrieved`, `below`, `guard` (docs/proof.md).
+        Reasons are `separated`, `judge`, `below`, `not_retrieved`, `guard`, … (docs/proof.md).
         """
         require_owned(self._reader, owner_id, a, b)
         return why_not(self._reader, bare(self._reader, a), bare(self._reader, b))
@@ -362,7 +363,7 @@ class Reads(OpenedStore):
         )
 
     def names(self, owner_id: Name) -> Names:
-        """By which names texts call an owner (docs/guard.md, Names)."""
+        """The names that texts call an owner by (docs/guard.md, Names)."""
         return {"owner_id": owner_id, "names": [*self._reader.ledger(owner_id).names]}
 
     def owners_of_session(self, session_id: Name) -> builtins.list[str]:
@@ -374,8 +375,8 @@ class Reads(OpenedStore):
     ) -> builtins.list[dict[str, Any]]:
         """Rows of a query over the analysts' views, as objects by column.
 
-        `parameters` are a list for the query's `?`, or a dict for its `$name`. If two columns have
-        the same name, the second is `name_1`. Raises UsageError for a bad query.
+        `parameters` are a list for each `?` in the query, or a dict for each `$name`. If two
+        columns have the same name, the second is `name_1`. Raises UsageError for a bad query.
         """
         return viewing.sql(self._reader, query, parameters)
 
@@ -386,20 +387,20 @@ class Reads(OpenedStore):
 
     @property
     def position(self) -> int:
-        """The log's last position: everything that calls have written is durable up to it."""
+        """The log's last position. Everything up to it is durable."""
         return self._reader.log.head()
 
     def wait_for(self, position: Position, *, timeout: Seconds = 30.0) -> None:
         """Wait until readers here see the log up to a position that a writer named.
 
-        A store's own calls see what it wrote; this is for another process, which was given a
+        A store's own calls see what it wrote; this is for another process that was given a
         `position`. Raises TransientError if it is not reached within `timeout` seconds.
         """
         self._reader.wait_for(position, timeout)
 
     def behind(self) -> int | None:
-        """How many records of the decisions the store is behind the cluster.
+        """How many records of the decisions topic the store has not followed yet.
 
-        None without a cluster, if the store follows no cluster, or if no broker answers.
+        None if no cluster is configured, the store follows none, or no broker answers.
         """
         return self._writer.behind()

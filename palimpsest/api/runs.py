@@ -63,7 +63,7 @@ class Runs(Statements):
     ) -> dict[str, Any] | None:
         """The next question for a person, about any memories or one owner's; None if none waits.
 
-        It is a pair of texts with its decision; `skip` leaves out the first questions, which the
+        It is a pair of texts with its decision. `skip` passes over that many questions, which the
         person could not decide.
         """
         return review_queue.next_question(self._reader, owner_id=owner_id, skip=skip)
@@ -76,10 +76,10 @@ class Runs(Statements):
         owner_id: Name | None = None,
         **attribution: Unpack[Attribution],
     ) -> Merged | Agreed:
-        """Record that a pair is the same; both ids are those of `next_review`.
+        """Record that a pair is the same; `next_review` gives both ids.
 
-        A pending pair is merged, a join confirmed; a text that repeats a forgotten one stays out.
-        Raises RefusedError if that pair does not wait.
+        A pending pair is merged, and a join is confirmed; a text that repeats a forgotten one stays
+        out. Raises RefusedError if that pair does not wait for a review.
         """
         require_owned(self._reader, owner_id, decision_id, existing_id)
         row = review_queue.question_about(self._reader, decision_id, existing_id)
@@ -126,14 +126,14 @@ class Runs(Statements):
         """Run the policy's batch rules, over one owner's memories if `owner_id` is given.
 
         Returns the numbers compared, asked and joined, the cost of the judge's calls, and each
-        owner's run with its figures, or why it was skipped: by the policy's conditions, unless
-        `force`. A run of one owner that was `due` at a time (default: now) is done once, however
-        often it is requested. `dry_run` writes nothing but asks the judge; the real run uses the
-        cached answers. With the `plan` of a dry run's answer, the run does exactly what that
-        showed. Without `judge` its settings are those of the commands: PALIMPSEST_JUDGE_* and
-        `[judge]` of ./palimpsest.toml; a function of the older and the newer text answers itself.
-        Raises RefusedError if it would now do something else, or if
-        the policy has no batch rules; UsageError if the judge cannot be used.
+        owner's run with its figures, or why the policy's conditions skipped it (not with `force`).
+        A run of one owner that was `due` at a time (default: now) is done once, however often it
+        is requested. `dry_run` writes nothing, but asks the judge; the real run uses the cached
+        answers. With the `plan` of a dry run's answer, the run does exactly what that showed.
+        `judge` defaults to the settings of the commands: PALIMPSEST_JUDGE_* and `[judge]` of
+        ./palimpsest.toml; it may also be a function of the older and the newer text. Raises
+        RefusedError if the run would no longer do what `plan` showed, or if the policy has no
+        batch rules; UsageError if the judge cannot be used.
         """
         wanted = Wanted(
             optional_moment(due) or datetime.now(UTC), owner_id, dry_run, force, plan, **attribution
@@ -154,11 +154,11 @@ class Runs(Statements):
         judge: JudgeSettings | JudgeFunction | None = None,
         progress: BatchProgress = ignore_progress,
     ) -> dict[str, Any]:
-        """Review every rejection, or one owner's; one that was `due` at a time is done once.
+        """Review every rejection, or one owner's; a run that was `due` at a time is done once.
 
-        Exact repeats are confirmed, and the stronger model reviews the others. `left` counts those
-        without an answer: those that it was `asked` about wait for a person, those that were
-        `unavailable` wait for the next run.
+        Exact repeats are confirmed, and the stronger model reviews the others. `left` counts the
+        decisions without an answer: if the model was `asked`, they wait for a person; if it was
+        `unavailable`, for the next run.
         """
 
         async def run() -> dict[str, Any]:
@@ -182,9 +182,10 @@ class Runs(Statements):
     ) -> dict[str, Any]:
         """Ask the judge about all pending candidates, and settle them; as `verifier --once`.
 
-        `judge` is as for `dedupe`. An outage of the service may last for `patience` in seconds
-        before the policy's fallback decides. Returns the counts of questions, answers, outcomes and
-        those `left` without a usable answer, `calls`, `usd`, and how many are `waiting`.
+        `judge` is as for `dedupe`. An outage of the service may last for `patience` seconds before
+        the policy's fallback decides. Returns the numbers of questions, answers, outcomes and
+        questions `left` without a usable answer, the `calls`, their cost in `usd`, and the number
+        of candidates still `waiting`.
         """
 
         async def run() -> dict[str, Any]:
@@ -214,10 +215,10 @@ class Runs(Statements):
     ) -> dict[str, int]:
         """Embed texts that were stored while the model was down: all, or one owner's.
 
-        With `long`, embed instead the ends of texts longer than the model's input that were stored
-        before these were embedded. Returns how many were `embedded` and are `left`; `progress`
-        receives both numbers in between, and `dry_run` embeds none. The texts are not decided on
-        again. Raises RefusedError if the model is still down.
+        With `long`, embed instead the ends of texts longer than the model's input, if the texts
+        were stored by a version that did not embed them. Returns the numbers `embedded` and `left`;
+        `progress` receives both as the run goes on, and `dry_run` embeds nothing. The texts are not
+        decided on again. Raises RefusedError if the model is still down.
         """
         return embed_late(self._writer, owner_id, progress, long=long, dry_run=dry_run)
 
@@ -230,16 +231,17 @@ class Runs(Statements):
     ) -> EmbeddedAhead:
         """Record vectors of another model beside those in force, for every text without one.
 
-        The model is one of this machine, by the store's engine, or an `embedder` as in `open`.
-        Texts are compared by the old vectors until `switch_model`. A run that was stopped continues
-        with the next; `progress` receives how many texts are done, and how many are left.
+        The model runs on this machine, in the store's engine, unless an `embedder` is given, as in
+        `open`. Texts are compared by the old vectors until `switch_model`. After an interruption,
+        the next run continues where this one stopped. `progress` receives how many texts are done,
+        and how many are left.
         """
         return embed_ahead(self._writer, self._reader.engine_of(model, embedder), progress)
 
     def plan_embedding(
         self, model: Name | None = None, *, embedder: EmbedderSettings | EmbedFunction | None = None
     ) -> EmbeddingPlan:
-        """What `embed_with` would take: texts, seconds by a sample, bytes. Nothing is recorded."""
+        """What `embed_with` would take: texts, seconds (estimated), bytes. Records nothing."""
         return plan_embedding(self._writer, self._reader.engine_of(model, embedder))
 
     def switch_model(
@@ -247,14 +249,15 @@ class Runs(Statements):
     ) -> PolicyInForce:
         """Compare texts by their vectors of another model from here on.
 
-        `policy` has the thresholds for it; without one, the present ones are used, which were set
-        for another model. What was decided stays. Raises RefusedError if any text lacks a vector.
+        `policy` has the thresholds for it; without one, the current thresholds stay, although they
+        were set for the old model. Earlier decisions stay. Raises RefusedError if any text lacks a
+        vector.
         """
         rules = load_policy(policy) if isinstance(policy, str) else policy
         return switch_model(self._writer, model, rules, actor)
 
     def drop_old_vectors(self, *, actor: Name | None = None, dry_run: bool = False) -> OldVectors:
-        """Let go of vectors of models that are not in force. They stay in the log, which grows."""
+        """Stop loading vectors of models that are not in force; the log keeps them."""
         return drop_old_vectors(self._writer, actor, dry_run=dry_run)
 
     def settle(self, requests: Sequence[SettleRequest]) -> list[Concluded | RefusedError]:

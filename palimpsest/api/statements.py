@@ -58,7 +58,7 @@ from palimpsest.streams.write.serve import execute
 
 @check_calls
 class Statements(OpenedStore):
-    """Changes memories by a person's or an agent's word: one, by intent, or many at once."""
+    """Changes memories on the word of a person or an agent: one memory, or many at once."""
 
     def merge(
         self,
@@ -120,8 +120,8 @@ class Statements(OpenedStore):
 
         Returns the reversed decisions and the resulting memories. `dry_run` returns the result,
         with the later decisions that would have been different, and writes nothing.
-        `with_consequences` changes these, too. Raises RefusedError if it is impossible, or if it is
-        `by` an agent and a person made the join (`outranked`).
+        `with_consequences` changes those decisions, too. Raises RefusedError if it is impossible,
+        or if it is `by` an agent and a person made the join (`outranked`).
         """
         require_owned(self._reader, owner_id, decision_id, candidate_id, memory_id)
         request = UnmergeRequest(
@@ -147,11 +147,11 @@ class Statements(OpenedStore):
     ) -> PutBack:
         """Take a reversal back, with everything that was done because of it.
 
-        Returns the joins that are `reinstated`; those made because of the reversal, which are
-        `taken_back`; those of them that a review had `confirmed`; those that later statements
+        Returns the joins that are `reinstated`; joins made because of the reversal, which are
+        `taken_back`; those of them that a review had `confirmed`; joins that later statements
         prevent (`refused`); and the resulting memories. `dry_run` returns the result and writes
-        nothing. Raises RefusedError if the join itself cannot return, and `by` an agent, also if a
-        person separated the two.
+        nothing. Raises RefusedError if the join itself cannot return, or if it is `by` an agent
+        and a person separated the two.
         """
         require_owned(self._reader, owner_id, decision_id)
         request = ReinstateRequest(
@@ -182,10 +182,10 @@ class Statements(OpenedStore):
         """Change the text of a memory, named by any of its members.
 
         It is one event, which `undo` takes back. `expect` is a version of the memory, or the
-        candidate whose text is its face: RefusedError (`moved_on`) if it has changed; without
+        candidate whose text is its face: RefusedError (`moved_on`) if that has changed. Without
         `expect`, the answer names the text that was `displaced`. If another memory has the text,
-        `merge` joins the two; `dry_run` shows the result. `by` an agent, it cannot overrule a
-        person's statement. `owner_id`, if given, must be the memory's.
+        `merge` joins the two. `dry_run` shows the result and writes nothing. An update `by` an
+        agent cannot overrule a person's statement. `owner_id`, if given, must be the memory's.
         """
         request = UpdateRequest(
             request_id=request_id(),
@@ -213,13 +213,14 @@ class Statements(OpenedStore):
         dry_run: bool = False,
         **attribution: Unpack[Attribution],
     ) -> TakenBack:
-        """Undo what an id names: a join, an update, a forgetting, a statement or a whole request.
+        """Undo what an id names: a join, an update, a `forget`, a statement or a whole request.
 
-        A join goes with its consequences. Of an update the text leaves, nothing is separated, and
-        later updates stay. A candidate's or a memory's id means the memory's last update, or that
-        it was hidden. The answer is that of the request that undoes it (docs/undo.md); `dry_run`
-        returns what it would be and writes nothing. RefusedError if the id is unknown, if no
-        request undoes it (`not_undoable`), or `by` an agent, if a person stated it (`outranked`).
+        Undoing a join undoes its consequences, too. Undoing an update removes its text, separates
+        nothing and keeps later updates. The id of a candidate or a memory names the memory's last
+        update, or the request that hid it. The answer is that of the request that undoes it
+        (docs/undo.md); `dry_run` returns what it would be and writes nothing. RefusedError if the
+        id is unknown, if no request undoes it (`not_undoable`), or if it is `by` an agent and a
+        person stated it (`outranked`).
         """
         return self._take("undo", some_id, by, owner_id, dry_run, attribution)
 
@@ -234,7 +235,7 @@ class Statements(OpenedStore):
     ) -> TakenBack:
         """Do again what was undone, named by the id that was undone (docs/undo.md).
 
-        RefusedError as for `undo`, and if nothing took it back (`not_undone`, `standing_already`).
+        RefusedError as for `undo`, and if it was not undone (`not_undone`, `standing_already`).
         """
         return self._take("redo", some_id, by, owner_id, dry_run, attribution)
 
@@ -247,7 +248,7 @@ class Statements(OpenedStore):
         dry_run: bool,
         attribution: Attribution,
     ) -> TakenBack:
-        """Undo or redo by an id; a request that comes again is answered as it was."""
+        """Undo or redo by an id. It is idempotent: a repeated request gets the first answer."""
         name = request_id()
         if not dry_run and self._reader.log.of_request(name):
             answered: TakenBack = self._reader.answered(name)
@@ -289,9 +290,10 @@ class Statements(OpenedStore):
 
         A plan's token (or `expect`) is compared with their current state: RefusedError (`moved_on`)
         if one of them has changed. If a text arrives `again`, it waits for a person (`ask`), is
-        stored as new (`allow`) or is refused. By default a person is asked; texts forgotten by an
-        agent are allowed, but refused if they happened before. `restore(forgotten=…)` undoes all of
-        it. `dry_run` also shows which candidates wait for a verdict about these memories.
+        stored as new (`allow`) or is refused. The default is `ask`; for texts forgotten by an agent
+        it is `allow`, unless they happened before they were forgotten: those are refused.
+        `restore(forgotten=…)` undoes all of it. `dry_run` also shows which candidates wait for a
+        verdict about these memories.
         """
         ids, token = meant(what)
         request = ForgetRequest(
@@ -344,8 +346,9 @@ class Statements(OpenedStore):
     ) -> Restorations:
         """Bring retracted candidates back: a selection, or all that were `forgotten` at once.
 
-        A memory that has received a forgotten text since then is joined in the same command. What
-        was `forgotten` must be of the owner, if one is given; a selection names its owner itself.
+        A memory that has received a forgotten text since then is joined in the same command. If
+        `owner_id` is given, what was `forgotten` must belong to it; a selection names its own
+        owner.
         """
         if owner_id is not None and forgotten is not None:
             forgetting_of(self._reader, owner_id, forgotten)
@@ -366,11 +369,11 @@ class Statements(OpenedStore):
         owner_id: Name | None = None,
         **attribution: Unpack[Attribution],
     ) -> NewExpiry:
-        """Have a memory never expire, or at `until`; `undo` of the `event_id` takes it back.
+        """Make a memory never expire, or expire at `until`; `undo` of the `event_id` reverts it.
 
-        Any of its ids works: what is pinned is the candidate that speaks for it. Raises
-        RefusedError if the memory does not expire (`unchanged`), or if it has expired, and its text
-        was said again since (`same_text`).
+        Any of its ids works: the candidate that speaks for the memory is pinned. Raises
+        RefusedError if the memory does not expire (`unchanged`), or if it has expired and its text
+        has been stated again since (`same_text`).
         """
         require_owned(self._reader, owner_id, memory_id)
         speaker = speaker_of(self._reader, memory_id)
@@ -384,10 +387,10 @@ class Statements(OpenedStore):
         owner_id: Name | None = None,
         **attribution: Unpack[Attribution],
     ) -> NewExpiry:
-        """Have a candidate that expires do so at another time, for an agent that still uses it.
+        """Change when a candidate expires, for an agent that still uses it.
 
-        Raises RefusedError if it never expires (`outranked`), or if it has expired, and its text
-        was said again since (`same_text`).
+        Raises RefusedError if it never expires (`outranked`), or if it has expired and its text
+        has been stated again since (`same_text`).
         """
         require_owned(self._reader, owner_id, candidate_id)
         return self._set_expiry(candidate_id, moment(expires_at), "agent", attribution)
@@ -408,10 +411,11 @@ class Statements(OpenedStore):
     def set_names(
         self, owner_id: Name, names: Sequence[Name], **attribution: Unpack[Attribution]
     ) -> Names:
-        """Say by which names texts call an owner, such as Ada, the user and I; none takes it back.
+        """Set the names that texts call an owner by, such as Ada, the user and I.
 
-        Texts that arrive from now on may be joined if they differ in that alone; what was decided
-        stays. Raises RefusedError if these are the names already (`unchanged`).
+        An empty list removes them. Texts that arrive from now on may be joined if they differ only
+        in these names; earlier decisions stay. Raises RefusedError if these are the names already
+        (`unchanged`).
         """
         return self._writer.ask(
             SetNamesRequest(

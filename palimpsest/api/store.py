@@ -49,10 +49,9 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
     answer. A forked child cannot use what its parent opened: open stores after the fork.
 
     Ids are those that the calls and `sql` return; a URN works wherever an id does. With `owner_id`,
-    an id of another owner is refused as unknown: name the owner if the id comes from a user or a
-    model, or use the handle of one owner, `agent`. Runs that
-    ask the judge (`dedupe`, `review`) run an event loop of their own: inside another one, call
-    them with `asyncio.to_thread`.
+    an id of another owner is refused as unknown; name the owner if the id comes from a user or a
+    model, or use the handle of one owner, `agent`. Runs that ask the judge (`dedupe`, `review`) run
+    an event loop of their own; inside another one, call them with `asyncio.to_thread`.
     """
 
     @classmethod
@@ -73,26 +72,26 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
     ) -> Self:
         """Open the store in the folder `path`, created first unless `create` is False.
 
-        Without a `path`, it is the store of PALIMPSEST_STORE or palimpsest.toml, and a `policy`,
-        an `engine`, a `model` and a `cluster` that are not given come from there too, as for the
-        command line.
+        Without a `path`, the store is that of PALIMPSEST_STORE or palimpsest.toml; `policy`,
+        `engine`, `model` and `cluster` also default to the settings there, as for the command
+        line.
 
-        `policy` (a preset's name, a file, or a policy; `standard`, or the preset for a `model` that
-        has one) is put in force by the first candidate of a new store; later `set_policy` changes
-        it, and a warning is logged if another is named here. The model is loaded when the first
-        text needs it. An `embedder` stands in for a model on this machine: the settings of a
-        service, or a function from a list of texts to their vectors, whose name to record is
-        `model`. Vectors are recorded, so nothing asks it for a text again. A warning is logged if
-        the store compares by another model.
-        With a `cluster`, which this store follows, all writes go to its topics; only `project`
-        creates a store then, and without one nothing can be read.
+        `policy` is a preset's name, a file, or a policy. Its default is `standard`, or the preset
+        for `model` if it has one. The first candidate of a new store puts it in force; after that,
+        only `set_policy` changes it, and a warning is logged if another one is named here. The
+        model is loaded when the first text needs it. An `embedder` replaces the local model: it is
+        the settings of a service, or a function from a list of texts to their vectors, recorded
+        under the name `model`. Vectors are recorded, so no text is embedded twice. A warning is
+        logged if the store compares by another model.
+        With a `cluster`, which this store follows, all writes go to its topics. Only `project`
+        then creates a store, and without one nothing can be read.
 
-        A call that writes returns when its effect is `durable`: this store's own calls see it,
-        and other readers a moment later (`wait_for`). With `wait="visible"` it returns when they
-        do; `close` and the end of the process wait for that in any case.
+        A call that writes returns when its effect is `durable`: this store's own calls see it at
+        once, and other readers a moment later (`wait_for`). With `wait="visible"` it returns when
+        other readers see it, too; `close` and the end of the process always wait for that.
 
         `by` is the speaker in `update`, `forget`, `undo`, `unmerge` and `reinstate`, unless a call
-        says otherwise: an agent, or a person; an agent cannot overrule a person.
+        names another: an agent or a person. An agent cannot overrule a person.
 
         Raises StoreError if there is no readable store, or if its log lacks events that were
         acknowledged, unless `accept_loss`; UsageError in a process that was forked after a store
@@ -136,7 +135,7 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
         return cls(folder, EmbeddedWriter(Reader(folder, log, wanted, source, wait)), by)
 
     def agent(self, owner_id: Name, *, actor: Name | None = None) -> Agent:
-        """A handle for an agent with the memories of one owner, such as a model's user.
+        """A handle for an agent on the memories of one owner, such as a model's user.
 
         It knows no ids of other owners, and cannot overrule a person. `actor` is recorded with its
         requests.
@@ -146,7 +145,7 @@ class Palimpsest(Submissions, Runs, Reads, Maintenance):
 
 
 def _warn_of_another_model(log: Log, source: EmbedderSource) -> None:
-    """Warn, with the cure, if the configured model is not there, or not the one in force."""
+    """Warn, with the remedy, if the configured model is missing or not the one in force."""
     recorded = log.last_policy()
     in_force = None if recorded is None else str(recorded.data.policy["model"])
     if (why := source.why_not(in_force)) is not None:
@@ -154,7 +153,7 @@ def _warn_of_another_model(log: Log, source: EmbedderSource) -> None:
 
 
 def _warn_of_another(folder: Path, log: Log, wanted: Policy) -> None:
-    """Warn if a store that is opened with a policy has another one: the store's is in force."""
+    """Warn if a store is opened with another policy than its own, which stays in force."""
     recorded = log.last_policy()
     if recorded is not None and recorded.data.hash != wanted.hash:
         _log.warning(
@@ -170,7 +169,7 @@ def _warn_of_another(folder: Path, log: Log, wanted: Policy) -> None:
 
 
 def _other_languages(recorded: Policy, wanted: Policy) -> str:
-    """Which languages of a user differ, as the end of a sentence; empty if none does."""
+    """The user's languages that differ, as the end of a sentence; empty if none does."""
     ours, theirs = ({one.code: one for one in policy.languages} for policy in (recorded, wanted))
     differ = sorted(code for code in ours | theirs if ours.get(code) != theirs.get(code))
     named = ", ".join(differ)

@@ -1,4 +1,4 @@
-"""What producers call: candidates, files and whole stores come in, and a copy goes out."""
+"""What producers call: submit candidates, ingest files, import stores and export a copy."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class Submissions(OpenedStore):
         """Decide on one candidate or several, in order; return one outcome for each.
 
         A candidate is a mapping with `owner_id` and `text` (docs/producers.md has all fields).
-        Several are all read first: if one breaks a rule, or is not a mapping of plain JSON values,
-        nothing is stored, and InvalidInputError has its `index` and names the field. With
-        `invalid="collect"`, or if it is the only one and not in a list, its outcome is `invalid`,
-        its bytes go to the dead letters, and the others are not affected. A candidate whose id is
-        known with other content (`id_conflict`) is always handled in this way.
+        All are read before any is stored: if one breaks a rule, or is not a mapping of plain JSON
+        values, nothing is stored, and InvalidInputError has its `index` and names the field. With
+        `invalid="collect"`, or if a single candidate is given without a list, its outcome is
+        `invalid`, its bytes go to the dead letters, and the others are not affected. A candidate
+        whose id is known with other content (`id_conflict`) is always handled in this way.
         """
         writer = self._writer
         inputs = read_offer(Offer(candidates, source, invalid))
@@ -72,7 +72,7 @@ class Submissions(OpenedStore):
         """Decide on the candidates of several callers as one batch.
 
         Returns for each caller its outcomes, or the error if none of its candidates is stored. Up
-        to 512 candidates in all are one commit: either all are stored, or none.
+        to 512 candidates in total are one commit: either all are stored, or none.
         """
         writer = self._writer
         read = [read_offer(Offer(*offer)) for offer in offers]
@@ -98,9 +98,9 @@ class Submissions(OpenedStore):
         """Remember a conversation: messages with `role` and `content`, and a time if they have one.
 
         The judge's model extracts memories, as `palimpsest extract` does; with `infer=False`, each
-        message but the system's is stored as it is. The metadata of each has the `message` that it
-        came from: its `id`, or its number from 1. All are stored, or none. UsageError if the judge
-        cannot be used, TransientError if it did not answer for a part.
+        message except system messages is stored as it is. Each memory's metadata names the
+        `message` that it came from: by its `id`, or by its number, from 1. All are stored, or none.
+        UsageError if the judge cannot be used; TransientError if it did not answer for some part.
         """
         given = [messages] if isinstance(messages, str | Mapping) else messages
         listed = [
@@ -137,9 +137,9 @@ class Submissions(OpenedStore):
         return self._writer.ask(request)
 
     def check_duplicate(self, candidate: Candidate, *, source: Name = "python") -> DuplicateCheck:
-        """Whether a candidate would be a duplicate, and of which memory, as `namespaced` has it.
+        """Whether a candidate would be a duplicate, and of which memory.
 
-        The same as `check`, in the terms of that design; nothing is written.
+        The same as `check`, in the terms of the `namespaced` design; nothing is written.
         """
         answer = self.check(candidate, source=source)
         owner_id = str(candidate.get("owner_id"))
@@ -147,9 +147,9 @@ class Submissions(OpenedStore):
         return duplicate_check(answer, owner_id, namespace)
 
     def dedup_result(self, candidate: Candidate, *, source: Name = "python") -> DedupResult:
-        """Whether a candidate would be a duplicate, and of which memory, as `layered` has it.
+        """Whether a candidate would be a duplicate, and of which memory.
 
-        The same as `check`, in the terms of that design; nothing is written.
+        The same as `check`, in the terms of the `layered` design; nothing is written.
         """
         return dedup_result(self.check(candidate, source=source))
 
@@ -167,10 +167,10 @@ class Submissions(OpenedStore):
     ) -> Summary:
         """Decide on every row of a file or several (JSONL or a JSON array, CSV, Parquet, or `-`).
 
-        Rows without an owner belong to `owner`, and those that do not say when they expire do so
-        after `expires_in`, such as `7d`, or seconds. `mapping` renames fields (theirs to ours);
-        `form` is the files' format if their names do not show it. An interrupt stops it and keeps
-        what was done. If the first hundred rows of a file are all wrong, it raises WrongFileError
+        Rows without an owner belong to `owner`; rows without an expiry expire after `expires_in`
+        (a duration such as `7d`, or seconds). `mapping` renames fields (theirs to ours); `form` is
+        the files' format if their names do not show it. An interrupt stops the run and keeps what
+        was decided. If the first hundred rows of a file are all wrong, WrongFileError is raised
         before anything is written, unless `keep_going`.
         """
         writer = self._writer
@@ -203,9 +203,9 @@ class Submissions(OpenedStore):
         """Import an existing store (docs/import.md); a dry run shows what would be imported.
 
         `path` is a file or the folder of a database; `table`, `query` and `history` select a part.
-        `mapping` (theirs to ours) is given, the rest is guessed; rows without an owner belong to
-        `owner`. Raises UsageError if the field of the text or the owner is unknown, or if data that
-        could run a program would be read without `trust`.
+        `mapping` names fields (theirs to ours); those it leaves out are guessed. Rows without an
+        owner belong to `owner`. Raises UsageError if the field of the text or the owner is unknown,
+        or if the data could run a program and `trust` is False.
         """
         place = ImportPlace(
             Path(path), table, query, Path(history) if history is not None else None, trust
@@ -232,12 +232,12 @@ class Submissions(OpenedStore):
     ) -> dict[str, Any]:
         """Copy an imported store to `to` without its duplicates, in its own format.
 
-        Returns the changes, and how to undo each; a file beside the copy has the same. With `texts`
-        "original", a row is removed only if its text, or one that it was joined to, stays in
-        another row; the sources of composed texts stay. With "face", each memory is one row, with
+        Returns the changes, and how to undo each; a file beside the copy says the same. With
+        `texts` "original", a row is removed only if another row keeps its text, or a text that it
+        was joined to; the sources of composed texts stay. With "face", each memory is one row, with
         the memory's text and its vector. Rows whose ids are in `keep` stay. Only the first
-        `max_changes` changes are made. Raises RefusedError if `to` exists, or if rows cannot get
-        the texts of faces; UsageError if nothing was imported from `path`.
+        `max_changes` changes are made. Raises RefusedError if `to` exists, or if the texts of rows
+        cannot be replaced by faces; UsageError if nothing was imported from `path`.
         """
         return export(
             self._reader,
@@ -258,7 +258,7 @@ class Submissions(OpenedStore):
         return self._writer.ask(AccessRequest(request_id=request_id(), candidate_id=candidate_id))
 
     def end_session(self, owner_id: Name, session_id: Name) -> Session:
-        """Record that a session ended; the answer has the figures of its consolidation, if any."""
+        """Record that a session ended; returns the figures of its consolidation, if any."""
         return self._writer.ask(
             SessionRequest(
                 request_id=request_id(),

@@ -1,1 +1,1 @@
-"""Ways to a store: its own process, a server process, a cluster; and what runs beside them."""
+"""Access to a store from its own process, another process or a cluster, and helper processes."""

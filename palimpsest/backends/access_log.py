@@ -1,4 +1,4 @@
-"""Records recalled memories as used: gathers uses, and leaves them for the writer every minute."""
+"""Records that memories were recalled: gathers uses, and leaves them for the writer each minute."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Uses:
 
     `turn` is the lock of the store's calls. The gathered uses are left for the writer a minute
     after the first of them, or when the store is closed; a process that is killed loses them. If
-    no writer has recorded them a minute later, the next process that recalls does so when it is
-    closed.
+    no writer has recorded them a minute later, the next process that recalls does so when it
+    closes its store.
     """
 
     def __init__(self, writer: StoreWriter, turn: RLock) -> None:
@@ -39,7 +39,7 @@ class Uses:
         self._timer: Timer | None = None
 
     def note(self, owner_id: str, memory_ids: Sequence[str], policy: Policy) -> None:
-        """Note that memories of an owner were recalled; does nothing if the policy says so."""
+        """Note that memories of an owner were recalled, if the policy records uses."""
         writer = self._writer
         if not (memory_ids and policy.recall.accessed) or writer.reader.log.sealed:
             return
@@ -91,7 +91,7 @@ class Uses:
             _log.warning("accesses are not recorded: %s", error)
 
     def _leave(self) -> None:
-        """Leave each owner's uses once; if one fails, the rest stays gathered."""
+        """Leave each owner's uses once; if that fails for one, the rest stays gathered."""
         for owner_id, uses in [*self._gathered.items()]:
             self._writer.leave_uses(owner_id, uses_event(owner_id, [*uses.values()]))
             del self._gathered[owner_id]

@@ -1,4 +1,4 @@
-"""Writing to the topics of a cluster, of which a store that follows it is read."""
+"""Writes to the topics of a cluster, and reads the store that follows it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ FOLLOWING_SECONDS = 10.0
 """How long to wait for the store to show what the cluster has done."""
 POLL_SECONDS = 0.05
 IN_BULK = ("reversed", "retracted", "restored")
-"""Keys of answers whose entries were one command each, with ids from the request's and theirs."""
+"""Keys of answers whose entries were one command each; its id derives from request and entry."""
 
 
 class ClusterWriter:
@@ -126,7 +126,7 @@ class ClusterWriter:
         ]
 
     def name(self, submission: Submission, owner_id: str, /) -> Future[Answer]:
-        """Have the owner's worker record a submission; a refusal if its id was used otherwise."""
+        """Let the owner's worker record a submission; a refusal if its id was used for another."""
         request = SubmitRequest(
             request_id=submission.request_id, owner_id=owner_id, asked=submission.asked
         )
@@ -146,7 +146,7 @@ class ClusterWriter:
                 check()
 
     def retry(self, raw: bytes, _origin: str, renames: Mapping[str, str], /) -> Outcome:
-        """Publish a dead letter again if it can be read now, as if it came in the topic."""
+        """Publish a dead letter again if it can be read now, as if it had come from the topic."""
         client = self._client()
         from palimpsest.streams.cluster.worker.partition_writer import SOURCE
 
@@ -165,7 +165,7 @@ class ClusterWriter:
     def serve_left(self) -> None:
         """Publish the uses that this store's processes have left, one event per owner.
 
-        Owners whose last event is less than a minute old wait; so do all while no broker answers.
+        Owners whose last event is less than a minute old wait, as do all while no broker answers.
         """
         inputs = []
         for owner_id, bodies in self._inbox.take_uses().items():
@@ -211,7 +211,7 @@ class ClusterWriter:
     def _owner_of(self, request: Request) -> str | None:
         """The owner of the candidate or decision that a request names, if the store knows it.
 
-        Then only that owner's partition is asked: the others would not know it.
+        If so, only that owner's partition is asked, because the others would not know the id.
         """
         if isinstance(request, ForgetRequest):
             if not request.memory_ids:

@@ -1,4 +1,4 @@
-"""A blocking client of a cluster: it runs an event loop on a thread of its own, connected once."""
+"""A blocking client of a cluster, which connects once and runs an event loop on its own thread."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ClusterClient:
         return asyncio.run_coroutine_threadsafe(answer(), self._loop)
 
     def behind(self, followed: Mapping[tuple[str, int], int]) -> int:
-        """The number of records of the decisions beyond these offsets of partitions."""
+        """The number of records of the decisions topic beyond these offsets of its partitions."""
         assert self._client is not None
         return self._run(self._client.behind(followed))
 
@@ -81,7 +81,7 @@ class ClusterClient:
 
 @contextmanager
 def _as_transient() -> Iterator[None]:
-    """Raise TransientError for an error of the brokers."""
+    """Raise errors of the brokers as TransientError."""
     try:
         yield
     except KafkaError as error:

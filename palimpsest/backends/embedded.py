@@ -23,11 +23,11 @@ from palimpsest.streams.write.inputs import Input, Outcome, Submission
 from palimpsest.streams.write.serve import PendingRequest, execute, serve, serve_all
 
 AWAITED = 500
-"""Answers that are polled at once: the first ones, because they come in order."""
+"""Number of answers polled at once: the first ones only, because answers come in order."""
 
 
 class EmbeddedWriter:
-    """One process's way to write to a store: the lock, or the inbox of the process that has it."""
+    """Writes to a store, through the lock or through the inbox of the process that has the lock."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -65,7 +65,7 @@ class EmbeddedWriter:
         return [outcome for window in windows for outcome in self._send_window(window, renames)]
 
     def name(self, _submission: Submission, _owner_id: str) -> None:
-        """Nothing: the commit of a submission's rows records it."""
+        """Do nothing: the commit of a submission's rows records it."""
 
     def stream(
         self, inputs: Iterator[Input], renames: dict[str, str]
@@ -73,7 +73,7 @@ class EmbeddedWriter:
         """Decide on many inputs, window by window, and serve others between the windows.
 
         While another process writes, windows go to it until it releases the lock: a verifier holds
-        it only for moments, and an ingest that began in one of them must not stay slow.
+        it only for moments, and an ingest that began during one of them must not stay slow.
         """
         self._require_own()
         with between_windows() as check, ReadAhead(inputs) as rows:

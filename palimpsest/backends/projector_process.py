@@ -23,7 +23,7 @@ from palimpsest.streams.embedder.load import usable_cores
 
 FINISH = b"finish"
 SECONDS = 0.25
-"""Interval between checks for new events: 1 s would cost a fifth less, but leave more to the
+"""Interval between checks for new events: 1 s would cost a fifth less, but leave more for the
 end."""
 _INPUT = 0
 

@@ -48,8 +48,8 @@ LOCK_SECONDS = 5.0
 LOCK_POLL_SECONDS = 0.05
 RETRY_SECONDS = 0.5
 CHECK_SECONDS = 10.0
-"""Interval between checks for recreated topics while records arrive: once a recreated topic has
-more records than were followed, offsets alone do not show it."""
+"""Interval between checks for recreated topics while records arrive: offsets alone do not show
+that a topic was recreated once it has more records than were followed."""
 FOLLOWED: tuple[Kind, ...] = ("decisions", "dead_letters")
 
 
@@ -91,7 +91,7 @@ class ProjectedReplica:
                 found[TopicPartition(topic, partition)] = start
         if self.log.head() and not any(found.values()):
             raise StoreError(f"this store has {self._others()}: follow a cluster with a new one")
-        # Before the first record: from now on nobody else may write.
+        # Before the first record, because from now on nobody else may write.
         with self.log.transaction():
             self._follow_from(found, identities)
         return found
@@ -154,7 +154,7 @@ class ProjectedReplica:
         return line, touched
 
     def _renewed(self, line: Recorded) -> Touched:
-        """Note the texts that have a vector of another model now; ledgers follow after it."""
+        """Note texts that now have a vector of another model; ledgers fold the event later."""
         touched, event = Touched(), line.event
         assert isinstance(event, PolicySet)
         for owner_id in self.log.verifications.owners_unembedded():
@@ -183,7 +183,7 @@ async def _acquire(lock: WriterLock) -> None:
 
 
 class _Stoppable:
-    """The log as the projector reads it for repairs; reading can be stopped between owners."""
+    """The log as read for repairs of projections, which can be stopped between owners."""
 
     def __init__(self, log: Log, stopped: Callable[[], bool]) -> None:
         self._log = log
@@ -202,7 +202,7 @@ class _Stoppable:
 
 
 class _Same:
-    """Checks, before records are taken, that the topics are still those that the store follows."""
+    """Checks, before records are taken, that the topics are still those the store follows."""
 
     def __init__(
         self, ask: Callable[[], Awaitable[Mapping[str, str]]], known: Mapping[str, str]

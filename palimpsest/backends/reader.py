@@ -41,7 +41,7 @@ from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.uses import summed
 
 FOLDED_EVENTS = 25_000
-"""Largest history that is folded to answer a recall: at 20,000 it takes half as long as LanceDB."""
+"""Largest history folded to answer a recall: 20,000 events take half as long as LanceDB does."""
 
 Wait = Literal["durable", "visible"]
 """When a writing call returns: once its events are durable, or once all readers see them."""
@@ -50,8 +50,8 @@ Wait = Literal["durable", "visible"]
 class Reader:
     """One process's view of a store; it builds no writer until the projections need upkeep.
 
-    `of_cluster`: a cluster decides, and a projector fills the store. Until it has, ledgers and
-    projections cannot be read: StoreError.
+    `of_cluster`: a cluster decides, and a projector fills the store. Until it has done so, reading
+    ledgers and projections raises StoreError.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Reader:
     def embedder(self) -> Embedder:
         """The embedder of the model in force, loaded when it is first needed.
 
-        UsageError if the policy keeps texts local and it may send them elsewhere.
+        UsageError if the policy keeps texts local but the embedder may send them elsewhere.
         """
         policy = self.policy_in_force()
         found = self.embedder_of(policy.model)
@@ -111,8 +111,8 @@ class Reader:
     def embedder_of(self, model: str) -> Embedder:
         """The embedder of a model that is or was in force; ModelError if it cannot be loaded.
 
-        A store without a policy has the configured one, whatever that is, else that of the
-        policy that it will record.
+        A store without a recorded policy uses the configured embedder, if there is one, else that
+        of the policy that it will record.
         """
         found = self._embedders.get(model)
         if found is None:
@@ -154,15 +154,15 @@ class Reader:
         return self._known
 
     def owners(self, only: str | None = None) -> list[str]:
-        """The owners of memories: all, or `only` this one, if it has any."""
+        """The owners that have memories: all of them, or `only` this one."""
         return [owner for owner in self.log.owners() if only in (None, owner)]
 
     def follows(self) -> bool:
-        """Whether the store's decisions are a cluster's."""
+        """Whether the store's decisions come from a cluster."""
         return follows(self.log)
 
     def refresh(self) -> None:
-        """Repair the projections and catch up, as `Upkeep.refresh`."""
+        """Repair the projections and catch up, as `Upkeep.refresh` does."""
         self._require_filled()
         self.upkeep.refresh()
 
@@ -192,7 +192,7 @@ class Reader:
         return ledger
 
     def ledger_if_small(self, owner_id: str) -> Ledger | None:
-        """Like `ledger`; None for a large owner not in memory: folding would take too long."""
+        """Like `ledger`, but None for a large owner not in memory: folding would take too long."""
         self._require_filled()
         owners = self._owners
         owners.catch_up()

@@ -25,9 +25,9 @@ _name: ContextVar[_Name | None] = ContextVar("name", default=None)
 
 @contextmanager
 def name_request(request_id: str, asked: str | None = None) -> Iterator[None]:
-    """Give the request made in the block this id: repeated under the same id, it is done once.
+    """Give the request made in the block this id, which makes it idempotent.
 
-    `asked` is all that the caller asked, if the request itself does not say all of it.
+    `asked` is everything that the caller asked for, if the request itself does not include it all.
     """
     token = _name.set(_Name(request_id, asked))
     try:
@@ -37,7 +37,7 @@ def name_request(request_id: str, asked: str | None = None) -> Iterator[None]:
 
 
 def request_id() -> str:
-    """The id of the request that is being made: from `name_request`, else a new one."""
+    """The id of the current request: the one given to `name_request`, else a new one."""
     name = _name.get()
     return name.request_id if name is not None else str(uuid4())
 

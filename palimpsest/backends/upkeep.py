@@ -34,12 +34,12 @@ _log = logging.getLogger(__name__)
 POLL_SECONDS = 0.02
 """Interval at which an answer, or the lock, is polled."""
 RELEASED_SECONDS = 2.0
-"""Wait for the lock: a process keeps it for a moment after its calls have returned."""
+"""Timeout for the lock: a process keeps it for a moment after its calls have returned."""
 PATIENCE_SECONDS = 30.0
-"""Wait for the projections of a new store."""
+"""Timeout for the projections of a new store."""
 
 _unfinished: set[Upkeep] = set()
-"""Those that still write projections, although their calls have returned."""
+"""Stores whose projections are still being written, although their calls have returned."""
 
 
 @atexit.register
@@ -144,7 +144,7 @@ class Upkeep:
             _unfinished.discard(self)
 
     def show(self) -> None:
-        """Make visible what was written; no request is served for that."""
+        """Make everything written visible to readers; no request is served meanwhile."""
         self._live.show()
 
     def refresh(self) -> None:
@@ -178,7 +178,7 @@ class Upkeep:
             self._beside = False
 
     def projecting(self) -> AbstractContextManager[None]:
-        """Have a second process project, if `projecting_beside` says so, while the block runs."""
+        """While the block runs, let a second process project if `projecting_beside` is active."""
         start = partial(ProjectorProcess, self.folder, self._lock)
         return self._live.leave_to(start) if self._beside else nullcontext()
 
@@ -192,7 +192,7 @@ class Upkeep:
     def verify(self, progress: Callable[[str, float], None] | None) -> dict[str, Any]:
         """Check the log, and compare the projections with its fold, while nothing else writes.
 
-        Raises StoreError if the log itself is damaged: nothing can be compared with it.
+        Raises StoreError if the log itself is damaged, because nothing can be compared with it.
         """
         with self._alone():
             head = self._log.head()
@@ -226,12 +226,12 @@ class Upkeep:
             time.sleep(POLL_SECONDS)
 
     def _busy(self) -> TransientError:
-        """The error if another process is writing: for a following store, its projector."""
+        """The error if another process, or a following store's projector, is writing."""
         following = follows(self._log)
         then = "stop its `palimpsest project` meanwhile" if following else "try again later"
         return TransientError(f"another process is writing to this store: {then}")
 
 
 def follows(log: Log) -> bool:
-    """Whether the decisions of a store are a cluster's."""
+    """Whether a store's decisions come from a cluster."""
     return log.row("SELECT 1 FROM followed LIMIT 1") is not None

@@ -1,4 +1,4 @@
-"""What writes to a store: this process, another one, or a cluster."""
+"""The interface for writing to a store, whether this process, another one or a cluster writes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class StoreWriter(Protocol):
         """Decide on a few inputs; `renames` are the renamed fields they were read with."""
 
     def name(self, submission: Submission, owner_id: str, /) -> Future[Answer] | None:
-        """Record a submission before its rows; the answer to come is a refusal if its id is taken.
+        """Record a submission before its rows, without waiting for the answer.
 
-        None if `submit` does so itself. It does not wait for the answer.
+        The answer is a refusal if the id is taken. None if `submit` records the submission itself.
         """
 
     def stream(
@@ -39,7 +39,7 @@ class StoreWriter(Protocol):
         """Decide on the bytes of a dead letter that came from `origin`."""
 
     def ask(self, request: Request[A_co]) -> A_co:
-        """Execute a request; RefusedError if impossible."""
+        """Execute a request; RefusedError if it is impossible."""
 
     def ask_each(self, requests: Sequence[Request[A_co]]) -> list[A_co | RefusedError]:
         """Execute requests that do not depend on each other; many share a commit."""

@@ -1,4 +1,4 @@
-"""Counts and decisions as of a position of the log, by folding it up to there."""
+"""Counts and decisions as of a position of the log, by folding it up to that position."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REINSTATED = "SELECT decision_id FROM events WHERE event = 'reinstated' AND pos
 class Counts:
     """Totals over many ledgers; `waiting` counts the questions that the judge has not answered.
 
-    `folded` counts the standing joins of exact repeats that differ in more than a sentence's start.
+    `folded` counts standing joins of exact repeats whose texts differ beyond the sentence's start.
     """
 
     candidates: int = 0

@@ -1,7 +1,7 @@
-"""One feed of all events, each page with the memories that they changed (docs/http.md, Changes).
+"""A feed of all events in pages, with the memories that they changed (docs/http.md, Changes).
 
-A page shows memories as of its end, from ledgers of its own that go through the log with it: those
-that readers share are at the log's end already.
+A page shows memories as of its end. The feed folds ledgers of its own for that, because the ledgers
+that readers share are already at the log's end.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from palimpsest.streams.core.ledger import Ledger, Memory
 from palimpsest.streams.core.touched import Touched
 
 MOST_MEMBERS = 5_000
-"""A page ends once the memories that it changes have this many members together."""
+"""A page ends once the memories that it changes have this many members in total."""
 MOST_KEPT = 50_000
-"""Maximum number of candidates in the ledgers that are kept for the pages that come next."""
+"""Maximum number of candidates in the ledgers that are kept for the next pages."""
 PAGES_KEPT = 32
-"""How many pages are kept: many who wait for the same one then share it."""
+"""Number of cached pages, shared by the clients that wait for the same one."""
 
 NO_NEXT = "`after` should be the `next` of a page of these changes, or 0 for the first"
 
@@ -46,7 +46,7 @@ class ChangeFeed:
     def page(self, owner_id: str | None, after: int | str, limit: int) -> Changes:
         """The changes after the `next` of a page, of one owner or of all; empty at the end.
 
-        UsageError if it is the `next` of no page.
+        UsageError if `after` is not the `next` of any page.
         """
         position, head = self.position(owner_id, after), self._reader.log.head()
         return cast("Changes", orjson.loads(self._page(owner_id, position, limit, head)))
@@ -102,7 +102,7 @@ class ChangeFeed:
         return (recorded for recorded in log.after(after, limit) if recorded.position <= head)
 
     def _take_replay(self, owner_id: str, after: int) -> _Replay:
-        """The owner's memories as of a position: the nearest ones kept, brought up to it."""
+        """The owner's memories as of a position: the nearest replay that was kept, continued."""
         kept = self._kept.get(owner_id, [])
         before = [replay for replay in kept if replay.position <= after]
         if before:
@@ -138,7 +138,7 @@ class _Replay:
         self._touched: set[str] = set()
 
     def note(self, recorded: Recorded) -> tuple[Change, int]:
-        """Fold an event of the page; returns what it did, and how many members it brings to it."""
+        """Fold an event of the page; returns what it did, and how many members it adds to it."""
         happened, touched = self.follow(recorded)
         more = _changed(touched).difference(self._touched)
         self._touched |= more
@@ -158,7 +158,7 @@ class _Replay:
         return happened, evolve(self.ledger, recorded.event)
 
     def rest(self) -> None:
-        """Be ready for the next page."""
+        """Forget this page's changes, to be ready for the next page."""
         self.size = 1 + len(self.ledger.entries)
         self._touched.clear()
 
@@ -171,7 +171,7 @@ class _Replay:
                 yield cast("ChangedMemory", {**shown, "owner_id": self.ledger.owner_id})
 
     def gone(self) -> Iterator[GoneMemory]:
-        """The changed memories that it does not show, or no longer."""
+        """The changed memories that `list` does not show, or no longer shows."""
         for memory_id in sorted(self._touched):
             if not _is_listed(self.ledger.entries[memory_id].memory, memory_id):
                 yield GoneMemory(owner_id=self.ledger.owner_id, memory_id=memory_id)
@@ -182,9 +182,9 @@ def _is_listed(memory: Memory, memory_id: str) -> bool:
 
 
 def _changed(touched: Touched) -> set[str]:
-    """The ids of the memories that an event changed, and of those whose updates are in them.
+    """The ids of the memories that an event changed, and of those that their updates may displace.
 
-    Whether an update displaces another memory follows from the memory that it is in.
+    Whether an update displaces another memory depends on the memory that the update is in.
     """
     memories = [memory for memory in touched.memories.values() if memory is not None]
     edges = (edge for memory in memories for entry in memory.members for edge in entry.edges)
@@ -192,7 +192,7 @@ def _changed(touched: Touched) -> set[str]:
 
 
 def without_positions(page: Changes, after: int | str) -> Changes:
-    """A page for an agent: positions count the events of all owners, ids of events do not."""
+    """A page for an agent, with ids of events: positions would show how much other owners write."""
     changes = page["changes"]
     return {
         **page,

@@ -1,4 +1,4 @@
-"""The outcome of a candidate, in the words of the published designs."""
+"""The outcome of a candidate, in the terms of the published designs."""
 
 from __future__ import annotations
 

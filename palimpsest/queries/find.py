@@ -23,9 +23,9 @@ By = Literal["words", "meaning"]
 class Hit(TypedDict):
     """A memory that matches the query, and why.
 
-    `word`: its face mentions the query; `alias`: another of its wordings does, given as `text`;
+    `word`: its face mentions the query; `alias`: another of its wordings, given as `text`, does;
     `cosine`: it is near in meaning, with its `score`, but may be unrelated. `version` identifies
-    its current state. `expires_at` is there if it expires, or has.
+    its current state. `expires_at` is present if it will expire, or has expired.
     """
 
     memory_id: str
@@ -44,10 +44,10 @@ class Hit(TypedDict):
 class Plan(TypedDict):
     """The hits, those that mention the query first.
 
-    `position` is the log's position at that time; a server's agents do not get it.
+    `position` is the log's position at that time; a server does not show it to agents.
 
-    The `token` covers these memories in their current state, all or any of them. It no longer
-    covers a memory once its members or its face change; other events do not matter.
+    The `token` is valid for any of these memories while they are in their current state. A change
+    of a memory's members or face invalidates it for that memory; other events do not matter.
     """
 
     owner_id: str
@@ -146,7 +146,7 @@ def _near(ledger: Ledger, found: Recalled) -> Hit:
 
 
 def _hit(owner_id: str, memory: Memory, text: str, candidate_id: str | None) -> Hit:
-    """A memory that is near in meaning; `text` is what matches, said by the candidate."""
+    """A memory that is near in meaning; `text` is the matching text of the candidate."""
     hit = Hit(
         memory_id=memory.id,
         urn=str(Urn(owner_id, memory.namespace, memory.id)),

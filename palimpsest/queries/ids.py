@@ -38,11 +38,10 @@ class ResolvedId(NamedTuple):
 
 
 def full_id(reader: Reader, typed: str, *kinds: Kind) -> str:
-    """Expand an abbreviated id. Anything else is returned unchanged.
+    """Expand an abbreviated id, or take the id out of a URN; return anything else unchanged.
 
-    A memory's id is that of its earliest candidate, a dead letter's that of its decision. A URN
-    gives the id in it. Raises UsageError if the id is too short, or lists the candidates if it is
-    ambiguous.
+    A memory's id is that of its earliest candidate, a dead letter's that of its decision. Raises
+    UsageError if the id is too short, or ambiguous; the error then lists the possible ids.
     """
     if is_urn(typed):
         return _id_in(reader, typed)
@@ -100,7 +99,7 @@ def require_owned(reader: Reader, owner_id: str | None, *ids: str | None) -> Non
 
 
 def forgetting_of(reader: Reader, owner_id: str, forgotten: str) -> Retracted:
-    """The first event of a forgetting of this owner, by its name; RefusedError for any other."""
+    """The first event of this owner's request to forget, by its id; RefusedError for any other."""
     try:
         recorded = reader.log.find(event_id(event_id(forgotten, FORGET), "0"))
     except ValueError:
@@ -142,7 +141,7 @@ def _id_in(reader: Reader, urn: str) -> str:
 
 
 def _admission(reader: Reader, some_id: str) -> Decided | None:
-    """The first decision on the candidate with this id, or the candidate of this decision."""
+    """The first decision on the candidate with this id, or on the candidate of this decision."""
     event: AnyEvent | None = None
     for some in (decision_id_or_unchanged(some_id), some_id):
         recorded = reader.log.find(some)

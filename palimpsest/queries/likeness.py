@@ -35,8 +35,8 @@ class Alike(TypedDict):
 def across_namespaces(reader: Reader, owner_id: str, at_least: float, limit: int) -> list[Alike]:
     """Pairs of living memories of different namespaces by cosine, the nearest first.
 
-    A text longer than the model's input is compared by windows; the score is that of its least
-    similar window, in either direction. Memories that are not embedded completely are left out.
+    A text longer than the model's input is compared window by window, in both directions, and the
+    score is that of the least similar window. Memories that are not fully embedded are left out.
     """
     ledger = reader.ledger(owner_id)
     at = reader.clock()
@@ -68,7 +68,7 @@ def _short(living: Sequence[Memory], at_least: float) -> Iterator[Pair]:
 
 
 def _long(living: Sequence[Memory], at_least: float) -> list[Pair]:
-    """The pairs with a longer text, the nearest first; scores are exact for the possibly near."""
+    """The pairs with a longer text, the nearest first; scores of possibly near pairs are exact."""
     windows = [windows_of(_vector(memory)).astype(np.float32) for memory in living]
     starts = np.cumsum([0, *map(len, windows[:-1])])
     every = np.concatenate(windows) if windows else np.empty((0, 0), np.float32)

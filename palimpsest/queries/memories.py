@@ -55,8 +55,8 @@ def page_of(
 def find_memory(reader: Reader, some_id: str) -> Found:
     """The memory that an id belongs to today, with all its wordings.
 
-    The id may be that of any candidate, so any former memory's, too. Raises RefusedError if it is
-    unknown.
+    The id may be that of any candidate, and so also of any former memory. Raises RefusedError if it
+    is unknown.
     """
     owner_id = owner_of(reader, some_id)
     ledger = reader.ledger(owner_id)
@@ -72,14 +72,14 @@ def find_memory(reader: Reader, some_id: str) -> Found:
 
 
 def speaker_of(reader: Reader, some_id: str) -> str:
-    """The id of the candidate that speaks for the memory of an id."""
+    """The id of the candidate that speaks for the memory that an id belongs to."""
     return _entry(reader.ledger(owner_of(reader, some_id)), some_id).memory.face.speaker.id
 
 
 def to_expire(reader: Reader, some_id: str, expires_at: datetime | None) -> list[str]:
-    """The candidates that have to expire at a time, so that the memory of an id does.
+    """The candidates that must expire at a time for the memory of this id to expire then.
 
-    These are all that would outlive it; if none does, the one that speaks for the memory.
+    These are all members that would live longer; if there are none, the memory's speaker.
     """
     memory = _entry(reader.ledger(owner_of(reader, some_id)), some_id).memory
     if memory.expires_at == expires_at:
@@ -102,7 +102,7 @@ def _entry(ledger: Ledger, some_id: str) -> Entry:
 
 
 def _decay(reader: Reader) -> Weighing | None:
-    """How memories are weighed if the policy has decay, else None; none are left out."""
+    """How memories are weighed if the policy has decay, else None; no memory is left out."""
     policy = reader.policy_in_force()
     return Weighing(policy, reader.clock(), None) if policy.decay is not None else None
 
@@ -192,7 +192,7 @@ class _Story:
 
 
 def _with_face(step: _Step, memory_id: str, members: set[str]) -> Happened:
-    """An event with the memory's face after it; before the memory existed, that of a part."""
+    """An event with the memory's face after it, or a part's face before the memory existed."""
     if not step.then:
         return step.entry.event
     nearest = min(

@@ -1,4 +1,4 @@
-"""The path of a decision on a pair: what each check measured, against which thresholds."""
+"""The path of a decision on a pair: what each check measured, and its thresholds."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def path(
 ) -> list[Step]:
     """The checks of a decision on two candidates in order, as far as anything was measured.
 
-    `join` is the one that the decision made, if it made one; `verdict` is the judge's latest about
-    the two, where the decision's evidence has none.
+    `join` is the join that the decision made, if any; `verdict` is the judge's latest verdict on
+    the two, in case the decision's evidence has none.
     """
     steps = [_exact(newer, older, join)]
     evidence = _with_arrival(reader, decision_id, newer)
@@ -129,7 +129,7 @@ def _windows(
 
 
 def _words_in_common(seen: dict[str, Any], thresholds: list[dict[str, Any]]) -> Step:
-    """Jaccard: for a considered neighbour, it is recorded only from the threshold up."""
+    """The Jaccard similarity; for a considered neighbour it is recorded only above a threshold."""
     step = _measured("Jaccard", seen.get("jaccard"), thresholds, ("tokens",))
     if seen and step["share"] is None and step["marks"]:
         step |= {"found": f"less than {min(step['marks']):g}", "outcome": "below"}

@@ -38,7 +38,7 @@ from palimpsest.streams.write.owners import fold_owner
 _log = logging.getLogger(__name__)
 
 BYTES_PER_TOKEN = 4
-"""About what a token of a language model is, in English."""
+"""The approximate length of a language model's token in English."""
 
 
 def recall(
@@ -54,10 +54,11 @@ def recall(
 ) -> Hits:
     """The nearest memories now, or as of a position or time by folding the log.
 
-    They come from the owner's ledger, or from LanceDB, if it is installed, for a large owner who is
-    not in memory, if it has enough of the owner's memories. While the model is down, they are found
-    by words; texts without a vector always are. `fold`: indistinguishable memories are shown once.
-    `unrecorded` uses, by memory id, count against decay; as of a time, only recorded uses do.
+    They come from the owner's ledger. For a large owner who is not in memory they come from
+    LanceDB, if it is installed and has enough of the owner's memories. While the model is down,
+    memories are found by words, as texts without a vector always are. With `fold`,
+    indistinguishable memories are shown once. `unrecorded` uses, by memory id, count against decay;
+    as of a time, only recorded uses do.
     """
     policy, at = rules_at(reader, as_of)
     unrecorded = unrecorded if as_of is None else NONE_UNRECORDED
@@ -98,9 +99,9 @@ def _quickly(
     wanted: RecallOptions,
     model: str,
 ) -> Hits | None:
-    """From the ledger if it is small or in memory, else from LanceDB; None if neither can.
+    """From the ledger if it is small or in memory, else from LanceDB; None if neither can answer.
 
-    LanceDB finds no text that has no vector.
+    LanceDB cannot find texts without a vector.
     """
     ledger = reader.ledger_if_small(owner_id)
     kept = None if ledger is None else reader.recollections.of(ledger, vector)
@@ -111,7 +112,7 @@ def _quickly(
         return None
     reader.refresh()
     if read_state(reader.projections / LANCE_FOLDER)["models"]["in_force"][1] not in {None, model}:
-        return None  # its rows are still of another model
+        return None  # its rows still have another model's vectors
     own = [*wanted.without]
     if wanted.session_id is not None:
         compacted = reader.log.compacted_at(owner_id, wanted.session_id)
@@ -148,11 +149,11 @@ def _bounded(
     wanted: RecallOptions,
     matching: Set[str] = frozenset(),
 ) -> Hits:
-    """The hits within `min_score`, or that match by words, and within `max_tokens`.
+    """The hits that reach `min_score` or match by words, as far as `max_tokens` allows.
 
-    By words match those that are `matching`, and unless `hybrid` is off, those with an identifier
-    of the question. Of a frame all are within `min_score` if one is: the newer would be missing,
-    and the stale one left. The first of them may be of any length.
+    The ids in `matching` match by words, as do, unless `hybrid` is off, hits with an identifier of
+    the question. If one hit of a frame passes, all do: otherwise a stale value could be shown
+    without the newer one. The first hit may have any length.
     """
     least, weaker = cast("float | None", wanted.min_score), 0
     if least is not None:
@@ -185,7 +186,10 @@ def _has_one(hit: Recalled, names: Collection[str]) -> bool:
 
 
 def _vector_of(reader: Reader, question: str, policy: Policy, in_force: Policy) -> Query | None:
-    """By the model in force, now or then; None if it is down and the policy continues without."""
+    """The question's vector by the model in force, now or then.
+
+    None if the model is down and the policy continues without it.
+    """
     try:
         embedder = reader.embedder_of(policy.model)
         require_local(embedder.engine, in_force)

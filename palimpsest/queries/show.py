@@ -1,4 +1,4 @@
-"""What a store shows: SQL over the projections, and one memory or candidate from the log."""
+"""What a store shows: SQL over the projections, and a memory or candidate from the log."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def status(
 
 
 def status_as_of(reader: Reader, position: int) -> dict[str, Any]:
-    """`status` as of a position of the log; nothing lagged behind it."""
+    """`status` as of a position of the log, without lag."""
     counts, kinds, judged = counts_as_of(reader, position)
     policy = policy_as_of(reader, position)
     return {
@@ -177,14 +177,14 @@ def decisions(
 
 
 def _utc(moment: datetime | None) -> datetime | None:
-    """A time as in the views: UTC without a zone. Otherwise DuckDB reads it as local time."""
+    """A time as in the views: UTC without a zone. DuckDB would read one with a zone as local."""
     if moment is None or moment.tzinfo is None:
         return moment
     return moment.astimezone(UTC).replace(tzinfo=None)
 
 
 def show(reader: Reader, member_id: str, as_of: AsOf | None = None) -> ShownMemory:
-    """The memory of a candidate, every member with the join that brought it in.
+    """The memory of a candidate, with every member and the join that brought it in.
 
     The metadata is that of the latest living member; intensity, confidence and importance are the
     highest of all members, the latter two with the policy's decay. The `timeline` lists the events

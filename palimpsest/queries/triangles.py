@@ -1,4 +1,4 @@
-"""Triangles: two that a person separated, and a third that is joined to one and near the other."""
+"""Triangles: a pair that a person separated, with a third joined to one and near the other."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Triangle(TypedDict):
 
 
 def triangles(reader: Reader, owner_id: str, at_least: float, limit: int) -> list[Triangle]:
-    """An owner's triangles by cosine, the nearest first: either word may be wrong.
+    """An owner's triangles by cosine, the nearest first.
 
-    The person's, or the join of the third, which may be the other's.
+    Either the separation may be wrong, or the join of the third, which may belong to the other.
     """
     ledger = reader.ledger(owner_id)
     found = [

@@ -1,4 +1,4 @@
-"""From an id of anything that was done to the request that undoes it, or does it again."""
+"""Finds the request that undoes or redoes what an id names."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ INSTEAD = {
     AuditLabelled: "a label is not undone: label the pair again, and the later label counts",
     Ran: "a batch run is undone by its joins: `reverse` with `since` and `until`, or one by one",
 }
-"""What to do about an event that no request undoes, by its kind."""
+"""What to do instead, for each kind of event that no request undoes."""
 
 
 def request_for(
@@ -73,10 +73,10 @@ def request_for(
     actor: str | None = None,
     because: str | None = None,
 ) -> Request[Any]:
-    """The request that undoes what an id names, or does again what was undone.
+    """The request that undoes what an id names, or redoes what was undone.
 
-    The id is looked for among decisions and other events, then among requests, then among
-    candidates; one of a candidate or a memory means its last update, or its retraction. Raises
+    The id is looked up among decisions and other events, then among requests, then among
+    candidates. The id of a candidate or a memory names its last update, or its retraction. Raises
     RefusedError if the id is unknown or another owner's, if no request does it (`not_undoable`,
     with what to do instead), if a redo finds nothing undone (`not_undone`), or if only a person
     may do it (`outranked`).
@@ -135,9 +135,9 @@ def _recorded(reader: Reader, way: Way, some_id: str) -> AnyEvent | None:
 
 
 def _owner_of(reader: Reader, event: AnyEvent, request_id: str) -> str:
-    """Whose event it is; of a large request, whose answer is apart, one of those that it is about.
+    """The owner of a request's event; for a large request, any one of the owners it is about.
 
-    It was committed in parts, and none of them has its answer.
+    A large request was committed in parts, so its answer is recorded apart from its events.
     """
     if event.owner_id or not isinstance(event, Unchanged):
         return event.owner_id
@@ -188,7 +188,7 @@ def _require_agents(reader: Reader, request: Request[Any], actor: str | None) ->
 
 
 class _Naming:
-    """Requests about one owner's events, in the name of who asks."""
+    """Builds requests about one owner's events, in the name of the person or agent who asks."""
 
     def __init__(self, ledger: Ledger, by: Speaker, actor: str | None, because: str | None) -> None:
         self.ledger = ledger
@@ -236,10 +236,10 @@ class _Naming:
                 )
 
     def undo_whole(self, cause: str, owner_id: str | None) -> Request[Any] | None:
-        """The request that undoes all that a request hid or took out; None if it did neither.
+        """The request that undoes everything a request hid or un-merged; None if it did neither.
 
-        Without an owner it is that of all owners: the log tells one of them by the request's id. An
-        agent takes out one join at a time, and is asked about by its rank.
+        Without an owner it covers all owners; the log finds one of them by the request's id. An
+        agent un-merges one join at a time, by its own rank.
         """
         if any(one.cause == cause for one in self.ledger.retractions.values()):
             chosen = Selection(owner_id=owner_id, cause=cause)
@@ -256,7 +256,7 @@ class _Naming:
         return None
 
     def redo(self, event: AnyEvent) -> Request[Any]:
-        """The request that does again what an event did, after that was undone."""
+        """The request that redoes what an event did, after that was undone."""
         match event:
             case Decided() | Settled() | Joined() | Redecided() if event.id in self.ledger.edges:
                 return self._reinstating(event.id)
@@ -279,14 +279,14 @@ class _Naming:
                 raise RefusedError("not_undoable", f"no request does {event.type} again")
 
     def undo_last(self, entry: Entry) -> Request[Any]:
-        """What a candidate's id undoes: that it was hidden, or else its memory's last update."""
+        """The request that undoes a candidate's hiding, or else its memory's last update."""
         hidden = entry.forgotten is not None or entry.id in self.ledger.retractions
         if hidden and not entry.living:
             return self._bringing_back(entry)
         return self._of_update(candidate_id=entry.id)
 
     def redo_last(self, entry: Entry) -> Request[Any]:
-        """What a candidate's id does again: the update that brought it."""
+        """The request that redoes the update that brought a candidate."""
         undone = next((edge for edge in entry.edges if withdrawn_by(edge) is entry), None)
         if undone is None:
             _not_undone("no update with this candidate was undone")

@@ -31,13 +31,13 @@ from palimpsest.streams.guard import tables_of, unlicensed
 from palimpsest.streams.search.scope_index import Reach, vector_of
 
 JOINING = ("same", "update", "compose")
-"""The answers of a judge that join two texts: they are no reason why two are apart."""
+"""A judge's answers that join two texts, so they cannot explain why two are apart."""
 
 
 class Placed(TypedDict):
-    """How a candidate came to its memory: its decision, and the path to whom it joined.
+    """How a candidate came to its memory: its decision, and the path to the candidate it joined.
 
-    Of one that joined nobody, `compared_with` is the nearest that was looked at, if any.
+    If it joined none, `compared_with` is the nearest neighbour that was considered, if any.
     """
 
     candidate_id: str
@@ -64,9 +64,9 @@ class Explanation(TypedDict):
 class Reason(TypedDict):
     """Why two candidates are not in one memory: `reason` is a word, `detail` a sentence.
 
-    `score` fell short of `at_least` by `short_by`; `rank` is the place among the texts of the scope
-    on arrival, of which the policy looks at `top`. `words` are those of the older and of the newer
-    text that no edit leads from one to the other.
+    `score` fell short of `at_least` by `short_by`. `rank` is the older text's place among the texts
+    of the scope on arrival, of which the policy considers the `top` ones. `words` are parts of the
+    older and the newer text that differ by no edit that the guard licenses.
     """
 
     reason: str
@@ -99,7 +99,7 @@ class PairSide(TypedDict):
 class WhyNot(TypedDict):
     """Why two candidates are in two memories, the decisive reason first, or that they are in one.
 
-    `steps` is the path of the newer one's decision, with regard to the older one.
+    `steps` is the path of the decision on the newer one, with regard to the older one.
     """
 
     older: PairSide
@@ -145,7 +145,7 @@ def _placed(reader: Reader, ledger: Ledger, entry: Entry) -> Placed:
 
 
 def _nearest(reader: Reader, ledger: Ledger, entry: Entry) -> Entry | None:
-    """The nearest neighbour that was looked at when a candidate arrived."""
+    """The nearest neighbour that was considered when a candidate arrived."""
     evidence = evidence_of(reader, entry.decision_id)
     if evidence is None or not evidence.neighbours:
         return None
@@ -256,7 +256,7 @@ def _said_by(reader: Reader, some_id: str) -> AnyEvent | None:
 
 
 def _latest_verdict(reader: Reader, older: Entry, newer: Entry) -> tuple[AnyEvent, Verdict] | None:
-    """The judge's latest answer about the two, also one that could not be carried out."""
+    """The judge's latest answer about the two, even if it could not be carried out."""
     ledger, latest = reader.ledger(newer.fields.owner_id), None
     for recorded in reader.log.of_owner(ledger.owner_id):
         for verdict in _verdicts_about(recorded.event, newer.id):
@@ -287,12 +287,12 @@ def _kept_by_judge(event: AnyEvent, verdict: Verdict) -> Reason:
 
 
 def _same_text(ledger: Ledger, candidate_id: str, older: Entry) -> bool:
-    """Whether a candidate stood for another: one of the same text is compared for all."""
+    """Whether a candidate was compared in place of another that has the same text."""
     return ledger.entries[candidate_id].distinct is older.distinct
 
 
 def _seen(ledger: Ledger, neighbours: tuple[Neighbour, ...], older: Entry) -> Neighbour | None:
-    """What was seen of a candidate, or of one that stood for it."""
+    """The comparison with a candidate, or with another one of the same text."""
     found = (one for one in neighbours if _same_text(ledger, one.candidate_id, older))
     return next(found, None)
 
@@ -310,7 +310,7 @@ def _protected(policy: Policy, older: Entry, newer: Entry) -> Reason | None:
 def _unseen(
     reader: Reader, policy: Policy, older: Entry, newer: Entry, before: int
 ) -> Iterator[Reason]:
-    """Why a search did not bring the older one: its score is too low, or others were nearer."""
+    """Why a search did not find the older one: its score is too low, or others were nearer."""
     reach = Reach.of(policy, newer.fields.namespace)
     mine, other = newer.distinct.vector, older.distinct.vector
     if mine is None or other is None:

@@ -31,9 +31,9 @@ from palimpsest.streams.write.owners import fold_owner
 _log = logging.getLogger(__name__)
 
 AT = "-"
-"""In a plan's token, between its hash and the log's position when it was made."""
+"""Separates, in a plan's token, its hash from the log's position when it was made."""
 TOLD = 5
-"""Maximum number of owners that a refusal reports changes for."""
+"""Maximum number of owners whose changes a refusal reports."""
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class Outcomes:
 
 
 class Planned(NamedTuple):
-    """What a dry run found for an owner: the number of its events, and what would be joined."""
+    """What a dry run found for an owner: how many events it had, and what would be joined."""
 
     events: int | None = None
     joins: str | None = None
@@ -145,7 +145,7 @@ async def dedupe(
 async def _as_shown(
     writer: StoreWriter, judge: PairJudge, wanted: Wanted, plan: str, progress: Progress
 ) -> Wanted:
-    """The run with its plan made again; RefusedError if that differs from the plan shown."""
+    """The run, planned again; RefusedError if the new plan differs from the one that was shown."""
     now = await dedupe(writer, judge, replace(wanted, dry_run=True), progress)
     shown, _, position = plan.partition(AT)
     if now["plan"].partition(AT)[0] != shown:
@@ -169,7 +169,7 @@ async def _as_shown(
 
 
 def _changes_since(writer: StoreWriter, wanted: Wanted, position: str) -> str:
-    """Describe what the log got after a position, by owner, a few of them at most."""
+    """Describe the events after a position of the log, for a few owners at most."""
     if not position.isdigit():
         return "the plan does not say when it was made"
     after, log = int(position), writer.reader.log
@@ -307,7 +307,7 @@ def carry_out(
 ) -> None:
     """Send requests together, or one by one if the writer did not answer in time.
 
-    A request that was already carried out has no second effect.
+    Requests are idempotent: one that was already carried out has no further effect.
     """
     answers: Sequence[Concluded | Apart | RefusedError | TransientError]
     part = [signed(request, judge) for request in part]
@@ -353,7 +353,7 @@ def _summary(
 
 
 def plan_of(policy: str, joins: Sequence[Pairing]) -> str:
-    """The hash of a plan: other joins, other texts or another policy give another one."""
+    """The hash of a plan, which depends on its joins, their texts and the policy."""
     parts = [
         [join[name] for name in ("owner_id", "decision", "older", "newer")]
         + [join["older_text"], join["newer_text"], join.get("composed", ""), join.get("face", "")]

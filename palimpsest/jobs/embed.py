@@ -1,8 +1,8 @@
-"""Vectors that texts lack: since the model was down, or of another model that a store moves to.
+"""Embeds texts that lack a vector, because the model was down or the store moves to another model.
 
-Those of another model are recorded beside the old ones, and then it is switched to. They are
-computed here and recorded by whoever decides, so the store is used meanwhile. What is left to do
-follows from the ledgers: a run that was killed continues where it was.
+Vectors of another model are recorded beside the old ones, until the store switches to it. They are
+computed here and recorded by the store's writer, so the store can be used meanwhile. What is left
+to do follows from the ledgers, so a run that was killed continues where it was.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from palimpsest.streams.log.database import PAGE_BYTES
 from palimpsest.streams.write.vectors import recorded_vector
 
 AT_ONCE = 256
-"""Texts embedded together, of as many owners as it takes."""
+"""Number of texts embedded together, from any number of owners."""
 OF_REQUEST = 32
-"""Texts of one request: each vector is about a kilobyte, and up to 192 with its windows."""
+"""Texts per request: each vector takes about a kilobyte, and up to 192 with its windows."""
 SAMPLE = 64
-"""Texts embedded to measure the time that all will take."""
+"""Number of texts embedded to estimate the time for all."""
 ENVELOPE_BYTES, INDEX_BYTES = 420, 50
-"""Of an event's line beside its vector, and of its entries in the log's indexes."""
+"""Bytes of an event's line without its vector, and of its entries in the log's indexes."""
 
 Counting = Callable[[int, int], None]
 """Receives how many texts are done, and how many are left."""
@@ -40,7 +40,7 @@ Counting = Callable[[int, int], None]
 class EmbeddingPlan(TypedDict):
     """What embedding with a model would take: `texts` in all, and those `left` to embed.
 
-    `seconds` follows from the time of a sample, and `bytes` is what the log will grow by.
+    `seconds` is estimated from a sample, and `bytes` is how much the log will grow.
     """
 
     model: str
@@ -51,7 +51,7 @@ class EmbeddingPlan(TypedDict):
 
 
 class EmbeddedAhead(TypedDict):
-    """The texts that were `embedded`, and those that came meanwhile and are `left`."""
+    """The numbers of texts that were `embedded`, and that arrived meanwhile and are `left`."""
 
     model: str
     embedded: int
@@ -59,7 +59,7 @@ class EmbeddedAhead(TypedDict):
 
 
 class OldVectors(TypedDict):
-    """The models whose vectors were dropped from memory: `bytes` of them stay in the log."""
+    """The models whose vectors were dropped from memory; `bytes` of vectors stay in the log."""
 
     dropped: list[str]
     vectors: int
@@ -67,7 +67,7 @@ class OldVectors(TypedDict):
 
 
 class _Text(NamedTuple):
-    """A text without a vector of the model, by what a request names it by."""
+    """A text without a vector of the model, with what a request needs to name it."""
 
     owner_id: str
     candidate_id: str
@@ -98,7 +98,7 @@ def plan_embedding(writer: StoreWriter, engine: Engine) -> EmbeddingPlan:
 
 
 def embed_ahead(writer: StoreWriter, engine: Engine, progress: Counting | None) -> EmbeddedAhead:
-    """Record a vector of the model for each text that has none, until no more texts come."""
+    """Record a vector of the model for each text that has none, until none arrive meanwhile."""
     _require_usable(writer, engine)
     done, left = 0, [*_lacking(writer, engine.model)]
     while left:
@@ -120,7 +120,7 @@ def embed_ahead(writer: StoreWriter, engine: Engine, progress: Counting | None) 
 
 
 def _record(writer: StoreWriter, engine: Engine, texts: Sequence[_Text]) -> int:
-    """Embed texts and have their vectors recorded; returns how many were."""
+    """Embed texts and let the writer record their vectors; returns how many it recorded."""
     made = engine.embed([one.text for one in texts])
     by_owner: dict[str, list[TextVector]] = {}
     for one, embedding in zip(texts, made, strict=True):
@@ -167,10 +167,11 @@ def _require_usable(writer: StoreWriter, engine: Engine) -> None:
 def switch_model(
     writer: StoreWriter, model: str, policy: Policy | None, actor: str | None
 ) -> PolicyInForce:
-    """Compare by another model from here on, under `policy` or the present one's rules.
+    """Compare by another model from here on, under `policy` or the current one's rules.
 
-    Raises RefusedError if it is in force, or any text lacks a vector of it. A cluster's partitions
-    switch one by one: if one has refused, because a text came meanwhile, all are asked again.
+    Raises RefusedError if the model is already in force, or any text lacks a vector of it. A
+    cluster's partitions switch one by one: if one refuses, because a text has arrived meanwhile,
+    all are asked again.
     """
     present = writer.reader.policy_in_force()
     if model == present.model and not writer.reader.follows():
@@ -181,7 +182,7 @@ def switch_model(
             f"the policy {new.name} is for {new.model}, not for {model}: name one for {model},"
             " such as `palimpsest calibrate` writes"
         )
-    # A cluster's partitions decide one by one: ask none of them if one would refuse.
+    # A cluster's partitions decide one by one: if one would refuse, ask none.
     if missing := sum(1 for _ in _lacking(writer, model)):
         raise RefusedError(
             OTHER_MODEL,
@@ -192,16 +193,16 @@ def switch_model(
 
 
 def policy_request(writer: StoreWriter, policy: Policy, actor: str | None) -> PolicyRequest:
-    """The request that puts a policy in force, with the model that it takes the place of."""
+    """The request that puts a policy in force, with the model that it replaces."""
     before, rules = writer.reader.policy_in_force().model, policy.model_dump(mode="json")
     former = before if before != policy.model and writer.reader.log.head() else None
     return PolicyRequest(request_id=str(uuid4()), actor=actor, policy=rules, former=former)
 
 
 def drop_old_vectors(writer: StoreWriter, actor: str | None, *, dry_run: bool) -> OldVectors:
-    """Let go of the vectors of models that are not in force; the log, which only grows, has them.
+    """Drop the vectors of models that are not in force from memory; the log keeps them.
 
-    What the log replays, such as an un-merge or an answer as of then, still finds them there.
+    Replays of the log, such as an un-merge or an as-of answer, still find them there.
     """
     present = writer.reader.policy_in_force()
     found: set[str] = set()
@@ -222,9 +223,9 @@ def drop_old_vectors(writer: StoreWriter, actor: str | None, *, dry_run: bool) -
 
 
 def _stored(vector: Vector) -> float:
-    """The bytes that an event with a vector takes in the log's file, whose pages have whole lines.
+    """The bytes that an event with a vector takes in the log's file, whose pages hold whole lines.
 
-    Measured: 2,092 for 384 numbers.
+    Measured: 2,092 for 384 dimensions.
     """
     line = _size(vector) + ENVELOPE_BYTES
     pages = math.ceil(line / PAGE_BYTES) / max(1, PAGE_BYTES // line)
@@ -248,7 +249,7 @@ def embed_late(
 ) -> dict[str, int]:
     """Embed texts that have no vector, owner by owner; RefusedError if the model is down.
 
-    With `long`, long texts without windows instead. A dry run counts what would be done as `left`.
+    With `long`, it embeds long texts without windows instead. A dry run counts them all as `left`.
     """
     waiting = (
         _without_windows(writer) if long else writer.reader.log.verifications.owners_unembedded()

@@ -26,11 +26,11 @@ from palimpsest.streams.embedder import Embedding, Engine, Progress
 from palimpsest.streams.intake import Prepared, RawRow, RowCounter, understand
 
 MOST_CHANGES = 200
-"""Default limit of changes per run, as in the clean-up of the design `layered`."""
+"""Default limit of changes per run, as in the clean-up of the `layered` design."""
 REPORT = ".report.json"
 """The suffix of the report's file, after the name of the copy."""
 EXACT = "hash_exact"
-"""A text lives once in a store, so such a join always stands; the copy can keep both rows."""
+"""A text lives only once in a store, so such a join always stands; the copy can keep both rows."""
 _EACH = 5_000
 """Rows between two reports of progress."""
 _OURS = "SELECT memory_id FROM candidates WHERE source = $source"
@@ -71,7 +71,7 @@ class _Member(NamedTuple):
 
 
 class _Join(NamedTuple):
-    """A join; `own`: the texts themselves were compared, as its policy searches candidates."""
+    """A join; `own`: its policy searches candidates, so the texts themselves were compared."""
 
     decision_id: str
     newer: str
@@ -111,10 +111,10 @@ class _Groups:
 class _Cleaned:
     """What the store made of the source's rows that are unchanged since the import.
 
-    With original texts, the rows of a memory form groups, of which one row each is kept: rows with
-    the same text verbatim, or joined by comparing the texts themselves. A composed text is not a
-    row's, so it replaces none: its sources stay, and so does what was joined to it. With the texts
-    of faces, a memory is one group.
+    With original texts, the rows of a memory form groups, and one row of each group is kept. Rows
+    are in one group if their texts are the same verbatim, or were joined by comparing the texts
+    themselves. A composed text belongs to no row, so it replaces none: its sources stay, and so do
+    rows that were joined to it. With the texts of faces, a memory is one group.
     """
 
     def __init__(
@@ -203,7 +203,7 @@ class _Cleaned:
             become = {"change": "text", "keep_id": row.row_id, "take_back": _keeping(row.row_id)}
             return told | become if self._says_otherwise(row) else None
         if self._texts == "face":
-            # If the kept row keeps its own text, no row would have the face: so this one stays.
+            # If the kept row keeps its own text, no row would have the face, so this one stays.
             stays = kept.row_id in self.keep and kept.differs
         else:
             stays = self._is_source(row)
@@ -335,8 +335,8 @@ class _Row(NamedTuple):
 class _Changes:
     """The changes of an export: the first `most` are made, all are counted.
 
-    Changed texts come before removals, so that no row is removed while its text is not yet in the
-    copy. `unsaid` counts the rows that should get another text, and cannot.
+    Changed texts come before removals, so that no row is removed before its text is in the copy.
+    `unsaid` counts the rows that should get another text but cannot.
     """
 
     most: int
@@ -396,7 +396,7 @@ class _Changes:
 
 
 def _is_plain(item: Item) -> bool:
-    """Whether a row's text can change; mem0's rows also have hashes and words of their text."""
+    """Whether a row's text can change; in mem0's rows, hashes and words depend on the text."""
     return isinstance(item, dict) and not item.keys() >= MEM0
 
 
@@ -435,7 +435,7 @@ def _vector(kind: Kind, item: Item, field: str, made: Embedding) -> Fields:
     assert isinstance(item, dict), "no other row's text changes"
     vector = made.vector.astype(np.float32)
     before = value_of(item, field)
-    if before is None and kind == "chroma":  # only the index has it
+    if before is None and kind == "chroma":  # only the index has the vector
         before = vector.tobytes()
     return {} if before is None else {field: vector_like(before, vector)}
 

@@ -1,4 +1,4 @@
-"""`extract`: candidates from a conversation's file, by the judge's service."""
+"""`extract`: candidates from the file of a conversation, by the judge's service."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def extract_candidates(
 ) -> Extraction:
     """Write each candidate of a conversation as it arrives; returns the totals.
 
-    The day's budget is kept in `folder`, a store's; without it, the budget covers this call only.
-    Raises UsageError for a line that is not a message, if the service cannot be used, and if it is
-    remote and the policy keeps the owner or the namespace local.
+    The day's budget is kept in `folder`, that of a store; without it, the budget covers this call
+    only. Raises UsageError for a line that is not a message, if the service cannot be used, or if
+    it is remote and the policy keeps the owner or the namespace local.
     """
     messages = read_conversation(lines)
     with ExitStack() as stack:
@@ -81,9 +81,9 @@ async def memories_of(
     source: str,
     folder: Path,
 ) -> list[dict[str, Any]]:
-    """The candidates that the judge's model extracts, with the message that each rests on.
+    """The candidates that the judge's model extracts, each with the message that it rests on.
 
-    TransientError if it did not answer for a part: then none is to be stored.
+    TransientError if it did not answer for some part; then none must be stored.
     """
     said = [(number, message) for number, message in enumerate(messages, start=1) if _says(message)]
     lines = [_line(one) for _, one in said]
@@ -133,9 +133,9 @@ def transcript_candidates(
 
 
 def spoken(messages: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A candidate for each message that says something, but the system's, as it is.
+    """A candidate with the text of each message, except empty and system messages.
 
-    Its metadata has the message's number, from 1, or its own id, and its role.
+    Its metadata has the message's id, or else its number from 1, and its role.
     """
     rows = []
     for number, message in enumerate(messages, start=1):
@@ -161,7 +161,7 @@ def _line(message: Mapping[str, Any]) -> bytes:
 
 
 def _says(message: Mapping[str, Any]) -> bool:
-    """Whether a message has a text, and is no instruction to a model."""
+    """Whether a message has a text, and is not an instruction to a model."""
     said = message.get("role", "user") not in INSTRUCTING
     return said and bool(text_of(message.get("content")).strip())
 

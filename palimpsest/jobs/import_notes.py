@@ -20,7 +20,7 @@ FILE = "imports.json"
 class Note(Model):
     """One imported source; `fields` maps our names to theirs, as in `FieldMapping`.
 
-    `model` made its vectors: it was named, and a few texts embedded again gave the same vectors.
+    `model` made its vectors: it was named, and embedding a few texts again gave the same vectors.
     """
 
     source: str

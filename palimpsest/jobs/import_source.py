@@ -38,7 +38,7 @@ from palimpsest.streams.intake import Prepared, RawRow, understand
 from palimpsest.streams.write.inputs import Input
 
 LOOKED_AT = 100
-"""First rows that are examined in a source without objects."""
+"""Number of first rows that are examined in a source without objects."""
 MANY_ROWS = 30_000
 """From this number of rows with vectors on, a second process projects.
 
@@ -75,7 +75,7 @@ def look_at(
 
 
 def _refuse_a_wrapping(source: Source, first: Sequence[Item], mapping: FieldMapping) -> None:
-    """UsageError for a single object that has the rows in a field, as services return them."""
+    """UsageError for a single object with the rows in one of its fields, as services return it."""
     if len(first) > 1 or mapping.fields.get("text") or not isinstance(first[0], dict):
         return
     for name, value in first[0].items():
@@ -140,9 +140,9 @@ def bring_in(
 ) -> dict[str, Any]:
     """Decide on all rows of a source; returns the summary, as of an ingest, with its `vectors`.
 
-    A known row changes nothing, so an interrupted import can be run again. `model` made the vectors
-    of the source, if known. Raises UsageError if the source is not named, and its name is that of
-    another one.
+    It is idempotent: a known row changes nothing, so an interrupted import can be run again.
+    `model` made the vectors of the source, if known. Raises UsageError if the source is not named
+    and its default name is that of another one.
     """
     note = Note.of(mapped)
     if not mapped.is_named:
@@ -177,7 +177,7 @@ def bring_in(
 
 
 def _inputs(spool: Spool, known: KnownVectors | None, numbers: deque[int]) -> Iterator[Input]:
-    """The rows in the order of the decisions; `numbers` gets their numbers in the source."""
+    """The rows in the order of the decisions; `numbers` receives their numbers in the source."""
     for number, row, meaning, vector in spool.in_order():
         numbers.append(number)
         if known is not None and vector is not None and isinstance(meaning, Prepared):

@@ -63,7 +63,7 @@ class Summary:
     """The outcomes of the rows: decided, known already, invalid, heard, or published.
 
     `decisions` counts the new decisions by kind; `invalid_rows` names the first invalid rows;
-    `remarks` names files that are probably not what was meant, and unknown fields.
+    `remarks` names files that are probably the wrong ones, and unknown fields.
     """
 
     rows: int = 0
@@ -78,7 +78,7 @@ class Summary:
     seconds: float = 0.0
 
     def add(self, outcomes: Iterable[Outcome], numbers: Iterator[int] | None = None) -> None:
-        """Count the outcomes of some rows; `numbers` are the rows' own, if not consecutive."""
+        """Count the outcomes of some rows; `numbers` are the rows' numbers, if not consecutive."""
         for outcome in outcomes:
             self.rows += 1
             number = self.rows if numbers is None else next(numbers)
@@ -97,7 +97,7 @@ class Summary:
 
     def document(self) -> dict[str, Any]:
         """The summary as JSON."""
-        # asdict copies a Counter wrongly: as one that counts its own items.
+        # asdict copies a Counter wrongly, as a Counter of its own items.
         return asdict(self) | {"decisions": dict(self.decisions)}
 
     def _name(self, outcome: Outcome, number: int) -> None:
@@ -115,7 +115,7 @@ class Summary:
 def to_inputs(
     rows: Iterable[object], source: str, submission: Submission | None = None
 ) -> list[Input]:
-    """Python values as a producer's rows; without ids, they are new each time.
+    """Python values as a producer's rows. A row without an id is new each time it is submitted.
 
     Warns of unknown fields, which are kept as metadata.
     """
@@ -166,7 +166,7 @@ def _input(
 def _as_json(values: object) -> bytes | None:
     """A row as JSON bytes; None if JSON cannot express it. The log reports bad values later.
 
-    Numbers that JSON lacks are written by name, while orjson would write null.
+    NaN and infinities are written by name, whereas orjson would write null.
     """
     if not isinstance(values, Mapping):
         return None
@@ -202,7 +202,7 @@ def _shown(values: object) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """The owner, and the time to live such as `7d`, of bare rows that do not say their own."""
+    """The owner of bare rows without one, and the time to live, such as `7d`."""
 
     owner: str | None = None
     ttl: str | float | None = None
@@ -220,7 +220,7 @@ NO_DEFAULTS = Defaults()
 
 @dataclass(frozen=True, slots=True)
 class CheckedFiles:
-    """Files whose first rows were checked; `remarks` name those that are probably wrong."""
+    """Files whose first rows were checked; `remarks` name files that are probably wrong."""
 
     reader: RowReader
     source: str | None
@@ -251,7 +251,7 @@ def check_files(
 
 
 def _completed(row: RawRow, defaults: Defaults, renames: Mapping[str, str]) -> RawRow:
-    """A bare row with what it does not say itself; the log must not depend on an option."""
+    """A bare row with its missing fields filled in, so that the log does not depend on options."""
     if defaults == NO_DEFAULTS:
         return row
     try:
@@ -363,8 +363,8 @@ def retry_dead_letters(
 ) -> Summary:
     """Read dead letters again; those that are valid now are marked `retried`.
 
-    Equal rows of an input are one dead letter, that of the first. So a row without an id gets its
-    original id, which comes from its bytes and its source.
+    Equal rows of an input are one dead letter, that of the first. A row without an id gets the same
+    id as before, which comes from its bytes and its source.
     """
     renames = dict(mapping or {})
     letters = DeadLetters(writer.reader.log)

@@ -38,7 +38,7 @@ class RunCost(TypedDict):
 class JudgeOnDemand:
     """A store's judge, opened by the first request: before that, no packages or key are needed.
 
-    `judge` are the settings of a service, or a function that answers. `recorded` is false in a dry
+    `judge` is the settings of a service, or a function that answers. `recorded` is false in a dry
     run: the run that uses an answer records its cost.
     """
 
@@ -80,11 +80,11 @@ class JudgeOnDemand:
 
     @property
     def recorded(self) -> RecordedJudge | None:
-        """Who answers, once anything was asked."""
+        """The judge that answers, once anything was asked."""
         return None if self._judge is None else self._judge.recorded
 
     def cost(self) -> RunCost:
-        """The cost of its requests so far; to be read inside the context."""
+        """The cost of its requests so far; read it inside the context."""
         cost = self._judge.cost if self._judge is not None else NOTHING
         return {
             "calls": round(cost.calls),

@@ -1,4 +1,4 @@
-"""Exports and imports of the log, and the dead letters, as files."""
+"""Exports the log to files and imports it, and reads dead letters."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def make_folder(folder: Path) -> None:
 
 
 def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None) -> int:
-    """Fill a new store with the lines of an exported log; if it is not a log, no store is left."""
+    """Fill a new store with the lines of an exported log; leave no store if the file is no log."""
     if not file.is_file():
         raise UsageError(f"there is no file {file}")
     new = not (folder / LOG_FILE).exists()
@@ -62,7 +62,7 @@ def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None)
             require_events(count, file)
             return count
     except BaseException as error:
-        if new:  # otherwise an empty store would be left
+        if new:  # or else an empty store would remain
             (folder / LOG_FILE).unlink(missing_ok=True)
             (folder / ACKNOWLEDGED_FILE).unlink(missing_ok=True)
             if first:
@@ -100,7 +100,7 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 def dead_letters(
     reader: Reader, state: DeadLetterState | None, limit: int | None, after: str | None
 ) -> list[dict[str, Any]]:
-    """A page of letters, of one state or all. RefusedError if there is no letter `after`."""
+    """A page of dead letters, of one state or all. RefusedError if no letter has the id `after`."""
     letters = DeadLetters(reader.log)
     if after is not None and letters.get(after) is None:
         raise _unknown(after)
@@ -112,7 +112,7 @@ def _unknown(letter_id: str) -> RefusedError:
 
 
 def dead_letter(reader: Reader, letter_id: str) -> tuple[dict[str, Any], bytes]:
-    """A letter, with its record's headers, and its bytes."""
+    """A dead letter, with its record's headers, and its bytes."""
     letters = DeadLetters(reader.log)
     letter, original = letters.get(letter_id), letters.original(letter_id)
     if letter is None or original is None:

@@ -100,9 +100,9 @@ async def settle(
     """Ask a service about pending questions until `stop` is set, or with `once` until none is left.
 
     Answers are kept in `folder`. `report` gets the totals after each delivery, and whether the
-    service is down, for up to `patience` in seconds. UsageError if the judge cannot be used.
+    service is down. An outage may last `patience` seconds. UsageError if the judge cannot be used.
     """
-    rules = policy.Judge()  # each question brings those of its own policy
+    rules = policy.Judge()  # each question brings the rules of its own policy
     concurrency = max(one.concurrency for one in (settings, settings.first) if one is not None)
     async with open_judge(folder, rules, settings, lambda: datetime.now(UTC)) as asked:
         batcher = Batcher(BatchSettings(concurrency=concurrency, patience=patience))

@@ -1,4 +1,4 @@
-"""Reviews: exact repeats without a model, other rejections by a stronger one (docs/design.md)."""
+"""Reviews exact repeats without a model, other rejections by a stronger one (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ async def review(
 ) -> dict[str, Any]:
     """Review every rejection that stands unreviewed, of all owners or one.
 
-    A review that was `due` at a moment is done once, and recorded for each owner who had something
-    to review.
+    A review that was `due` at a time is done once, and recorded for each owner who had something to
+    review.
 
     Exact repeats are confirmed first, without a model. The stronger model judges the others:
     *same* confirms, *different* removes the join, with the rank of a review. If that is refused,
@@ -229,7 +229,7 @@ def _reverse(edge: Edge, verdict: Verdict, seen: int) -> UnmergeRequest:
 
 
 def _pair(ledger: Ledger, edge: Edge, policy: Policy) -> JudgedPair:
-    """Ordered by arrival: the text that arrived later is the one that was left out."""
+    """The pair in order of arrival: the later text is the one that was left out."""
     older, newer = (
         Side(entry.id, entry.text, moment(entry), is_local(ledger, entry, policy))
         for entry in (edge.older, edge.newer)

@@ -33,11 +33,11 @@ def next_question(
     owner_id: str | None = None,
     skip: int = 0,
 ) -> dict[str, Any] | None:
-    """The first waiting question: of all, or about a decision, a pair or an owner; else None.
+    """The first waiting question of all, or about a decision, a pair or an owner; None if none.
 
     Pending pairs come first, then joins that contradict a chosen face, then repeats of forgotten
     texts, then unreviewed joins; within each kind, the least similar first. An answered pair does
-    not return, even if its candidate still waits for another. `skip` leaves out the first
+    not return, even if its candidate still waits for another. `skip` passes over that many
     questions.
     """
     reader.refresh()

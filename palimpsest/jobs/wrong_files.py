@@ -14,7 +14,7 @@ from palimpsest.streams.intake.tables import delimiter_of
 
 NEEDED = ("text", "owner_id")
 _NAME = re.compile(r"[A-Za-z_][\w .-]{0,40}")
-"""A possible field name; anything else may be a memory's text and is not shown."""
+"""A possible field name; anything else may be a memory's text, so it is not shown."""
 MOST_NAMED = 8
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -25,9 +25,9 @@ def advice(
     *,
     table: str = "--format csv reads it",
 ) -> str:
-    """What is wrong with all of some rows, and what to try; never shows their contents.
+    """What is wrong with all of these rows, and what to try; never shows their contents.
 
-    `table` says how to read CSV that is not named `.csv`.
+    `table` is the advice on reading CSV from a file not named `.csv`.
     """
     objects = [row for row in map(_object, rows) if row is not None]
     if len(objects) == len(rows):
@@ -55,7 +55,7 @@ def _other_encoding(row: RawRow) -> bool:
 
 
 def _looks_spread(rows: Sequence[RawRow]) -> bool:
-    """Whether an object begins in the first line and does not end there."""
+    """Whether an object begins on the first line and does not end there."""
     first = rows[0].raw.strip()
     return first.startswith(b"{") and not first.endswith(b"}") and _object(rows[0]) is None
 
@@ -69,7 +69,7 @@ def _object(row: RawRow) -> dict[str, Any] | None:
 
 
 def _lacking(objects: Sequence[dict[str, Any]], renames: Mapping[str, str]) -> str | None:
-    """Which field all rows lack, and under which names it may be there."""
+    """The field that all rows lack, and the names under which it may be there."""
     if any("specversion" in row for row in objects):
         return None
     common = set.intersection(*(set(row) for row in objects))

@@ -2,7 +2,7 @@
 
 A store in memory is millions of long-lived objects, and the default collector scans all of them
 again and again. The process decides this, not the library: programs that embed Palimpsest may
-call it too.
+call it, too.
 """
 
 from __future__ import annotations
@@ -16,5 +16,5 @@ OLD = 50
 
 
 def rest_collector() -> None:
-    """Collect rarely: 869 to 740 us per candidate of 1,000 owners with a stub embedder."""
+    """Collect rarely. With 1,000 owners and a stub embedder: 740 us per candidate, not 869."""
     gc.set_threshold(YOUNG, OLD, OLD)

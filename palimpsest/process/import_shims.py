@@ -30,7 +30,7 @@ def lighten_lancedb() -> None:
     """
     if CATALOGUES not in sys.modules:
         sys.meta_path.insert(0, _LeftOut(CATALOGUES))
-    if sys.version_info < (3, 12) and CHECKS not in sys.modules:  # later ones check nothing
+    if sys.version_info < (3, 12) and CHECKS not in sys.modules:  # later versions check nothing
         checks = ModuleType(CHECKS)
         vars(checks).update(override=_unchecked, EnforceOverrides=type("EnforceOverrides", (), {}))
         sys.modules[CHECKS] = checks
@@ -43,7 +43,7 @@ def import_help() -> None:
     left_out = [_LeftOut(name) for name in NOT_IN_HELP if name not in sys.modules]
     sys.meta_path[:0] = left_out
     try:
-        import typer.rich_utils  # noqa: F401 - from now on it is found
+        import typer.rich_utils  # noqa: F401 - later imports find it
     finally:
         for finder in left_out:
             sys.meta_path.remove(finder)

@@ -57,7 +57,7 @@ class PrivateFormatter(logging.Formatter):
             shown.args = tuple(
                 loggable(a) if isinstance(a, BaseException) else a for a in shown.args
             )
-        if shown.name == "asyncio":  # its other lines show tasks, and with them their errors
+        if shown.name == "asyncio":  # its other lines show tasks and so their errors
             shown.msg, shown.args = shown.getMessage().partition("\n")[0], ()
         return super().format(shown)
 
@@ -74,7 +74,7 @@ class PrivateFormatter(logging.Formatter):
 class Once:
     """A filter that drops a library's repeated lines for a while, and counts them.
 
-    Two lines repeat if they differ in values alone. Other loggers are not filtered.
+    Lines that differ only in their values count as repeated. Other loggers are not filtered.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -83,7 +83,7 @@ class Once:
         self._left_out: Counter[tuple[str, int, str]] = Counter()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether to log the record; if so, it gets the number of dropped ones."""
+        """Whether to log the record; if so, it gets the number of lines dropped before it."""
         if record.name.partition(".")[0] not in REPEATING:
             return True
         kind, now = (record.name, record.levelno, str(record.msg)), self._now()

@@ -203,7 +203,7 @@ def plain(value: Any) -> Any:
 
 
 def dollars(usd: float | None) -> str:
-    """A cost, if the prices of all models that were asked are known."""
+    """A cost as text; unknown unless the prices of all models that were asked are known."""
     return "price unknown" if usd is None else f"${usd:.4f}"
 
 

@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C: they stop a long-running process, and interrupt any other command.
+"""Handles SIGTERM and Ctrl-C, which stop a long-running process and interrupt any other command.
 
 An interrupt waits until a window is committed and counted, so that the summary is right.
 """
@@ -58,7 +58,7 @@ def _typed() -> str | None:
 
 
 def stop_event() -> asyncio.Event:
-    """An event that SIGTERM and Ctrl-C set; work in progress then has seconds to finish."""
+    """An event that SIGTERM and Ctrl-C set; work in progress then has a few seconds to finish."""
     import asyncio  # late: the first handlers must be installed quickly
 
     stop = asyncio.Event()
@@ -89,7 +89,7 @@ def between_windows() -> Iterator[Callable[[], None]]:
     """Yield a function that raises KeyboardInterrupt if a signal has arrived.
 
     A second signal raises immediately. Only signals that would raise KeyboardInterrupt anyway are
-    deferred, and only in the main thread: no other receives them.
+    deferred, and only in the main thread, because no other thread receives them.
     """
     asked = threading.Event()
 

@@ -33,11 +33,11 @@ class DedupSettings(BaseModel):
 
     @property
     def overrides(self) -> dict[str, object]:
-        """The variables that are set, by name."""
+        """The overrides that are set, by field."""
         return self.model_dump(exclude_none=True)
 
     def load(self, which: str) -> Policy:
-        """A policy by its name or file; the preset is returned with its overrides."""
+        """A policy by its name or file; the preset `namespaced` is returned with its overrides."""
         policy = load_policy(which)
         return self._applied(policy) if which == PRESET and self.overrides else policy
 

@@ -1,8 +1,8 @@
 """The schedule: steps that are due at clock times of a zone, each done once (docs/policies.md).
 
 A run is identified by its owner, its step and the time it was due, and the owner's writer records
-it once. So two schedulers, one that was down, and one that restarts give the same result. If
-several times were missed, only the latest counts.
+it once. So the result is the same if two schedulers run, or if one was down or restarts. If several
+times were missed, only the latest counts.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Schedule(BaseModel):
         return min(coming, default=None)
 
     def _around(self, step: BatchStep, now: datetime) -> Iterator[datetime]:
-        """A step's times on the days around `now`; a clock change delays a skipped one."""
+        """A step's times on the days around `now`; a time that a clock change skips is delayed."""
         zone = ZoneInfo(self.zone)
         today = now.astimezone(zone).date()
         for days in (-1, 0, 1):
@@ -122,7 +122,7 @@ class Stop(Protocol):
 class Scheduler:
     """Runs due steps. `steps` maps each step to a function that runs it for every owner.
 
-    `done` has the latest time of each step that ran here.
+    `done` has the latest due time of each step that ran here.
     """
 
     schedule: Schedule
@@ -132,7 +132,7 @@ class Scheduler:
     done: dict[BatchStep, datetime] = field(default_factory=dict)
 
     def run(self, stop: Stop) -> None:
-        """Run each step when it is due, until `stop`; a missed one at once."""
+        """Run each step when it is due, until `stop`; run a missed step at once."""
         while not stop.is_set():
             self.look()
             stop.wait(self._pause())

@@ -40,15 +40,15 @@ def _no_blank(store: object) -> object:
 
 
 class Settings(BaseSettings):
-    """Each is looked up in the environment (`PALIMPSEST_STORE`), then in ./palimpsest.toml.
+    """Settings, each looked up in the environment (`PALIMPSEST_STORE`), then ./palimpsest.toml.
 
     `policy`, `engine` and `model` are for a new store; None means the store's own default. `actor`
     is recorded with a person's statements. `instance`, `standby` and `letters_per_minute` are a
     worker's, `data` is the folder of a worker or a verifier, and `web_port` the port of a worker's
     or projector's pages. `kafka` is the connection to a cluster: each part is an environment
     variable (`PALIMPSEST_KAFKA_BOOTSTRAP`) or a key of the table `[kafka]`. Likewise,
-    `embedder` names an embedding service in the place of `engine` and `model`, `judge` configures
-    the judge's service, `schedule` when batch runs and reviews are due, `serve` the server and its
+    `embedder` names an embedding service in place of `engine` and `model`, `judge` configures the
+    judge's service, `schedule` when batch runs and reviews are due, `serve` the server and its
     tokens, and `dedup` overrides the preset `namespaced` when it is put in force.
     """
 
@@ -97,14 +97,14 @@ class Settings(BaseSettings):
 
     @property
     def judge_of_server(self) -> JudgeSettings | None:
-        """The judge that a server asks unbidden: `[judge]`, if anything of it is set.
+        """The judge that a server asks on its own: `[judge]`, if any of its keys is set.
 
-        A vendor's key in the environment is no consent to send memories there.
+        A vendor's API key in the environment is not consent to send memories there.
         """
         return self.judge if "judge" in self.model_fields_set else None
 
     def policy_of_new_store(self, named: str | None = None) -> Policy:
-        """The policy `named`, else that of the settings, else the preset for their model."""
+        """The policy `named`, else that of the settings, else the preset for the model set."""
         return self.dedup.load(named or self.policy or default_policy(self.model))
 
     def opening(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class Settings(BaseSettings):
 
 
 def read_settings(**given: Any) -> Settings:
-    """The settings, with the command line's first; UsageError if one is wrong."""
+    """The settings; those of the command line take precedence. UsageError if one is wrong."""
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:

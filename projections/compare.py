@@ -1,4 +1,4 @@
-# Texts of queries are put together of names in this package and of quoted paths, never of input.
+# Queries are built from names in this package and quoted paths, never from input.
 # ruff: noqa: S608
 """Compares two versions of a projection, row by row and column by column."""
 
@@ -78,8 +78,8 @@ def compare_segments(
 ) -> None:
     """Compare a folder of Parquet files, one per table, with what the views read.
 
-    If a segment's bytes are not those that were written, that is the difference: reading them could
-    give other rows, or any error.
+    If a segment's bytes are not those that were written, that counts as the difference: reading it
+    could give wrong rows, or any error.
     """
     if _damaged(folder, comparison):
         return
@@ -123,12 +123,12 @@ def compare_lance(built: Path, folder: Path, comparison: ProjectionComparison) -
 
 
 def _compare_models(built: Path, live: Path, comparison: ProjectionComparison) -> None:
-    """Compare the models, which determine the tables' dimension now and after the next event."""
+    """Compare the models, which determine the dimension of the tables now and from now on."""
     comparison.checked += 1
     try:
         expected, actual = (read_state(folder).get("models") for folder in (built, live))
     except StoreError:
-        return  # the tables cannot be read either: comparing them reports that
+        return  # the tables cannot be read either, and comparing them reports that
     if actual != expected:
         comparison.note(Difference("lancedb", "models", "", "differs"))
 
@@ -140,7 +140,7 @@ def _load(base: duckdb.DuckDBPyConnection, name: str, folder: Path, table: Lance
     batches = _digested(folder, table, schema)
     reader = pa.RecordBatchReader.from_batches(schema, batches)
     base.register("stream", reader)
-    # A distinct text's row is the same, whichever position it was last written at.
+    # A distinct text's row is the same at whichever position it was last written.
     columns = "* EXCLUDE (position)" if table.key == "distinct_id" else "*"
     try:
         base.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT {columns} FROM stream")

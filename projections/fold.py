@@ -1,4 +1,4 @@
-"""Makes rows from the log, folding owner by owner: only one ledger is in memory at a time."""
+"""Makes rows from the log, owner by owner, so that only one ledger is in memory at a time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.garbage import collector_at_rest
 
 ROWS_AT_ONCE = 6_000
-"""Batch size: Arrow takes a quarter longer for 20,000, which exceed the processor's caches."""
+"""Rows per batch: 20,000 exceed the processor's caches, and take Arrow a quarter longer."""
 
 
 def touched_owners(source: EventSource, start: int, end: int) -> list[str]:
-    """The owners with events after `start`, up to and including `end`; perhaps more from 0."""
+    """The owners with events after `start`, up to `end`; possibly more if `start` is 0."""
     if start == 0:
         return [NOBODY, *(owner for owner in source.owners() if owner != NOBODY)]
     return source.owners_since(start, upto=end)

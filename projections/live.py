@@ -67,7 +67,7 @@ class LiveProjections:
             self.begin()
             return
         if any(isinstance(event, PolicySet) and event.data.changes_models for _, event, _ in done):
-            self.begin()  # it changes rows of every owner
+            self.begin()  # such an event changes rows of every owner
             return
         for position, event, touched in done:
             self._changes.add(position, event, touched)
@@ -84,7 +84,7 @@ class LiveProjections:
     def leave_to(self, start: Callable[[], LogFollower]) -> Iterator[None]:
         """While the block runs, let another process project what is committed.
 
-        If this process needs the projections, it ends early, and this process continues.
+        If this process needs the projections, the other one ends early and this one continues.
         """
         self.show()
         try:
@@ -129,7 +129,7 @@ class LiveProjections:
         self.projector.when_quiet(then)
 
     def end(self) -> bool:
-        """Let other processes write from now on; returns False, without effect, while rows wait."""
+        """Let other processes write from now on; without effect while rows wait: returns False."""
         if not self.projector.is_quiet():
             return False
         self._followed = None

@@ -1,6 +1,7 @@
 """The projector: writes rows of committed events to the projections, on its own thread.
 
-They are DuckDB's segments and, if LanceDB is installed and the store has them, its tables.
+The projections are DuckDB's segments and, if it is installed and the store has them, LanceDB's
+tables.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ MOST_ROWS = 24_000
 """Maximum number of waiting rows; beyond it, `submit` blocks."""
 LONGEST_SECONDS = 1.0
 IDLE_SECONDS = 0.05
-"""If no rows come for this time, those that wait are committed: consecutive calls share one."""
+"""If no rows arrive for this time, waiting ones are committed: consecutive calls share a commit."""
 _NO_THREADS_AT_EXIT = sys.version_info[:2] == (3, 12)
 """Python 3.12 cannot start a thread while the process exits; other versions can."""
 
@@ -85,7 +86,7 @@ class Projector:
     def start(self) -> Report:
         """Check the projections, repair them from the log and catch up to its head.
 
-        Rows that the thread could not write are repaired, too, and reported.
+        Rows that the thread could not write are written again, too, and reported.
         """
         report = Report()
         try:
@@ -146,7 +147,7 @@ class Projector:
         return ["a half commit to LanceDB was undone"] if undone else []
 
     def _catch_up(self, head: int) -> None:
-        """Project what is missing; with one fold if both projections are at one position."""
+        """Project what is missing, in one fold if both projections are at the same position."""
         for start in sorted({*self.positions().values()} - {head}):
             behind = self._lance is not None and self._lance.position == start
             lance = self._lance if behind else None
@@ -156,7 +157,7 @@ class Projector:
                         batches(self._source, start, head), partial(_write, writer, lance)
                     )
                     if lance is not None:
-                        lance.flush()  # a segment counts at once: do first what can fail
+                        lance.flush()  # a segment counts at once, so do first what can fail
                     self._duck.add(writer, start, head)
             elif lance is not None:
                 write_overlapped(batches(self._source, start, head), lance.apply)
@@ -173,7 +174,7 @@ class Projector:
             self._raise_failure()
             if self._thread is None:
                 if _NO_THREADS_AT_EXIT and self._lance is not None:
-                    import lancedb  # noqa: F401 - its import starts the thread that it works on
+                    import lancedb  # noqa: F401 - importing it starts its worker thread
                 self._thread = threading.Thread(target=self._run, name="projector", daemon=True)
                 self._thread.start()
             self._latest = time.monotonic()
@@ -246,7 +247,7 @@ class Projector:
         while (rows := self._next()) is not None:
             try:
                 self._commit(rows)
-            except BaseException as failure:  # noqa: BLE001 - it is raised to whoever submits
+            except BaseException as failure:  # noqa: BLE001 - `submit` raises it
                 with self._changed:
                     self._failure = failure
             with self._changed:
@@ -285,7 +286,7 @@ class Projector:
         if self._lance is not None and batch.upto > self._lance.position:
             self._lance.apply(batch)
             self._lance.commit(batch.upto)
-        # A store written call by call, each of which waits, would never be tidied.
+        # A store whose writers wait for every call would never be tidied otherwise.
         if not self._hurry or self._duck.is_overdue:
             self._tidy()
         self._seen = self._look()
@@ -300,9 +301,9 @@ class Projector:
     ) -> dict[str, Any]:
         """Rebuild projections beside the live ones, compare and swap; all if none is named.
 
-        One that is named is kept from then on. UsageError if it is unknown, or is LanceDB, which
-        is not installed.
-        Returns for each name `rows`, and `differences`, the number of rows that were wrong.
+        A named projection is kept up to date from then on. Returns for each name `rows`, and
+        `differences`, the number of rows that were wrong. UsageError if a name is unknown, or is
+        LanceDB and that is not installed.
         """
         self.flush()
         names = list(which) or kept_projections(self._folder)
@@ -310,7 +311,7 @@ class Projector:
         if "lancedb" in names:
             (self._folder.parent / WITHOUT).unlink(missing_ok=True)
             self._lance = self._lance_if_kept()
-        self._seen = None  # even if it fails: the next start opens both again
+        self._seen = None  # even if it fails, so that the next start opens both again
         with store_errors():
             done = rebuild(
                 self._folder,

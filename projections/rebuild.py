@@ -22,7 +22,7 @@ NAMES = ("lancedb", "duckdb")
 
 
 def kept_projections(folder: Path) -> list[str]:
-    """The projections that this process keeps: LanceDB is an extra."""
+    """The projections that this process keeps up to date; LanceDB is an extra."""
     return [name for name in NAMES if name != "lancedb" or is_kept(folder)]
 
 

@@ -1,9 +1,9 @@
 """Folds a log in two processes, owner by owner; only this one writes.
 
-LanceDB has one writer, and each table of a segment is one file. So the other process folds owners
-and returns their rows as Arrow, which takes three quarters of the time; separate projections could
-not be combined. Owners are handed out a few at a time, to whichever process is free: so it does not
-matter how long their histories are, or how late the other process starts.
+LanceDB has one writer, and each table of a segment is one file, so separate projections could not
+be combined. Instead, the other process folds owners and returns their rows as Arrow, which is three
+quarters of the work. Owners are handed out a few at a time, to whichever process is free, so it
+does not matter how long their histories are, or how late the other process starts.
 """
 
 from __future__ import annotations
@@ -52,8 +52,7 @@ def shared_batches(
 ) -> Generator[Batch, None, None]:
     """The rows of all events up to `end`, folded by this process and the helper.
 
-    If the helper dies or fails, its part is folded here; so errors in the log are raised here,
-    too.
+    If the helper dies or fails, its part is folded here, so errors in the log are raised here, too.
     """
     parts = _SharedParts(source, end)
     done: SimpleQueue[list[Batch]] = SimpleQueue()
@@ -77,7 +76,7 @@ def shared_batches(
 
 
 def _receive(done: SimpleQueue[list[Batch]], *, wait: bool) -> Iterator[Batch]:
-    """The batches received so far; with `wait`, waits a moment for one."""
+    """The batches received so far; with `wait`, it waits a moment for one."""
     try:
         while True:
             yield from done.get(timeout=0.01) if wait else done.get_nowait()

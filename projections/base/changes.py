@@ -28,7 +28,7 @@ from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.touched import Touched
 
 MANY_MEMBERS = 8
-"""Above this number of members, a memory's sum is kept between commits, not computed anew."""
+"""Above this number of members, a memory's totals are kept between commits, not recomputed."""
 MOST_SUMS = 20_000
 
 
@@ -52,7 +52,7 @@ class RowChanges:
     def add(self, position: int, event: AnyEvent, touched: Touched) -> None:
         """Note the changes of one event, as `evolve` reported them; events come in order.
 
-        A redelivered event changed nothing, and adds no second row.
+        It is idempotent: a redelivered event changed nothing, and adds no second row.
         """
         arrived = isinstance(event, Decided)
         self._models.note(position, event)
@@ -82,7 +82,7 @@ class RowChanges:
             self._reviews[decision_id] = ReviewState(position, decision_id, said)
 
     def renew_vectors(self, position: int, ledger: Ledger) -> None:
-        """Note that each text and memory of an owner has a vector of another model."""
+        """Note that each text and memory of an owner now has a vector of another model."""
         self._upto = max(self._upto, position)
         for entry in ledger.entries.values():
             if entry.distinct.members[0] is entry:
@@ -91,9 +91,9 @@ class RowChanges:
             self._memories[memory.id] = position, memory
 
     def _only_grew(self, memory_id: str, event: AnyEvent, touched: Touched) -> bool:
-        """Whether a memory's sum is still valid: its new members all come after those counted.
+        """Whether a memory's totals can be continued: new members come after all counted ones.
 
-        That is always so for a new candidate.
+        A new candidate always does.
         """
         kept = self._sums.get(memory_id)
         return (
@@ -152,7 +152,7 @@ class RowChanges:
         )
 
     def _sum(self, memory: Memory) -> Total:
-        """The memory's sum; if a large memory only grew, only its new members are counted."""
+        """The memory's totals; if a large memory only grew, only its new members are counted."""
         members = memory.members
         if len(members) < MANY_MEMBERS:
             return Total.of(memory)

@@ -22,7 +22,7 @@ WHOLE = pa.int64()
 REAL = pa.float64()
 YES_NO = pa.bool_()
 MOMENT = pa.timestamp("us")
-"""UTC without a zone: so `date_trunc` and `::DATE` give every analyst the same day."""
+"""UTC without a zone, so that `date_trunc` and `::DATE` give every analyst the same day."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FEW = 16
 """Below this number, checking whether all values are equal is not worth it."""
@@ -40,7 +40,7 @@ NEIGHBOURS = pa.list_(_NEIGHBOUR)
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """One value, many times: a field that most events omit becomes a column at once."""
+    """One value, repeated: a field that most events omit becomes a column at once."""
 
     value: Any
     count: int
@@ -51,14 +51,14 @@ Found = Sequence[Any] | Same
 
 
 def mapped(function: Callable[[Any], Any], values: Found) -> Found:
-    """Map each value; equal values only once."""
+    """Map each value; if all are equal, map only one."""
     if isinstance(values, Same):
         return Same(function(values.value), values.count)
     found = list(map(function, values))
     count = len(found)
     if count >= FEW:
         first = found[0]
-        # Most columns already differ in one of these; counting takes a third as long as reading.
+        # Most columns differ in one of these already; counting takes a third as long as reading.
         alike = first is found[-1] and first is found[count // 2]
         if alike and found.count(first) == count:
             return Same(first, count)
@@ -113,7 +113,7 @@ def as_array(values: Found, kind: pa.DataType) -> pa.Array:
 
 
 def _moments(values: Sequence[datetime | None]) -> pa.Array:
-    """Times as differences from the epoch: Arrow itself asks each for its zone, 3x slower."""
+    """Times as differences from the epoch: Arrow would ask each for its zone, 3x slower."""
     since = [moment and moment - EPOCH for moment in values]
     return pa.array(since, pa.duration("us")).view(MOMENT)
 
@@ -144,7 +144,7 @@ class Table:
 
     @property
     def lasting(self) -> bool:
-        """Whether a row is that of an event, and so never changes; its key is the position."""
+        """Whether each row is an event's, and so never changes; its key is the position."""
         return self.key[0] == "position"
 
     @property

@@ -1,4 +1,4 @@
-"""Writes files atomically, also across a power cut."""
+"""Writes files atomically, even if the power fails."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def remove(path: Path) -> None:
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FULL_WORDS = os.strerror(errno.ENOSPC).lower()
-"""LanceDB and Arrow pass on the operating system's message, and not its number."""
+"""LanceDB and Arrow pass on the operating system's message, but not its error number."""
 _LIBRARY_PLACE = re.compile(r",? ?/\S+\.(?:rs|cc|cpp):\d+(?::\d+)?")
 
 

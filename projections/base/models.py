@@ -44,7 +44,7 @@ class Models:
                 pass
 
     def add(self, other: Models) -> None:
-        """Merge with what other events said."""
+        """Merge with the models of other events."""
         self._in_force(*other.in_force)
         for model, (position, dimension) in other.latest.items():
             self._latest(model, position, dimension)

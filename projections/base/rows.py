@@ -32,8 +32,8 @@ class Row(Struct, frozen=True, gc=False):
 class Fact(Row, frozen=True):
     """An event that is a permanent row of its own; `entry` is the candidate that it is about.
 
-    `spoken` has the faces that were compared in place of candidates' own texts; `stated` is what
-    it says about pairs; `differs` says how an exact repeat that is not verbatim differs.
+    `spoken` has the faces that were compared in place of candidates' own texts; `stated` has the
+    event's statements about pairs; `differs` says how an exact repeat differs if not verbatim.
     """
 
     position: int
@@ -110,7 +110,7 @@ class Gone(Row, frozen=True):
 
 
 class ReviewState(Row, frozen=True):
-    """The latest review of a decision; None: no statement still holds."""
+    """The latest review of a decision; None if no statement holds any more."""
 
     position: int
     decision_id: str
@@ -121,8 +121,8 @@ class ReviewState(Row, frozen=True):
 class Rows:
     """All changes of the events up to and including position `upto`.
 
-    `new` are the candidates that these events admitted: no table can hold their ids yet. `models`
-    covers only these events.
+    `new` are the candidates that these events admitted, so no table can hold their ids yet.
+    `models` covers only these events.
     """
 
     upto: int

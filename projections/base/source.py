@@ -1,4 +1,4 @@
-"""The interface of a log that projections need, and the names of their effects for tests."""
+"""The log's interface for projections, and hooks for tests to stop at effects on the disk."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class EventSource(Protocol):
         """The position of the last event; 0 in an empty log."""
 
     def of_owner(self, owner_id: str, *, upto: int | None = None) -> Iterator[Recorded]:
-        """One owner's events in order, up to and including `upto`; `NOBODY` also has some."""
+        """One owner's events in order, up to and including `upto`; the owner may be `NOBODY`."""
 
     def owners_since(self, position: int, *, upto: int) -> list[str]:
         """The owners of the events after a position, up to and including `upto`."""

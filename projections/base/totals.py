@@ -15,9 +15,9 @@ from palimpsest.streams.core.moment import by_moment
 class Total(Struct):
     """Totals over the first `counted` members of a memory, up to `last_place`.
 
-    Only living members count: `newest` is the one that happened last, whose metadata is used;
-    `topics` are those of all, `occurred_at` is the latest; `intensity`, `confidence` and
-    `importance` are the highest of any. Accesses are counted over all members.
+    Only living members count: `newest` is the one that happened last, whose metadata is used.
+    `topics` are those of all, and `occurred_at` is the latest; `intensity`, `confidence` and
+    `importance` are the highest of any member. Accesses are counted over all members.
     """
 
     counted: int = 0
@@ -35,7 +35,7 @@ class Total(Struct):
 
     @classmethod
     def of(cls, memory: Memory) -> Total:
-        """The totals of a memory's members; if none is living, all count."""
+        """The totals of a memory's living members, or of all if none is living."""
         total = cls()
         total.add(memory.members)
         if not total.living:

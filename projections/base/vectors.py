@@ -29,7 +29,7 @@ def _numbers(texts: Iterable[str]) -> NDArray[np.float16]:
     """The numbers of recorded vectors, concatenated."""
     found = list(texts)
     if all(len(text) % 4 == 0 and text[-1:] != "=" for text in found):
-        found = ["".join(found)]  # without padding they decode as one, a quarter faster
+        found = ["".join(found)]  # unpadded texts decode as one, a quarter faster
     return np.frombuffer(b"".join([_BASE64.decode(f'"{text}"') for text in found]), "<f2")
 
 
@@ -48,7 +48,7 @@ def _column(numbers: NDArray[np.float32], missing: NDArray[np.bool_]) -> pa.Arra
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Vectors of any dimension, each once: their concatenated numbers, and their dimensions."""
+    """Distinct vectors of any dimension: their concatenated numbers, and their dimensions."""
 
     numbers: NDArray[np.float16]
     dimensions: NDArray[np.intp]
@@ -57,7 +57,7 @@ class Packed:
     def of(cls, vectors: Sequence[Vector | None]) -> tuple[Packed, Places]:
         """Pack the vectors of these places.
 
-        Vectors are compared by identity, because hashing one reads all of its text.
+        Vectors are compared by identity, because hashing one would read all of its text.
         """
         found = {id(vector): vector for vector in vectors if vector is not None}
         row_of = {identity: row for row, identity in enumerate(found)}
@@ -70,9 +70,9 @@ class Packed:
 
 
 class Numbers:
-    """Packed vectors of one dimension as float32; those of other dimensions are foreign.
+    """Packed vectors of one dimension as float32; vectors of other dimensions are *foreign*.
 
-    A vector that contains NaN counts as no vector.
+    A vector that contains NaN counts as none.
     """
 
     def __init__(self, packed: Packed, dimension: int) -> None:
@@ -86,7 +86,7 @@ class Numbers:
         self._numbers = halves.reshape(-1, dimension).astype(np.float32)
         wrong = np.isnan(self._numbers).any(axis=1)
         rows = np.where(wrong, NONE, np.arange(len(self._numbers)))
-        self._rows = np.full(len(packed.dimensions) + 1, NONE, np.intp)  # the last is for NONE
+        self._rows = np.full(len(packed.dimensions) + 1, NONE, np.intp)  # the last row is for NONE
         self._rows[:-1][self._fits] = rows
 
     def column(self, places: Places) -> pa.Array:

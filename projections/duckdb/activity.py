@@ -1,10 +1,10 @@
-# Texts of queries are put together of names in this package and of quoted paths, never of input.
+# Queries are built from names in this package and quoted paths, never from input.
 # ruff: noqa: S608
 """Totals by day and policy, and the latest statements of each person, for the review page.
 
-They are counted in the tables of facts: these rows never change and are keyed by position, so a row
+They are counted in the tables of facts, whose rows never change and are keyed by position. So a row
 in two segments is counted once without the window over whole rows that the views need. For 100,000
-decisions the views took 250 to 600 ms, these take 10 to 80 ms (MEASURED on two cores).
+decisions the views took 250 to 600 ms, these queries take 10 to 80 ms (MEASURED on two cores).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WORDS = ("reversed", "reinstated", "separated", "confirmed", "retracted", "resto
 """Events other than decisions that a day's page shows."""
 
 ANSWERS = ("admit", "settle", "compose")
-"""Commands without a sender: repeats of forgotten texts, and answers to questions."""
+"""Commands that nobody sent: repeats of forgotten texts, and answers to questions."""
 
 Owners = Sequence[str] | None
 """The owners whose decisions are counted; None for all."""
@@ -32,9 +32,9 @@ Owners = Sequence[str] | None
 
 @dataclass(slots=True)
 class JudgeDay:
-    """The judge's answers on one day by a model: answers, calls, and their cost.
+    """One model's answers on one day: answers, calls, and their cost.
 
-    None if a price is unknown.
+    The cost is None if a price is unknown.
     """
 
     model: str
@@ -94,7 +94,7 @@ class OtherEvent(NamedTuple):
 
 
 class PairStatement(NamedTuple):
-    """A person's statement about a pair: `joined`, a reversal, a separation, a confirmation.
+    """A person's statement about a pair: a merge, a reversal, a separation or a confirmation.
 
     For a merge, `decision_id` is its own; a separation names both candidates, the second as
     `other_id`.
@@ -122,7 +122,7 @@ class OutcomeCount(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """The number of decisions of one kind with a nearest score, in ten-thousandths."""
+    """The number of decisions of one kind with the same nearest score, in ten-thousandths."""
 
     score: int
     decision: str
@@ -166,8 +166,7 @@ def refused_since(folder: Path, since: datetime) -> tuple[int, datetime | None]:
     """The number of commands refused since a time, and the time of the last one, in UTC.
 
     Unknown ids are left out: in a cluster, each partition that does not know an id refuses it,
-    although another one executes the command.
-    though another one carries the command out.
+    although another partition executes the command.
     """
     moment = since.astimezone(UTC).replace(tzinfo=None)
     [[row]] = queries(folder, _query(_REFUSED, place_of(folder), None, since=moment))

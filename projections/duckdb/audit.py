@@ -1,4 +1,4 @@
-# Texts of queries are put together of names in this module, never of input.
+# Queries are built from names in this module, never from input.
 # ruff: noqa: S608
 """Queries for the views of statements and pairs; `d`, `c`, … are tables of `duckdb.views`.
 
@@ -39,9 +39,9 @@ HAVING count(DISTINCT c.memory_id) = 1 AND bool_and(
     r.review_status IS DISTINCT FROM 'reversed'
     OR x.again IS NOT NULL AND s.review_status IS DISTINCT FROM 'reversed')
 """
-"""Composed texts that could be faces: their join stands, and their sources are one memory.
+"""Composed texts that could be faces: their join stands, and their sources are in one memory.
 
-A reversed join may have a successor: its candidate was decided on again with the same text.
+A reversed join may have a successor, if its candidate was decided on again with the same text.
 """
 
 _STATEMENTS = f"""
@@ -55,10 +55,10 @@ FROM s LEFT JOIN (SELECT decision_id, event, withdraws, max(position) AS positio
                              ELSE NOT s.separates AND w.withdraws END
        LEFT JOIN ({_STANDING_TEXTS}) x ON x.event_id = s.text
 """
-"""Statements about pairs: that they are two, or (not `separates`) one, and whether they hold.
+"""Statements that a pair is two (`separates`) or one, and whether each holds.
 
-A statement that was taken back does not hold, nor one about a composed text that fell apart. A
-reinstatement takes back a reversal's statement, and the next withdrawal that of a reinstatement.
+A statement does not hold if it was taken back, or if it is about a composed text that fell apart.
+A reinstatement takes back a reversal's statement, and the next withdrawal that of a reinstatement.
 """
 
 SEPARATIONS = f"""
@@ -92,7 +92,7 @@ SELECT w.position, w.event_id, w.event, NULL, w.decided_at, w.owner_id,
 FROM w LEFT JOIN c ON c.candidate_id = w.candidate_id
        LEFT JOIN d ON d.decision_id = w.decision_id
 """
-"""Every event; `kind` is the kind of event that it answers, if not its decision."""
+"""Every event; `kind` is the kind of event that it answers, if that is not its decision."""
 
 _ANSWERED = """
 SELECT 'question' AS kind, candidate_id AS key, position, decision_id AS event_id
@@ -105,7 +105,7 @@ UNION ALL
 SELECT event, CASE event WHEN 'reversed' THEN decision_id ELSE candidate_id END, position, event_id
 FROM w WHERE event IN ('reversed', 'retracted')
 """
-"""What later events can answer, by the key that these have."""
+"""The events that later events can answer, by the key that an answer has."""
 
 TIMELINE = f"""
 SELECT e.position, e.event_id, e.event, e.decision, e.decided_at, e.owner_id, e.namespace,
@@ -142,7 +142,7 @@ _ASKED = f"""(
 SELECT a.*, t.text
 FROM (SELECT *, neighbour.candidate_id AS other FROM ({_QUESTIONS})) a
      LEFT JOIN ({_TEXTS}) t ON t.position = a.position AND t.candidate_id = a.other)"""
-"""The same by the neighbour's id, to find what was known of a pair when it was asked about.
+"""Questions by the neighbour's id, to find what was known of a pair when the judge was asked.
 
 An answer records only its own evidence; the score and the guard's cues are in its question.
 """
@@ -156,7 +156,7 @@ CASE WHEN {_AS_ASKED}
      THEN coalesce({{0}}.similarity, q.neighbour.cosine, q.neighbour.jaccard,
                    {{0}}.nearest_similarity)
      WHEN NOT {{0}}.answers THEN coalesce({{0}}.similarity, {{0}}.nearest_similarity) END"""
-"""The score of a pair: its own, or that of the question that it answers."""
+"""The score of a row's pair: its own, or that of the question that it answers."""
 
 _LOGGED = """
 SELECT position, decision_id, decision, owner_id, namespace, candidate_id,
@@ -258,5 +258,5 @@ ORDER BY waits_as, similarity, position, existing_id
 
 A reinstated join waits again, as before its reversal: taking an answer back is not an answer, and
 a wrong reversal does not make the join right. A candidate that waits because of a forgotten text is
-not living until it is let in and restored.
+not living until it is stored and restored.
 """

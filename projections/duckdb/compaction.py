@@ -1,4 +1,4 @@
-"""Merges many small segments into one, so that analysts read few files; old ones go later."""
+"""Merges small segments, so that analysts read few files; the old ones are removed later."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ GRACE_SECONDS = 60.0
 def crowded(segments: Sequence[Segment]) -> Sequence[Segment]:
     """The latest segments to merge, if any.
 
-    They begin with the first one that is not larger than all later ones together, so that the
-    number of times that a row is rewritten grows only with the logarithm of the rows.
+    They begin with the first one that is not larger than all later ones together. So the number of
+    times that a row is rewritten grows only with the logarithm of the number of rows.
     """
     following = 0
     first = len(segments)
@@ -71,8 +71,8 @@ def _database(folder: Path) -> duckdb.DuckDBPyConnection:
 def _merged(table: Table, files: Sequence[Path], target: Path) -> str:
     """Keep the latest row per key, even if it marks the key as deleted.
 
-    The old segments stay for a while, and their rows must not show again. Only keys and positions
-    are held in memory: the rows stream through in the order of the files, unsorted.
+    The old segments stay for a while, and their rows must not reappear. Only keys and positions are
+    held in memory: the rows stream through in the order of the files, unsorted.
     """
     listing = ", ".join(quoted(literal_glob(path.as_posix())) for path in files)
     rows = f"FROM read_parquet([{listing}])"

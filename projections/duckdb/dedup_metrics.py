@@ -1,6 +1,6 @@
 """Metrics of duplicates on arrival, counted from the log's projection (designs/namespaced.md).
 
-They are in Prometheus' text format, for a collector of text files, if no worker exposes them.
+They are in Prometheus' text format, for a textfile collector if no worker exposes them.
 """
 
 from __future__ import annotations

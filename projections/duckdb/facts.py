@@ -1,4 +1,4 @@
-"""The columns of a decision's row (docs/design.md)."""
+"""The rows of decisions and of the judge's answers (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ NO_NEIGHBOUR = _nothing(Neighbour, cues=())
 NO_EVIDENCE = _nothing(Evidence, neighbours=())
 NO_VERDICT = _nothing(Verdict)
 NO_INVALID = _nothing(InvalidData)
-"""Stand-ins for missing data, so that columns need not check, which took half of their time."""
+"""Stand-ins for missing data: checking for it in each column took half of the time."""
 
 
 class DecisionFact(Row, frozen=True):
     """One decision. `nearest` is the neighbour that decided it: joined, asked about or closest.
 
-    `verdict` is the one that settled it; missing data is one of `NO_...`.
+    `verdict` is the verdict that settled it; missing data is one of `NO_...`.
     """
 
     position: int
@@ -178,9 +178,9 @@ def score(neighbour: Neighbour) -> float | None:
 
 
 class VerdictRow(Row, frozen=True):
-    """One answer of a judge; those that settled nothing cost money, too.
+    """One answer of a judge, even one that settled nothing, because it cost money, too.
 
-    `step` is which of two judges answered; None if there was one.
+    `step` is which of two judges answered; None if there was only one.
     """
 
     position: int
@@ -194,7 +194,7 @@ class VerdictRow(Row, frozen=True):
 
 
 def verdict_rows(fact: Fact) -> list[VerdictRow]:
-    """The judge's answers in an event; those of a first judge are before those of the second."""
+    """The judge's answers in an event; a first judge's answers come before the second's."""
     event = fact.event
     match event:
         case Refused():
@@ -231,7 +231,7 @@ def verdict_rows(fact: Fact) -> list[VerdictRow]:
 
 
 def _by_step(verdict: Verdict) -> Iterator[tuple[Step | None, Verdict]]:
-    """A verdict, after what the first of two judges said before it."""
+    """A verdict, preceded by that of the first judge if there are two."""
     if (before := verdict.before) is not None:
         yield "first", before
         yield "second", verdict

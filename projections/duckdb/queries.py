@@ -1,4 +1,7 @@
-"""The file that analysts open, `palimpsest.duckdb`: only views, never locked, replaced at once."""
+"""Queries of the views, and `palimpsest.duckdb`, the file of views that analysts open.
+
+The file has only views. It is never locked, and it is replaced atomically.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +31,13 @@ from palimpsest.projections.duckdb.views import FILE, Place, literal_glob, place
 STORAGE = "v1.2.0"
 """The oldest DuckDB that opens the file; 1.5 cannot open 2.0's own format (MEASURED)."""
 RECORD = "views.json"
-"""A record of the `palimpsest.duckdb` last written, for later starts."""
+"""The record of the last `palimpsest.duckdb` that was written, for later starts."""
 MEMORY = "1GB"
 THREADS = 2
 LISTINGS = 20
-"""How often the segments are listed for a query if some disappear in between."""
+"""Maximum number of listings of the segments for a query while some disappear."""
 LEFT = "Cannot open file"
-"""DuckDB's message for a file that it has listed but does not find."""
+"""DuckDB's message for a file that it has listed but cannot find."""
 KEPT = 2
 """Number of idle DuckDB instances that are kept: creating one takes longer than most queries."""
 
@@ -48,7 +51,7 @@ _waiting: list[_Instance] = []
 
 @atexit.register
 def _close_waiting() -> None:
-    """Close idle instances before the process exits or forks: a child has none of their threads."""
+    """Close idle instances before the process exits or forks: a child would lack their threads."""
     while _waiting:
         _waiting.pop().database.close()
 
@@ -90,7 +93,7 @@ def ensure_views(folder: Path, effect: Effect = no_effect) -> bool:
 
 
 def _views_in(file: Path, folder: Path) -> dict[str, str]:
-    """A folder's views as a file has them; they detect whether the file was moved."""
+    """A folder's views as seen from a file; they show whether the file was moved."""
     return views(Place(place_of(folder).segments, file.resolve().as_posix()))
 
 
@@ -107,8 +110,8 @@ def write_views(folder: Path, file: Path) -> None:
 def _record(folder: Path, stamp: str) -> None:
     """Keep the stamp beside the views, with the checksum of their file.
 
-    If the record is missing, torn or of another file, such as one that an analyst has written to,
-    the views are written again.
+    The views are written again if the record is missing, torn or that of another file, such as one
+    that an analyst has written to.
     """
     known = {"stamp": stamp, "crc32": checksum(views_file(folder))}
     (folder / RECORD).write_bytes(orjson.dumps(known))
@@ -141,7 +144,7 @@ def _stamp(wanted: dict[str, str]) -> str:
 def _write(file: Path, wanted: dict[str, str], effect: Effect) -> None:
     beside = file.with_name(f"{file.name}.new")
     remove(beside)
-    if "?" in str(beside):  # DuckDB would look for its write-ahead log in another folder
+    if "?" in str(beside):  # DuckDB would look for the write-ahead log in another folder
         with TemporaryDirectory() as elsewhere:
             _write_views(Path(elsewhere) / FILE, wanted)
             copyfile(Path(elsewhere) / FILE, beside)
@@ -158,7 +161,7 @@ def _write(file: Path, wanted: dict[str, str], effect: Effect) -> None:
 def _write_views(file: Path, wanted: dict[str, str]) -> None:
     with duckdb.connect(config=_LIMITS) as database:
         options = f"(STORAGE_VERSION {quoted(STORAGE)})"
-        # In one transaction: one comment per transaction took four times as long.
+        # In one transaction, because one comment per transaction took four times as long.
         database.execute(f"ATTACH {quoted(str(file))} AS store {options}; USE store; BEGIN")
         _create_views(database, wanted)
         database.execute("COMMIT; USE memory; CHECKPOINT store; DETACH store")
@@ -194,8 +197,8 @@ def query(folder: Path, text: str, parameters: Parameters = ()) -> list[Row]:
 def queries(folder: Path, *asked: Query) -> list[list[Row]]:
     """The rows of several queries with their parameters, on one connection.
 
-    A segment that was merged may disappear while a query lists the segments or before it opens it:
-    then all queries are run again. Raises the same errors as `query`.
+    If a merged segment disappears before a query has read it, all queries are retried. Raises the
+    same errors as `query`.
     """
     if not (folder / FOLDER).is_dir():
         raise StoreError(f"there are no views at {folder}: run `palimpsest rebuild duckdb`")
@@ -216,8 +219,8 @@ def _rows(folder: Path, asked: Sequence[Query]) -> list[list[Row]]:
             if LEFT not in str(error) or not left:
                 raise
             continue
-        # DuckDB lists the folders, then the files in each. If both a merged segment came and those
-        # that it replaces went in between, it has seen neither, without an error.
+        # DuckDB lists the folders, then the files in each. If a merged segment appears in between
+        # and those that it replaces disappear, it has seen neither, and raises no error.
         if before.issubset((folder / FOLDER).iterdir()):
             return rows
     raise TransientError(f"the segments at {folder} change all the time: try again later")

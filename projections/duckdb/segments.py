@@ -64,7 +64,7 @@ class Segment:
         return sum(entry["rows"] for entry in self.manifest()["files"].values())
 
     def manifest(self) -> dict[str, Any]:
-        """The contents that the segment should have. StoreError if the manifest cannot be read."""
+        """What the segment should contain. StoreError if the manifest cannot be read."""
         try:
             manifest: dict[str, Any] = orjson.loads((self.path / MANIFEST).read_bytes())
         except (OSError, orjson.JSONDecodeError) as error:

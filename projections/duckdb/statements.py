@@ -29,8 +29,8 @@ from palimpsest.streams.core.ledger import Statement
 class EventRow(Row, frozen=True):
     """An event that is not a decision: its actor, subject, time and reason.
 
-    `other_id` is the other candidate of a pair, `decision_id` the decision that it is about. A
-    refused answer of the judge is about the pair of its first verdict.
+    `other_id` is the other candidate of a pair, and `decision_id` the decision that the event is
+    about. A refused answer of the judge is about the pair of its first verdict.
     """
 
     position: int

@@ -37,12 +37,12 @@ class DuckStore:
         return self._chain[-1].end if self._chain else 0
 
     def names(self) -> tuple[str, ...]:
-        """The names of the segments that are read; they change when another process writes."""
+        """The names of the segments in use; they change when another process writes."""
         return tuple(segment.path.name for segment in self._chain)
 
     @property
     def is_overdue(self) -> bool:
-        """Whether the number of segments makes even a waiting commit compact them first."""
+        """Whether there are so many segments that even a waiting commit compacts them first."""
         return len(self._chain) > compaction.MOST
 
     def open(self, source: EventSource) -> list[str]:
@@ -96,7 +96,7 @@ class DuckStore:
             self.write(self.position, batch.upto, [batch])
 
     def replace(self, writer: SegmentWriter, end: int, *, at_once: bool) -> None:
-        """Replace all segments by one of everything; `at_once` if the existing ones are wrong.
+        """Replace all segments by a single one; `at_once` if the existing ones are wrong.
 
         Otherwise the old ones stay for running queries until they are retired.
         """

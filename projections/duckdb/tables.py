@@ -183,7 +183,7 @@ MEMORY_COLUMNS = (
     ("intensity", REAL),
     ("metadata", TEXT),
 )
-"""Columns of a memory that both projections have, beside its id and position."""
+"""Columns of a memory that both projections have, besides its id and position."""
 
 MEMORIES = Table(
     "memories",
@@ -311,7 +311,7 @@ RUNS = Table(
         _column("figures", TEXT, "event.data.figures", as_json),
     ),
 )
-"""Batch runs; `figures` has all of a run's figures, the columns before it the common ones."""
+"""Batch runs; `figures` has all figures of a run, and the columns before it the common ones."""
 STATEMENTS = Table(
     "statements",
     ("position", "ordinal"),
@@ -334,7 +334,7 @@ STATEMENTS = Table(
         _column("decided_at", MOMENT),
     ),
 )
-"""Statements about pairs; `text` is the event of the composed text that one is about."""
+"""Statements about pairs; `text` is the event of the composed text that the statement is about."""
 TABLES = (
     DECISIONS,
     WORDS,

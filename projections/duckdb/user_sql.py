@@ -36,7 +36,7 @@ _DATA = frozenset(
         "unnest",
     }
 )
-"""Table functions that return data and read no views. Those in neither list are refused: others
+"""Table functions that return data and read no views. Functions in neither list are refused: some
 run SQL that is hidden in a text, read memory at an address, or change the connection."""
 
 
@@ -87,7 +87,7 @@ def _parsed(database: duckdb.DuckDBPyConnection, text: str) -> Any:
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Every node of a parsed statement that has a type. Not recursive, as queries nest deeply."""
+    """Every node of a parsed statement that has a type. Not recursive: queries nest deeply."""
     unread = [tree]
     while unread:
         part = unread.pop()

@@ -1,10 +1,10 @@
-# Texts of queries are put together of names in this package and of quoted paths, never of input.
+# Queries are built from names in this package and quoted paths, never from input.
 # ruff: noqa: S608
 """The analysts' views as SQL, over the segments of one store (docs/design.md).
 
-A view over several tables reads the position first, and each table up to that position, so that a
-concurrent commit never shows in one table but not another. DuckDB lists a table's files where the
-table appears in the text: that is why the position comes before the tables.
+A view over several tables reads the position first, then each table up to that position, so that a
+concurrent commit never shows in one table but not another. DuckDB lists a table's files when it
+meets the table in the text, which is why the position comes before the tables.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def place_of(folder: Path) -> Place:
 def current(place: Place, table: Table) -> str:
     """A table's rows as of the horizon: per key the row with the highest position, from one file.
 
-    They are found by key and position only: a window over whole rows took four times as long.
+    Rows are found by key and position alone: a window over whole rows took four times as long.
     """
     own = ", ".join(f"s.{key}" for key in table.key)
     same = " AND ".join(f"t.{key} = latest.{key}" for key in table.key)

@@ -1,8 +1,8 @@
-"""The files of LanceDB's folder: checking them, and replacing the folder by a new one.
+"""Checks the files of LanceDB's folder, and replaces the folder by a new one.
 
-LanceDB is an extra. Without it the folder stays as it is, and a process with it brings that up to
-date. A store that is to be small says in a file that it has no such tables; `rebuild lancedb` makes
-them.
+LanceDB is an extra. A process without it leaves the folder as it is, and a process with it brings
+the folder up to date. A store that should stay small says in a file that it has no such tables;
+`rebuild lancedb` creates them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def is_installed() -> bool:
 
 
 def is_kept(projections: Path) -> bool:
-    """Whether this process keeps LanceDB's tables among a store's projections."""
+    """Whether LanceDB's tables are among the projections that this process keeps up to date."""
     return is_installed() and not (projections.parent / WITHOUT).exists()
 
 
@@ -39,7 +39,7 @@ def leave_out(store: Path) -> None:
 
 
 def sizes(folder: Path) -> dict[str, int]:
-    """The size of each file by its path; `rglob` takes seven times as long, too slow per commit."""
+    """The size of each file by its path. `rglob` takes seven times as long: too slow per commit."""
     found: dict[str, int] = {}
     for entry in os.scandir(folder) if folder.is_dir() else ():
         if entry.is_dir():
@@ -71,7 +71,7 @@ def swap(built: Path, live: Path, effect: Effect) -> None:
 
 
 def finish_swap(built: Path, live: Path) -> None:
-    """Finish a swap that was interrupted between its two steps, and remove what it left."""
+    """Finish a swap that was interrupted between its two steps, and remove its leftovers."""
     old = live.with_name(live.name + ".old")
     if not live.exists() and old.exists():
         (built if (built / STATE).exists() else old).rename(live)

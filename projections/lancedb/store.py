@@ -1,8 +1,8 @@
 """LanceDB tables with a known position, to which they can be rolled back (docs/design.md).
 
 LanceDB has no commit across two tables and never syncs. So each commit ends with a small file that
-has the position and the version and files of each table. Later versions are rolled back at the
-next start and written again; if files are missing or too short, the table is recreated.
+records the position, and the version and files of each table. At the next start, later versions
+are rolled back and written again; if files are missing or too short, the table is recreated.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ READABLE = (1, 2, 3, 4, LAYOUT)
 """Layouts that recall can read. A writer recreates tables of earlier layouts."""
 DEFAULT_DIMENSION = 384
 INDEXED_FROM = 10_000
-"""Number of rows from which scalar indexes pay: without one, each change reads all keys."""
+"""Number of rows from which scalar indexes pay: without them, each change reads all keys."""
 FRAGMENTED = 64
 """Number of fragments from which a table is compacted, if a quarter of its rows is new."""
 VERY_FRAGMENTED = 400
@@ -82,9 +82,9 @@ class LanceStore:
     def open(self, head: int, *, suspect: bool = False) -> bool:
         """Open the tables at their recorded position; returns whether a partial commit was undone.
 
-        `head` is the log's: tables ahead of it are wrong. If every file is as recorded and there is
-        nothing to catch up on, tables are opened on first use, because importing LanceDB takes
-        seconds; `suspect` tables are opened now.
+        `head` is the log's last position: tables ahead of it are wrong. If every file is as
+        recorded and nothing is missing, tables are opened on first use, because importing LanceDB
+        takes seconds; `suspect` tables are opened now.
 
         Raises StoreError if something is damaged; nothing is changed then.
         """
@@ -123,7 +123,7 @@ class LanceStore:
         return ahead
 
     def _take_up(self, name: str, version: int, rows: int) -> bool:
-        """Open a table at its recorded version; any error of LanceDB means that it is damaged."""
+        """Open a table at its recorded version; any error from LanceDB means that it is damaged."""
         try:
             table = self._database().open_table(name)
             ahead = table.version != version
@@ -181,9 +181,9 @@ class LanceStore:
         self._hold(table.name, made)
 
     def _make_anew(self, dimension: int) -> None:
-        """Convert the tables' vectors to another dimension, in one more version of each table.
+        """Convert the tables' vectors to another dimension, in a new version of each table.
 
-        Only the tables are read, in pages: they also hold the foreign vectors.
+        Only the tables are read, page by page, because they also hold the foreign vectors.
         """
         for table in LANCE_TABLES:
             if table.name not in self._live():
@@ -228,7 +228,7 @@ class LanceStore:
             self._live()[name].delete(f"{column} IN ({', '.join(map(_literal, some))})")
 
     def _add(self, name: str, rows: pa.Table) -> None:
-        """Queue rows to append together: each append takes as long as some thousand rows."""
+        """Queue rows to append together: an append costs as much as a few thousand rows."""
         if len(rows):
             self._added[name].append(rows)
             if sum(map(len, self._added[name])) >= APPENDED_AT_ONCE:
@@ -311,9 +311,9 @@ class LanceStore:
         return fragments >= VERY_FRAGMENTED or self._new_rows[name] * 4 >= rows
 
     def _index(self, name: str) -> bool:
-        """Create a table's indexes, or renew them if a quarter of its rows is newer; tell if so.
+        """Create a table's indexes, or renew them if a quarter of its rows is newer.
 
-        Compacting would also index the rows, but it rewrites the whole table.
+        Returns whether it did so. Compacting would also index the rows, but rewrites the table.
         """
         from lancedb.index import Bitmap, BTree
 

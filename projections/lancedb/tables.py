@@ -17,7 +17,7 @@ from palimpsest.projections.duckdb.tables import MEMORY_COLUMNS
 
 
 class WindowState(Row, frozen=True):
-    """A window of a text beyond the model's input, after the first; `text_id` is that text's."""
+    """A window after the first of a text longer than the model's input, whose id is `text_id`."""
 
     key: str
     text_id: str
@@ -42,7 +42,7 @@ class LanceTable:
     def schema(self, dimension: int) -> pa.Schema:
         """The columns, then the vector as a list of float32 of fixed size.
 
-        A vector of another dimension is kept as recorded, in case that dimension is needed.
+        A vector of another dimension is kept as recorded, in case its model is switched to.
         """
         fields = [pa.field(column.name, column.type) for column in self.columns]
         vector = pa.field("vector", pa.list_(pa.float32(), dimension))
@@ -130,8 +130,9 @@ def windows_of(text_id: str, state: MemoryState | DistinctState) -> list[WindowS
 class Writes:
     """A commit's changes to one table: living rows with the places of their vectors, and deletions.
 
-    No table can hold a `new` row yet: appending costs a third of merging. `gone` are keys; for
-    windows, they are the keys of their texts, whose windows are deleted before rows are appended.
+    No table can hold a `new` row yet, so it is appended, at a third of the cost of merging. `gone`
+    are keys; for windows, they are the keys of texts, whose windows are deleted before rows are
+    appended.
     """
 
     rows: pa.Table
@@ -143,7 +144,7 @@ class Writes:
 def writes(
     states: Mapping[str, State | Gone], new: Set[str], rows: pa.Table, places: Places
 ) -> Writes:
-    """Sort a commit's states by how they are written; `rows` and `places` are of living ones."""
+    """Sort a commit's states by how they are written; `rows` and `places` are of living states."""
     is_new = [key in new for key, state in states.items() if not isinstance(state, Gone)]
     gone = [key for key, state in states.items() if isinstance(state, Gone) and key not in new]
     return Writes(rows, places, np.array(is_new, np.bool_), gone)

@@ -1,8 +1,8 @@
 """Recall by words: for texts without a vector, and for queries while the model is down.
 
-Chinese, Japanese and Korean are compared by the words of a dictionary with the extra `cjk`, long
-ones by their pairs of neighbouring characters as well; without it by such pairs, and Han also by
-single characters.
+With the extra `cjk`, Chinese, Japanese and Korean are compared by dictionary words, and long words
+by pairs of neighbouring characters, too. Without it, they are compared by such pairs, and Han by
+single characters, too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ATTACHED = re.compile(rf"(?<!\w){ELIDED}(?=[^\W\d_]{{2}})|(?<=\w){TURKISH_ENDIN
 
 
 def ranked_by_words(ledger: Ledger, question: str, *, unembedded: bool = False) -> list[Ranked]:
-    """The living memories with a word of a question, those with most of them in one text first.
+    """The living memories with a word of a question, those with the most in one text first.
 
     The score is the share of the question's content words, each counted once; ties go to the older
     memory. `unembedded`: match only texts without a vector.
@@ -43,7 +43,7 @@ def ranked_by_words(ledger: Ledger, question: str, *, unembedded: bool = False) 
 
 
 class _Question:
-    """The words of a question; of Han alone, as the text that it is compared with has them."""
+    """The words of a question; if it is in Han alone, as split in the text it is compared with."""
 
     def __init__(self, question: str) -> None:
         self._japanese = has_kana(question)
@@ -55,16 +55,16 @@ class _Question:
         }
 
     def share_in(self, text: str) -> float:
-        """The share of its words that stand in a text."""
+        """The share of its words that occur in a text."""
         japanese = self._japanese or has_kana(text)
         words = self._words[japanese]
         return len(words & searched_words(text, japanese)) / len(words) if words else 0.0
 
 
 def searched_words(text: str, japanese: bool) -> frozenset[str]:
-    """The words by which a text is found, without elided articles and Turkish endings.
+    """The words that a text is found by, without elided articles and Turkish endings.
 
-    Their letters are not told apart by the dot of an i.
+    The dotted and the dotless i count as the same letter.
     """
     if text.isascii() and "'" not in text:
         return tokens(text)

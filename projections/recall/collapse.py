@@ -1,9 +1,9 @@
 """Shows indistinguishable hits once: only in the answer, never in the log (docs/python.md).
 
-Two memories are folded if a zone of the policy would join their faces without a judge: in one
-namespace, at or over its threshold, near-identical in order, without a cue, and nobody has
-separated them. `near_identical` does not count: so far below the zones, all memories would have to
-be read. All memories of a fold must pass with each other.
+Two memories are folded if a zone of the policy would join their faces without a judge: they are in
+one namespace, reach its threshold, are near-identical in order and show no cue, and nobody has
+separated them. The threshold `near_identical` is not used: it is so far below the zones that all
+memories would have to be read. Every two memories of a fold must meet these conditions.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Folding:
         return None
 
     def kind(self, ledger: Ledger, memory: Memory) -> Hashable:
-        """What indistinguishable memories share, most of all the words that no edit changes.
+        """What indistinguishable memories share, above all the words that no edit changes.
 
-        So of a thousand memories that differ in a number, no two are compared.
+        So no two of a thousand memories that differ only in a number are compared.
         """
         tables = tables_of(self.policy.languages)
         reading = reading_of(memory.face.text, memory.face.vector, ledger.names, tables)
@@ -54,7 +54,7 @@ class Folding:
         floor = self.at_least(one.namespace)
         if floor is None or one.namespace != other.namespace:
             return False
-        # The guard first: texts are read once, but vectors are decoded for each pair.
+        # The guard comes first: texts are read once, but vectors are decoded for each pair.
         mine, theirs, tables = one.face, other.face, tables_of(self.policy.languages)
         return (
             alike(mine.text, mine.vector, theirs.text, theirs.vector, ledger.names, tables)
@@ -80,13 +80,13 @@ def alike(
 ) -> bool:
     """Whether two texts are near-identical in order, without a cue.
 
-    `names` are their owner's, `tables` the policy's.
+    `names` are those of their owner, `tables` those of the policy.
     """
     return passes(reading_of(one, its, names, tables), reading_of(other, others, names, tables))
 
 
 def _covers(one: Vector | None, other: Vector | None, floor: float) -> bool:
-    """Whether each window of two texts has a counterpart in the other."""
+    """Whether each window of either text has a counterpart in the other."""
     if one is None or other is None or not (one.truncated or other.truncated):
         return True
     a, b = (_units(vector) for vector in (one, other))

@@ -15,8 +15,8 @@ from palimpsest.streams.core.moment import moment
 class Filter:
     """A memory passes if it has not expired, and one living member meets all conditions.
 
-    `metadata` maps keys to required values; the member happened at `since` or later, and before
-    `until`, both with a time zone. With `show_expired`, what has expired `at` that moment passes.
+    `metadata` maps keys to required values. The member happened at `since` or later, and before
+    `until`, both with a time zone. Memories expired at the time `at` pass only if `show_expired`.
     """
 
     namespace: str | None = None

@@ -1,7 +1,8 @@
 """Recall by meaning from LanceDB, for owners whose ledger is not in memory.
 
 The origins of hits, and pending questions, come from DuckDB's tables. Only the ledger knows whether
-two texts are indistinguishable, or two hits of one frame: if they might be, the answer is None.
+two texts are indistinguishable, or whether two hits are of one frame: if they might be, the answer
+is None.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ TRIES = 20
 PAUSE_SECONDS = 0.05
 FEWEST = 32
 MOST_NAMED = 5_000
-"""Maximum number of memories that a search lists by id; beyond it, the ledger is used."""
+"""Maximum number of memories that a search lists by id; above it, the ledger is used."""
 AUTOMATIC = ("rule", "judge")
 """Ranks whose choice of a face is never final."""
 ADDED_UP = ("intensity", "metadata", "created_at", "updated_at", "occurred_at")
@@ -81,10 +82,10 @@ def recall(
         where += f" AND memory_id NOT IN ({_literals(without)})"
     found = _searched(folder, log, vector, where, wanted)
     if found and query(folder, _HAS_NAMES, {"owner": owner_id}):
-        return None  # by which names texts are alike or of one frame, only the ledger knows
+        return None  # only the ledger has the names by which texts are alike or of one frame
     if not found or not any(_has_expired(hit, wanted.filter) for hit in found):
         return found
-    # Only now, so that an owner of whom nothing expires costs nothing more.
+    # Only now, so that owners without expiring memories cost nothing more.
     asked = {"owner": owner_id, "at": _naive(wanted.filter.at)}
     expired = [row["memory_id"] for row in query(folder, _EXPIRED, asked)]
     if len(expired) > MOST_NAMED:
@@ -117,9 +118,9 @@ SELECT owner_id FROM joins WHERE owner_id = $owner
 GROUP BY owner_id
 HAVING bool_or(NOT standing) AND bool_or(standing AND rank IN ('agent', 'person'))
 """
-"""Owners who may have a memory that is former on its own: an update stands, a join was reversed.
+"""Owners who may have a memory that is former as a whole: an update stands, a join was reversed.
 
-What the update displaced is not in the tables: the ledger knows whether there is such a memory.
+The tables do not say what the update displaced; only the ledger knows if there is such a memory.
 """
 _HAS_NAMES = "SELECT 1 FROM events WHERE owner_id = $owner AND event = 'names_set' LIMIT 1"
 _EXPIRED = f"""
@@ -202,7 +203,7 @@ def _recalled(
 
 
 def _reached(table: Table, vector: Query, k: int, where: str) -> dict[str, float]:
-    """The score of every memory among a table's best `k`, including ties."""
+    """The scores of the memories among a table's best `k` rows, including ties."""
     wanted = max(4 * k, FEWEST)
     while True:
         rows = _search(table, vector, wanted, where)
@@ -218,7 +219,7 @@ def _reached(table: Table, vector: Query, k: int, where: str) -> dict[str, float
 def _search(
     table: Table, vectors: Query | list[list[float]], limit: int, where: str, *columns: str
 ) -> list[dict[str, Any]]:
-    """The nearest rows, up to `limit` per vector; with several, `query_index` says which."""
+    """The nearest rows, up to `limit` per vector; with several, `query_index` names the vector."""
     from lancedb.query import LanceVectorQueryBuilder
 
     search = table.search(vectors, vector_column_name="vector")
@@ -252,7 +253,7 @@ def _faces(memories: Table, best: Mapping[str, float], k: int) -> list[dict[str,
     ids = [i for i, score in best.items() if near and score >= near[-1]]
     if not ids:
         return []
-    # Tables of an earlier layout are read until a writer recreates them.
+    # Tables of an earlier layout are also read until a writer recreates them.
     there = [name for name in (*FACE_COLUMNS, "vector") if name in memories.schema.names]
     where = f"memory_id IN ({_literals(ids)})"
     asked = memories.search().where(where).limit(len(ids)).select(there)
@@ -266,7 +267,7 @@ def _may_fold(
 ) -> bool:
     """Whether another memory might be indistinguishable from one of these, by the faces' texts.
 
-    What the model could not read is not in the tables: only the ledger is certain.
+    The tables do not say what the model could not read, so only the ledger is certain.
     """
     by_namespace: dict[str, list[dict[str, Any]]] = {}
     tables = tables_of(folding.policy.languages)
@@ -285,7 +286,7 @@ def _in_namespace(namespace: str) -> str:
 
 
 def _may_share_frame(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two hits may be of one frame: only the ledger knows who was told apart."""
+    """Whether two hits may be of one frame; only the ledger knows which were separated."""
     same_namespace = one["namespace"] == other["namespace"]
     return same_namespace and frame(kept_reading(one["face"]), kept_reading(other["face"]))
 
@@ -297,9 +298,9 @@ def _is_said_twice(
     floor: float,
     tables: GuardTables,
 ) -> bool:
-    """Whether one of these faces has an indistinguishable one at `floor` or nearer.
+    """Whether some face is indistinguishable from one of these, at a cosine of `floor` or more.
 
-    They share one search: each separate search reads all of the owner's vectors.
+    One search is made for all, because each search reads all of the owner's vectors.
     """
     vectors = [face["vector"] for face in faces]
     limit = FEWEST
@@ -396,7 +397,7 @@ class _StoredMemories:
         return not (isinstance(event, Joined) and event.data.join.former)
 
     def _stands(self, join: dict[str, Any], text: dict[str, Any]) -> bool:
-        """Whether a text was composed for a join, and all its sources are living members."""
+        """Whether a text was composed for a join and all its sources are living members."""
         sources = (self.candidates.get(source) for source in text["sources"])
         return text["decision_id"] == join["decision_id"] and all(
             source is not None and source["living"] and source["memory_id"] == join["memory_id"]

@@ -33,16 +33,16 @@ NEARLY = 1e-3
 MOST_RECOLLECTED = 64
 """Number of owners whose decoded vectors are kept for the next question."""
 MOST_IN_MEMORY = 100_000
-"""Candidates of a loaded owner up to which scanning all was measured to be faster than LanceDB."""
+"""Number of a loaded owner's candidates up to which scanning them all is faster than LanceDB."""
 FUSION = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke & Buettcher, 2009)."""
 NOT_MENTIONED: Mapping[str, int] = MappingProxyType({})
 FEW_CHANGED = 4
-"""If more than a fourth of the memories have changed, all are looked at."""
+"""If more than a quarter of the memories have changed, all are looked at again."""
 
 
 class _Known(NamedTuple):
-    """The last look at a memory; it is renewed after an event has changed the memory."""
+    """What is cached of a memory; renewed after an event has changed the memory."""
 
     memory: Memory
     seen: int
@@ -82,7 +82,7 @@ class Recollection:
     ) -> list[Recalled]:
         """The hits among these memories and `others`, which were ranked elsewhere.
 
-        Those of these memories that are `mentioning` the query, by id and rank, move up.
+        Memories in `mentioning`, which mention the query, move up; it has their ids and ranks.
         """
         scores = self._scores(query)
         order = np.argsort(-scores, kind="stable")
@@ -108,7 +108,7 @@ class Recollection:
         mentioning: Mapping[str, int],
         others: Sequence[Ranked],
     ) -> Iterator[Ranked]:
-        """All memories by reciprocal rank fusion: of their order, that by words, and `others`."""
+        """All memories by reciprocal rank fusion of their order, the mentions and `others`."""
         fusion = np.empty(len(order))
         fusion[order] = 1 / (FUSION + np.arange(len(order)))
         for memory_id, rank in mentioning.items():
@@ -135,13 +135,13 @@ class Recollection:
         yield from sorted(tied, key=in_order)
 
     def _near(self, heads: Sequence[Memory], numbers: Numbers, floor: float) -> Numbers:
-        """The numbered memories whose face has a cosine of `floor` or more to one of the heads."""
+        """Those of `numbers` whose face has a cosine of `floor` or more to one of the heads."""
         rows = [row for head in heads if (row := self._known[head.id].face) is not None]
         numbers = numbers[self._faces[numbers] >= 0]
         if not rows or not len(numbers):
             return numbers[:0]
         theirs = self._units[self._faces[numbers]]
-        # Not by BLAS: that waits for threads, 8 ms if the cores are busy.
+        # Not by BLAS, which waits for its threads: 8 ms if the cores are busy.
         cosines = products(self._units[rows], theirs).max(axis=0)
         found: Numbers = numbers[cosines >= floor - NEARLY]
         return found
@@ -160,7 +160,7 @@ class Recollection:
         return best.round(DECIMALS)
 
     def _follow(self) -> None:
-        """Look at the memories that the ledger lists as changed, or at all if that is simpler."""
+        """Look again at the memories that the ledger lists as changed, or at all of them."""
         changed: dict[Entry, None] = {}
         for scope in self.ledger.scopes.values():
             changed |= dict.fromkeys(scope.faces[self._read.get(scope.namespace, 0) :])
@@ -170,7 +170,7 @@ class Recollection:
         self._decode()
 
     def _goes_on(self, changed: Iterable[Entry]) -> bool:
-        """Note memories that began or changed; False if others would have another number.
+        """Note memories that are new or have changed; False if others would be renumbered.
 
         `changed` has the first members of these memories.
         """
@@ -197,7 +197,7 @@ class Recollection:
         return True
 
     def _renew(self, looked_at: Mapping[int, _Known]) -> None:
-        """Replace what is known of some memories, by number; the next numbers are new."""
+        """Replace what is known of some memories, by number; further numbers are new memories."""
         stay = ~np.isin(self._by, list(looked_at))
         rows = [row for known in looked_at.values() for row in known.rows]
         by = [number for number, known in looked_at.items() for _ in known.rows]
@@ -230,7 +230,7 @@ class Recollection:
         self._by = np.repeat(np.arange(len(found)), counts)
 
     def _looked_at(self, memory: Memory) -> _Known:
-        """The rows of the vectors of its face and texts; none if it is not recalled."""
+        """The rows of the vectors of its face and texts; no rows if it is not recalled."""
         if not memory.living:
             return _Known(memory, memory.seen, [], None)
         vectors = [e.distinct.vector for e in memory.members if e.distinct.representative is e]
@@ -246,7 +246,7 @@ class Recollection:
     def _rows_of(self, vector: Vector) -> range:
         """The rows of a vector, followed by those of its windows.
 
-        Vectors are compared by identity, as in `Packed`, so each is kept.
+        Vectors are compared by identity, as in `Packed`, so they must be kept alive.
         """
         rows = self._rows.get(id(vector))
         if rows is None:
@@ -272,7 +272,7 @@ class Recollection:
 
 
 class Recollections:
-    """Recollections of the owners that were asked about most recently."""
+    """A cache of the recollections of the most recently asked owners."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Recollection] = OrderedDict()

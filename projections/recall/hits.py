@@ -28,32 +28,32 @@ class Ranked(NamedTuple):
 
 
 Near = Callable[[Sequence[Memory], float, float], Iterable[Ranked]]
-"""Given heads, a score and a floor: from the memories after that score, in order, at least those
-whose face is that near to one of the heads."""
+"""Given heads, a score and a floor, it returns memories after that score, in order: at least those
+whose face has a cosine of `floor` or more to one of the heads."""
 
 MinScore = float | Literal["model"] | None
 
 LOOKED_AT = 256
-"""Among this many nearest memories, those indistinguishable from a hit are shown with it.
+"""Number of nearest memories among which those indistinguishable from a hit are sought.
 
 Comparing a hit with all of 10,000 memories took 3 ms more, and twenty times that on busy cores.
 """
 
 
 MOST_NEWER = 2
-"""Memories that are shown with a hit because they may replace it, though they are no hits."""
+"""Maximum number of memories, not hits themselves, shown with a hit because they may replace it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecallOptions:
     """How many memories to return, and which.
 
-    Memories that only the asking session has stated are left out, and those in `without`, by id.
-    `former` includes former wordings, and memories that are former on their own; `folding`
-    determines which are shown once, if any. `hybrid` moves memories up that mention an identifier
-    of the question (None: if the owner's ledger is at hand). Of the others, those with a score
-    under `min_score` (`model`: that of the model) are left out, and the last ones if the faces have
-    more than about `max_tokens`.
+    Memories that only the asking session has stated are left out, as are those in `without`, by id.
+    `former` includes former wordings, and memories that are former as a whole. `folding` says which
+    memories are shown once, if any. `hybrid` moves memories up that mention an identifier of the
+    question (None: if the owner's ledger is at hand). Other memories with a score below `min_score`
+    (`model`: the model's threshold) are left out, and the last ones if the faces together have more
+    than about `max_tokens`.
     """
 
     k: int
@@ -78,10 +78,10 @@ def hits(
 ) -> list[Recalled]:
     """The best `k` that pass, from memories in order; each counts once.
 
-    Of one frame the newest comes first, at the place of the best (docs/guard.md). Of an owner who
-    has names, it is looked for among those that follow, as another name is far from the question's,
-    and so do hits stand together that a question to the judge may join. `near` quickly selects
-    which of the following memories are compared with the hits.
+    The hits of one frame stand at the place of the best, the newest first (docs/guard.md). If the
+    owner has names, the newest is also sought among the memories that follow, because another name
+    may be far from the question; and hits that a question to the judge may join stand together.
+    `near` quickly selects which of the following memories are compared with the hits.
     """
     left, gate = iter(ranked), _Gate(ledger, wanted)
     newer: dict[str, set[str]] = {}
@@ -117,7 +117,7 @@ def hits(
 
 
 def _best(groups: list[list[Recalled]], k: int) -> list[Recalled]:
-    """The best `k` hits; those that stand behind a newer one are left out first, from the end."""
+    """The best `k` hits; hits that stand behind a newer one are left out first, from the end."""
     over = sum(map(len, groups)) - k
     for group in reversed(groups):
         stay = max(1, len(group) - max(over, 0))
@@ -127,12 +127,12 @@ def _best(groups: list[list[Recalled]], k: int) -> list[Recalled]:
 
 
 def _newest(fold: list[Ranked]) -> tuple[datetime, int]:
-    """A sort key: by when what a fold shows happened."""
+    """A sort key: the time at which a fold's shown text happened."""
     return by_face_moment(fold[0].memory)
 
 
 def _newest_of(newer: Iterable[set[str]], further: Sequence[Ranked]) -> list[Ranked]:
-    """Of each hit the newest of those that may replace it, if it is no hit itself."""
+    """For each hit, the newest memories that may replace it and are not hits themselves."""
     found: dict[str, Ranked] = {}
     for ids in newer:
         mates = [one for one in further if one.memory.id in ids]
@@ -144,9 +144,9 @@ def _newest_of(newer: Iterable[set[str]], further: Sequence[Ranked]) -> list[Ran
 def _together(
     ledger: Ledger, frames: list[list[list[Ranked]]], newer: Mapping[str, set[str]]
 ) -> list[list[list[list[Ranked]]]]:
-    """The frames among hits of an owner with names of which one may replace or join another.
+    """Groups of frames in which one may replace or join another, for an owner with names.
 
-    Each stands at the place of its best hit; of other owners every frame stands alone.
+    Each group stands at the place of its best hit. Without names, every frame stands alone.
     """
     found: list[list[list[list[Ranked]]]] = []
     for frame in frames:
@@ -194,7 +194,7 @@ class _Folds:
         self._by_kind: dict[Hashable, list[list[Ranked]]] = {}
 
     def add(self, one: Ranked, *, begins: bool = True) -> None:
-        """Add a memory to the first fold of which none differs from it; else it `begins` one."""
+        """Add a memory to the first fold that it does not differ from; if none, it `begins` one."""
         kind = None if self._folding is None else self._folding.kind(self._ledger, one.memory)
         for fold in self._by_kind.get(kind, ()):
             if self._all_fold(fold, one):
@@ -217,7 +217,7 @@ def _the_rest(
     folding: Folding | None,
     near: Near | None,
 ) -> Iterable[Ranked]:
-    """Memories too far down to be hits of their own, which may be folded into one."""
+    """Memories too far down to be hits, which may still be folded into one."""
     if folding is None or not folds:
         return ()
     heads = [fold[0].memory for fold in folds]
@@ -247,7 +247,7 @@ def _shown(ledger: Ledger, fold: list[Ranked], wanted: RecallOptions) -> Recalle
 def _name_each_other(
     groups: list[list[list[Ranked]]], hits: list[Recalled], newer: Mapping[str, set[str]]
 ) -> None:
-    """Give hits the others of their frame, and the newer that may replace them: newest first."""
+    """Give each hit the others of its frame and those that may replace it, newest first."""
     frame_of = {fold[0].memory.id: at for at, group in enumerate(groups) for fold in group}
     for hit in hits:
         own = hit["memory_id"]

@@ -1,7 +1,7 @@
 """Finds memories that mention a name or an identifier, in any of their wordings.
 
-With the extra `cjk`, a query in Chinese, Japanese or Korean is not found across words, and a verb
-in its base form finds its inflections. Without it, what stands there as written is found.
+With the extra `cjk`, a query in Chinese, Japanese or Korean matches only whole words, and a verb in
+its base form finds its inflections. Without it, the query matches wherever it is written.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from palimpsest.streams.search.morphemes import (
 MOST_KEPT = 64
 """Number of owners whose texts are kept in canonical form."""
 RARE, FEW = 0.05, 3
-"""The share of an owner's texts that may contain an identifier, and a number that always may."""
+"""An identifier counts if at most this share of an owner's texts has it, or this number of them."""
 MOST_IDENTIFIERS = 64
 _IDENTIFIER = re.compile(r"\d|\w[@_/]\w|[a-z][A-Z]")
 """INC-1007, ada@example.org, MAX_SIZE, src/core, camelCase."""
 _NO_DIGITS = re.compile(r"\D")
 _HANGUL = re.compile(f"[{HANGUL}]")
 _PARTICLES = re.compile(rf"(?<=[a-z0-9])[{HANGUL}]+$", re.IGNORECASE)
-"""What is written in Hangul behind an identifier."""
+"""Hangul written directly after an identifier."""
 
 Why = Literal["word", "alias"]
 
 
 class Mentioned(NamedTuple):
-    """A memory, whether its face or another wording (`alias`) mentions the query, and that text.
+    """A memory, and its text that mentions the query: the face, or another wording (`alias`).
 
-    `candidate_id` has the text; None for a composed one.
+    `candidate_id` is the candidate with the text; None if the text is composed.
     """
 
     memory: Memory
@@ -62,7 +62,7 @@ def identifiers(question: str) -> list[str]:
 
 
 def mentions(query: str, text: str) -> bool:
-    """Whether a text mentions a query as whole words, inflected ones too."""
+    """Whether a text mentions a query as whole words, including inflected ones."""
     base = _base_forms(query)
     if stands_in(query, text) and (base is None or not cuts_words(query, text, _morphemes(text))):
         return True
@@ -72,10 +72,10 @@ def mentions(query: str, text: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _base_forms(query: str) -> tuple[str, ...] | None:
-    """The words of a query as a dictionary has them; empty if it does not have them so itself.
+    """The words of a query in their dictionary form; empty if the query has another form.
 
-    An inflected one is looked for as it is written: it may be a name. So is what is in Han alone,
-    which does not inflect. None if the query is in another script, or without the extra.
+    An inflected word is sought as it is written, because it may be a name. So is a query in Han
+    alone, which does not inflect. None if the query is in another script, or without the extra.
     """
     if CJK.search(query) is None or not are_installed():
         return None
@@ -96,14 +96,14 @@ def _contains(words: tuple[str, ...], needle: tuple[str, ...]) -> bool:
 
 
 class _BaseForms:
-    """The rows of a scope by the words of their texts, as a dictionary has them."""
+    """The rows of a scope, by the dictionary forms of the words in their texts."""
 
     def __init__(self) -> None:
         self._seen = 0
         self._rows: dict[str, list[Distinct]] = {}
 
     def containing(self, scope: Scope, words: tuple[str, ...]) -> Iterator[Distinct]:
-        """The rows that have all of these words, one at least, in the order of arrival."""
+        """The rows that have all of these words (at least one), in the order of arrival."""
         for row in scope.rows[self._seen :]:
             text = row.members[0].text
             if CJK.search(text) is not None:
@@ -141,9 +141,9 @@ class MentionIndex:
     def of_identifiers(self, question: str) -> dict[str, int]:
         """The memories that mention an identifier of a question: id and rank.
 
-        The first rank is 0. One weighs the more, the fewer texts contain it, and nothing if it is
-        in many; memories of equal weight have one rank. Plain words are left to the meaning: mixed
-        in, they gave the first place of 24 questions to the right memory 10 times instead of 14.
+        The first rank is 0. An identifier weighs more the fewer texts contain it, and nothing if
+        many do; memories of equal weight have the same rank. Plain words are left to the search by
+        meaning: with them, 10 of 24 questions had the right memory first, instead of 14.
         """
         scopes = self.ledger.scopes.values()
         texts = sum(len(scope.rows) for scope in scopes)
@@ -179,7 +179,7 @@ class MentionIndex:
     def _containing(
         self, scope: Scope, letters: list[str], digits: list[str]
     ) -> Iterator[Distinct]:
-        """The texts of a scope that contain all of these, of which there is one at least."""
+        """The texts of a scope that contain all of these (at least one)."""
         plain, numbers = self._texts.setdefault(scope.namespace, ([], []))
         for row in scope.rows[len(plain) :]:
             plain.append(_undotted(canonical(row.members[0].text)))
@@ -204,7 +204,7 @@ def _mentioning(query: str, rows: Iterable[Distinct]) -> Iterator[Entry]:
 def _needles(query: str) -> tuple[list[str], list[str]]:
     """What any text that mentions the query must contain: letters, and digits without separators.
 
-    For an address or a link, only the part that canonical forms leave unchanged.
+    For an address or a link, this is only the part that canonical forms leave unchanged.
     """
     parts = asked_of(query).parts
     digits = [_NO_DIGITS.sub("", part) for part in parts if part[-1:].isdigit()]
@@ -213,7 +213,7 @@ def _needles(query: str) -> tuple[list[str], list[str]]:
 
 
 def _undotted(text: str) -> str:
-    """A canonical text whose letters are not told apart by dots: a capital I is an i or an ı."""
+    """A canonical text with i in place of ı, because a capital I may stand for either."""
     return text if text.isascii() else text.replace("ı", "i")
 
 
@@ -227,7 +227,7 @@ def _mentioned(memory: Memory, entry: Entry, query: str) -> Mentioned:
 
 
 class MentionIndexes:
-    """The indexes of the owners that were asked about most recently."""
+    """A cache of the indexes of the most recently asked owners."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, MentionIndex] = OrderedDict()

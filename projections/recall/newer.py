@@ -1,6 +1,6 @@
-"""Of an owner who has names: which memories say what has become of another (docs/guard.md, Frames).
+"""For owners with names, finds memories that may replace another one (docs/guard.md, Frames).
 
-The questions to the judge that wait say so, and frames. Nothing is joined by it: it orders hits.
+Pending questions to the judge show this, and frames. It only orders hits, and joins nothing.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from palimpsest.streams.core.frames import Framed, by_face_moment, framed, of_on
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 
 STEPS = 2
-"""Questions between a memory and another wording of what it says; further ones stray from it."""
+"""Maximum number of questions between a memory and another wording of it; more would stray."""
 REWORDED = 0.75
-"""The cosine from which a question may be about two wordings of one thing."""
+"""The cosine from which a question may be about two wordings of the same statement."""
 
 
 def unsettled(ledger: Ledger, memory: Memory) -> set[str]:
-    """The other memories that pending questions to the judge may join it with.
+    """The other memories that pending questions to the judge may join this one with.
 
-    Both its own members' questions count, and those of others about its members.
+    These are its own members' questions, and those of others about its members.
     """
     return {asking.memory.id for asking, _ in _questions(ledger, memory)}.union(
         asked.memory.id for _, asked in _questions(ledger, memory)
@@ -27,7 +27,7 @@ def unsettled(ledger: Ledger, memory: Memory) -> set[str]:
 
 
 class Newer:
-    """Finds among some memories those that may replace another one."""
+    """Finds, among given memories, those that may replace another one."""
 
     def __init__(self, ledger: Ledger, among: Iterable[Memory]) -> None:
         self._ledger = ledger
@@ -38,10 +38,10 @@ class Newer:
                 self._by_key.setdefault(key, []).append(other)
 
     def of(self, head: Memory) -> set[str]:
-        """The ids of the memories that may replace one, or another wording of it.
+        """The ids of the memories that may replace this one, or another wording of it.
 
-        Each is newer than both, and is asked about as a change or another value, or is one of those
-        among which it is looked for that say the same up to one value.
+        Each is newer than both. Either its question asks whether it is a change or another value,
+        or it is one of the given memories and says the same except for one value.
         """
         since = by_face_moment(head)
         found = set[str]()
@@ -67,7 +67,7 @@ class Newer:
 
 
 def _wordings(ledger: Ledger, head: Memory) -> list[Memory]:
-    """A memory, and those that may say the same: a question about both waits, and they are near."""
+    """A memory and those that may say the same: near ones, with a pending question about both."""
     found = [head]
     start = 0
     for _ in range(STEPS):
@@ -82,7 +82,7 @@ def _wordings(ledger: Ledger, head: Memory) -> list[Memory]:
 
 
 def _questions(ledger: Ledger, memory: Memory) -> Iterator[tuple[Entry, Entry]]:
-    """The pending questions of a memory's members, and those about them: who asks about whom."""
+    """The pending questions of a memory's members, and those about them: asking and asked entry."""
     for entry in memory.members:
         if entry.pending and entry.living:
             for neighbour in (*entry.open, *filter(None, [entry.held])):
@@ -94,12 +94,12 @@ def _questions(ledger: Ledger, memory: Memory) -> Iterator[tuple[Entry, Entry]]:
 
 
 def _asks_by_frame(asking: Entry, asked: Entry) -> bool:
-    """Whether a change or another value brought the one up in the other's question."""
+    """Whether a question asks about an entry because of its frame: a change, or another value."""
     return any(n.frame is not None and n.candidate_id == asked.id for n in asking.asked)
 
 
 def _may_reword(asking: Entry, asked: Entry) -> bool:
-    """Whether the one may say in other words what the other says."""
+    """Whether two entries may say the same in other words."""
     return any(
         n.frame is None and n.candidate_id == asked.id and (n.cosine or 0.0) >= REWORDED
         for n in asking.asked

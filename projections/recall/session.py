@@ -1,8 +1,7 @@
-"""Finds memories that a session would only hear back: its own, until it is compacted.
+"""Finds the memories that only the asking session has stated since it was last compacted.
 
 What an agent has just stored must not be recalled as if it had been known before (the design
-`store-time`). After a compaction, the conversation has forgotten it, and earlier memories may
-appear again.
+`store-time`). A compacted conversation no longer has it, so these memories may appear again.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ ORDER BY c.memory_id
 def own_memories(folder: Path, owner_id: str, session_id: str, compacted: int) -> list[str]:
     """The ids of memories that only this session has stated since it was last compacted.
 
-    A memory that was also stated in another session, or in none, is not new: it stays. `compacted`
-    is the log position of the compaction, 0 for none.
+    A memory that was also stated in another session, or outside any, is not among them.
+    `compacted` is the log position of the compaction, 0 for none.
     """
     rows = query(folder, _OWN, [owner_id, session_id, compacted])
     return [row["memory_id"] for row in rows]
 
 
 def own_of(ledger: Ledger, session_id: str) -> set[str]:
-    """The same, from a ledger."""
+    """Like `own_memories`, from a ledger."""
     since = ledger.compacted.get(session_id, 0)
     return {
         memory.id

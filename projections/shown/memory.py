@@ -44,7 +44,7 @@ class Weighing:
 def shown_memory(
     memory: Memory, weighing: Weighing | None = None, *, former: bool = False
 ) -> Shown:
-    """A memory as reads return it, with former wordings if `former`."""
+    """A memory as reads return it; with `former`, former wordings are included."""
     total, owner_id = Total.of(memory), memory.members[0].fields.owner_id
     began = memory.members[0].decided_at
     created_at = iso_time(began)
@@ -70,7 +70,7 @@ def shown_memory(
 
 
 def state_of(memory: Memory, at: datetime) -> State:
-    """`retracted`, `expired` by then, `pending` if all living members wait for it, or `living`."""
+    """`retracted`, `expired` at that time, `pending` if all living members are, or `living`."""
     if memory.living and memory.has_expired(at):
         return "expired"
     return Total.of(memory).status if memory.living else "retracted"
@@ -82,7 +82,7 @@ def iso_time(time: datetime) -> str:
 
 
 def wordings(memory: Memory, *, former: bool) -> list[Wording]:
-    """Its distinct texts, by the id of their representatives; all texts of a retracted memory."""
+    """Its distinct texts, with their representatives' ids; all texts if it is retracted."""
     displaced = displaced_of(memory)
     found = [
         wording(entry, former=entry in displaced)
@@ -123,10 +123,10 @@ def brought_by(entry: Entry) -> Edge | None:
 
 
 def displaced_of(memory: Memory) -> Collection[Entry]:
-    """The members whose texts the face has displaced: a *take* is on every path from it to them.
+    """The members whose texts the face has displaced: every path to them leads over a *take*.
 
     A person's choice of the face displaces texts in the same way. If a repeat brings a former face
-    back, all members with the same statement return with it.
+    back, all members that say the same return with it.
     """
     if len(memory.members) == 1:
         return ()
@@ -154,7 +154,7 @@ def displaced(
 ) -> set[Member]:
     """The members that can be reached from the face only over a join that does not agree.
 
-    In order, a join of two members that are already connected is a support and does not count.
+    A join of two members that earlier joins connect already is a support and does not count.
     """
     together = {member: member for member in members}
     same = dict(together)

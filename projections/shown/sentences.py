@@ -52,7 +52,7 @@ _SPEAKS: dict[FaceRule, str] = {
 def did(event: AnyEvent, back: TakenBack | None = None) -> str:
     """The effect of an event on its candidate; the other one of a pair is called `it`.
 
-    `back`: what a reversal takes back, if that is not an ordinary join.
+    `back` is what a reversal takes back, if that is not an ordinary join.
     """
     match event:
         case Decided():

@@ -39,7 +39,7 @@ SHOWN = (
     "reason",
     "detail",
 )
-"""Fields of an event that are shown, beside its candidates and its time."""
+"""Fields of an event that are shown, besides its candidates and its time."""
 HIDDEN = frozenset({"decided", "accessed", "embedded"})
 """Events omitted from timelines."""
 
@@ -71,7 +71,7 @@ class Timeline:
         return entry
 
     def of(self, candidates: Collection[str]) -> list[Happened]:
-        """The events about any of these candidates, or a pair with one, in order.
+        """The events about any of these candidates, or about a pair with one of them, in order.
 
         Admissions and uses are left out.
         """
@@ -177,7 +177,7 @@ def _joined(event: Decided | Settled | Joined | Redecided) -> Pair:
 
 
 def _several(event: AnyEvent) -> Iterable[str]:
-    """The candidates of an event that may be about many."""
+    """The candidates of an event, which may be many."""
     match event:
         case Accessed():
             return [use.candidate_id for use in event.data.uses or ()]

@@ -84,7 +84,7 @@ async def _missing_of_group(connection: Connection, group: str) -> list[str]:
             answer: Any = await client.send(coordinator, _AskGroup(group))
         except GroupAuthorizationFailedError:
             return missing
-        except TimeoutError:  # unknown yet: a worker finds out when it joins
+        except TimeoutError:  # unknown so far: a worker finds out when it joins
             return []
         finally:
             await client.close()
@@ -93,7 +93,7 @@ async def _missing_of_group(connection: Connection, group: str) -> list[str]:
 
 
 def may_read(error: int, operations: int) -> bool:
-    """Whether a coordinator permits reading; one that is loading its groups cannot tell."""
+    """Whether a coordinator permits reading; while it is loading its groups, it cannot tell."""
     if error:
         return bool(error != GroupAuthorizationFailedError.errno)
     return _has(operations, "Read")

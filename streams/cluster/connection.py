@@ -19,8 +19,9 @@ from palimpsest.contracts.errors import UsageError
 class PartingObject(ssl.SSLObject):
     """Closes TLS without waiting for the broker's close notification, which may never come.
 
-    It does not see a notification that arrives together with a request. Event loops wait 30 s for
-    it, and did so in every second start of a worker. Requests have their own answers: none is lost.
+    A notification that arrives together with a request goes unnoticed. Event loops wait 30 s for
+    it, and did so in every second start of a worker. Requests have their own answers, so none is
+    lost.
     """
 
     def unwrap(self) -> None:
@@ -163,7 +164,7 @@ class Connection(BaseModel):
         return arguments
 
     def faust_arguments(self) -> dict[str, Any]:
-        """The same as keyword arguments for a Faust app."""
+        """Like `arguments`, for a Faust app."""
         import faust
 
         arguments: dict[str, Any] = {

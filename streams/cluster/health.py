@@ -29,7 +29,7 @@ class Watched(Protocol):
     """A process that can report its health."""
 
     def stuck(self) -> bool:
-        """Whether work waits, and nothing happens."""
+        """Whether work waits and no progress is made."""
 
     def ready(self) -> bool:
         """Whether it is ready to work."""
@@ -74,7 +74,7 @@ _log = logging.getLogger(__name__)
 STUCK_SECONDS = 60.0
 """If records wait and none was taken for this time, /healthz reports the projector as stuck."""
 LOOK_SECONDS = 1.0
-"""How often the brokers are asked for the ends of the topics; by a client that only asks, because
+"""Interval of asking the brokers for the ends of the topics, with a client that only asks, because
 one that reads may report stale ends."""
 LOOPBACK = "127.0.0.1"
 
@@ -132,12 +132,12 @@ class FollowerWatch:
         return self._caught_up
 
     def stuck(self) -> bool:
-        """Whether records wait and none is taken, which includes repairs before it follows."""
+        """Whether records wait and none is taken, even during repairs before it follows."""
         waits = any(self.lag().values())
         return waits and time.time() - self._progress > STUCK_SECONDS
 
     async def look_loop(self) -> None:
-        """Ask for the ends of the topics, for ever; between answers, the last one counts."""
+        """Ask for the ends of the topics, for ever; until an answer comes, the last one counts."""
         is_told = False
         while True:
             try:
@@ -163,7 +163,10 @@ class FollowerWatch:
 
 @asynccontextmanager
 async def watching(watch: FollowerWatch, port: int | None) -> AsyncIterator[None]:
-    """Serve the pages on the loopback meanwhile, if there is a port; OSError if it is taken."""
+    """While the block runs, serve the pages on the loopback at `port`, if there is one.
+
+    OSError if the port is taken.
+    """
     if port is None:
         yield
         return

@@ -1,10 +1,10 @@
 """Reads metadata of topics from the brokers: ids, partitions, and the number of brokers.
 
-It also finds out why brokers refuse us: aiokafka's clients only log that, and raise an error that
-there is no connection.
+It also finds out why brokers refuse us: aiokafka's clients only log the reason, and raise an error
+that there is no connection.
 
-aiokafka 0.14 uses Metadata requests up to version 5; ids came with version 10. Its own description
-of a topic also creates a missing one, if brokers allow that: this one never does.
+aiokafka 0.14 uses Metadata requests up to version 5, but topic ids came with version 10. Its own
+way to describe a topic also creates a missing one, if brokers allow that; this module never does.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ async def _ask(
 
 
 def meaning(error: BaseException | None, connection: Connection) -> BrokerRefusal | None:
-    """What an error says about our settings; None if nothing."""
+    """What an error says about our settings; None if it says nothing."""
     protocol = connection.security_protocol
     match error:
         case KafkaConnectionError():
@@ -166,7 +166,7 @@ class Metadata:
 async def read_metadata(connection: Connection, names: Sequence[str]) -> Metadata:
     """Ask a broker about topics. Raises TransientError if none answers within ten seconds.
 
-    It is a BrokersAwayError if waiting may help; else it names the settings to check. Raises
+    That is a BrokersAwayError if waiting may help; otherwise it names the settings to check. Raises
     NotPermittedError or StoreError if the broker cannot describe a topic; a missing topic is left
     out.
     """
@@ -214,7 +214,7 @@ def retry_without_brokers(client: AIOKafkaClient) -> None:
 
 @asynccontextmanager
 async def answering(connection: Connection) -> AsyncIterator[None]:
-    """While the block runs, brokers must answer within ten seconds: else BrokersAwayError."""
+    """Raise BrokersAwayError if brokers do not answer the block's requests within ten seconds."""
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             yield

@@ -31,7 +31,7 @@ from palimpsest.streams.judge.worker import AnsweredQuestion, PendingQuestion
 _log = logging.getLogger(__name__)
 
 MOST_BYTES = LARGEST // 2
-"""Maximum size of a question; the rest is for the broker's overhead."""
+"""Maximum size of a question; the rest of a record is for the broker's overhead."""
 POLL_SECONDS = 0.1
 IDLE_SECONDS = 24 * 60 * 60
 """While a verifier waits for the judge, it reads nothing, and must keep its partitions."""
@@ -41,7 +41,7 @@ FETCH_BYTES = LARGEST
 
 
 def question_record(topic: str, question: AnyQuestion) -> Outgoing | None:
-    """A question as a record under its owner's key; None if even its first part is too large."""
+    """A question as a record, keyed by owner; None if even its first part is too large."""
     value = _written(question)
     while len(value) > MOST_BYTES:
         if not isinstance(question, SettleQuestion) or len(question.asked) == 1:
@@ -67,7 +67,7 @@ class _Place:
 
 @dataclass(slots=True)
 class _Progress:
-    """The questions in progress of a partition, in order, and those of them that are done."""
+    """A partition's questions in progress, in order, and which of them are done."""
 
     places: deque[_Place] = field(default_factory=deque)
     done: set[_Place] = field(default_factory=set)
@@ -85,9 +85,9 @@ class _Progress:
 class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
     """A member of the verifiers' group, and a producer of commands.
 
-    An offset is committed only when the brokers have the requests of all questions before it: after
-    a crash, questions in progress are asked again, but carried out once, as their requests have the
-    same ids.
+    An offset is committed only when the brokers have the requests of all questions before it. After
+    a crash, questions in progress are asked again, but their requests have the same ids, so they
+    are carried out once.
     """
 
     def __init__(self, connection: Connection, topics: Topics) -> None:
@@ -125,13 +125,13 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
     async def __aexit__(self, *_: object) -> None:
         ending = (self._consumer.stop(), self._producer.stop())
         for ended in await asyncio.gather(*ending, return_exceptions=True):
-            if isinstance(ended, Exception):  # the cancellation of aiokafka's own task is not one
+            if isinstance(ended, Exception):  # unlike the cancellation of aiokafka's own task
                 raise ended
 
     # -- callbacks of aiokafka in a rebalance ------------------------------------------------------
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """Forget the questions of these partitions, which another member has now."""
+        """Forget the questions of these partitions, which another member now has."""
         for at in revoked:
             self._progress.pop(at, None)
 
@@ -226,7 +226,7 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
         try:
             await self._consumer.commit(offsets)
         except KafkaError as error:
-            # They are delivered again, here or to another member: nothing is done twice.
+            # They are delivered again, here or to another member, but nothing is done twice.
             _log.warning("how far questions are answered was not noted: %s", type(error).__name__)
 
 

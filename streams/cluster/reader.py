@@ -79,8 +79,8 @@ def pace_fetches(client: AIOKafkaClient) -> None:
     """Make a client pause before each fetch, the longer the more partitions it names.
 
     A fetch costs client and broker time for each partition that it names, and aiokafka sends the
-    next one as soon as a record has come. The pause lets more records come with each. A record that
-    comes while nothing else does is not delayed: its fetch waits at the broker.
+    next one as soon as a record has arrived. With a pause, more records arrive in each fetch. A
+    single record is not delayed, because a fetch is already waiting for it at the broker.
     """
     send = client.send
 
@@ -153,7 +153,7 @@ def begin_at(consumer: AIOKafkaConsumer, offsets: Offsets) -> None:
 async def ends_of(connection: Connection, partitions: Iterable[TopicPartition]) -> Offsets:
     """The ends of partitions, including uncommitted records: a reader up to there has everything.
 
-    A reader of committed records sees only what precedes an open transaction.
+    By itself, a reader of committed records sees only what precedes an open transaction.
     """
     async with reader(connection, "read_uncommitted") as consumer:
         ends: Offsets = await consumer.end_offsets(list(partitions))
@@ -203,12 +203,12 @@ async def follow(
     take: Callable[[Records, Offsets], Awaitable[object]],
     stop: asyncio.Event,
 ) -> None:
-    """Pass records on as they come, from these offsets on, until `stop` is set.
+    """Pass records on as they arrive, from these offsets on, until `stop` is set.
 
-    They come with the new offsets of their partitions, also past what no reader gets, such as
-    transaction markers. Raises StoppedError while it connects; StoreError, without passing on the
-    batch, if a partition goes back or lost unread records; and TransientError if the client gives
-    up. Once `stop` is set, these are not raised.
+    `take` also gets the new offsets of their partitions, which go past what no reader gets, such as
+    transaction markers. Raises StoppedError if stopped while it connects; StoreError, without
+    passing on the batch, if a partition goes back or lost unread records; and TransientError if the
+    client gives up. Once `stop` is set, the latter two are not raised.
     """
     try:
         await _follow(connection, starts, take, stop)
@@ -254,7 +254,7 @@ def _is_at_end(consumer: AIOKafkaConsumer, at: Offsets) -> bool:
 
 
 def recreated_error(topic: str) -> str:
-    """The message if a topic has another history than the store."""
+    """The message if a topic's history differs from the store's."""
     return (
         f"this store follows another {topic} than the cluster's current one (was it deleted and"
         " recreated?): follow it with a new store"

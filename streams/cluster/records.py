@@ -40,7 +40,7 @@ ROOM = LARGEST - 16 * 1024
 POLICY_KEY = b"policy"
 """The key of all policies: compaction keeps the last one."""
 PER_HEADER = 12
-"""Maximum overhead of a header, beside its name and value."""
+"""Maximum overhead of a header, besides its name and value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A record to be sent; without a partition, it goes to that of the sending writer."""
+    """A record to be sent; without a partition, it goes to the partition of the sending writer."""
 
     topic: str
     value: bytes
@@ -69,7 +69,7 @@ class Outgoing:
 def read(record: Record, source: str, partitions: int) -> Input:
     """The meaning of a record. It is invalid if its owner belongs to another partition.
 
-    If a row has no id, the offset is part of it, so that the same record always has the same id.
+    A row without an id gets one that includes its offset, so the same record has the same id.
     """
     row = RawRow(record.value, source, reading=str(record.offset))
     return Input(row, _in_its_place(_meaning(record, row), record, partitions))
@@ -123,7 +123,7 @@ def done_with(inputs: Iterable[InputOffset]) -> Headers:
 
 
 def inputs_done(headers: Headers) -> list[InputOffset]:
-    """The completed offsets of inputs in a decision's headers."""
+    """The completed offsets of inputs, as noted in a decision's headers."""
     parsed = [value.decode().split(":") for name, value in headers if name == DONE and value]
     return [InputOffset(topic, topic_id, int(offset)) for topic, topic_id, offset in parsed]
 
@@ -147,8 +147,8 @@ def dead_letter(record: Record, outcome: Outcome, at: datetime) -> NewDeadLetter
 def dead_letter_record(topic: str, letter: NewDeadLetter) -> Outgoing:
     """An unreadable input: its bytes and headers, what was wrong, and its place.
 
-    If it is too large to be sent, only its beginning is; compressed, it may have been smaller than
-    the brokers' limit.
+    If it is too large, only its beginning is sent: it may have been within the brokers' limit only
+    when compressed.
     """
     sent = _with_room(letter)
     parsed = {
@@ -165,7 +165,7 @@ def dead_letter_record(topic: str, letter: NewDeadLetter) -> Outgoing:
 
 
 def _with_room(letter: NewDeadLetter) -> NewDeadLetter:
-    """As much of a letter as fits: its bytes get what key and headers leave, or half."""
+    """As much of a letter as fits: key and headers get at most half, the bytes the rest."""
     key = letter.key if len(letter.key or b"") < ROOM // 4 else None
     left = ROOM // 2 - len(key or b"")
     kept: list[tuple[str, bytes | None]] = []
@@ -180,13 +180,13 @@ def _with_room(letter: NewDeadLetter) -> NewDeadLetter:
 
 
 def rejected_for(record: Outgoing) -> str | None:
-    """The reason of a dead letter that `dead_letter_record` made; None for any other record."""
+    """The reason in a dead letter that `dead_letter_record` made; None for any other record."""
     reason = dict(record.headers).get(f"{OURS}reason")  # the last one is ours
     return None if reason is None else reason.decode()
 
 
 def dead_letter_of(headers: Headers, value: bytes) -> NewDeadLetter:
-    """Reverse `dead_letter_record`; earlier versions sent all bytes, and no digest."""
+    """Reverse `dead_letter_record`; earlier versions sent all bytes and no digest."""
     begin = max(number for number, (name, _) in enumerate(headers) if name == LETTER)
     parsed = {name.removeprefix(OURS): (v or b"").decode() for name, v in headers[begin:]}
     return NewDeadLetter(

@@ -48,7 +48,7 @@ State = Literal["made", "there", "missing", "differs"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A topic's state, or what was done; if something is wrong, with advice."""
+    """A topic's state, or what was done to it; with advice if something is wrong."""
 
     topic: str
     state: State
@@ -64,10 +64,10 @@ class Finding:
 async def create(
     connection: Connection, partitions: int | None = None, replication: int | None = None
 ) -> list[Finding]:
-    """Create the missing topics; report on the others, without changing them.
+    """Create the missing topics; report on the others without changing them.
 
-    `partitions` defaults to the number of the existing topics, or 12; `replication` to 3, or the
-    number of brokers if lower. TransientError if none answers.
+    `partitions` defaults to that of the existing topics, or 12; `replication` to 3, or the number
+    of brokers if that is lower. TransientError if no broker answers.
     """
     before = await read_metadata(connection, list(Topics(connection.prefix).names))
     wanted = partitions or count_there(connection, before) or PARTITIONS
@@ -91,7 +91,7 @@ async def create_one(connection: Connection, topics: Topics, name: str, replicat
 async def check(connection: Connection, partitions: int | None = None) -> list[Finding]:
     """Compare the topics with the requirements; returns at least one finding per topic.
 
-    Without a number, the other topics must have as many partitions as the decisions.
+    By default, the other topics must have as many partitions as the decisions topic.
     """
     names = list(Topics(connection.prefix).names)
     found = await read_metadata(connection, names)
@@ -176,7 +176,7 @@ def _wrong_settings(
 def _wrong_copies(
     name: str, found: ExistingTopic, brokers: int, settings: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Settings that lose acknowledged records with one broker, or accept no records at all."""
+    """Settings with which acknowledged records are lost with one broker, or none are accepted."""
     if found.replication == 1 < brokers:
         yield f"1 copy, and there are {brokers} brokers", MORE_COPIES
     insync, wanted = int(settings[INSYNC]), _insync(found.replication)
@@ -188,7 +188,7 @@ def _wrong_copies(
 
 
 def _insync(replication: int) -> int:
-    """Copies that must have a record before it is acknowledged: all but one broker's."""
+    """Number of copies that must have a record before it is acknowledged: all but one."""
     return max(1, replication - 1)
 
 

@@ -1,4 +1,4 @@
-"""Waiting on the event loop: for a thread, until cancelled, or until stopped."""
+"""Helpers to wait on the event loop: for a thread, until cancelled, or until stopped."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ async def read_topics(connection: Connection) -> Topics:
 async def compare_counts(
     connection: Connection, topics: Topics, kinds: Collection[Kind] | None = None
 ) -> None:
-    """Check that topics, by default all, have the number of partitions that `topics` has.
+    """Check that topics, by default all, have as many partitions as `topics` says.
 
     Otherwise an owner's records would be in different partitions. StoreError if a topic differs or
     is missing, TransientError if no broker answers.
@@ -140,7 +140,10 @@ def wrong_count(spec: TopicSpec, partitions: int, found: ExistingTopic) -> str |
 
 
 def count_there(connection: Connection, metadata: Metadata) -> int | None:
-    """The number of partitions of the decisions, or of another topic keyed by owner; else None."""
+    """The number of partitions of the decisions topic, or else of another topic keyed by owner.
+
+    None if there is none.
+    """
     names = Topics(connection.prefix).names
     counts = {
         spec.kind: found.partitions

@@ -1,8 +1,8 @@
 """Unpacks compressed batches of records within limits: a small one may unpack to gigabytes.
 
-Clients unpack a batch at once, and all batches that a broker sent, too. Of those, few are unpacked
-at once; a batch larger than any that producers send is unpacked record by record, keeping what a
-writer may read and a dead letter can hold.
+Clients unpack whole batches, and all that a broker sent at once. Here only a few are unpacked at a
+time; a batch larger than any that producers normally send is unpacked record by record, keeping
+what a writer may read and a dead letter can hold.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _room: ContextVar[_Room | None] = ContextVar("room", default=None)
 
 @contextmanager
 def bytes_at_once(most: int) -> Iterator[None]:
-    """Make consumers unpack no further batch once records of `most` bytes were taken."""
+    """Make consumers stop unpacking batches once records of `most` bytes were taken."""
     token = _room.set(_Room(most))
     try:
         yield
@@ -75,7 +75,7 @@ def size_of(record: Any) -> int:
 
 
 class _FetchResult(fetching.FetchResult):  # type: ignore[misc]  # aiokafka has no types for it
-    """What a broker sent of a partition; batches are unpacked as their records are taken."""
+    """A broker's records of a partition; batches are unpacked as their records are taken."""
 
     _partition_records: Any
 
@@ -123,7 +123,7 @@ def _into(codec: Any, data: Any, most: int) -> bytes | None:
         try:
             return bytes(memoryview(room)[: codec.decompress_into(data, room)])
         except cramjam.DecompressionError:
-            pass  # it has no room, or is damaged: `cut` finds out
+            pass  # there is no room for it, or it is damaged: `cut` finds out
     return None
 
 

@@ -86,8 +86,8 @@ class Client:
     async def publish(self, inputs: Iterable[Input]) -> int:
         """Publish inputs to the candidates topic in order; returns once the brokers have them.
 
-        Raises StoreError, with nothing published, if that topic has not as many partitions as the
-        decisions.
+        Raises StoreError, with nothing published, if that topic does not have as many partitions as
+        the decisions topic.
         """
         await self._require_counts("candidates")
         topic = self._topics.name("candidates")
@@ -100,15 +100,16 @@ class Client:
         return len(sent)
 
     async def _require_counts(self, *kinds: Kind) -> None:
-        """Compare topics with the decisions before the first record: no worker would read it."""
+        """Check the topics' partition counts before publishing: a wrong one hides records."""
         if not self._compared.issuperset(kinds):
             await compare_counts(self._connection, self._topics, kinds)
             self._compared.update(kinds)
 
     async def behind(self, followed: Mapping[tuple[str, int], int]) -> int:
-        """The number of records of the decisions beyond these offsets, by topic and partition.
+        """The number of records of the decisions topic beyond these offsets.
 
-        It includes transaction markers. TransientError if no broker answers.
+        `followed` has offsets by topic and partition. Transaction markers are counted, too.
+        TransientError if no broker answers.
         """
         at = [self._topics.at("decisions", number) for number in range(self._topics.partitions)]
         async with answering(self._connection), reader(self._connection) as consumer:
@@ -122,9 +123,9 @@ class Client:
         """Publish requests to the partitions that they may concern; returns the merged answers.
 
         All are published before the first answer is awaited. Only an owner's partition knows its
-        candidates, so a request for an unknown owner goes to all. Raises TransientError if the
-        partitions are silent for `ANSWER_SECONDS`, without even a report that a request continues;
-        StoreError like `publish`.
+        candidates, so a request goes to all partitions if its owner is unknown. Raises
+        TransientError if the partitions are silent for `ANSWER_SECONDS`, without even a report that
+        a request continues; StoreError as `publish` does.
         """
         await self._require_counts("commands", "answers")
         concerned = {
@@ -161,7 +162,7 @@ class Client:
     ) -> dict[str, list[Answer]]:
         """The answers to each request by its id, in the order of its partitions.
 
-        Any answer of a partition, even to others, shows that it is working on its requests.
+        Any answer of a partition, even to other clients, shows that it is working on its requests.
         """
         waiting = {
             (request_id.encode(), p)

@@ -83,9 +83,10 @@ def _policy_records(events: Iterable[Line], policies: str) -> list[Outgoing]:
 
 
 def _belongs(event: AnyEvent, partition: int, partitions: int) -> bool:
-    """Whether an event goes to a partition: its owner's, all for a policy or judge, else the first.
+    """Whether an event belongs in a partition.
 
-    Each partition has a policy and a judge of its own.
+    An owner's events belong in the owner's partition, a policy or a judge in all, because each
+    partition has its own, and other events in the first.
     """
     if isinstance(event, PolicySet | JudgeSet):
         return True

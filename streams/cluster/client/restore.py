@@ -1,7 +1,7 @@
-"""Fills a new decisions topic: with what brokers deleted, from a copy, then with the rest.
+"""Restores decisions that brokers deleted: fills a new topic from a copy and the old topic.
 
 A deleted offset cannot be filled again, so the topic is deleted and recreated. Before that, all its
-records are saved in a file beside the copy: an interrupted restoration continues from there.
+records are saved in a file beside the copy, and an interrupted restoration continues from there.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class RestoredPartition:
 async def restore(
     connection: Connection, copy: Copy, progress: Progress, *, dry_run: bool = False
 ) -> list[RestoredPartition]:
-    """Restore the decisions; returns what each partition has, or nothing if none were deleted.
+    """Restore the decisions; returns what each partition has, or nothing if nothing was deleted.
 
     Raises UsageError while workers run, or if there would be a gap between copy and topic;
     StoreError for a damaged copy, or if there is no topic. A restoration that was interrupted after
@@ -303,7 +303,7 @@ class _Kept:
 async def _require_subset(
     connection: Connection, there: ExistingTopic | None, name: str, kept: _Kept
 ) -> None:
-    """Require that a topic that was created since has nothing but what was kept."""
+    """Require that a topic created since then contains nothing but kept records."""
     if there is None:
         return
     topics = Topics(connection.prefix, there.partitions)
@@ -354,6 +354,6 @@ async def _delete(connection: Connection, name: str) -> None:
                 " the command"
             )
     async with answering(connection):
-        # Brokers give no word of it.
+        # Brokers do not notify.
         while (await read_metadata(connection, [name])).topics:  # noqa: ASYNC110
             await asyncio.sleep(0.05)

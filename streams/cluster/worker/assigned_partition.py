@@ -1,8 +1,8 @@
 """A partition assigned to this worker: its producer, its writer, and its waiting batches.
 
-Records that the group's consumer skipped are read again, before later ones. If nothing of a
+Records that the group's consumer skipped are read again, before later ones. If no record of a
 partition has been acknowledged yet, Faust does not go back after a rebalance: records that it had
-fetched would be lost, because later ones would be acknowledged over them.
+fetched would be lost, because acknowledging later ones would cover them.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _record(read: Read) -> Record:
 class Missed:
     """Records that Faust skipped before the first one that it delivers after an assignment.
 
-    `starts` is where each topic continues, by its name.
+    `starts` has the offset at which each topic continues, by its name.
     """
 
     def __init__(self, connection: Connection, starts: Mapping[str, int]) -> None:
@@ -94,8 +94,8 @@ def starts(
     """The next offset of each input topic: after the last one decided on.
 
     `inputs` are the topics' ids by name. An input without an effect is only acknowledged, so `done`
-    counts as well, but only acknowledgements of workers for this very topic: an operator's tool may
-    have set offsets beyond waiting inputs, and those of a recreated topic mean other records.
+    counts as well, but only if workers acknowledged it for this very topic: an operator's tool may
+    have set offsets beyond waiting inputs, and a recreated topic's offsets mean other records.
     """
     found: dict[str, int] = {}
     for topic, identity in inputs.items():
@@ -133,8 +133,8 @@ class AssignedPartition:
     """Decides on batches in order of arrival, and acknowledges them in that order.
 
     Candidates are opened on arrival, so that their texts are embedded while earlier batches are
-    decided on. Those that arrive while enough batches are open are opened together: each batch
-    costs a transaction. `decider` is its own fiber: while a transaction is at the brokers, it
+    decided on. Those that arrive while enough batches are open are opened together, because each
+    batch costs a transaction. `decider` is its own fiber: while a transaction is at the brokers, it
     waits, and others decide. `failed` is called on errors; nothing is decided after that.
     """
 
@@ -272,7 +272,7 @@ class AssignedPartition:
     async def _wait_for_vectors(self, opened: Opened) -> bool:
         """Wait for a batch's texts; False if the partition is revoked before they are embedded.
 
-        Their errors are raised on the deciding thread.
+        Errors of the embedder are raised on the deciding thread.
         """
         if opened.window.embeddings is None:
             return True
@@ -291,8 +291,8 @@ class AssignedPartition:
     async def close(self) -> None:
         """Finish the batch being decided on and published; the others go to the next worker.
 
-        It does not wait for texts at the embedder; a request with many commits is interrupted at
-        the next of them.
+        It does not wait for texts at the embedder. A request with many commits is interrupted at
+        its next commit.
         """
         async with self._changed:
             self._closing = self.writer.ending = True

@@ -1,4 +1,4 @@
-"""The consumer group's member: a repaired Faust consumer, and queries of its state."""
+"""The worker's member of the consumer group: a repaired Faust consumer, and its state."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
     """Faust's consumer, which reads only committed records, and goes back to the next offset.
 
     After a rebalance, Faust leaves a partition without an acknowledged offset where it was, and
-    records fetched by then would be lost. An offset beyond what is decided is not this group's.
+    records already fetched would be lost. An offset beyond what is decided is not this group's.
     """
 
     logger = FAUST
     _fetched_bytes = 0
-    """Of what came, at least what is not acknowledged."""
+    """The bytes of fetched records; it counts at least all that are not acknowledged."""
 
     async def getmany(
         self,
         active_partitions: set[TP] | None,
         timeout: float,  # noqa: ASYNC109 - Faust's
     ) -> Any:
-        """Called by Faust for more records: none while those that it holds have too many bytes."""
+        """Called by Faust for more records; waits while those that it holds have too many bytes."""
         if self._fetched_bytes > MOST_HELD_BYTES:
             held = [message for message in list(self.consumer.unacked) if not message.acked]
             self._fetched_bytes = sum(map(size_of, held))
@@ -85,7 +85,7 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         commit = consumer.commit
 
         async def commit_with_ids(offsets: Mapping[Any, OffsetAndMetadata]) -> None:
-            """Add the topics' ids, by which the next assignment recognises the offsets as ours."""
+            """Add the topics' ids, so that the next assignment recognises the offsets as ours."""
             ids = self._inputs().input_ids
             await commit(
                 {
@@ -98,7 +98,7 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         return consumer
 
     async def seek_to_committed(self) -> Any:
-        """Called by Faust before records flow, and when it fetched some too early."""
+        """Called by Faust before records flow, and after it fetched some too early."""
         found = {at: offset or 0 for at, offset in (await super().seek_to_committed()).items()}
         starts = self._inputs().starts
         begin = {at: min(offset, starts.get(at, offset)) for at, offset in found.items()}
@@ -128,9 +128,10 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         vars(coordinator)["_do_rejoin_group"] = wait_for_the_end
 
     async def leave_to_standby(self) -> bool:
-        """Leave the group if another worker stands by; tell if so. Nothing is committed later.
+        """Leave the group if another worker stands by; returns whether it did.
 
-        While the brokers are away, a member cannot leave: its session expires.
+        Nothing is committed later. While the brokers are away, a member cannot leave, and its
+        session expires instead.
         """
         left: bool = await self.call_thread(self._leave_to_standby)
         return left
@@ -189,7 +190,7 @@ class Member:
     def trouble(self) -> BaseException | None:
         """The error that ended its membership: aiokafka keeps it for a call that Faust never makes.
 
-        It waits for that call for ever, outside the group and without records.
+        Until that call it would wait for ever, outside the group and without records.
         """
         consumer = self._aiokafka()
         coordinator = vars(consumer).get("_coordinator") if consumer else None

@@ -1,7 +1,7 @@
 """Fibers: a worker's partitions take turns on one thread, and wait for the brokers side by side.
 
-The code that decides is synchronous, and commits in its midst. A greenlet leaves it there and comes
-back to it, which costs less than a switch of threads.
+The code that decides is synchronous, and commits in the middle. A greenlet can leave it there and
+return to it later, which costs less than switching threads.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Fiber:
     One runs at a time, until it ends or waits in `waiting_for`. A function that has started is not
     interrupted when its caller is cancelled.
 
-    Futures are deleted once they have an error: its traceback leads back to them.
+    References to futures with an error are deleted, because its traceback refers back to them.
     """
 
     def __init__(self, thread: OneThread) -> None:
@@ -58,7 +58,7 @@ def _settle(call: Callable[[], Result], done: Future[Result]) -> None:
         return
     try:
         result = call()
-    except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+    except BaseException as error:  # noqa: BLE001 - raised where it is awaited
         done.set_exception(error)
         del done
     else:
@@ -68,7 +68,7 @@ def _settle(call: Callable[[], Result], done: Future[Result]) -> None:
 def waiting_for(
     thread: OneThread, function: Callable[Given, Coroutine[Any, Any, Result]]
 ) -> Callable[Given, Result]:
-    """A function for that thread's fibers, which waits while the event loop runs `function`.
+    """A function for that thread's fibers that lets the event loop run `function` and waits for it.
 
     Meanwhile other fibers run.
     """

@@ -1,7 +1,7 @@
 """Lets a worker leave its group at once, if another one stands by for its partitions.
 
-A static member sends nothing when it ends, so that it can return to its partitions: they wait until
-its session expires. aiokafka has no request that removes a static member (LeaveGroup 3).
+A static member sends nothing when it ends, so that it can return to its partitions, which wait for
+it until its session expires. aiokafka has no request that removes a static member (LeaveGroup 3).
 """
 
 from __future__ import annotations

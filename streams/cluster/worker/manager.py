@@ -54,8 +54,8 @@ FULL_SECONDS = 60.0
 class PartitionManager:
     """A worker's partitions: one embedder, and a writer with a fiber for each partition.
 
-    The fibers share a thread; while one waits for the brokers, others decide, so that as many
-    transactions are in flight as there are partitions.
+    The fibers share a thread. While one waits for the brokers, others decide, so there may be as
+    many transactions in flight as partitions.
 
     `failed` receives the error that ended a partition's work; the worker must then end, or after a
     DiskFullError join its group again, to continue once there is space. With `standing_by`, the
@@ -130,9 +130,9 @@ class PartitionManager:
     # -- assignment --------------------------------------------------------------------------------
 
     async def assign(self, partitions: Iterable[int]) -> bool:
-        """Get exactly these partitions ready: former writers fenced, replicas caught up.
+        """Get exactly these partitions ready: fence former writers, and catch up the replicas.
 
-        Returns False if that was abandoned, for another assignment or because the worker ends.
+        Returns False if that was abandoned for another assignment, or because the worker ends.
         """
         await self.revoke()
         if self._closed:
@@ -167,13 +167,13 @@ class PartitionManager:
         self._closed = True
         await self.revoke()
         self._deciding.end()
-        # Without waiting: it may be reading a replica, and the event loop has other work to end.
+        # Without waiting, because it may be reading a replica while the event loop has work to end.
         self._replica_thread.end()
 
     async def _assign_patiently(self, partitions: Sequence[int]) -> None:
         """Retry whenever the brokers go away or the disk is full.
 
-        Nobody else assigns these partitions.
+        No other worker has these partitions meanwhile.
         """
         while True:
             try:
@@ -328,7 +328,7 @@ class PartitionManager:
 
 
 async def _all(doing: Iterable[Awaitable[object]]) -> None:
-    """Run all concurrently; when none is running any more, raise the first error."""
+    """Run all concurrently; when all have ended, raise the first error."""
     for done in await asyncio.gather(*doing, return_exceptions=True):
         if isinstance(done, BaseException):
             raise done

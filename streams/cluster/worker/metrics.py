@@ -35,7 +35,7 @@ from palimpsest.streams.write.writer import CheckType
 Stage = Literal["catch_up", "read", "embed", "decide", "publish"]
 LETTERS_PER_MINUTE = 100
 MOST_NAMESPACES = 100
-"""Namespaces with labels of their own: producers choose them, and each costs series for ever."""
+"""Maximum number of namespaces as labels: producers choose them, and each series stays for ever."""
 MINUTE = 60.0
 
 
@@ -318,7 +318,7 @@ class Metrics(Board):
         return watched
 
     def set_queued(self, texts: int) -> None:
-        """Change the number of texts at the embedder, which may decrease."""
+        """Set the number of texts at the embedder."""
         self.add("palimpsest_embedder_queue", texts)
 
     def late(self, seconds: float) -> None:

@@ -66,10 +66,10 @@ class Opened:
 class PartitionWriter:
     """Decides on the input of one partition of both input topics.
 
-    `log` is caught up with the decisions topic up to `decisions`; appending to it goes through
-    `publish` first. `inputs` are the ids of the input topics by name, `embedder_of` has a model's
-    embedder. `in_doubt`: the brokers may have decisions that the log lacks, which only another
-    assignment finds out.
+    `log` is caught up with the decisions topic up to `decisions`; events are published with
+    `publish` before they are appended to it. `inputs` are the ids of the input topics by name, and
+    `embedder_of` returns a model's embedder. `in_doubt`: the brokers may have decisions that the
+    log lacks, which only another assignment finds out.
     """
 
     def __init__(
@@ -141,8 +141,8 @@ class PartitionWriter:
     def close(self, opened: Opened, answers: Sequence[Reply] = ()) -> list[Outcome]:
         """Decide, fold and publish, with `answers`; returns when the brokers have everything.
 
-        Equal bytes give one `invalid` event, but a letter per record: each has its own headers and
-        place.
+        Equal bytes give one `invalid` event, but a dead letter per record, because each has its own
+        headers and place.
         """
         with self._metrics.stage("decide"), self.writer.undone_on_failure():
             outcomes = self.writer.decide(opened.window)
@@ -162,9 +162,9 @@ class PartitionWriter:
         return bool(self._uses)
 
     def record_uses(self) -> None:
-        """Record waiting uses of owners whose last ones are a minute old.
+        """Record waiting uses of owners whose last recorded uses are a minute old.
 
-        They wait in memory: the partition's next worker does not have them.
+        Uses wait in memory, so the partition's next worker does not have them.
         """
         with self.writer.undone_on_failure():
             due = [
@@ -255,7 +255,7 @@ class PartitionWriter:
                 yield policy_record(policies, encode(event))
 
     def _questions(self, opened: OpenQuestions) -> Iterator[Outgoing]:
-        """Questions for the judge: about candidates whose question opened, and for lost texts."""
+        """Questions for the judge: those that candidates opened, and texts to be recomposed."""
         topic, policy = self._topics.name("verifications"), self.writer.policy
 
         def ledger(owner_id: str) -> Ledger:

@@ -41,10 +41,10 @@ TRANSACTION_SECONDS = 60
 OWN: tuple[Kind, ...] = ("decisions", "dead_letters", "verifications")
 """Topics in which a partition's writer writes only to its own partition."""
 MOST_UNSHOWN = 3
-"""How often the brokers may answer that there is no such topic; the client asks for 40 s before."""
+"""How often the brokers may answer that there is no such topic, after the client asked for 40 s."""
 NEXT_SECONDS = 0.005
-"""Pause before a transaction's first request is repeated because the brokers are still ending the
-last one, which takes them some milliseconds; aiokafka waits for 20 ms."""
+"""Pause before a transaction's first request is retried because the brokers are still ending the
+last transaction, which takes them a few milliseconds; aiokafka would wait for 20 ms."""
 UNKNOWN = -1
 """The offset that brokers report for a batch that they already have."""
 
@@ -52,13 +52,13 @@ UNKNOWN = -1
 Publish = Callable[[Lines, Sequence[Outgoing], Sequence[InputOffset]], int | None]
 """Sends events, other records and completed input offsets in one transaction of the brokers.
 
-Returns once they have it: the offset after the last event's, or None if there was no event or it
-was not reported.
+Returns, once they have it, the offset after the last event's; None if there was no event, or it was
+not reported.
 """
 PublishAsync = Callable[
     [Lines, Sequence[Outgoing], Sequence[InputOffset]], Coroutine[Any, Any, int | None]
 ]
-"""The same on the event loop."""
+"""Like `Publish`, on the event loop."""
 
 
 class PartitionProducer:
@@ -99,7 +99,7 @@ class PartitionProducer:
     async def _end_what_is_open(self) -> None:
         """Commit an empty transaction in each partition that the former writer may have used.
 
-        Its uncommitted records are gone by now. But a broker that was away may have missed some
+        Its uncommitted records have been dropped. But a broker that was away may have missed some
         partitions of a committed transaction: their records stay open until the next transaction
         ends there, and decisions would be made without them.
         """
@@ -167,7 +167,7 @@ class PartitionProducer:
                 self._require_growth(offsets)
                 self._effect("transaction:sent")
         except IllegalOperation:
-            # The transaction ended between two records: the client knows the cause.
+            # The transaction ended between two records, and the client knows why.
             await vars(self._producer)["_txn_manager"].wait_for_transaction_end()
             raise
         self._effect("transaction:committed")
@@ -180,8 +180,8 @@ class PartitionProducer:
     async def _wait_for_topic(self, topic: str) -> None:
         """Wait until the client knows a topic: in a transaction, it would time out meanwhile.
 
-        The client asks for each topic at its first record, and says that there is none if brokers
-        hang for longer than 40 s. TransientError if they answer, and do not show the topic.
+        The client asks for each topic at its first record, and reports it as missing if brokers
+        hang for longer than 40 s. TransientError if they answer but do not show the topic.
         """
         unshown = 0
         is_told = False
@@ -207,7 +207,7 @@ class PartitionProducer:
                 )
 
     async def _is_unshown(self, topic: str) -> bool:
-        """Whether the brokers answer and do not show the topic, or with an error only."""
+        """Whether the brokers answer but do not show the topic, or only with an error."""
         try:
             found = await read_metadata(self._connection, [topic])
         except BrokersAwayError:

@@ -98,7 +98,7 @@ class Replica(Log):
         """Which of these events the log has, in one query: replicas are filled with all of them."""
         keys = {bytes.fromhex(event_id.replace("-", "")): event_id for event_id in ids}
         marks = ", ".join("?" * len(keys))
-        sql = f"SELECT id FROM events WHERE id IN ({marks})"  # noqa: S608 - question marks alone
+        sql = f"SELECT id FROM events WHERE id IN ({marks})"  # noqa: S608 - only question marks
         return {keys[key] for (key,) in self.rows(sql, tuple(keys))}
 
 
@@ -112,7 +112,7 @@ class PartitionReplica(Replica):
         self, path: Path, *, create: bool = False, read_only: bool = False, shared: bool = False
     ) -> None:
         super().__init__(path, create=create, read_only=read_only, shared=shared)
-        # The brokers have what a power failure takes from its end: it need not wait for the disk.
+        # Commits need not wait for the disk: the brokers have what a power failure would lose.
         self.execute("PRAGMA synchronous=NORMAL")
         self.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
 
@@ -237,13 +237,14 @@ class ReplicaFolder:
 
 
 EVERY_SECONDS = 2.0
-"""Interval of filling a replica: a take-over reads what has come since."""
+"""Interval of filling a replica; a take-over reads the records that arrived since."""
 
 
 class Standby:
     """Fills replicas every two seconds, from `begin` to `end`, on its own thread.
 
-    Between fillings, and after `end`, the replicas are closed: only one thread has one at a time.
+    Between fillings, and after `end`, the replicas are closed, so that only one thread at a time
+    has one open.
     """
 
     def __init__(self, replicas: ReplicaFolder) -> None:

@@ -89,9 +89,9 @@ LOOK_SECONDS = 10.0
 STUCK_SECONDS = 60.0
 """If input waits and nothing is done for this time, /healthz reports the worker as stuck."""
 GIVE_UP_SECONDS = 600.0
-"""After this time it ends, to be restarted: longer than any batch of the slowest embedder."""
+"""After this time it ends, to be restarted; no batch of the slowest embedder takes as long."""
 YOUNG = 1
-"""The oldest generation that is collected after each check: that takes milliseconds."""
+"""The oldest generation that is collected after each check, which takes milliseconds."""
 TICK_SECONDS = 0.1
 """Interval of measuring the delay of the event loop."""
 
@@ -99,8 +99,8 @@ TICK_SECONDS = 0.1
 class Watch:
     """Checks periodically what waits, and how long there has been no progress.
 
-    It counts checks, not seconds: no progress is possible while brokers do not answer, or while
-    this process is suspended. `failed` is called with the error that ends the worker.
+    It counts checks, not seconds, because no progress is possible while brokers do not answer, or
+    while this process is suspended. `failed` is called with the error that ends the worker.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Watch:
         return bool(assigned) and assigned == set(self._manager.partitions)
 
     def stuck(self) -> bool:
-        """Whether input waited for a minute without any work done, or replica filled."""
+        """Whether input has waited for a minute, with no work done and no replica filled."""
         return self._still * LOOK_SECONDS >= STUCK_SECONDS
 
     # -- checking ----------------------------------------------------------------------------------
@@ -145,7 +145,8 @@ class Watch:
     async def look_loop(self) -> None:
         """Check for ever, or until an error must end the worker.
 
-        The clients of each check are cycles, which the resting collector would leave for hours.
+        The clients of each check are in reference cycles, which the garbage collector, configured
+        to run rarely, would leave for hours.
         """
         while True:
             try:
@@ -174,7 +175,7 @@ class Watch:
             raise TransientError(f"input waits, without progress for {GIVE_UP_SECONDS:.0f} s")
 
     async def _waiting(self) -> Backlog | None:
-        """What waits at the brokers; None if they do not answer, when no progress is possible."""
+        """What waits at the brokers; None if they do not answer, and no progress is possible."""
         try:
             return await self._ask()
         except asyncio.CancelledError:

@@ -21,7 +21,7 @@ from aiokafka.errors import KafkaError
 
 mode.loop.use("uvloop")
 
-import faust  # noqa: E402 - the event loop has to be chosen before it is imported
+import faust  # noqa: E402 - the event loop must be chosen before the import
 import faust.transport.drivers.aiokafka as driver  # noqa: E402
 from faust import web  # noqa: E402
 
@@ -47,8 +47,8 @@ from palimpsest.streams.write.writer import Effect, no_effect  # noqa: E402
 _log = logging.getLogger(__name__)
 
 BUFFERED = 4096
-"""Records of a topic that Faust buffers before it pauses fetching, for up to a second: so a
-quarter of this halves a worker's throughput."""
+"""Records of a topic that Faust buffers before it pauses fetching, for up to a second. A quarter of
+this number would halve a worker's throughput."""
 SESSION_SECONDS = 6.0
 HEARTBEAT_SECONDS = 1.0
 REBALANCE_SECONDS = 20.0
@@ -105,7 +105,7 @@ def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
     except asyncio.CancelledError:
         pass  # Faust raises its crash reason again, which may be a cancelled wait
     except KafkaError:
-        pass  # in the log: brokers, or another writer of a partition, and no bug of ours
+        pass  # logged already; caused by brokers or another writer of a partition, not by a bug
     if isinstance(app.crash_reason, DecisionsDeletedError | NewerError):
         raise app.crash_reason
     raise SystemExit(0 if app.was_asked_to_stop else status)
@@ -129,13 +129,13 @@ class _Process(faust.Worker):
 
 
 class WorkerApp(faust.App):
-    """Faust's app; at its stop, it finishes what is being decided on, while it can acknowledge."""
+    """Faust's app; when it stops, it first finishes decisions, while it can acknowledge them."""
 
     logger = FAUST
     manager: PartitionManager
     was_asked_to_stop = False
-    """By a signal, before anything had failed. Later failures are not crashes: nothing in progress
-    is acknowledged, and the brokers may be away.
+    """Whether a signal stopped it before anything failed. Later failures are not crashes: nothing
+    in progress is acknowledged, and the brokers may be away.
     """
 
     async def on_stop(self) -> None:
@@ -257,7 +257,7 @@ def _connect(
     manager: PartitionManager,
     settings: WorkerSettings,
 ) -> None:
-    """Have the manager follow assignments, and the agents bring records to it."""
+    """Let the manager follow assignments, and the agents pass records to it."""
     names = map(settings.topics.name, INPUTS)
     candidates, commands = (app.topic(name, value_type=bytes, key_type=bytes) for name in names)
 
@@ -265,8 +265,8 @@ def _connect(
     async def ready(*_: Any, **__: Any) -> None:
         """Assign the partitions; if they do not get ready, keep Faust from delivering records.
 
-        Until the next assignment those would be lost, while later ones go to the partition's next
-        worker. Faust delivers nothing if the generation is not the one that it began with.
+        Records delivered before the next assignment would be lost, while later ones go to the
+        partition's next worker. Faust delivers nothing if the generation has changed meanwhile.
         """
         generation = app.consumer_generation_id
         is_ready = await _assign(app, member, manager, settings)
@@ -302,7 +302,7 @@ async def _assign(
     if first == second:
         return await manager.assign(first)
     await compare_counts(settings.connection, settings.topics)
-    # It has returned under its name to partitions assigned while one topic was missing.
+    # It has returned under its own name to partitions assigned while one topic was missing.
     _log.warning("was assigned partitions of one input topic alone: asks for others")
     await asyncio.sleep(AGAIN_SECONDS)
     await member.join_again()
@@ -312,8 +312,8 @@ async def _assign(
 async def _deliveries(app: faust.App, watch: Watch, stream: Any) -> AsyncIterator[Delivery]:
     """Records of the current assignment; the rest of an earlier one is delivered again.
 
-    One by one: what can be decided on together is combined later. Faust's way to take many wakes up
-    for ever to check for records, which took a sixth of the event loop.
+    They come one by one, and are combined later for deciding. Faust's way to take many wakes up
+    again and again to check for records, which took a sixth of the event loop's time.
     """
     async for event in stream.noack().events():
         if event.message.generation_id == app.consumer_generation_id:

@@ -1,4 +1,4 @@
-"""Commits in the embedded runtime: everything in one transaction of the store's file."""
+"""Commits in the embedded runtime, all in one transaction of the store's file."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from palimpsest.streams.write.commit import Commit
 def append(log: Log, commit: Commit) -> list[int]:
     """Append a commit's events, questions, dead letters and answers; returns the positions.
 
-    Uses that came too soon wait in the inbox.
-
-    When this returns, all of it is on the disk; if it raises, none of it is.
+    Uses that came too soon wait in the inbox. When this returns, all of it is on the disk; if it
+    raises, none of it is.
     """
     inbox, dead_letters = Inbox(log), DeadLetters(log)
     with log.transaction():

@@ -19,7 +19,7 @@ from palimpsest.streams.write.inputs import Input, Outcome, Submission
 from palimpsest.streams.write.uses import APART
 
 ItemKind = Literal["candidates", "request", "uses"]
-"""`uses` are gathered accesses: they wait until the owner's last ones are a minute old."""
+"""`uses` are gathered accesses, which wait until the owner's last recorded are a minute old."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +91,10 @@ class Inbox:
         return self._database.row(f"{sql} LIMIT 1", a_minute_ago) is not None
 
     def take_uses(self) -> dict[str, list[bytes]]:
-        """Remove gathered uses, of owners whose last were taken at least a minute ago, by owner.
+        """Remove and return gathered uses, by owner, if the last were taken over a minute ago.
 
-        For a store whose writer is elsewhere. What is taken counts as recorded; a caller that
-        cannot forward it puts it back.
+        This is for a store whose writer is elsewhere. Uses that are taken count as recorded; a
+        caller that cannot forward them puts them back.
         """
         a_minute_ago = ((datetime.now(UTC) - APART).timestamp(),)
         taken: dict[str, list[bytes]] = {}
@@ -132,9 +132,9 @@ class Inbox:
         return self.take_answers([item_id]).get(item_id)
 
     def take_answers(self, item_ids: Sequence[int]) -> dict[int, bytes]:
-        """Remove and return the answers to those of the items that have one."""
+        """Remove and return the answers to those items that have one."""
         marks = ", ".join("?" * len(item_ids))
-        sql = f"SELECT id, answer FROM inbox WHERE answered_at IS NOT NULL AND id IN ({marks})"  # noqa: S608 - question marks alone
+        sql = f"SELECT id, answer FROM inbox WHERE answered_at IS NOT NULL AND id IN ({marks})"  # noqa: S608 - only question marks
         found: dict[int, bytes] = dict(self._database.rows(sql, tuple(item_ids)))
         if found:
             with self._database.transaction():

@@ -1,4 +1,4 @@
-"""The writer's lock: of all processes that have a store open, one decides (docs/design.md)."""
+"""The writer's lock: only one of the processes that have a store open decides (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class WriterLock:
     """An advisory lock on `writer.lock` in the store's folder, or on another `file`.
 
     The operating system releases it when its process ends, in whatever way, so a leftover file
-    means nothing. A forked child shares it: start other processes by `spawn`.
+    means nothing. A forked child shares it, so start other processes with `spawn`.
     """
 
     def __init__(self, store: Path, file: str = LOCK_FILE) -> None:

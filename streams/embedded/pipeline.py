@@ -12,11 +12,11 @@ from palimpsest.streams.write.windows import WINDOW_BYTES, Window
 from palimpsest.streams.write.writer import Writer
 
 WINDOW = 512
-"""Maximum inputs per window: enough to sort texts by length, few enough to lose little."""
+"""Maximum inputs per window: enough to sort texts by length, few enough for little to be lost."""
 AHEAD = 2
 """Windows that are embedded ahead, while one is decided on."""
 PATIENCE = 0.05
-"""Seconds that a window waits for more rows before it continues with what it has."""
+"""Seconds that a window waits for more rows before it continues with those it has."""
 
 
 class _End:
@@ -45,7 +45,7 @@ class ReadAhead:
                 self._put(item)
                 if self._stop.is_set():
                     break
-        except BaseException as error:  # noqa: BLE001 - raised when the rows are used
+        except BaseException as error:  # noqa: BLE001 - raised where the rows are used
             end = _End(error)
         self._put(end)
 

@@ -45,7 +45,7 @@ class Projections(Protocol):
 class WriterSession:
     """A writer while the lock is held.
 
-    If the lock is taken again later, it first folds what others wrote.
+    If the lock is taken again later, it first folds what other processes wrote.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class WriterSession:
         self._clock = clock
 
     def begin(self) -> None:
-        """Catch up with the log: fold what others wrote, repair the projections.
+        """Catch up with the log: fold what other processes wrote, and repair the projections.
 
         Nothing is done if the lock was held since the last call.
         """
@@ -97,7 +97,7 @@ class WriterSession:
         return bool(items)
 
     def _record_uses(self) -> None:
-        """Record gathered uses of owners whose last ones are a minute old.
+        """Record gathered uses of owners whose last recorded uses are a minute old.
 
         Uses from several processes become one event.
         """
@@ -112,7 +112,7 @@ class WriterSession:
                     self.writer.commit()
 
     def _parse(self, item: Item) -> PendingRequest | None:
-        """The request of an item; None for an unreadable one, which gets that as its answer."""
+        """The request of an item; None for an unreadable one, which is answered with the error."""
         try:
             return PendingRequest(parse_request(item.body), item.id)
         except InvalidInputError as error:
@@ -120,7 +120,7 @@ class WriterSession:
             return None
 
     def _serve_candidates(self, item: Item) -> None:
-        """Decide on an item's candidates; a bug becomes its answer, and later items are served."""
+        """Decide on an item's candidates; a bug becomes its answer, and later items go on."""
         try:
             self.writer.close_window(self.writer.open_window(unpack(item.body)), item.id)
         except (PalimpsestError, OSError):

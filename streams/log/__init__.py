@@ -1,5 +1,5 @@
 """The SQLite log: events in order, dead letters, and questions to the judge.
 
-It is the source of truth of a store, and a worker's copy of its partition's decisions. It makes no
-decisions.
+It is a store's source of truth, and a worker's copy of its partition's decisions. It decides
+nothing.
 """

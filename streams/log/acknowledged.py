@@ -1,8 +1,8 @@
 """Records what a store has acknowledged, in a small file beside its log.
 
 If a log's write-ahead log was cut or deleted, or the log was replaced by an older copy, SQLite
-opens it as if nothing were missing. This file records up to where callers were told that their data
-is durable, so that such a loss is noticed (docs/reliability.md).
+opens it as if nothing were missing. This file records the last position that callers were told is
+durable, so that such a loss is noticed (docs/reliability.md).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from palimpsest.streams.log.database import Database
 
 ACKNOWLEDGED_FILE = "log.acknowledged"
 SYNC_SECONDS = 1.0
-"""The file is synced to disk at most this often: a power cut may lose its last moments."""
+"""Minimum interval of syncing the file to disk: a power failure may lose its last moments."""
 RECORD_BYTES = 128
 """Every record has this length, and overwrites the previous one in a single write."""
 
@@ -71,12 +71,12 @@ class Acknowledged:
         """Check that the log has everything acknowledged, and record from now on.
 
         Raises StoreError if something is missing, unless `accept_loss`. A log without a readable
-        file is accepted with a warning: it is older than the file, or was copied alone. A log that
-        follows a cluster is not checked: it reads what it lost from the topics again.
+        file is accepted with a warning: its version did not write the file, or it was copied alone.
+        A log that follows a cluster is not checked, because it reads what it lost again.
         """
         if self._log.row("SELECT 1 FROM followed LIMIT 1") is not None:
             return
-        mark = self._read()  # before the log is: a commit in between only adds to the log
+        mark = self._read()  # before the log, because commits in between only add to the log
         missing = mark and mark.missing_from(self._log)
         if missing and not accept_loss:
             raise StoreError(
@@ -106,7 +106,7 @@ class Acknowledged:
         if self._file is None:
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
             self._file = os.open(self._path, flags, 0o600)
-        fcntl.flock(self._file, fcntl.LOCK_EX)  # else an older record could overwrite a newer one
+        fcntl.flock(self._file, fcntl.LOCK_EX)  # or an older record could overwrite a newer one
         try:
             line = orjson.dumps(asdict(Mark.of(self._log)))
             os.pwrite(self._file, line.ljust(RECORD_BYTES - 1) + b"\n", 0)

@@ -90,7 +90,7 @@ def _check_policies(log: Log, found: list[int], head: int) -> None:
 
 
 def _check_file(log: Log) -> None:
-    """Check indexes against tables, and every page: reading in order may never touch some."""
+    """Check indexes against tables, and every page: reading in order may leave some out."""
     found = log.row("PRAGMA integrity_check(1)")
     if found != ("ok",):
         what = found[0] if found else "nothing"

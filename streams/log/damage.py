@@ -1,8 +1,7 @@
 """Finds faults of an event without folding it: in its references and its contents.
 
 An event may name only earlier candidates and decisions of the same owner, and may reverse only
-standing joins. A chain of hashes could prove more: docs/reliability.md says what remains
-unnoticed.
+standing joins. A chain of hashes could prove more; docs/reliability.md says what goes unnoticed.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class DamagedEventError(StoreError):
 class References:
     """The candidates and decisions of one owner so far, and the standing statements about pairs.
 
-    A statement is a join or a separation: both can be taken back, and both name their pair.
+    A statement is a join or a separation: both name their pair, and both can be taken back.
     """
 
     def __init__(self) -> None:

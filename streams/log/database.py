@@ -29,13 +29,14 @@ VERIFICATIONS_SINCE = 6
 REQUESTS_SINCE = 7
 BUSY_SECONDS = 30.0
 PAGE_BYTES = 4096
-"""Each event changes some page of the index of ids: small pages write less."""
+"""Each event changes some page of the index of ids, so small pages mean less to write."""
 LARGE_PAGE_BYTES = 16_384
-"""Of a log that is hardly written to any more: two texts with vectors do not fill a small page."""
+"""The page size of a log that is hardly written to any more; a small page wastes space, because it
+does not hold two texts with vectors."""
 CACHE_KIB = 16 * 1024
-"""With four times as many, inserting into an index of 600,000 ids took no less time."""
+"""Four times as much did not make inserting into an index of 600,000 ids faster."""
 CHECKPOINT_PAGES = 8192
-"""Checkpoints copy 32 MB at once: a page that many batches changed is written once."""
+"""Checkpoints copy 32 MB at once, so a page that many batches changed is written once."""
 
 _LETTERS_SINCE_4 = (
     "ALTER TABLE dead_letters ADD COLUMN size INTEGER NOT NULL DEFAULT 0",
@@ -78,9 +79,9 @@ class Database:
     A `shared` connection is used by several threads, which take turns.
 
     Disk errors are raised as StoreError, and a lock that others hold for 30 s as TransientError.
-    Violating a table's constraints stays sqlite3.IntegrityError: that is a bug.
+    Violating a table's constraints still raises sqlite3.IntegrityError, because that is a bug.
 
-    `sealed`: it is on a read-only disk, so it can be read, and nothing is written beside it.
+    `sealed`: the file is on a read-only disk, so it is read without writing files beside it.
     """
 
     MADE = "rwc"
@@ -281,7 +282,7 @@ def _inode(found: os.stat_result) -> Inode:
 
 
 def _hold(path: Path) -> Inode | None:
-    """Count a connection to a file; None if there is no file yet."""
+    """Note a new connection to a file; None if there is no file yet."""
     try:
         inode = _inode(path.stat())
     except OSError:
@@ -311,7 +312,7 @@ def _close_last(descriptor: int) -> None:
 
 
 def _make_whole(path: Path) -> None:
-    """Create the file under another name, then link it: nobody opens a half-written one.
+    """Create the file under another name, then link it, so that nobody opens a half-written one.
 
     If the disk has no links, or anything else fails, the file is created in place later.
     """
@@ -325,9 +326,9 @@ def _make_whole(path: Path) -> None:
 
 
 def _sealed(path: Path) -> bool:
-    """Whether no process can change the file: the disk is read-only, without a writer's journal.
+    """Whether no process can change the file: the disk is read-only and has no writer's journal.
 
-    SQLite reads a WAL file only with other files beside it, unless it is told so.
+    SQLite reads a database in WAL mode only with other files beside it, unless told of this.
     """
     try:
         read_only = os.statvfs(path).f_flag & os.ST_RDONLY

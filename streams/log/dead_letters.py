@@ -30,8 +30,8 @@ class DeadLetter:
     """The metadata of an input that could not be read; `size` is the original size in bytes.
 
     `id` is that of the `invalid` event about the bytes, `reason` one of
-    `contracts.events.InvalidReason`, `origin` the source or file that it came from, or its place in
-    a topic. `times` is the number of records with these bytes in a followed topic.
+    `contracts.events.InvalidReason`, and `origin` the source or file that it came from, or its
+    place in a topic. `times` is the number of records with these bytes in a followed topic.
     """
 
     id: str
@@ -73,7 +73,7 @@ class DeadLetters:
     def add(self, letter: NewDeadLetter) -> None:
         """Store an input under `contracts.identity.invalid_id`, with the event about it.
 
-        Needs a transaction. Bytes that are already stored change nothing.
+        Needs a transaction. It is idempotent: bytes that are already stored change nothing.
         """
         self._insert(letter, "DO NOTHING")
 

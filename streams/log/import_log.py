@@ -1,4 +1,4 @@
-"""Imports an exported log byte for byte: positions, ids and pending questions stay the same."""
+"""Imports an exported log byte for byte, with the same positions, ids and pending questions."""
 
 from __future__ import annotations
 

@@ -186,9 +186,9 @@ class Log(Database):
         """The events of one owner in order, after `after`, up to and including `upto`.
 
         They are read `chunk` at a time. The owner `""` has the events about the store, and about
-        inputs with an unknown owner. Those of the store that change by which vectors texts are
-        compared are among every owner's. DamagedEventError for the first event that cannot be
-        folded.
+        inputs with an unknown owner. Events of the store that change which vectors texts are
+        compared by are included for every owner. DamagedEventError for the first event that cannot
+        be folded.
         """
         events = self._of_owner(owner_id, after, upto, chunk)
         if not after:
@@ -206,7 +206,7 @@ class Log(Database):
         last = self.head() if upto is None else upto
         where = "WHERE owner_no = ? AND position > ? AND position <= ? ORDER BY position LIMIT ?"
         count = most
-        while count == most:  # a shorter chunk is the last
+        while count == most:  # a shorter chunk is the last one
             chunk = self._read(where, (number, after, last, most), after)
             yield from _decoded(chunk)
             count = len(chunk)
@@ -239,7 +239,7 @@ class Log(Database):
     def owners_since(self, position: int, *, upto: int) -> list[str]:
         """The ids of owners with events after a position, up to and including another.
 
-        All owners until then, if one of these events changes by which vectors texts are compared.
+        If one of these events changes which vectors texts are compared by, all owners so far.
         """
         position = 0 if self.model_changes(position, upto) else position
         numbers = "SELECT DISTINCT owner_no FROM events WHERE position > ? AND position <= ?"
@@ -283,7 +283,7 @@ class Log(Database):
     def last_policy(self, upto: int = sys.maxsize) -> PolicySet | None:
         """The policy in force, now or at a position, found without reading the log.
 
-        It is decoded once: each call of a store asks for it several times.
+        It is cached once decoded, because each call of a store asks for it several times.
         """
         last = self.row("SELECT max(position) FROM policies WHERE position <= ?", (upto,))
         if last is None or last[0] is None:
@@ -291,7 +291,7 @@ class Log(Database):
         found = self._policy
         if found is None or found.position != last[0] or self.in_transaction:
             [found] = _decoded(self._read("WHERE position = ?", last, None))
-            # Of a transaction that is rolled back, another event may get the position.
+            # After a rollback, another event may get the position.
             self._policy = None if self.in_transaction else found
         assert isinstance(found.event, PolicySet)
         return found.event
@@ -308,9 +308,9 @@ class Log(Database):
         return self._judge
 
     def model_changes(self, after: int, upto: int | None = None) -> list[Recorded]:
-        """The events after a position that change by which vectors texts are compared.
+        """The events after a position that change which vectors texts are compared by.
 
-        Policies are few, and are read again only when another one came.
+        Policies are few, and are read again only after a new one has arrived.
         """
         row = self.row("SELECT max(position) FROM policies")
         last = (row and row[0]) or 0
@@ -341,9 +341,9 @@ class Log(Database):
         }
 
     def _upgrade(self) -> None:
-        """Fill the table of pending questions: older versions filled it by other rules."""
+        """Fill the table of pending questions, which older versions filled by other rules."""
         conditions = " OR ".join(f"instr(line, CAST('{words}' AS BLOB))" for words in MARKS)
-        asking = f"SELECT owner_no FROM events WHERE {conditions}"  # noqa: S608 - our own words alone
+        asking = f"SELECT owner_no FROM events WHERE {conditions}"  # noqa: S608 - our own words
         sql = f"SELECT owner_id FROM owners WHERE owner_no IN ({asking}) ORDER BY owner_id"  # noqa: S608
         self.find_questions([row[0] for row in self.rows(sql)])
 
@@ -352,7 +352,7 @@ class Log(Database):
         if self.row("SELECT 1 FROM followed LIMIT 1") is None:
             return
         marked = 'instr(line, CAST(\'"requestid":"\' AS BLOB))'
-        rows = self.rows(f"SELECT position, line FROM events WHERE {marked}")  # noqa: S608 - our own words alone
+        rows = self.rows(f"SELECT position, line FROM events WHERE {marked}")  # noqa: S608 - only our own words
         found = [(position, envelope_of(line).requestid) for position, line in rows]
         self.execute_many(
             "INSERT INTO requests (id, position) VALUES (?, ?)",
@@ -360,7 +360,7 @@ class Log(Database):
         )
 
     def _read(self, where: str, parameters: Row, after: int | None) -> list[Line]:
-        """Read lines and check them; with `after`, they are in order from there."""
+        """Read lines and check them; if they are in order, `after` is the position they follow."""
         found: list[Line] = []
         try:
             for position, checksum, line in self.rows(f"{_LINES} {where}", parameters):

@@ -1,8 +1,8 @@
 """Checks the roots and inner pages of a log's trees in its file.
 
 SQLite reads only the pages that a query needs, so it continues to write to a file with a damaged
-page until a query reads it. Inner pages are less than a hundredth of the file; `verify` reads the
-others.
+page until a query reads that page. Inner pages are less than a hundredth of the file; `verify`
+reads the others.
 The format: https://www.sqlite.org/fileformat2.html
 """
 
@@ -26,7 +26,7 @@ KINDS = {INNER_INDEX: LEAF_INDEX, INNER_TABLE: LEAF_TABLE}
 WAL_HEADER, WAL_FRAME = 32, 24
 HEADER_LEAF, HEADER_INNER = 8, 12
 ATTEMPTS = 3
-"""Other processes may checkpoint the file while it is read; real damage persists."""
+"""Number of attempts: other processes may checkpoint the file meanwhile; real damage persists."""
 
 
 class _Page(NamedTuple):
@@ -129,7 +129,7 @@ def _check_tree(file: _File, root: int) -> None:
         seen[below] = True
         if np.count_nonzero(seen) < together:
             raise _DamagedPageError(root, "its tree leads to a page twice")
-        # All leaves are at the same depth: one of them shows what this level is.
+        # All leaves are at the same depth, so one page shows what is on this level.
         if _page(file, int(below[0])).kind == KINDS[kind]:
             return
         level = [_page(file, child) for child in below.tolist()]

@@ -1,7 +1,7 @@
 """The queue for the judge and the embedder: a table derived from the events.
 
-Whoever appends events updates it in the same transaction, from the changes of their fold; verifiers
-read it from any process.
+A process that appends events updates it in the same transaction, from the changes of their fold;
+verifiers read it from any process.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from palimpsest.streams.log.database import Database
 Kind = Literal["settle", "compose", "embed"]
 
 MARKS = ('"asked":["', '"composition"')
-"""Marks in the lines of events that may have questions; other lines may have them in a text."""
+"""Marks in the lines of events that may have questions; other lines may contain them in a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An entry: a pending candidate, or a join whose text must be recomposed.
+    """An entry of the queue.
 
-    Or a candidate whose text has no vector yet.
+    It is a pending candidate, a join whose text must be recomposed, or a candidate whose text has
+    no vector yet.
     """
 
     kind: Kind
@@ -43,7 +44,7 @@ class Verifications:
         self._database = database
 
     def follow(self, touched: Touched, owner_no: int, position: int) -> None:
-        """Add and remove entries by an event's changes; needs its transaction."""
+        """Add and remove entries by an event's changes, in the event's transaction."""
         changed: tuple[tuple[Kind, Mapping[str, bool]], ...] = (
             ("settle", touched.questions),
             ("compose", touched.texts),
@@ -66,7 +67,7 @@ class Verifications:
         )
 
     def remove(self, kind: Kind, subject: str) -> None:
-        """Remove it from the queue, if present."""
+        """Remove an entry, if present."""
         self._database.require_transaction()
         self._database.execute(
             "DELETE FROM verifications WHERE kind = ? AND subject = ?", (kind, subject)
@@ -110,9 +111,9 @@ class Verifications:
 
 
 def may_ask(event: AnyEvent) -> bool:
-    """Whether an event may add entries; an owner without any such event has no questions.
+    """Whether an event may add entries.
 
-    Nor does that owner have a text without a vector.
+    An owner without any such event has no questions, and no text without a vector.
     """
     match event:
         case Decided() | Redecided():

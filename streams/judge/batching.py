@@ -23,9 +23,9 @@ from palimpsest.streams.judge.storage import SPENT
 _log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 3600.0
-"""An outage of less than an hour costs only time."""
+"""The default patience: an outage of less than an hour costs only time."""
 BATCH_SIZE = 16
-"""Maximum number of pairs in a batch: in a larger one, more pairs wait for the slowest."""
+"""Maximum number of pairs in a batch; in a larger one, more pairs would wait for the slowest."""
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 30.0
 
@@ -45,7 +45,7 @@ class _PendingRequest:
 
     @property
     def batch_key(self) -> Hashable:
-        """Requests of one key may share a batch: texts of two owners are never sent together."""
+        """Requests with the same key may share a batch; those of two owners never do."""
         if isinstance(self.subject, JudgedPair):
             return id(self.judge), self.owner_id
         return self
@@ -53,7 +53,7 @@ class _PendingRequest:
 
 @dataclass(slots=True)
 class _Queue:
-    """Requests that wait, in order, and by what may share a batch: both find the next at once."""
+    """Waiting requests, in order and by batch key, so that the next batch is found at once."""
 
     _in_order: dict[_PendingRequest, None] = field(default_factory=dict)
     _by_key: dict[Hashable, dict[_PendingRequest, None]] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class Batcher:
         request = _PendingRequest(judge, owner_id, subject, loop.create_future())
         self._waiting.append(request)
         if not self._is_due:
-            # Not immediately: requests that arrive in this turn of the loop may share a batch.
+            # Not immediately, so that requests in the same turn of the event loop share a batch.
             self._is_due = True
             loop.call_soon(self._send_due)
         return await request.answer
@@ -152,7 +152,7 @@ class Batcher:
     def _next_batch(self, free: int) -> list[_PendingRequest]:
         """The first request with others that may share its batch; free slots are used first."""
         most = 1 if self.outage else min(self.settings.size, -(-len(self._waiting) // free))
-        # The answer of a caller that was cancelled is done.
+        # If a caller was cancelled, its answer is done.
         return [request for request in self._waiting.take(most) if not request.answer.done()]
 
     async def _send(self, batch: Sequence[_PendingRequest]) -> None:
@@ -178,7 +178,7 @@ class Batcher:
     def _on_answer(self, request: _PendingRequest, answer: Verdict | CompositionAnswer) -> None:
         verdict = answer if isinstance(answer, Verdict) else answer.verdict
         if verdict.answer != "unavailable":
-            # A cached answer says nothing about the service, nor does one of the first judge.
+            # A cached answer, or one of the first judge, says nothing about the service.
             if verdict.calls and verdict.certificate is None:
                 self._end_outage()
             _resolve(request.answer, answer)

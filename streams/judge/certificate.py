@@ -1,4 +1,4 @@
-"""Which answers of a first judge settle: thresholds of `palimpsest calibrate`, for one model."""
+"""Decides which answers of a first judge settle, by thresholds of `palimpsest calibrate`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Count = Annotated[int, Field(ge=0)]
 class CertifiedAnswer(BaseModel):
     """The `threshold` of the probability of *the same* for one answer, and what it rests on.
 
-    Of the labels that chose it, it took `taken`, `wrong` of those wrongly; of those held out until
-    then `held_out_taken` and `held_out_wrong`. At most `budget` of what it takes is wrong, at the
-    labels' own mix.
+    Among the labels that chose the threshold, it accepts `taken` answers, of which `wrong` are
+    wrong; among the labels held out until then, `held_out_taken` and `held_out_wrong`. At most the
+    share `budget` of accepted answers is wrong, at the labels' own mix.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -36,8 +36,8 @@ class CertifiedAnswer(BaseModel):
 class JudgeCertificate(BaseModel):
     """Thresholds for *same* and *different*, of one exact model that answered one exact prompt.
 
-    `data` is the digest of the labels, `date` when they were looked at. `policy` (its hash),
-    `embedder` and `guard` chose which of the pairs are questions at all.
+    `data` is the digest of the labels, and `date` is when they were used. `policy` (its hash),
+    `embedder` and `guard` determined which pairs are questions at all.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -59,7 +59,7 @@ class JudgeCertificate(BaseModel):
         return (verdict.model, verdict.prompt) == (self.model, self.prompt)
 
     def settles(self, verdict: Verdict) -> bool:
-        """Whether this answer may stand: probabilities count with four decimals, as calibrated."""
+        """Whether this answer settles. Probabilities have four decimals, as in the calibration."""
         if verdict.probability is None or not self.is_about(verdict):
             return False
         probability = round(verdict.probability, 4)
@@ -73,7 +73,7 @@ class JudgeCertificate(BaseModel):
 
 
 def read_certificate(file: Path) -> JudgeCertificate:
-    """The certificate in a file; UsageError if there is none, with what is wrong."""
+    """The certificate in a file; a UsageError says what is wrong if there is none."""
     try:
         return JudgeCertificate.model_validate_json(file.read_bytes())
     except OSError as error:

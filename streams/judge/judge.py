@@ -1,7 +1,7 @@
-"""The judge: do two texts say the same, and which text combines several? (docs/judge.md).
+"""The judge, which tells whether texts say the same, and composes one text from several.
 
-A service's model is asked by prompt. Cached answers are not requested again; other pairs are packed
-into few requests, and every answer is cached immediately.
+See docs/judge.md. A service's model is asked with a prompt. Cached answers are not requested again;
+other pairs are packed into few requests, and every answer is cached immediately.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class PairJudge(Protocol):
 
     @property
     def recorded(self) -> RecordedJudge | None:
-        """Who answers, for the log; None if that stays unsaid."""
+        """Who answers, as the log records it; None if that is not to be recorded."""
 
     async def compare(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """One verdict per pair, in order."""
@@ -123,8 +123,8 @@ class Judge:
     ) -> Judge:
         """Create a judge that keeps its answers and budget in a store's folder, in file `name`.
 
-        If its verdicts are not `recorded` in the log, as in a dry run, the cost of an answer goes
-        to the verdict that is recorded later.
+        If its verdicts are not `recorded` in the log, as in a dry run, the cost of an answer is
+        carried by the verdict that is recorded later.
         """
         file = folder / name
         cache = VerdictCache(file)
@@ -171,14 +171,14 @@ class Judge:
 
     @property
     def service(self) -> Service:
-        """The service, for requests of other kinds too; available inside the context only."""
+        """The service, for requests of other kinds, too; available only inside the context."""
         if self._service is None:
             raise RuntimeError("a judge is an async context manager: enter it first")
         return self._service
 
     @cached_property
     def recorded(self) -> RecordedJudge:
-        """Who answers, for the log; available inside the context only."""
+        """Who answers, as the log records it; available only inside the context."""
         return recorded_judge(self._settings, self.rules, self.service.exchange.address)
 
     @property
@@ -187,7 +187,7 @@ class Judge:
         return self.service.cost
 
     async def compare(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
-        """A verdict for each pair, in order; all must be of one owner, for they share requests.
+        """A verdict for each pair, in order; all must be of one owner, because they share requests.
 
         Cached answers cost nothing. A verdict's `neighbour_id` is the older candidate's. Under
         `ask: compose` there is no request: every pair is to be composed.
@@ -201,7 +201,7 @@ class Judge:
                 return await self._verdicts_in_both_orders(pairs)
 
     async def compare_once(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
-        """Like `compare` where pairs are asked about, but each in one order only."""
+        """Like `compare` for pairs that need a request, but each pair in one order only."""
         name: Name = "compare-same" if self.rules.ask == "same" else "compare-relation"
         return await self._verdicts(name, self.rules.model, pairs)
 
@@ -248,7 +248,7 @@ class Judge:
         return self._as_verdicts(comparison, pairs, await self._answers(comparison, pairs))
 
     async def _verdicts_in_both_orders(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
-        """An answer that would change a text is requested again in the other order."""
+        """The verdicts; an answer that would change a text is requested in the other order, too."""
         asked = self.service.exchange.form(prompt("compare-relation"))
         comparison = _PairComparison(asked, self.rules.model)
         answers = await self._answers(comparison, pairs)
@@ -271,7 +271,7 @@ class Judge:
 
     def _verdict(self, older: Side, answer: JudgeAnswer, asked: Prompt, model: str) -> Verdict:
         cost = answer.cost
-        if answer.reason == LOCAL_ONLY:  # nobody was asked
+        if answer.reason == LOCAL_ONLY:  # no model was asked
             return Verdict(
                 neighbour_id=older.candidate_id, answer=answer.answer, reasoning=LOCAL_ONLY
             )
@@ -308,7 +308,7 @@ class Judge:
         """The cached or requested answer about each pair, in order.
 
         Pairs of equal texts are requested once, and the first of them carries the cost. A pair with
-        a local text is not requested of a remote service.
+        a local text is not sent to a remote service.
         """
         keys = [how.key(pair) for pair in pairs]
         found: dict[Key, JudgeAnswer] = {}
@@ -355,7 +355,7 @@ class Judge:
     async def _renew(self, lease: str) -> None:
         while True:
             await asyncio.sleep(LEASE_SECONDS / 3)
-            with suppress(PalimpsestError):  # a lease that ends too early costs a request
+            with suppress(PalimpsestError):  # a lease that ends too early costs only a request
                 self._cache.renew(lease)
 
     async def _ask_all(
@@ -377,9 +377,9 @@ class Judge:
     ) -> list[JudgeAnswer]:
         """Send one request; `paid` is what each pair has cost so far.
 
-        Answers are cached immediately, so that a crash does not pay for them twice. If an answer is
-        unusable, another pair of the request may be the cause: its pair is sent again in smaller
-        requests, alone `retries` times more, and an unusable answer is cached only after that.
+        Answers are cached immediately, so that none is paid for twice after a crash. If an answer
+        is unusable, another pair of the request may be the cause. So its pair is sent again in
+        smaller requests, and up to `retries` times alone; only then is the answer cached.
         """
         payload = pairs_payload(pairs, swapped=how.swapped)
         reply = await self.service.ask(how.prompt, how.model, payload, len(pairs))
@@ -453,7 +453,7 @@ def _agreed(first: JudgeAnswer, second: JudgeAnswer) -> JudgeAnswer:
 
 
 def _no_answer(reply: ServiceReply, cost: Cost) -> JudgeAnswer:
-    """A reply that failed as an answer."""
+    """A failed reply, as an answer."""
     assert reply.outcome != "answered"
     return JudgeAnswer(reply.outcome, reply.why, cost, model=reply.model)
 
@@ -486,7 +486,7 @@ async def _gather(requests: Iterable[Coroutine[Any, Any, Result]]) -> list[Resul
 
 
 def _hash(sources: Sequence[Side]) -> str:
-    """The hash of one text is its own; that of several is over theirs."""
+    """The hash of a single text, or the hash over the hashes of several."""
     if len(sources) == 1:
         return sources[0].hash
     return hashlib.sha256("".join(source.hash for source in sources).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The exchange with a model: packing pairs into requests, request bodies, and reading answers.
+"""The exchange with a model: packs pairs into requests, writes request bodies, reads answers.
 
 Texts of memories are data: JSON values that cannot be mistaken for instructions or markup.
 """
@@ -23,7 +23,7 @@ NO_PAIRS = '{"pairs": []}'
 MOST_PAIRS = 500
 """Maximum number of pairs in one request, under any policy."""
 BYTES_A_TOKEN = 2
-"""Tokens are longer in nearly every script, so sizes are over- rather than underestimated."""
+"""Nearly every script has longer tokens, so sizes are over- rather than underestimated."""
 THINKING_TOKENS = 4_000
 """Tokens reserved for thinking before the answer; they count as part of the answer."""
 ANSWER_TOKENS = 200
@@ -84,7 +84,7 @@ def tokens(text: str) -> int:
 
 
 def pair_tokens(pair: JudgedPair) -> int:
-    """Like `tokens`, for a pair inside a request, whatever its number."""
+    """Like `tokens`, for a pair inside a request, whatever its number there."""
     return tokens(to_json(_pair(MOST_PAIRS, pair, swapped=False)) + ", ")
 
 
@@ -173,8 +173,8 @@ class _Entry(BaseModel):
 def read_answers(given: Any, allowed: Sequence[str], count: int) -> list[JudgeAnswer | None]:
     """The answer about each of `count` pairs, without its cost; None if it is unusable.
 
-    If a number belongs to no pair, such as 0, the others may be shifted: then no answer is usable.
-    If a pair has two answers, neither is usable.
+    If a number belongs to no pair, such as 0, the others may be shifted, so no answer is usable. If
+    a pair has two answers, neither is usable.
     """
     entries = _entries(given)
     numbers = Counter(entry.pair for entry in entries)
@@ -202,7 +202,7 @@ def _entry(item: Any) -> _Entry | None:
 
 
 def _recordable(reason: str) -> str:
-    """A reason as the log may hold it: without NUL and lone surrogates, in one line, cut short."""
+    """A reason as the log accepts it: on one line, cut short, without NUL or lone surrogates."""
     whole = reason.encode("utf-8", "replace").decode().replace("\0", " ")
     return " ".join(whole.split())[:REASON_CHARACTERS]
 

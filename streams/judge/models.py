@@ -18,7 +18,7 @@ _DATE = re.compile(r"-\d{8}$")
 
 
 class Usage(BaseModel):
-    """Token counts that the service reports of an answer; `input_tokens` excludes cached ones."""
+    """Token counts that the service reports for an answer; `input_tokens` excludes cached ones."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
@@ -29,7 +29,7 @@ class Usage(BaseModel):
 
     @property
     def read(self) -> int:
-        """All tokens of the request."""
+        """All input tokens of the request."""
         cached = (self.cache_creation_input_tokens or 0) + (self.cache_read_input_tokens or 0)
         return self.input_tokens + cached
 

@@ -1,4 +1,4 @@
-"""A function of the program in the place of a model; its answers are recorded the same."""
+"""A function of the program in place of a model; its answers are recorded in the same way."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from palimpsest.streams.judge.prompts import ANSWERS
 from palimpsest.streams.judge.protocols.contract import is_probability
 
 JudgeFunction = Callable[[str, str], str | tuple[str, float]]
-"""Says how the older and the newer of two texts relate: one of the policy's answers, or a pair of
-the answer and the probability that both say the same."""
+"""Returns how the older and the newer of two texts relate: one of the policy's answers, or that
+answer with the probability that both say the same."""
 
 PYTHON = "python"
-"""The protocol that the log has for a function."""
+"""The protocol that the log records for a function."""
 NOT_OFFERED = "the function gave no answer that the policy asks for"
 
 
 class OwnJudge:
     """Asks a function about each pair; it writes no text, so it may not answer `compose`.
 
-    Its name stands in verdicts as the model; their cost is unknown. What it raises is raised. It
-    counts as remote, and sees no local text, unless it has an attribute `local` that is true.
+    Verdicts name the function as the model, and their cost is unknown. Its exceptions are passed
+    on. It counts as remote, and sees no local text, unless it has a true attribute `local`.
     """
 
     def __init__(self, function: JudgeFunction, rules: policy.Judge) -> None:
@@ -49,7 +49,7 @@ class OwnJudge:
         return [self._verdict(pair, ANSWERS["review"]) for pair in pairs]
 
     async def compose(self, sources: Sequence[Side]) -> CompositionAnswer:
-        """None: a function composes nothing."""
+        """No composition: a function composes nothing."""
         about, reason = sources[0].candidate_id, "a function composes no text"
         verdict = Verdict(neighbour_id=about, answer="unusable", reasoning=reason, model=self._name)
         return CompositionAnswer(None, verdict)

@@ -14,8 +14,8 @@ from palimpsest.streams.judge.models import NOTHING, Cost
 class Side:
     """One text of a comparison: a candidate's, or the face of its memory.
 
-    `moment` is when it happened, if that is known; otherwise when it was recorded. A `local` text
-    is not sent to a remote service.
+    `moment` is when it happened or, if that is unknown, when it was recorded. A `local` text is not
+    sent to a remote service.
     """
 
     candidate_id: str
@@ -38,7 +38,7 @@ class JudgedPair:
 
     @property
     def local(self) -> bool:
-        """Whether either text is."""
+        """Whether either text is local."""
         return self.older.local or self.newer.local
 
 
@@ -46,8 +46,8 @@ class JudgedPair:
 class JudgeAnswer:
     """The judge's answer about a pair or a composition, and its cost.
 
-    `text` is set only for a composition. `probability` is that of *the same*, and `model` the one
-    that answered, if the answer says so. A cached answer costs nothing.
+    `text` is set only for a composition. `probability` is that of *the same*, and `model` is the
+    model that answered, if the answer names it. A cached answer costs nothing.
     """
 
     answer: Answer

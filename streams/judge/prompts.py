@@ -60,7 +60,7 @@ def in_json(asked: Prompt) -> Prompt:
 
 
 def _example(schema: Schema) -> Any:
-    """A document of a schema, with what is chosen by the model left open."""
+    """An example document of a schema, with placeholders for what the model chooses."""
     match schema["type"]:
         case "object":
             return {name: _example(one) for name, one in schema["properties"].items()}
@@ -74,10 +74,10 @@ def _example(schema: Schema) -> Any:
 
 @dataclass(frozen=True)
 class PromptDecision:
-    """The questions about one pair to a decision model: a choice, and whether both are the same.
+    """The questions to a decision model about one pair: a choice, and whether both are the same.
 
     `task` precedes all pairs. `choices` has the criterion of each label, in the order in which they
-    are sent, and `means` the answer that a label stands for.
+    are sent, and `means` the answer that each label stands for.
     """
 
     task: str
@@ -89,7 +89,7 @@ class PromptDecision:
 
 @cache
 def decision(name: Name) -> PromptDecision:
-    """The questions in the place of a prompt about pairs."""
+    """The questions that replace a prompt about pairs."""
     path = files("palimpsest.streams.judge").joinpath("prompts", "decisions.toml")
     shipped = tomllib.loads(path.read_text(encoding="utf-8"))
     found = shipped[name]

@@ -1,4 +1,4 @@
-"""Who answers, as the log has it: requests with verdicts carry it (docs/judge.md)."""
+"""The judge as the log records it, with requests that have verdicts (docs/judge.md)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Judged = TypeVar("Judged", bound=JudgedRequest)
 
 
 def recorded_judge(settings: ServiceSettings, rules: policy.Judge, address: str) -> RecordedJudge:
-    """The judge of a service under a policy's rules, which have the models that are asked."""
+    """The judge of a service under a policy's rules, which name the models to ask."""
     return RecordedJudge(
         protocol=settings.protocol,
         platform=settings.platform,
@@ -39,7 +39,7 @@ def recorded_judge(settings: ServiceSettings, rules: policy.Judge, address: str)
 
 
 def as_first(judge: RecordedJudge, certificate: JudgeCertificate | None) -> RecordedFirstJudge:
-    """A judge as the first of two, with the thresholds by which its answers settle."""
+    """A judge as the first of two, with the thresholds for its answers to settle."""
     same, different = (certificate.same, certificate.different) if certificate else (None, None)
     return RecordedFirstJudge(
         protocol=judge.protocol,
@@ -53,7 +53,7 @@ def as_first(judge: RecordedJudge, certificate: JudgeCertificate | None) -> Reco
 
 
 def origin(url: str) -> str:
-    """Scheme, host and port of a URL: a key may stand before the host, in the path or the query."""
+    """Scheme, host and port of a URL; a key may be before the host, in the path or the query."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     port = "" if parts.port is None else f":{parts.port}"
@@ -61,7 +61,7 @@ def origin(url: str) -> str:
 
 
 def signed(request: Judged, judge: PairJudge) -> Judged:
-    """The request with who gave its verdicts; one without an answer stays as it is."""
+    """The request with the judge that gave its verdicts; without an answer it is unchanged."""
     if not any(verdict.judge for verdict in _verdicts(request)):
         return request
     return request.model_copy(update={"judge": judge.recorded})

@@ -1,4 +1,4 @@
-"""The service, by its protocol: limits rate and budget, and turns failures into replies."""
+"""The service behind a protocol: limits rate and budget, and turns failures into replies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from palimpsest.streams.reach import is_remote
 _log = logging.getLogger(__name__)
 
 SECONDS_A_PAIR = 0.5
-"""Extra time a request may take for each of its pairs, as its answer is longer."""
+"""Extra time a request may take for each of its pairs, because its answer is longer."""
 REFUSED_AT_FIRST = 3
 """After this many rejected requests and no accepted one, the cause is not their content."""
 
@@ -37,9 +37,9 @@ REFUSED_AT_FIRST = 3
 class ServiceReply:
     """The reply to one request: `given` is the tool's input, `why` the reason if there is none.
 
-    `model` is the one that answered, as its answer names it; `probabilities` has that of *the same*
-    by the number of the pair, if the service gives one. `cut`: the answer ended early, so a text in
-    it is incomplete. `lasting`: the failure follows from these texts.
+    `model` is the model that answered, as its answer names it; `probabilities` has the probability
+    of *the same* by the pair's number, if the service reports one. `cut`: the answer ended early,
+    so a text in it is incomplete. `lasting`: the failure follows from these texts.
     """
 
     outcome: Literal["answered", "unavailable", "unusable"]
@@ -53,7 +53,7 @@ class ServiceReply:
 
 
 class TokenBucket:
-    """Fills at `rate` tokens a second and holds a second's worth; each call takes one."""
+    """Fills at `rate` tokens per second and holds a second's worth; each call takes one."""
 
     def __init__(self, rate: float) -> None:
         self._rate = rate
@@ -82,9 +82,9 @@ class TokenBucket:
 class Service:
     """Sends requests, with the settings' concurrency and rate, within the day's budget.
 
-    `cost` is the cost of all requests so far, `exchange` the protocol, and `is_remote` whether what
-    is sent may leave the private network. The client of the protocol
-    handles retries, back-off with jitter, `retry-after` and the key.
+    `cost` is the cost of all requests so far, `exchange` the protocol, and `is_remote` whether
+    texts may leave the private network. The protocol's client handles retries, back-off with
+    jitter, `retry-after` and the key.
     """
 
     def __init__(self, settings: ServiceSettings, budget: Budget, exchange: Exchange) -> None:
@@ -138,7 +138,7 @@ class Service:
             return self._failed(failure, name, Cost(seconds=time.monotonic() - begun))
 
     def _expected(self, prompt: Prompt, name: str, payload: str, pairs: int) -> float:
-        """The expected cost of a call in USD, rather too high than too low."""
+        """The expected cost of a call in USD; an overestimate rather than an underestimate."""
         sent = tokens(prompt.text) + tokens(payload)
         usage = Usage(input_tokens=sent, output_tokens=max(ANSWER_TOKENS * pairs, len(payload)))
         usd = model(name).cost(usage)
@@ -171,7 +171,7 @@ class Service:
             given=message.given,
             model=message.model,
             cut=message.cut,
-            # A probability without the name of the model that gave it says nothing.
+            # A probability means nothing without the name of the model that gave it.
             probabilities=message.probabilities if message.model else {},
         )
 
@@ -206,7 +206,7 @@ class Service:
 
 
 def _cost(usage: Usage | None, known: JudgeModel, reserved: Reservation, seconds: float) -> Cost:
-    """The cost of one call; that of an answer without a count of tokens is the expected one."""
+    """The cost of one call; the expected cost if the answer has no count of tokens."""
     if usage is None:
         return Cost(usd=reserved.usd if known.tiers else None, seconds=seconds, calls=1)
     return Cost(usage.read, usage.output_tokens, known.cost(usage), seconds, 1)

@@ -20,11 +20,11 @@ class ServiceSettings(BaseModel):
     """How one service is asked.
 
     `platform` is the cloud that serves the models of `anthropic`, if not the vendor itself. `model`
-    takes the place of the policy's, which names models of the protocol `anthropic` only. At
-    most `concurrency` requests run at a time, and `calls_per_second` start. One attempt may take
+    replaces the policy's, which can only name models of the protocol `anthropic`. At most
+    `concurrency` requests run at a time, and `calls_per_second` start. One attempt may take
     `timeout` seconds, all `retries` together `patience`; requests of many pairs may take longer. A
-    day is a day in UTC. The service's key is read from the environment, from the variable that its
-    vendor's SDK reads; so is the address if `base_url` is not set.
+    day is a day in UTC. The service's key is read from the environment variable that its vendor's
+    SDK reads; so is the address if `base_url` is not set.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -52,7 +52,7 @@ class ServiceSettings(BaseModel):
         return self
 
     def over(self, rules: policy.Judge) -> policy.Judge:
-        """A policy's rules with this model in the place of its own."""
+        """A policy's rules with this model in place of their own."""
         if self.model is None:
             return rules
         return rules.model_copy(update={"model": self.model, "review_model": self.model})
@@ -61,8 +61,8 @@ class ServiceSettings(BaseModel):
 class FirstJudgeSettings(ServiceSettings):
     """Settings of `[judge.first]`: a cheaper judge that is asked before `[judge]`.
 
-    `certificate` is a file of `palimpsest calibrate`: without it no answer of this judge settles
-    anything. A path is relative to the current folder.
+    `certificate` is a file from `palimpsest calibrate`; without it, no answer of this judge settles
+    anything. Its path is relative to the current folder.
     """
 
     model: ModelName
@@ -72,15 +72,15 @@ class FirstJudgeSettings(ServiceSettings):
 class JudgeSettings(ServiceSettings):
     """Settings of `[judge]` in palimpsest.toml; the policy has the questions.
 
-    `review_model` (by default `model`) takes the place of the policy's. `first` is the judge that
-    is asked before this one, if there are two.
+    `review_model` (by default `model`) replaces the policy's. `first` is the judge that is asked
+    before this one, if there are two.
     """
 
     review_model: ModelName | None = None
     first: FirstJudgeSettings | None = None
 
     def over(self, rules: policy.Judge) -> policy.Judge:
-        """A policy's rules with these models in the place of its own."""
+        """A policy's rules with these models in place of their own."""
         rules = super().over(rules)
         if self.review_model is None:
             return rules

@@ -1,6 +1,6 @@
 """The judge's file: answers that were paid for, and the cost of each day.
 
-It can be deleted at any time: answers that are needed again are requested again.
+It can be deleted at any time; answers that are needed again are then requested again.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from palimpsest.streams.judge.settings import ServiceSettings
 FILE = "judge.sqlite"
 """The file's name, beside a store's log."""
 FIRST_FILE = "judge-first.sqlite"
-"""That of the first of two judges."""
+"""The name of the first judge's file, if there are two."""
 BUSY_SECONDS = 30.0
 LEASE_SECONDS = 10.0
-"""How long a request in progress keeps others from the same pair, unless it is renewed: after a
-crash they wait no longer."""
+"""How long a request in progress keeps other processes from the same pair, unless it is renewed;
+after a crash they wait no longer than this."""
 SPENT = "the budget of this day is spent"
 """The reason of an `unavailable` verdict if the budget does not allow the request."""
 
@@ -65,8 +65,8 @@ def file_errors(file: Path) -> Iterator[None]:
 def connect(file: Path) -> sqlite3.Connection:
     """Open the file, creating it if needed; several processes may share it.
 
-    A killed process loses nothing. A power failure may lose the last answers: they are requested
-    again, which costs less than waiting for the disk after each.
+    A killed process loses nothing. A power failure may lose the last answers, but requesting them
+    again costs less than waiting for the disk after each.
     """
     with file_errors(file):
         connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
@@ -82,7 +82,7 @@ def connect(file: Path) -> sqlite3.Connection:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Write all of a block at once: alone, each write costs as much as all of them."""
+    """Commit all writes of a block at once; each would cost as much as all of them if alone."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -111,7 +111,7 @@ def _add_columns(connection: sqlite3.Connection) -> None:
 class Key:
     """The key of a cached answer; `older` and `newer` are hashes in hex.
 
-    For a composition `newer` is the hash over all sources but the oldest.
+    For a composition, `newer` is the hash over all sources except the oldest.
     """
 
     older: str
@@ -219,7 +219,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A call that may be made: its day, and its expected cost in USD."""
+    """A call that the budget allows: its day, and its expected cost in USD."""
 
     day: str
     usd: float

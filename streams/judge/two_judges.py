@@ -1,6 +1,6 @@
-"""Two judges: a cheaper one, whose certified answers settle, and one that gets the rest.
+"""Two judges: a cheaper one, whose certified answers settle, and another that gets the rest.
 
-Each has its service, cache, budget and limits (docs/judge.md).
+Each has its own service, cache, budget and limits (docs/judge.md).
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from palimpsest.streams.judge.storage import FIRST_FILE
 _log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 30.0
-"""How long the first judge is left alone after it was unavailable: the second need not wait."""
+"""How long the first judge is not asked after it was unavailable: the second need not wait."""
 _FIELDS = FirstAnswer.__struct_fields__
 
 
 @dataclass(slots=True)
 class _State:
-    """What the judges of all rules share: until when the first is away, and what was said of it."""
+    """What the judges of all rules share: until when the first is away, and whether we warned."""
 
     certificate: JudgeCertificate | None
     away_until: float = 0.0
@@ -45,10 +45,10 @@ class _State:
 
 
 class TwoJudges:
-    """Asks a first judge about each pair, and a second where that answer is not certified.
+    """Asks a first judge about each pair, and a second one if that answer is not certified.
 
-    Texts are composed, and joins reviewed, by the second alone. An async context manager, as
-    `Judge`; both close with it.
+    Only the second composes texts and reviews joins. Like `Judge`, it is an async context manager;
+    both judges close with it.
     """
 
     def __init__(self, first: Judge, second: Judge, state: _State) -> None:
@@ -56,7 +56,7 @@ class TwoJudges:
         self._entered = AsyncExitStack()
 
     def by(self, rules: policy.Judge) -> TwoJudges:
-        """The two under other rules."""
+        """The two judges under other rules."""
         return TwoJudges(self._first.by(rules), self._second.by(rules), self._state)
 
     async def __aenter__(self) -> Self:
@@ -78,19 +78,20 @@ class TwoJudges:
 
     @cached_property
     def recorded(self) -> RecordedJudge:
-        """Both, for the log; available inside the context only."""
+        """Both, as the log records them; available only inside the context."""
         first = as_first(self._first.recorded, self._state.certificate)
         return structs.replace(self._second.recorded, first=first)
 
     @property
     def cost(self) -> Cost:
-        """The cost of all requests so far, to either."""
+        """The cost of all requests so far, to both."""
         return self._first.cost + self._second.cost
 
     async def compare(self, pairs: Sequence[JudgedPair]) -> list[Verdict]:
         """One verdict per pair, in order; all must be of one owner.
 
-        A verdict of the first judge names its certificate, one of the second what the first said.
+        A verdict of the first judge names its certificate; a verdict of the second has the first's
+        answer.
         """
         if self._second.rules.ask == "compose" or self._is_away:
             return self._of_both(await self._second.compare(pairs))
@@ -119,7 +120,7 @@ class TwoJudges:
         return self._of_both(await self._second.review(pairs))
 
     def _of_both(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
-        """Verdicts that name the two; one about which nobody was asked names nobody."""
+        """Verdicts that name the two judges, except those for which neither was asked."""
         return [
             structs.replace(verdict, judge=self.recorded.hash)
             if verdict.judge or (verdict.first and verdict.first.protocol)
@@ -132,7 +133,7 @@ class TwoJudges:
         return asyncio.get_running_loop().time() < self._state.away_until
 
     def _notice(self, verdicts: Sequence[Verdict]) -> None:
-        """Leave the first judge alone if it is away; say once that its certificate is void."""
+        """Pause the first judge if it is unavailable; warn once if its certificate is void."""
         if any(verdict.answer == "unavailable" for verdict in verdicts):
             self._state.away_until = asyncio.get_running_loop().time() + PAUSE_SECONDS
         certificate = self._state.certificate
@@ -159,8 +160,8 @@ def open_judge(
 ) -> Judge | TwoJudges:
     """The judge or the two judges of the settings, which keep their files in a store's folder.
 
-    `recorded` as for `Judge.beside`. If no answer of the first could settle anything, the log says
-    so. UsageError if its certificate cannot be read.
+    `recorded` is as for `Judge.beside`. A warning is logged if no answer of the first judge could
+    settle anything. UsageError if its certificate cannot be read.
     """
     if settings.first is None:
         return Judge.beside(folder, rules, settings, clock, recorded=recorded)

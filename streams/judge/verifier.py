@@ -1,6 +1,6 @@
 """Turns a question to the judge into the request with its verdicts (docs/judge.md).
 
-The source of questions and the target of requests are decided elsewhere.
+Where questions come from, and where requests go, is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _InProgress(Generic[Result]):
 
 
 class SharedRequests(Generic[Result]):
-    """Requests in progress, by key: equal requests share one; of one event loop."""
+    """Requests in progress on one event loop, by key; equal requests share one."""
 
     def __init__(self) -> None:
         self._in_progress: dict[Hashable, _InProgress[Result]] = {}
@@ -68,7 +68,7 @@ class SharedRequests(Generic[Result]):
     async def result(
         self, key: Hashable, request: Callable[[], Coroutine[Any, Any, Result]]
     ) -> tuple[Result, bool]:
-        """The result, and whether it is shared: another caller sent the request and bears its cost.
+        """The result, and whether it is shared: then another caller sent and pays for the request.
 
         The request is cancelled when no caller waits for it.
         """
@@ -89,7 +89,7 @@ class SharedRequests(Generic[Result]):
 class Verifier:
     """Compares a candidate with its neighbours, the best first, until one is the same.
 
-    Equal texts that are compared at the same time, even of two owners, share one request, as they
+    Comparisons of equal texts at the same time, even for two owners, share one request, as they
     would share its cached answer. A failure is not shared.
     """
 
@@ -102,9 +102,9 @@ class Verifier:
     async def answer(self, question: AnyQuestion) -> Decided | Undecided:
         """The request with the judge's answers; Undecided if none of them can be used.
 
-        A pair without a usable answer may be the same: the question waits unless a later neighbour
-        settles it. So does a memory for which no text could be composed. The request's id follows
-        from the question: answered twice, it takes effect once.
+        A pair without a usable answer may be the same, so the question waits unless a later
+        neighbour settles it. So does a memory for which no text could be composed. It is
+        idempotent: the request's id follows from the question, so a second answer has no effect.
         """
         if isinstance(question, SettleQuestion):
             return await self._settle(question)
@@ -186,9 +186,9 @@ class Verifier:
 def request_id(question: AnyQuestion) -> str:
     """The id of the request that answers a question, the same in any process and at any time.
 
-    Several questions may concern one candidate: from another decision, about other neighbours, or
-    about other texts of theirs. A join may be composed again several times: from other sources, or
-    because an earlier text was not needed when it arrived, and is needed now.
+    Several questions may concern one candidate: after another decision, about other neighbours, or
+    about other texts of theirs. A join may be recomposed several times: from other sources, or
+    because an earlier text was not needed when it arrived but is needed now.
     """
     match question:
         case SettleQuestion():
@@ -206,7 +206,7 @@ def _side(asked: AskedText) -> Side:
 
 
 def _oldest_first(asked: Sequence[AskedText]) -> list[Side]:
-    """Ordered by moment; the sort is stable."""
+    """The texts in order of their moments; the sort is stable."""
     return [_side(text) for text in sorted(asked, key=lambda text: text.recorded_at)]
 
 

@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 MOST_QUESTIONS = 1024
 """Maximum number of questions in progress; their pairs may share batches."""
 POLL_SECONDS = 0.5
-"""Interval of polling for questions, when there are none or enough are in progress."""
+"""Interval of polling for questions while there are none, or enough are in progress."""
 LONGEST_WAIT_SECONDS = 30.0
 """Maximum pause between two attempts to reach a store or the brokers."""
 
@@ -69,8 +69,8 @@ class Tally:
     """A worker's totals: verdicts by answer, requests by outcome, and their cost.
 
     `left` counts the questions that stay pending, by reason. `known` counts cached answers, which
-    cost nothing, and `first` the verdicts that were the first judge's, if there are two. `usd` is
-    None if a price is not known.
+    cost nothing, and `first` the verdicts of the first judge, if there are two. `usd` is None if a
+    price is unknown.
     """
 
     questions: int = 0
@@ -95,7 +95,7 @@ class Tally:
                     self._count(said)
 
     def document(self, waiting: int | None) -> dict[str, Any]:
-        """The totals as JSON values; `waiting` are the questions that a store still has, if any."""
+        """The totals as JSON values; `waiting` is how many questions a store still has, if any."""
         return {
             "questions": self.questions,
             "answers": dict(self.answers),
@@ -186,7 +186,7 @@ class JudgeWorker:
         self._woken.set()
 
     async def _wait(self, stopping: asyncio.Task[Any]) -> None:
-        """Wait for any question's end: waiting for each of many costs time at every turn."""
+        """Wait until any question is done; waiting for each of many costs time in every turn."""
         woken = asyncio.create_task(self._woken.wait())
         await asyncio.wait(
             {stopping, woken}, timeout=self.poll, return_when=asyncio.FIRST_COMPLETED

@@ -1,1 +1,1 @@
-"""The protocols of judges: how a request is put to a service, and how its answer is read."""
+"""The protocols of judges: how to send a request to a service, and how to read its answer."""

@@ -1,4 +1,4 @@
-"""The protocol `anthropic`: the Messages API, with a tool that the model answers by."""
+"""The protocol `anthropic`: the Messages API, with a tool that the model answers with."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class AnthropicMessages:
         self.address = str(self._client.base_url)
 
     def form(self, prompt: Prompt) -> Prompt:
-        """The prompt as it is: its tool is offered."""
+        """The prompt unchanged; its tool is offered."""
         return prompt
 
     async def send(self, asked: Asked) -> bytes:

@@ -1,6 +1,6 @@
-"""Who serves the models of the protocol `anthropic`: the vendor, Amazon Bedrock or Google's Vertex.
+"""The platforms for models of the protocol `anthropic`: the vendor, Amazon Bedrock, Google Vertex.
 
-Each is a client of the vendor's SDK. Keys are those that the platform's own tools find.
+Each is a client of the vendor's SDK. Keys are found as the platform's own tools find them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GOOGLE_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 
 class NoCredentialsError(UsageError):
-    """There is no key that can be used; `key` says where it is looked for."""
+    """There is no usable key; `key` says where one is looked up."""
 
     def __init__(self, key: str) -> None:
         super().__init__(
@@ -43,8 +43,8 @@ class NoCredentialsError(UsageError):
 class OpenPlatform:
     """An open client. `key` names the variables of its credentials.
 
-    `unrefreshed` are what the platform's package raises if credentials that it has found cannot be
-    refreshed.
+    `unrefreshed` are the errors that the platform's package raises if it cannot refresh credentials
+    that it has found.
     """
 
     client: Client
@@ -69,7 +69,7 @@ def _open_vendor(settings: ServiceSettings) -> OpenPlatform:
 
 
 def _open_bedrock(settings: ServiceSettings) -> OpenPlatform:
-    """Signed by the credentials that AWS's own tools would use, or with a bearer token."""
+    """A client that signs with the credentials that AWS's own tools use, or has a bearer token."""
     try:
         import boto3
         from botocore.exceptions import BotoCoreError
@@ -79,7 +79,7 @@ def _open_bedrock(settings: ServiceSettings) -> OpenPlatform:
     try:
         session = boto3.Session()
         found = os.environ.get("AWS_BEARER_TOKEN_BEDROCK") or session.get_credentials()
-    except BotoCoreError:  # such as a profile that is not there
+    except BotoCoreError:  # such as for a profile that does not exist
         raise NoCredentialsError(BEDROCK_KEY) from None
     if not found:
         raise NoCredentialsError(BEDROCK_KEY)
@@ -97,7 +97,7 @@ def _open_bedrock(settings: ServiceSettings) -> OpenPlatform:
 
 
 def _open_vertex(settings: ServiceSettings) -> OpenPlatform:
-    """With Google's application default credentials; their project unless a variable names one."""
+    """A client with Google's application default credentials, and their project by default."""
     try:
         import google.auth
         from google.auth.exceptions import DefaultCredentialsError, GoogleAuthError

@@ -1,4 +1,4 @@
-"""What the protocols have in common: an exchange is one request to a service and its answer."""
+"""The interface of the protocols: an exchange is one request to a service and its answer."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ NOT_AS_ASKED = "the model did not answer as it was asked"
 REFUSED = "the model refused"
 NO_MESSAGE = "it is no message"
 SUM_TOLERANCE = 0.02
-"""How far the probabilities of a choice may be from 1 together: they are rounded on the wire."""
+"""How far the sum of a choice's probabilities may be from 1: they are rounded on the wire."""
 
 
 class FailedRequestError(Exception):
     """A request that got no answer, after retries.
 
-    `status` is the service's; None if there was no connection or no answer in time. It quotes
-    nothing of the request or of the answer.
+    `status` is the service's status code; None if there was no connection, or no answer in time.
+    The error quotes nothing of the request or of the answer.
     """
 
     def __init__(self, why: str, status: int | None = None, *, no_credit: bool = False) -> None:
@@ -34,17 +34,17 @@ class FailedRequestError(Exception):
 
 
 class NoMessageError(Exception):
-    """What came back is not an answer of the protocol: the model may not have written it."""
+    """The reply is not an answer of the protocol; the model may not have written it."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeMessage:
     """An answer, whatever the protocol: `given` is the input of the prompt's tool.
 
-    Without `given`, `why` is the reason. `model` is the one that answered, as the answer names it.
-    `probabilities` has that of *the same* by the number of the pair, if the service gives one; what
-    a model writes of itself is none. `usage` is None if the service does not report it. `cut`: the
-    answer ended early.
+    Without `given`, `why` is the reason. `model` is the model that answered, as the answer names
+    it. `probabilities` has the probability of *the same* by the pair's number, if the service
+    reports one; a number that the model itself writes does not count. `usage` is None if the
+    service does not report it. `cut`: the answer ended early.
     """
 
     usage: Usage | None
@@ -70,9 +70,9 @@ class Asked:
 class Exchange(Protocol):
     """A protocol with an open client.
 
-    `key` is the variable of the environment with the key, `most` the number of pairs in a request,
-    and `writes` whether the model can compose a text. `address` is where requests go; a redirection
-    is not followed.
+    `key` is the environment variable with the key, `most` the maximum number of pairs in a request,
+    and `writes` whether the model can compose a text. `address` is where requests go; redirects are
+    not followed.
     """
 
     key: str
@@ -81,7 +81,7 @@ class Exchange(Protocol):
     address: str
 
     def form(self, prompt: Prompt) -> Prompt:
-        """The prompt as this protocol puts it, which verdicts name; UsageError if it cannot."""
+        """The prompt in this protocol's form, which verdicts name; UsageError if it has none."""
 
     async def send(self, asked: Asked) -> bytes:
         """The body of the answer; FailedRequestError, or UsageError without a key."""
@@ -94,7 +94,7 @@ class Exchange(Protocol):
 
 
 def address(given: str | None, variable: str, *, versioned: bool = False) -> str | None:
-    """The address of a service: `base_url` or this variable; `/v1` is added if it has no path."""
+    """The address of a service: `base_url` or this variable. `/v1` is added if it has no path."""
     url = given or os.environ.get(variable, "").strip() or None
     if url is None:
         return None
@@ -113,7 +113,7 @@ def is_probability(value: object) -> TypeGuard[float]:
 
 
 def adds_up(choice: object, probabilities: Mapping[Any, Any], labels: Iterable[str]) -> bool:
-    """Whether a choice is one of these labels and the likeliest, and all together are 1."""
+    """Whether a choice is one of these labels and the likeliest, and probabilities sum to 1."""
     values = list(probabilities.values())
     known = set(probabilities) <= set(labels) and all(is_probability(value) for value in values)
     if not (known and isinstance(choice, str) and choice in probabilities):

@@ -1,8 +1,8 @@
 """The protocols of decision models: typed questions about a text, answered by probabilities.
 
-Of each pair two questions are asked: which label fits, and whether both say the same. Where the two
-contradict each other, the texts are different. The labels go out in one order, always, as it
-matters to some models.
+Two questions are asked about each pair: which label fits, and whether both say the same. If the two
+answers contradict each other, the texts are different. The labels are always sent in the same
+order, because the order matters to some models.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from palimpsest.streams.judge.settings import ServiceSettings
 
 CONTRADICTION = "the choice is same, but the probability that they are is below one half"
 EVEN = 0.5
-"""Not a threshold that was calibrated: below it a choice of *same* contradicts itself."""
+"""Not a calibrated threshold: a choice of *same* with a lower probability contradicts itself."""
 
 
 class _Labelled(BaseModel):
@@ -37,7 +37,7 @@ class _Labelled(BaseModel):
 
 
 class _Choice(BaseModel):
-    """A choice with the probability of each label: a list at one vendor, a map at the other."""
+    """A choice with the probability of each label: a list from one vendor, a map from the other."""
 
     type: Literal["choice"]
     choice: Any
@@ -53,7 +53,7 @@ class _Choice(BaseModel):
 
 
 class _DecisionAnswer(BaseModel):
-    """The fields of an answer that we read; the answers by the names of their questions."""
+    """The fields of a reply that we read: the answers, by the names of their questions."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -65,7 +65,7 @@ class _DecisionAnswer(BaseModel):
 class _Decisions:
     """What both protocols share: the client, the questions about pairs, and what answers mean.
 
-    `yes` is the kind of question that is answered by one probability, and the field that has it.
+    `yes` is the kind of question that is answered by one probability, and the field with it.
     """
 
     key: str
@@ -79,7 +79,7 @@ class _Decisions:
         self.address = str(self._client.base_url)
 
     def form(self, prompt: Prompt) -> Prompt:
-        """The questions in the place of a prompt about pairs."""
+        """The questions that replace a prompt about pairs."""
         if prompt.name not in ANSWERS:
             raise UsageError(
                 f"a decision model writes no text, and the prompt {prompt.name} asks for one:"
@@ -90,7 +90,7 @@ class _Decisions:
         return Prompt(prompt.name, found.task, asked)
 
     def read(self, body: bytes, asked: Asked) -> JudgeMessage:
-        """The pairs with two sound answers, as the tool's input; others are left out."""
+        """The pairs with two valid answers, as the tool's input; other pairs are left out."""
         try:
             answer = _DecisionAnswer.model_validate_json(body)
         except ValidationError:
@@ -119,7 +119,7 @@ class _Decisions:
     def _of_pair(
         self, pair: int, answers: dict[Any, Any], asked: Asked
     ) -> tuple[str, str, float] | None:
-        """Answer, reason and probability of a pair; None unless both questions have a sound one."""
+        """Answer, reason and probability of a pair; None unless both questions have valid ones."""
         questions = _decision(asked)
         chosen, yes = (answers.get(name) for name in _names(pair))
         kind, field = self.yes
@@ -180,7 +180,7 @@ class OpenAIDecisions(_Decisions):
 
 
 class SystemOne(_Decisions):
-    """`/systemone`, of many hosts and local servers; its vendor's own SDK sends to `/v1` alone."""
+    """`/systemone`, at many hosts and local servers; its vendor's own SDK sends only to `/v1`."""
 
     key = "TYPESAFE_API_KEY"
     url = "TYPESAFE_BASE_URL"

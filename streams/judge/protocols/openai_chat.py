@@ -1,7 +1,7 @@
 """The protocol `openai-chat`: Chat Completions with structured output, by a vendor or locally.
 
-The whole answer must be the JSON object that was asked for: thinking in the text, a code fence or
-half an object is no answer.
+The whole answer must be the JSON object that was asked for. An answer with thinking in its text, a
+code fence or half an object does not count.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from palimpsest.streams.judge.protocols.openai_client import Counted, body_of, o
 from palimpsest.streams.judge.settings import ServiceSettings
 
 TOP = 5
-"""How many alternatives of each token are asked for, to find the probability of *same*."""
+"""Number of alternatives requested for each token, to find the probability of *same*."""
 _INSTEAD: dict[str, str | None] = {
     "max_tokens": "max_completion_tokens",
     "temperature": None,
@@ -36,7 +36,7 @@ _INSTEAD: dict[str, str | None] = {
     "top_logprobs": None,
     "response_format": None,
 }
-"""Parameters that some models refuse, and what is sent in their place."""
+"""Parameters that some models refuse, and what is sent instead."""
 _ANSWER = re.compile(r'(?<!\\)"answer"\s*:\s*"([a-z]+)"')
 
 
@@ -74,7 +74,7 @@ class _Logprobs(BaseModel):
 
 
 class OpenAIChat:
-    """One request is one completion at temperature 0; what a model refuses is left out for it."""
+    """One request is one completion at temperature 0, without parameters that the model refuses."""
 
     key = "OPENAI_API_KEY"
     most = 500
@@ -165,7 +165,7 @@ class _RefusedParameterError(Exception):
 
 
 async def _unrefused(sent: Any, refused: set[str]) -> Any:
-    """What was sent; raises _RefusedParameterError if the service refuses a parameter by name."""
+    """Await the answer; _RefusedParameterError if the service refuses a parameter by name."""
     try:
         return await sent
     except (BadRequestError, UnprocessableEntityError) as error:
@@ -178,7 +178,7 @@ async def _unrefused(sent: Any, refused: set[str]) -> Any:
 
 
 def _probabilities(given: Any, content: str, logprobs: Any, pairs: int) -> dict[int, float]:
-    """How probable *same* was of each pair, if the tokens of a whole answer tell."""
+    """The probability of *same* for each pair, if the tokens of a complete answer show it."""
     entries = given.get("answers") if isinstance(given, dict) else None
     places = list(_ANSWER.finditer(content))
     try:
@@ -199,7 +199,7 @@ def _probabilities(given: Any, content: str, logprobs: Any, pairs: int) -> dict[
 
 
 def _of_same(tokens: Sequence[_Token], start: int, end: int, *, answer: str) -> float | None:
-    """The probability of *same* at the place of an answer; None if the alternatives lack it."""
+    """The probability of *same* in place of the given answer; None if no alternative has it."""
     at, logprob = 0, 0.0
     for token in tokens:
         before, at = at, at + len(token.token)
@@ -212,7 +212,7 @@ def _of_same(tokens: Sequence[_Token], start: int, end: int, *, answer: str) -> 
 
 
 def _alternative(token: _Token, lead: str) -> float | None:
-    """The probability that *same* would have begun with this token; `lead` is what precedes it."""
+    """The probability that *same* would have begun at this token; `lead` is what precedes it."""
     for other in token.top_logprobs:
         word = other.token.removeprefix(lead)
         if other.token.startswith(lead) and word and "same".startswith(word.rstrip('"')[:4]):

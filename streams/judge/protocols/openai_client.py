@@ -1,4 +1,4 @@
-"""The OpenAI SDK's client, which many servers are written for: it sends, retries and limits."""
+"""The OpenAI SDK's client, which many servers support; it handles sending, retries and timeouts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Counted(BaseModel):
 
     @property
     def usage(self) -> Usage:
-        """The same with the cached tokens apart."""
+        """The usage, with cached tokens counted separately."""
         details = self.prompt_tokens_details or self.input_tokens_details or _Details()
         read = self.prompt_tokens + self.input_tokens
         return Usage(
@@ -56,7 +56,7 @@ def open_client(settings: ServiceSettings, key: str, url: str) -> AsyncOpenAI:
     """A client for the service at `base_url` or in the variable `url`, with the key of `key`.
 
     Without an address it is the vendor's own. A server at another address may need no key. Raises
-    UsageError if there is neither, or if the address is none.
+    UsageError if there is neither address nor key, or if the address is invalid.
     """
     found = address(settings.base_url, url, versioned=True)
     secret = os.environ.get(key, "").strip()
@@ -72,13 +72,13 @@ def open_client(settings: ServiceSettings, key: str, url: str) -> AsyncOpenAI:
         admin_api_key="",
         http_client=DefaultAsyncHttpxClient(follow_redirects=False),
     )
-    if key != "OPENAI_API_KEY":  # another vendor's service: these are not for it
+    if key != "OPENAI_API_KEY":  # these are not meant for another vendor's service
         client.organization = client.project = None
     return client
 
 
 async def body_of(sent: Awaitable[Any]) -> bytes:
-    """The body of an answer; raises FailedRequestError, which quotes nothing."""
+    """The body of an answer; raises FailedRequestError, which quotes nothing of it."""
     try:
         response = await sent
         raw: httpx2.Response = getattr(response, "http_response", response)

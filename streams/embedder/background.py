@@ -12,7 +12,7 @@ from palimpsest.streams.embedder.contract import Embedding, Engine
 REMEMBERED = 4096
 """Number of recent texts that are cached, about 2 kB each."""
 TOGETHER = 32
-"""Submissions that wait are embedded together up to this number of texts: more would not be faster,
+"""Waiting submissions are embedded together, up to this number of texts: more would not be faster,
 and the first would wait longer."""
 
 Submission = tuple[Sequence[str], Future[list[Embedding]]]
@@ -20,10 +20,10 @@ Submission = tuple[Sequence[str], Future[list[Embedding]]]
 
 
 class Embedder:
-    """Embeds submissions in order on its own thread, small ones that wait together.
+    """Embeds submissions in order on its own thread; small ones that wait are embedded together.
 
     No text is embedded twice within a submission, or while it is among the `remembered` most recent
-    texts.
+    texts, which are cached.
     """
 
     def __init__(self, engine: Engine, *, remembered: int = REMEMBERED) -> None:
@@ -56,7 +56,7 @@ class Embedder:
         self._thread.shutdown()
 
     def _embed_waiting(self) -> None:
-        """Embed the next submissions; none is left if they were embedded with earlier ones."""
+        """Embed the next submissions, unless they were embedded with earlier ones."""
         some: list[Submission] = []
         count = 0
         while self._waiting and (not some or count + len(self._waiting[0][0]) <= TOGETHER):

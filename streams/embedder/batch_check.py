@@ -1,7 +1,7 @@
 """The check that an engine's vectors do not depend on the batch (docs/design.md, Embedding).
 
-Dynamic quantisation scales by the contents of the batch: a text's vector, and with it a decision,
-would depend on timing. Such an engine is refused before it embeds anything.
+Dynamic quantisation scales by the contents of the batch, so a text's vector, and with it a
+decision, would depend on timing. Such an engine is refused before it embeds anything.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from palimpsest.streams.embedder.contract import Engine, ModelUnusable
 
 TOLERANCE = 1e-4
-"""Maximum difference of a component, before rounding, between a text alone and in a batch."""
+"""Maximum difference of a component, before rounding, of a text's vectors alone and in a batch."""
 
 _SENTENCES = (
     "She lives in Berlin.",
@@ -42,7 +42,7 @@ def refuse_if_batch_dependent(engine: Measurable) -> None:
     together = engine.vectors(_SENTENCES)
     alone = np.concatenate([engine.vectors([sentence]) for sentence in _SENTENCES])
     difference = float(np.abs(together - alone).max())
-    if not difference <= TOLERANCE:  # written so that NaN is refused too
+    if not difference <= TOLERANCE:  # written so that NaN is refused, too
         raise ModelUnusable(
             f"{engine.model} on {engine.name}: a text's vector changes by {difference:.1e} with "
             "the texts beside it (dynamic quantisation does that); use a model in full precision"

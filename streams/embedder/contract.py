@@ -15,8 +15,8 @@ DEFAULT_MODEL = "all-MiniLM-L6-v2"
 """The model that the policy `standard` is calibrated for."""
 
 INT8_MODEL = "all-MiniLM-L6-v2-int8"
-"""The same weights in integers of eight bits: other vectors, so a model of its own. The policy
-`standard-int8` is calibrated for it."""
+"""The same weights as eight-bit integers. They give other vectors, so this is a model of its own.
+The policy `standard-int8` is calibrated for it."""
 
 Progress = Callable[[str, float | None], None]
 """Receives a description of the work, and the share done (0-1; None if unknown)."""
@@ -26,12 +26,12 @@ Progress = Callable[[str, float | None], None]
 class Embedding:
     """The embedding of one text, as recorded in the log.
 
-    `vector` is L2-normalised, then rounded to float16, of shape (dimension,). `truncated` says that
-    it covers only the first tokens of the text (256 for all-MiniLM-L6-v2); `windows`, of shape
-    (windows, dimension), are then the vectors of the rest. `unknown` has the distinct words that
-    the model cannot tell apart, casefolded, in order of appearance: all of them are the same token
-    for the model, so texts that differ only there get the same vector. `origin` is recorded as the
-    engine's name if the vector came from elsewhere.
+    `vector` has the shape (dimension,); it is L2-normalised, then rounded to float16. `truncated`
+    says that it covers only the first tokens of the text (256 for all-MiniLM-L6-v2); `windows`, of
+    shape (windows, dimension), then has the vectors of the rest. `unknown` has the distinct words
+    that the model cannot tell apart, casefolded, in order of appearance: the model reads all of
+    them as the same token, so texts that differ only there get the same vector. `origin` is
+    recorded as the engine's name if the vector came from elsewhere.
     """
 
     vector: NDArray[np.float16]
@@ -42,9 +42,9 @@ class Embedding:
 
 
 class Engine(Protocol):
-    """Runs one model. The vector of a text never depends on the texts beside it.
+    """Runs one model, on several threads if need be.
 
-    May be used by several threads at once.
+    The vector of a text never depends on the texts beside it.
     """
 
     @property
@@ -60,7 +60,7 @@ class Engine(Protocol):
         """The number of components of a vector."""
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        """Embed all texts; the result is in their order, independent of the internal batches."""
+        """Embed all texts; the result is in their order and independent of internal batches."""
 
 
 class ModelNotFound(ModelError):
@@ -72,7 +72,7 @@ class ModelUnusable(ModelError):
 
 
 class ServiceUnavailable(ModelError):
-    """The embedding service does not answer, or answers something else."""
+    """The embedding service does not answer, or its answer has no embeddings."""
 
 
 class EngineMissing(ModelError):

@@ -19,9 +19,10 @@ EmbedFunction = Callable[[list[str]], ArrayLike]
 class FunctionEngine:
     """Runs a function as a model; its vectors are normalised and rounded as any other's.
 
-    Of a text longer than `characters`, the rest is embedded in windows of that length. It embeds a
-    word at once, to learn the dimension. Unless its attribute `local` is true, a function is taken
-    to send the texts elsewhere. Raises ModelUnusable for anything but vectors.
+    If a text is longer than `characters`, the rest is embedded in windows of that length. The
+    engine embeds a word when it is created, to learn the dimension. A function is assumed to send
+    texts elsewhere, unless it has a true attribute `local`. Raises ModelUnusable if it returns
+    anything but vectors.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class FunctionEngine:
 def require_local(engine: Engine, policy: Policy) -> None:
     """UsageError if the policy keeps some texts local and the engine sends them elsewhere.
 
-    It refuses all texts: without their vectors, those few would be compared with nothing.
+    All texts are refused: without their vectors, those few would be compared with nothing.
     """
     if policy.local_only and isinstance(engine, FunctionEngine) and engine.is_remote:
         raise UsageError(

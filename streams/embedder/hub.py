@@ -20,9 +20,9 @@ _WEIGHTS = "model.safetensors"
 
 
 def fetch(name: str, progress: Progress, *, weights: bool = False) -> Path:
-    """The folder of the model `name`: its settings, and its ONNX graph or else its weights.
+    """The folder of the model `name`, with its settings and its ONNX graph, or else its weights.
 
-    With `weights` the graph is not fetched. Only missing files are downloaded, and none if
+    With `weights`, the graph is not fetched. Only missing files are downloaded, and none if
     HF_HUB_OFFLINE is set. A name without an owner belongs to sentence-transformers. Raises
     ModelNotFound.
     """

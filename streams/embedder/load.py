@@ -29,10 +29,10 @@ def load_engine(
     """Load `model` (a folder, a model's name, or a hub name) into `engine`.
 
     `threads` is the number of batches that `onnx` runs in parallel, by default one per usable core.
-    `cache_dir` has the graphs that it built, by default $XDG_CACHE_HOME/palimpsest. Raises
-    ModelNotFound, ModelUnusable or EngineMissing, each with advice, and ValueError for an unknown
-    engine. The engine `none` always raises EngineMissing: if the policy continues without a model,
-    only exact repeats are found.
+    `cache_dir` is the folder for graphs that it builds, by default $XDG_CACHE_HOME/palimpsest.
+    Raises ModelNotFound, ModelUnusable or EngineMissing, each with advice, and ValueError for an
+    unknown engine. The engine `none` always raises EngineMissing; if the policy continues without a
+    model, only exact repeats are found.
     """
     tell = progress or _silent
     return _load(model, engine, cache_dir or default_cache_dir(), threads or usable_cores(), tell)
@@ -70,7 +70,7 @@ def _load(model: str, engine: str, cache_dir: Path, threads: int, tell: Progress
 
 
 def _check_once(engine: Measurable, graph: Path | bytes, notes: Notes) -> None:
-    """Check that vectors do not depend on the batch, unless this graph has passed here before."""
+    """Check that vectors do not depend on the batch, unless this graph passed the check before."""
     if isinstance(graph, bytes):
         refuse_if_batch_dependent(engine)
         return

@@ -1,8 +1,8 @@
 """Caches facts about a large file until the file changes.
 
-Hashing the weights and their graph took as long as opening them, at every start. A file's size,
-times and inode identify its content: no write leaves all of them unchanged. Damage by the disk
-itself stays unnoticed until the notes are dropped (`palimpsest doctor`).
+Without the cache, hashing the weights and their graph took as long as opening them, at every start.
+A file's size, times and inode identify its content, because no write leaves all of them unchanged.
+Damage by the disk itself goes unnoticed until the notes are dropped (`palimpsest doctor`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DIGITS = 16
 """Hexadecimal digits of a SHA-256 that are kept."""
 
 SETTLED_NS = 2_000_000_000
-"""From this age on, a further change has another time on every file system."""
+"""Once a file is this old, another change has a different time on every file system."""
 
 
 class Notes:
@@ -57,7 +57,7 @@ class Notes:
             write_whole(self._note(file, subject), [line.encode()])
 
     def forget(self) -> None:
-        """Drop all notes: files are examined again."""
+        """Drop all notes, so that files are examined again."""
         for note in self._folder.glob("*.note"):
             note.unlink(missing_ok=True)
 

@@ -13,15 +13,15 @@ from palimpsest.streams.embedder.settings import EmbedderSettings
 from palimpsest.streams.reach import is_remote
 
 MOST_TEXTS = 128
-"""Texts of one request, which with 8,000 characters each stay within the vendor's limits."""
+"""Maximum texts per request; with 8,000 characters each they stay within the vendor's limits."""
 KEY, ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 
 
 def openai_engine(settings: EmbedderSettings) -> FunctionEngine:
-    """An engine that asks the service; it embeds a word at once.
+    """An engine that asks the service; it embeds a word when it is created.
 
-    Raises UsageError if there is neither a key nor an address, ServiceUnavailable if it does not
-    answer, and ModelUnusable if it refuses. No error quotes a text or the key.
+    Raises UsageError if there is neither a key nor an address, ServiceUnavailable if the service
+    does not answer, and ModelUnusable if it refuses. No error quotes a text or the key.
     """
     client = _client(settings)
 
@@ -52,7 +52,7 @@ def _client(settings: EmbedderSettings) -> OpenAI:
 
 
 def _embedded(client: OpenAI, settings: EmbedderSettings, texts: list[str]) -> list[list[float]]:
-    """The vectors of some texts, in their order, whatever the order of the answer."""
+    """The vectors of some texts, in the texts' order, whatever the order of the answer."""
     try:
         answer = client.embeddings.create(
             input=texts,

@@ -44,7 +44,7 @@ def find_model(model: str, progress: Progress) -> ModelFiles:
 def locate(model: str) -> tuple[str, Path | None]:
     """The recorded name of `model`, and its folder or file if it is on this machine.
 
-    A path is used directly, under the folder's name; any other name is looked for among the
+    A path is used directly, under the folder's name; any other name is looked up among the
     installed packages. Raises ModelNotFound if a path is not a folder.
     """
     path = Path(model).expanduser()
@@ -58,7 +58,7 @@ def locate(model: str) -> tuple[str, Path | None]:
 
 def _in_package(name: str) -> Path | None:
     package, file = MODEL_PACKAGES.get(name, ("", ""))
-    # find_spec of a top-level name does not run the package, which may import torch.
+    # For a top-level name, find_spec does not run the package, which may import torch.
     spec = find_spec(package) if package else None
     places = (spec and spec.submodule_search_locations) or ()
     found = next((one for place in places for one in Path(place).rglob(file)), None)

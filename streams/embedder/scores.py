@@ -1,4 +1,4 @@
-"""The scale of each model's scores, the cosines of questions and texts (docs/python.md#recall)."""
+"""The thresholds of models' scores, the cosines of questions and texts (docs/python.md#recall)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ MIN_SCORES: Mapping[str, float] = {
     INT8_MODEL: 0.175,
     MULTILINGUAL_MODEL: 0.79,
 }
-"""The score under which an agent is shown no memory unless it asks, by model.
+"""By model, the score below which an agent is shown no memory unless it asks for it.
 
-At most 2.5 % of the questions with an answer lose it (`python -m bench unrelated`). Of another
-model nothing is known, so nothing is left out.
+At most 2.5 % of the questions with an answer lose it (`python -m bench unrelated`). For other
+models nothing is known, so nothing is left out.
 """

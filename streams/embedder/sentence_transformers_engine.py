@@ -1,4 +1,4 @@
-"""The engine `sentence-transformers`: any of its models, on torch, with a GPU if available."""
+"""The engine `sentence-transformers`: any of its models, on torch, on a GPU if available."""
 
 from __future__ import annotations
 

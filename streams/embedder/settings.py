@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field
 class EmbedderSettings(BaseModel):
     """A service that speaks OpenAI's Embeddings API, in place of a model on this machine.
 
-    `base_url` is the service's address, else that of OPENAI_BASE_URL, else the vendor's; the key is
-    read from OPENAI_API_KEY. `model` is sent, and recorded as the model's name. `dimensions` asks
-    for shorter vectors, of a model that has them. Of a text longer than `characters`, the rest is
-    embedded in parts of that length. One attempt may take `timeout` seconds.
+    `base_url` is the service's address; it defaults to OPENAI_BASE_URL, then to the vendor's. The
+    key is read from OPENAI_API_KEY. `model` is sent, and recorded as the model's name. `dimensions`
+    asks for shorter vectors, if the model has them. If a text is longer than `characters`, the rest
+    is embedded in parts of that length. One attempt may take `timeout` seconds.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,4 +1,4 @@
-"""Where a process gets its embedders from: the configured model, and others by their names."""
+"""Provides a process's embedders: for the configured model, and for others by their names."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from palimpsest.streams.embedder.settings import EmbedderSettings
 
 @dataclass(frozen=True)
 class EmbedderSource:
-    """Loads embedders. `load` loads a model of this machine by its name, folder or hub name.
+    """Loads embedders. `load` loads a local model by its name, folder or hub name.
 
-    `configured` is such a name, if there is one; `given` is a service or a function in its place.
+    `configured` is such a name, if one is configured; `given` is a service or function instead.
     """
 
     load: Callable[[str], Engine]
@@ -40,7 +40,7 @@ class EmbedderSource:
         return model_name(self.configured)
 
     def why_not(self, in_force: str | None) -> str | None:
-        """Why the configured model is not the one in force, or is not there, with the cure."""
+        """Why the configured model is missing or not the one in force, with the remedy."""
         if self.model not in {None, in_force} and in_force is not None:
             return differs(in_force, self.model)
         path = self.configured
@@ -60,7 +60,7 @@ class EmbedderSource:
         return self.load(self.configured or default)
 
     def of(self, model: str) -> Embedder:
-        """An embedder with a model, on a thread of its own; raises as `engine_of`."""
+        """An embedder with a model, on a thread of its own; raises as `engine_of` does."""
         return Embedder(self.engine_of(model))
 
     def engine_of(self, model: str) -> Engine:
@@ -76,7 +76,7 @@ class EmbedderSource:
 
 
 def differs(in_force: str, configured: str | None) -> str:
-    """What is wrong if a store compares by another model than is configured, and the cure."""
+    """What is wrong if a store compares by another model than is configured, and the remedy."""
     return (
         f"the store compares vectors of {in_force}, and {configured} is configured: set `model`"
         f" (PALIMPSEST_MODEL) to {in_force} or its folder, or move the store to {configured} with"
@@ -85,7 +85,7 @@ def differs(in_force: str, configured: str | None) -> str:
 
 
 def model_name(model: str) -> str:
-    """The name that the log has of a model, given by its folder or name."""
+    """The name that the log records for a model, which is given by its folder or name."""
     path = Path(model).expanduser()
     if path.is_dir() or _is_path(model):
         return path.resolve().name

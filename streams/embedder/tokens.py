@@ -23,16 +23,16 @@ MAX_WORD = 48
 WINDOW_SHARES = (4, 2)
 """A window after the first is a quarter of the model's input: in a larger one, a sentence drowns.
 
-Measured on 84 texts with a fact at the end, each queried among 50 memories: with windows of 64
-tokens the text is in the first three for 79 %, of 128 for 57 %, of 256 tokens for about 43 % (a
+Measured on 84 texts with a fact at the end, each queried among 50 memories: the text is among the
+first three for 79 % with windows of 64 tokens, for 57 % with 128, and for about 43 % with 256 (a
 separate run with 120 texts).
 """
 
 MOST_WINDOWS = 192
-"""If a text would have more, its windows are larger: half of the input, or all of it."""
+"""If a text would have more, its windows are larger: half of the model's input, or all of it."""
 
 OVERLAP_SHARE = 4
-"""Windows overlap by a quarter, so that what the end of one cuts is complete in the next."""
+"""Windows overlap by a quarter, so that a sentence cut at the end of one is whole in the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Tokeniser:
     """Turns texts into tokens with the model's own tokenizer, which it configures."""
 
     def __init__(self, tokenizer: Tokenizer, max_length: int, unknown: str = "[UNK]") -> None:
-        # The file's own settings are those of the training: texts cut and padded to 128 tokens.
+        # The file has the settings of the training: texts are cut and padded to 128 tokens.
         tokenizer.no_padding()
         tokenizer.enable_truncation(max_length)
         self._tokenizer = tokenizer
@@ -92,7 +92,7 @@ class Tokeniser:
             (*span, word)
             for part in (encoding, *encoding.overflowing)
             for span, word in zip(part.offsets, part.word_ids, strict=True)
-            if word is not None  # excludes markers of the beginning and the end
+            if word is not None  # excludes the markers of the beginning and the end
         ]
         words = [at for at, token in enumerate(tokens) if at == 0 or token[2] != tokens[at - 1][2]]
         words.append(len(tokens))
@@ -132,7 +132,7 @@ def embeddings(read: Sequence[Tokens], rows: NDArray[np.float16]) -> list[Embedd
 
 
 def _last(words: Sequence[int], at: int) -> int:
-    """The last start of a word that is not after a token."""
+    """The last start of a word at or before a token."""
     return words[bisect_right(words, at) - 1]
 
 

@@ -1,1 +1,1 @@
-"""The formats of models' files: a folder, or one file."""
+"""The formats of model files: a folder, or one file."""

@@ -1,4 +1,4 @@
-"""What an engine needs of a model's files, whatever their format."""
+"""The interface of a model's files for engines, whatever the format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ModelFiles(Protocol):
 
     @property
     def max_length(self) -> int:
-        """The tokens of its input."""
+        """The maximum number of tokens of its input."""
 
     @property
     def config(self) -> dict[str, Any]:
@@ -31,11 +31,11 @@ class ModelFiles(Protocol):
 
     @property
     def unknown(self) -> str:
-        """The token of what its vocabulary lacks."""
+        """The token for anything that its vocabulary lacks."""
 
     @property
     def int8(self) -> bool:
-        """Whether its weights are run in integers of eight bits."""
+        """Whether its weights are run as eight-bit integers."""
 
     @property
     def exported(self) -> Path | None:
@@ -43,10 +43,10 @@ class ModelFiles(Protocol):
 
     @property
     def weights(self) -> Path:
-        """The file of its weights, from which a graph is built if none came with it."""
+        """The file of its weights; a graph is built from it if none came with the model."""
 
     def read_tokenizer(self) -> Tokenizer:
-        """Its tokenizer, with the marks that the model expects around a text."""
+        """Its tokenizer, which adds the special tokens that the model expects around a text."""
 
     def read_weights(self) -> Weights:
         """Its weights."""

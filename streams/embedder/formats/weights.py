@@ -1,4 +1,4 @@
-"""A model's weights by name, as a graph is built from them."""
+"""A model's weights by name, in the form that graphs are built from."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 BLOCK = 32
-"""Weights of a row that share a scale, in a matrix of four bits."""
+"""Number of weights of a row that share a scale, in a four-bit matrix."""
 
 
 @dataclass(frozen=True, slots=True)
 class FourBits:
-    """A matrix of four bits a weight: a weight is (code - 8) times the scale of its block.
+    """A matrix with four bits per weight: a weight is (code - 8) times the scale of its block.
 
     `codes` are uint8 of shape (rows, columns), and `scales` float32 of (rows, columns / BLOCK).
     """
@@ -24,7 +24,7 @@ class FourBits:
     scales: NDArray[np.float32]
 
     def packed(self) -> NDArray[np.uint8]:
-        """Two codes a byte, the first in the lower half: (rows, columns / 2)."""
+        """Two codes per byte, the first in the lower half: (rows, columns / 2)."""
         return self.codes[:, ::2] | self.codes[:, 1::2] * np.uint8(16)
 
     def widened(self) -> NDArray[np.float32]:
@@ -33,4 +33,4 @@ class FourBits:
 
 
 Weights = Mapping[str, NDArray[Any] | FourBits]
-"""By the names of a Hugging Face BERT."""
+"""Weights by the names that they have in a Hugging Face BERT."""

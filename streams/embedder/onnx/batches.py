@@ -21,8 +21,8 @@ ENOUGH = 128
 def batches_by_length(lengths: Sequence[int], enough: int = ENOUGH) -> list[list[int]]:
     """Group texts, given by their numbers of tokens, into batches of indices, the longest first.
 
-    From `enough` tokens on, a batch takes only texts of the same length: with 0, nothing is padded.
-    With the longest first, threads that share the batches finish at about the same time.
+    From `enough` tokens on, a batch takes only texts of the same length; with 0, nothing is padded.
+    Because the longest come first, threads that share the batches finish at about the same time.
     """
     batches: list[list[int]] = []
     longest = 0
@@ -35,7 +35,7 @@ def batches_by_length(lengths: Sequence[int], enough: int = ENOUGH) -> list[list
 
 
 def _takes(texts: int, longest: int, length: int, enough: int) -> bool:
-    """Whether a batch of `texts` texts takes another one of this length, at most `longest`."""
+    """Whether a batch of `texts` texts has room for another, whose length is at most `longest`."""
     if texts * longest >= enough and length < longest:
         return False
     return (texts + 1) * longest <= FULL

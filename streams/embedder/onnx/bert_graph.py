@@ -2,7 +2,7 @@
 
 Input: `ids` and `mask`, int32 of shape (texts, tokens); the mask is 1 for each token.
 Output: `vectors`, float32 of shape (texts, dimension), the mean over the tokens, L2-normalised.
-Operators of the domain com.microsoft are those that ONNX Runtime itself would fuse the graph to;
+The operators of the domain com.microsoft are those that ONNX Runtime itself would fuse nodes into;
 they are used directly, so that speed does not depend on the optimizer's pattern matching.
 """
 
@@ -55,9 +55,9 @@ def build_bert_graph(weights: Weights, shape: BertShape) -> OnnxModel:
 
 
 class BertGraph:
-    """The nodes and constants so far; every method adds some and returns its output's name.
+    """The nodes and constants so far; each method adds some, and returns its output's name.
 
-    Everything but the attention works on rows, one per token, of shape (texts * tokens, dimension).
+    Everything except the attention works on rows, one per token: (texts * tokens, dimension).
     """
 
     opset = 17
@@ -101,7 +101,7 @@ class BertGraph:
         return self._rows(embedded)
 
     def _embedded_of_four_bits(self, words: FourBits, positions: NDArray[np.float32]) -> str:
-        """Embeddings of a vocabulary that stays as it is: widened, it would take 384 MB."""
+        """Embeddings from a vocabulary kept in four bits; widened, it would take 384 MB."""
         word = self._add(
             "GatherBlockQuantized",
             [self._constant("word", words.packed()), "ids", self._constant("scales", words.scales)],
@@ -118,7 +118,7 @@ class BertGraph:
         return self._add("LayerNormalization", [total, *norm], epsilon=self._shape.epsilon)
 
     def layer(self, at: str, rows: str) -> str:
-        """The rows after the layer whose weights are at `at`."""
+        """The rows after the layer whose weights' names begin with `at`."""
         own = f"{at}.attention.self"
         weight_and_bias = zip(("weight", "bias"), self._query_key_value(own), strict=True)
         constants = [self._constant(f"{own}.{name}", value) for name, value in weight_and_bias]
@@ -136,7 +136,7 @@ class BertGraph:
         return self._project_and_add(f"{at}.output", activated, rows)
 
     def pool(self, rows: str) -> None:
-        """Make `vectors` of the rows after the last layer."""
+        """Turn the rows after the last layer into `vectors`."""
         axis = self._constant("axis", np.array([1]))
         weight = self._add("Cast", ["mask"], to=FLOAT)
         weight = self._add("Unsqueeze", [weight, axis])

@@ -1,4 +1,4 @@
-"""The engine `onnx`: ONNX Runtime on the processor, in full precision or integers of eight bits.
+"""The engine `onnx`: ONNX Runtime on the processor, in full precision or eight-bit integers.
 
 Every batch runs on one thread, several in parallel: that is faster than all threads on one batch,
 and leaves no thread spinning while other Python threads need the processor.
@@ -28,7 +28,7 @@ class OnnxEngine:
         """Open the graph; `threads` batches run at the same time. Raises ModelUnusable."""
         self.model = model.name
         self.dimension = model.dimension
-        # Rows of integers are rounded: padding would be within reach of that.
+        # Rows of integers are rounded, and padding would influence that.
         self._enough = 0 if model.int8 else ENOUGH
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="onnx")
         opened = self._threads.submit(open_graph, model.name, graph)

@@ -1,11 +1,11 @@
 """The ONNX graph of a model: the exported one, or one built from the weights and cached.
 
-A cached graph is two files. The weights are named by the hash of the model's weights, of how the
-graph is built, and of their own bytes: `<model>.<version>.<content>.weights`. The graph that refers
-to them, `<model>.<version>.<weights>.<content>.onnx`, appears last, by one rename. So it is found
-without a third file, and a damaged file no longer matches its own name and is built again. ONNX
-Runtime maps the weights into memory, while it would copy those inside a graph, and the processes of
-a machine share them.
+A cached graph is two files. The weights are named by the hash of the model's weights, the version
+of the graph, and the hash of their own bytes: `<model>.<version>.<content>.weights`. The graph that
+refers to them, `<model>.<version>.<weights>.<content>.onnx`, appears last, by one rename. So it is
+found without a third file, and a damaged file no longer matches its own name and is built again.
+ONNX Runtime maps separate weights into memory, where all processes of a machine share them, whereas
+it would copy weights inside a graph.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from palimpsest.streams.onnx_model import OnnxModel
 GRAPH_VERSION = 3
 """Part of a cached graph's name: raise it whenever the same weights give another graph."""
 INT8_GRAPH_VERSION = 1
-"""The same for graphs in integers."""
+"""Like `GRAPH_VERSION`, for graphs in integers."""
 
 APART = 1024
 """Constants from this number of bytes on are stored with the weights, outside the graph."""
 
 
 def default_cache_dir() -> Path:
-    """The folder of built graphs: $XDG_CACHE_HOME/palimpsest, by default ~/.cache/palimpsest."""
+    """The folder of built graphs: $XDG_CACHE_HOME/palimpsest, or ~/.cache/palimpsest."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "palimpsest"
 
 
 def graph_of(model: ModelFiles, cache_dir: Path, progress: Progress) -> Path | bytes:
     """The graph's file, or its bytes if the cache cannot be written.
 
-    Raises ModelUnusable if it has neither a graph nor usable weights.
+    Raises ModelUnusable if the model has neither a graph nor usable weights.
     """
     if model.exported is not None and not model.int8:
         return model.exported

@@ -1,7 +1,7 @@
-"""The same encoder, its matrix products in integers of eight bits: a model of its own name.
+"""The same encoder with matrix products in eight-bit integers: a model with a name of its own.
 
-Input and output are those of `bert_graph`, but the texts of a batch have the same length: attention
-has no mask.
+Input and output are those of `bert_graph`, but the texts of a batch have the same length, so
+attention has no mask.
 
 Each token's row is scaled by its own largest number, so no row depends on another, and a text's
 vector is the same to the last bit whatever texts of its length are beside it. The products of
@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from palimpsest.streams.embedder.onnx.bert_graph import BertGraph
 
 OUTLIERS = (63, 99, 127, 157, 223, 267, 319, 338)
-"""Channels of all-MiniLM-L6-v2 that reach 8 to 30, where most stay below 4. They are multiplied in
-floating point: scaled by them, the others would keep five bits, and cosines be off by twice as much
-(docs/embedder.md)."""
+"""Channels of all-MiniLM-L6-v2 that reach 8 to 30, whereas most stay below 4. They are multiplied
+in floating point: if they determined the scale, the others would keep five bits, and the error of
+cosines would double (docs/embedder.md)."""
 
 RAISE = 0.17
-"""GELU is never below minus this: raised by it, its values use all eight bits."""
+"""GELU is never below minus this; raised by it, its values use all eight bits."""
 
 _SIGNED, _UNSIGNED = 128, 0
-"""What zero becomes."""
+"""The integers that stand for zero."""
 
 _LARGEST = 127
 _FUSED = "com.microsoft"
@@ -34,8 +34,8 @@ _FUSED = "com.microsoft"
 def quantise(weight: NDArray[np.float64]) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
     """Eight-bit integers for a weight of shape (channels, outputs), and the scale of each output.
 
-    Processors without VNNI add the products of two neighbouring channels in 16 bits: 255 times two
-    weights, whose sum therefore stays within 128.
+    Processors without VNNI add the products of two neighbouring channels in 16 bits, each up to 255
+    times a weight, so the sum of two neighbouring weights stays within 128.
     """
     pairs = np.abs(weight[0::2] + weight[1::2]).max(axis=0)
     scale = np.maximum(np.abs(weight).max(axis=0), pairs) / _LARGEST
@@ -48,7 +48,7 @@ class Int8Graph(BertGraph):
     opset = 18
 
     def embeddings(self) -> str:
-        """As the full graph's; and the zero points, one for each row, that all layers share."""
+        """Like the full graph's, and adds the zero points, one per row, that all layers share."""
         rows = super().embeddings()
         count = self._add("Shape", [rows], start=0, end=1)
         for zero in (_SIGNED, _UNSIGNED):
@@ -57,7 +57,7 @@ class Int8Graph(BertGraph):
         return rows
 
     def layer(self, at: str, rows: str) -> str:
-        """As the full graph's; its weight is quantised here."""
+        """Like the full graph's, with its weight quantised."""
         parts = [f"{at}.query", f"{at}.key", f"{at}.value"]
         weight, bias = self._query_key_value(f"{at}.attention.self")
         together = self._multiply_but_outliers(f"{at}.attention.self", rows, weight)
@@ -88,7 +88,7 @@ class Int8Graph(BertGraph):
         """`rows` times `weight`, with the outliers' part in floating point."""
         kept = np.ones((len(weight), 1), np.float32)
         kept[list(OUTLIERS)] = 0
-        # An outlier's integer may be cut off: its weights are zero there.
+        # An outlier's integer may be clipped, because its weights are zero there.
         measured = self._add("Mul", [rows, self._constant("kept", kept[:, 0])])
         product, _ = self._multiply(at, rows, weight * kept, measured)
         outliers = self._constant("outliers", np.array(OUTLIERS))
@@ -105,10 +105,10 @@ class Int8Graph(BertGraph):
         *,
         signed: bool = True,
     ) -> tuple[str, NDArray[np.float64]]:
-        """`rows` times `weight` in integers, and the weight as the integers have it.
+        """`rows` times `weight` in integers, and the weight as the integers represent it.
 
-        The scale of a row is that of the largest number of `measured`, by default `rows`; without
-        `signed` no number is negative.
+        A row is scaled by the largest number in `measured`, by default `rows`; without `signed`, no
+        number is negative.
         """
         integers, weight_scale = quantise(weight.astype(np.float64))
         measured = measured or rows

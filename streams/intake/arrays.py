@@ -1,4 +1,4 @@
-"""Reads a JSON array element by element: an export may exceed the memory."""
+"""Reads a JSON array element by element, because an export may not fit into memory."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class _Text:
     def _is_over(self, end: int) -> bool:
         """Whether a value is complete, which depends on what follows it: a number may continue.
 
-        For `1.` two more characters show it, and three for `1e+`.
+        That can take two more characters after `1`, as in `1.5`, or three, as in `1e+5`.
         """
         behind = self._text[end : end + 3]
         return bool(behind) and (len(behind) == 3 or behind[0] not in ".eE")
@@ -121,7 +121,7 @@ class _Behind(io.RawIOBase):
         self._file = file
 
     def readable(self) -> bool:
-        """It is for reading."""
+        """Always true: the stream is for reading."""
         return True
 
     def readinto(self, buffer: Buffer) -> int:

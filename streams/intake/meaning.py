@@ -51,9 +51,9 @@ def understand(row: RawRow, renames: Mapping[str, str] = NO_RENAMES) -> Meaning:
 def meaning_of(parsing: Callable[[], Candidate | Notice]) -> Meaning:
     """The prepared result of `parsing`, or an error equal to the one that it raises.
 
-    It is a copy, because a traceback holds the frames of all callers, and these hold the inputs
-    with their errors. While garbage collection pauses, pydantic's objects in such a cycle are not
-    freed.
+    The error is a copy, because a traceback refers to the frames of all callers, and these to the
+    inputs with their errors. While garbage collection pauses, pydantic's objects in such a cycle
+    are not freed.
     """
     try:
         parsed = parsing()
@@ -76,8 +76,8 @@ def prepare(candidate: Candidate) -> Prepared:
 def matches_former_fingerprint(raw: bytes, ready: Prepared, fingerprint: str | None) -> bool:
     """Whether an earlier version would have given an event this fingerprint.
 
-    It used the envelope's `time` as the candidate's moment if its data had none. So its recorded
-    events are recognised when they are sent again.
+    That version used the envelope's `time` as the candidate's moment if its data had none. With
+    this check, events that it recorded are recognised when they are sent again.
     """
     if ready.candidate.occurred_at is not None or b'"specversion"' not in raw:
         return False
@@ -92,6 +92,6 @@ def matches_former_fingerprint(raw: bytes, ready: Prepared, fingerprint: str | N
 
 
 def _fingerprint(candidate: Candidate) -> str:
-    """Half a SHA-256 in hex. Absent fields are left out, so that new ones change nothing."""
+    """Half a SHA-256 in hex. Absent fields are left out, so that adding a field changes nothing."""
     fields = {name: value for name, value in candidate.__dict__.items() if value or value == 0}
     return hashlib.sha256(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]

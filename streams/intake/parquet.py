@@ -42,7 +42,7 @@ def values_of(table: Any) -> list[dict[str, Any]]:
     table = _cast(_cast(table, _in_utc), _as_text)
     try:
         rows: list[dict[str, Any]] = table.to_pylist()
-    except UnicodeDecodeError:  # one value of a thousand rows: only its row is invalid
+    except UnicodeDecodeError:  # one value among a thousand rows: only its row is invalid
         rows = _cast(table, _as_bytes).to_pylist()
     return rows
 
@@ -76,7 +76,7 @@ def _in_utc(kind: Any) -> Any:
 
 
 def _as_text(kind: Any) -> Any:
-    """Times as text: Arrow can write those that Python cannot represent."""
+    """Times as text, because Arrow can write times that Python cannot represent."""
     import pyarrow as pa
 
     return pa.string() if pa.types.is_timestamp(kind) or pa.types.is_date(kind) else kind

@@ -43,9 +43,9 @@ def parse(
 ) -> Candidate | Notice:
     """The meaning of a row: a CloudEvent in structured mode, or a bare row of a candidate's fields.
 
-    A bare row without `source` gets this one, and without `id` one made of its hash, `reading` and
-    `repeat` (see `RawRow`). `renames` maps field names of bare rows to ours. Raises
-    InvalidInputError, which says what is wrong and never quotes the row.
+    A bare row without a `source` gets the one given here; without an `id`, it gets one made from
+    its hash, `reading` and `repeat` (see `RawRow`). `renames` maps field names of bare rows to
+    ours. Raises InvalidInputError, which says what is wrong and never quotes the row.
     """
     row = _object_of(raw, renames)
     if "specversion" in row:
@@ -132,9 +132,9 @@ def _unreadable(
 
 
 def _not_finite(text: str, renames: Mapping[str, str]) -> str | None:
-    """Our field whose number JSON lacks, if nothing else is wrong."""
+    """Our field with a number that JSON lacks (NaN or infinite), if nothing else is wrong."""
     try:
-        row = json.loads(text)  # Python's parser accepts them
+        row = json.loads(text)  # Python's parser accepts such numbers
     except (ValueError, RecursionError):
         return None
     is_event = isinstance(row, dict) and "specversion" in row
@@ -242,7 +242,7 @@ def _compact(event: Row, data: Row) -> Compact:
 
 
 def _head(event: Row, data: Row) -> Row:
-    """The owner, and a command id: a repeated event is the same command."""
+    """The owner, and a command id, which makes a repeated event the same command."""
     owner_id = data.get("owner_id")
     name = orjson.dumps([event["type"], owner_id, event["source"], event["id"]])
     return {"command_id": str(uuid5(NAMESPACE, name.decode())), "owner_id": owner_id}

@@ -36,9 +36,9 @@ class RowReader:
 
     Rows of an input that cannot be read twice, a pipe or standard input, carry `reading`. `form` is
     the files' format; by default, their names and beginnings determine it. `renames` maps a CSV's
-    columns to our names. `total` is the files' size in bytes, None if one of them has none; `done`
-    is how much was read so far. Empty lines are skipped. UsageError names the file that cannot be
-    read: at once if it is missing; after all earlier rows if it ends too early.
+    columns to our names. `total` is the files' size in bytes, or None if one of them has no size;
+    `done` is how much was read so far. Empty lines are skipped. A UsageError names a file that
+    cannot be read: at once if it is missing, after all earlier rows if it ends too early.
     """
 
     def __init__(
@@ -68,8 +68,8 @@ class RowReader:
     ) -> Iterator[tuple[str, list[RawRow]]]:
         """The first rows of each input, up to one that is right and at most `most`.
 
-        What is read of a pipe for this is kept, and returned first by iteration. Raises UsageError
-        if not even the first row of the first input can be read.
+        Rows of a pipe that are read for this are kept, and iteration returns them first. Raises
+        UsageError if not even the first row of the first input can be read.
         """
         for number, path in enumerate(self._paths):
             rows = self._rows_of(path)
@@ -140,18 +140,18 @@ def _raising(error: UsageError) -> Generator[RawRow, None, None]:
 
 
 class _Counted(io.RawIOBase):
-    """Counts a file's bytes as they are read; returns a slow producer's bytes as they come."""
+    """Counts a file's bytes as they are read; returns a slow producer's bytes as they arrive."""
 
     def __init__(self, file: io.BufferedIOBase) -> None:
         self._file = file
         self.count = 0
 
     def readable(self) -> bool:
-        """It is for reading."""
+        """Always true: the stream is for reading."""
         return True
 
     def readinto(self, buffer: Buffer) -> int:
-        """Read what is there, up to the buffer's length."""
+        """Read the available bytes, up to the buffer's length."""
         read = self._file.readinto1(buffer)
         self.count += read
         return read
@@ -160,8 +160,8 @@ class _Counted(io.RawIOBase):
 @contextmanager
 def _open(path: str) -> Iterator[io.BufferedIOBase]:
     if path == STDIN:
-        # A thread may still wait for a line when the process ends: Python's own reader would then
-        # abort it; this one is not closed, because that would wait for the thread.
+        # A thread may still wait for a line when the process ends. Python's own reader would then
+        # abort the process; this one is never closed, because that would wait for the thread.
         own = sys.stdin is sys.__stdin__
         lines = open(0, "rb", closefd=False) if own else sys.stdin.buffer  # noqa: SIM115
         yield cast("io.BufferedIOBase", lines)
@@ -192,7 +192,7 @@ def _unpacked(file: io.BufferedReader, start: bytes, path: str) -> io.BufferedRe
 
 
 def _lines(file: io.BufferedReader) -> Iterator[bytes]:
-    """Lines that are not empty, without their ends; of a line that is too long, its beginning."""
+    """Non-empty lines, without their line ends; if a line is too long, only its beginning."""
     first = True
     while line := file.readline(MAX_KEPT_BYTES):
         if not line.endswith(b"\n") and len(line) == MAX_KEPT_BYTES:

@@ -15,10 +15,10 @@ MAX_KEPT_BYTES = 16 * MAX_ROW_BYTES
 class RawRow:
     """One row of an input.
 
-    `source` is used if the row has no `source` of its own: the file's name. `repeat` counts the
-    equal rows of the input up to this one, from 1: with the row's hash it forms the id of a row
+    `source`, the file's name, is used if the row has no `source` of its own. `repeat` counts the
+    equal rows of the input up to this one, from 1; with the row's hash it forms the id of a row
     without one. `reading` is part of that id, too: it identifies one reading of an input that
-    cannot be read twice, so that the same row sent again counts as a new one.
+    cannot be read twice, so that the same row, sent again, counts as new.
     """
 
     raw: bytes
@@ -34,7 +34,7 @@ class RowCounter:
         self._counts: dict[bytes, int] = {}
 
     def count(self, raw: bytes) -> int:
-        """How often these bytes have come, including now."""
+        """How often these bytes have occurred, including this time."""
         key = hashlib.sha256(raw).digest()[:16]
         self._counts[key] = count = self._counts.get(key, 0) + 1
         return count

@@ -15,11 +15,11 @@ from palimpsest.streams.intake.rows import MAX_KEPT_BYTES
 
 DELIMITERS = ",;\t|"
 NUMBERS = ("confidence", "importance", "intensity")
-"""Fields whose cells are numbers: all others are text, as CSV has no types."""
+"""Fields whose cells are numbers; all others are text, because CSV has no types."""
 
 
 _UTF_16 = ("\udcff\udcfe", "\udcfe\udcff")
-"""How such a file begins, read as UTF-8: spreadsheets write it if Unicode is requested."""
+"""How a UTF-16 file begins when read as UTF-8; spreadsheets may save Unicode as UTF-16."""
 
 
 def is_table(path: str) -> bool:
@@ -35,9 +35,9 @@ def delimiter_of(line: str) -> str:
 def table_rows(file: io.BufferedReader, path: str, renames: Mapping[str, str]) -> Iterator[bytes]:
     """Each line as JSON; empty cells are left out. UsageError if the file is not CSV.
 
-    A line with more cells than fields becomes a JSON array, which is invalid: so no part of a text
-    with a comma is lost unnoticed. For the same reason, a table with two columns of the same name,
-    or one that ends inside quotes, is refused.
+    A line with more cells than fields becomes a JSON array, which is invalid, so that no part of a
+    text with a comma is lost unnoticed. For the same reason, a table is refused if two columns have
+    the same name, or if it ends inside quotes.
     """
     text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
     try:
@@ -61,8 +61,8 @@ def table_rows(file: io.BufferedReader, path: str, renames: Mapping[str, str]) -
 
 
 def csv_reader(lines: Iterable[str], delimiter: str) -> Any:
-    """The cells of each line: a cell may be as long as a row, which is checked later."""
-    csv.field_size_limit(max(csv.field_size_limit(), MAX_KEPT_BYTES))  # of the whole process
+    """The cells of each line. A cell may be as long as a row, whose length is checked later."""
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_KEPT_BYTES))  # for the whole process
     return csv.reader(lines, delimiter=delimiter)
 
 
@@ -83,7 +83,7 @@ class _Lines:
         raise StopIteration
 
     def check(self, begins: int) -> None:
-        """Raise csv.Error if the row that begins in this line has no end."""
+        """Raise csv.Error if the row that begins on this line has no end."""
         if self._ended:
             raise csv.Error(f"a quote of the row in line {begins} is not closed")
 

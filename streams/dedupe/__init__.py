@@ -1,6 +1,6 @@
 """Batch runs over existing memories, planned for `palimpsest dedupe` (docs/policies.md).
 
-A rule reads a ledger and asks the judge. It proposes requests; the owner's writer decides on each.
+A rule reads a ledger, asks the judge and proposes requests; the owner's writer decides on each.
 """
 
 from palimpsest.streams.dedupe.rules import proposals

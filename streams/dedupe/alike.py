@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.intp]
 STEPS: Final = 10_000
-"""Scores are integers in ten-thousandths: rounded to four decimals before they are compared."""
+"""Scores are integers in ten-thousandths, rounded to four decimals before they are compared."""
 
 
 class SimilarSets:
-    """Pairs of sets whose Jaccard, rounded to four decimals, is `above` a threshold.
+    """Pairs of sets whose Jaccard similarity, rounded to four decimals, is `above` a threshold.
 
-    Sets are identified by number. For each token the scores of its sets are summed, so that a
-    thousand similar sets take time for their tokens, not for half a million pairs in Python.
+    Sets are identified by number. Scores are summed over the sets of each token, so that a thousand
+    similar sets take time for their tokens, not for half a million pairs in Python.
     """
 
     def __init__(self, sets: Sequence[frozenset[str]], above: float) -> None:
@@ -44,16 +44,16 @@ class SimilarSets:
         return scores
 
     def pairs_of(self, number: int) -> Iterator[int]:
-        """The sets similar to one."""
+        """The sets that are similar to this one."""
         return map(int, self._near[number])
 
     def part(self, a: int, b: int) -> None:
-        """Never put these two into one cluster."""
+        """Never put these two sets into the same cluster."""
         self._apart[a].append(b)
         self._apart[b].append(a)
 
     def score(self, a: int, b: int) -> float:
-        """The Jaccard of two similar sets."""
+        """The Jaccard similarity of two similar sets."""
         place = np.searchsorted(self._near[a], b)
         return int(self._scores[a][place]) / STEPS
 
@@ -65,7 +65,7 @@ class SimilarSets:
         return int(sum(each)) / 2 / STEPS
 
     def clusters(self) -> Iterator[list[int]]:
-        """Greedy, in order: a cluster admits each later set that is similar to all its members.
+        """Build clusters greedily, in order: each admits later sets similar to all its members.
 
         No set is in two clusters.
         """

@@ -61,7 +61,7 @@ async def by_clusters(
 
 
 def clusters(ledger: Ledger, policy: Policy, check: CosineCheck, run: Run) -> list[Cluster]:
-    """Union-find over near pairs, nearest first: A near B near C is one cluster of three.
+    """Clusters by union-find over near pairs, nearest first: A near B near C is one cluster.
 
     Two clusters are not united if anything prevents a join of any two of their memories.
     """
@@ -81,7 +81,7 @@ def _near(
     names: tuple[str, ...],
     tables: Tables,
 ) -> list[Near]:
-    """All pairs of a scope that reach a zone, exactly, nearest first; ties to the earlier."""
+    """Exactly the pairs of a scope that reach a zone, nearest first; ties go to the earlier."""
     if len(memories) < 2:
         return []
     speakers = sorted((m.face.speaker for m in memories), key=lambda entry: entry.place)
@@ -163,7 +163,7 @@ def _composed(
         return []
     proposals = _joins(cluster, "llm_merge", policy, run, verdict)
     run.joins[-1]["composed"] = made.text
-    # On each join, so that the rest is recomposed if some are reversed, and none is replaced.
+    # On each join, so that the rest is recomposed if some are reversed, and no text is replaced.
     text = {"face": "text", "composed": made.text, "sources": sources}
     return [join.model_copy(update=text) for join in proposals]
 
@@ -175,7 +175,7 @@ def _sources(face: Face) -> tuple[str, ...]:
 def _can_be_kept(
     ledger: Ledger, text: str, sources: tuple[str, ...], cluster: Cluster, run: Run
 ) -> bool:
-    """Whether a composed text can be recorded, given those that this run has composed before."""
+    """Whether a composed text can be recorded, given those that this run composed before."""
     content, namespace = content_of(text), cluster[0].older.fields.namespace
     composed = ledger.owner_id, namespace, identity_of(content)
     composition = Composition(content=content, sources=sources)
@@ -190,7 +190,7 @@ def _joins(
 ) -> list[Proposal]:
     """A request for each pair that connects the cluster; in the end, the newest text is the face.
 
-    The last one carries the verdict on all pairs, and its cost.
+    The last request carries the verdict on all pairs, and its cost.
     """
     proposals: list[Proposal] = []
     for near, winner in zip(cluster, _winners(cluster), strict=True):
@@ -204,7 +204,7 @@ def _joins(
 
 
 def _winners(cluster: Cluster) -> Iterator[Literal["keep", "take"]]:
-    """Which part's face wins each join, in order: the one that happened later."""
+    """Which part's face wins each join, in order: the face that happened later."""
     latest = {entry.id: entry for entry in members(cluster)}
     for near in cluster:
         ours, theirs = latest[near.older.id], latest[near.newer.id]

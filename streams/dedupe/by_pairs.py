@@ -1,4 +1,4 @@
-"""The rule `pairs` of the design `importance`: near pairs, by the importance of their memories."""
+"""The rule `pairs` of the design `importance`: joins near pairs, by their memories' importance."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def by_pairs(
 
     The pairs of the most important memories come first. A memory that was absorbed in this run
     takes no further part. A pair that the model cannot tell apart is left out. The faces before the
-    run are compared, whose vectors gave the score: a dry run has no vectors of texts that it
-    composes. If a text is not in `composed`, both memories wait for it: the run lacks it.
+    run are compared, whose vectors gave the score, because a dry run has no vectors of texts that
+    it composes. If a text is not in `composed`, both memories wait for it, and the run lacks it.
     """
     faces = {memory.face.speaker.id: memory.face for memory in ledger.memories()}
     texts = {text.sources: text for text in composed}
@@ -108,9 +108,10 @@ def combine_command(
 
 
 def importance(memory: Memory, policy: Policy) -> float:
-    """The highest importance of a memory's living members, as recorded: decayed, no two are equal.
+    """The highest importance of a memory's living members, as recorded.
 
-    0 if no member has a value and the policy has no default (`absent`).
+    It is not decayed, because no two memories would then be equal. 0 if no member has a value and
+    the policy has no default (`absent`).
     """
     return recorded_worth(memory, "importance", policy) or 0.0
 
@@ -119,7 +120,7 @@ def importance(memory: Memory, policy: Policy) -> float:
 
 
 def _near(ledger: Ledger, policy: Policy, rule: PairsDedupe, run: Run) -> list[Near]:
-    """The pairs of which one is among the other's nearest, in any namespace."""
+    """The pairs in which one memory is among the other's nearest, in any namespace."""
     found: list[Near] = []
     for namespace in ledger.scopes:
         memories = comparable(ledger, policy, namespace, 0, run)
@@ -147,7 +148,7 @@ def _in_scope(memories: list[Memory], rule: PairsDedupe) -> Iterator[Near]:
 
 
 def _by_importance(pairs: list[Near], policy: Policy) -> list[Near]:
-    """By the mean importance of both, the highest first; then the nearest, then the earlier."""
+    """Pairs by mean importance, the highest first; then the nearest, then the earlier."""
 
     def order(near: Near) -> tuple[float, float, int, int]:
         both = sum(importance(memory, policy) for memory in near.memories)
@@ -166,9 +167,9 @@ def _planned(
     near: Near,
     texts: Mapping[tuple[str, ...], ComposedText],
 ) -> PlannedJoin | ToCompose | None:
-    """A face that a person chose stays; else that of the more important memory, or both combined.
+    """The join of a pair; None if its text could not be kept, or the model cannot tell them apart.
 
-    None if the combined text could not be kept, or if the model cannot tell the two apart.
+    A face that a person chose stays; else that of the more important memory, or both are combined.
     """
     if not BLIND.isdisjoint(near.seen.cues):
         return None
@@ -195,7 +196,7 @@ def _planned(
 
 
 def _absorbed(planned: PlannedJoin) -> Entry:
-    """The one whose face is lost; of two equal ones the later, whose text comes second."""
+    """The candidate whose face is lost; if both are combined, the one that happened later."""
     match planned.face:
         case "keep":
             return planned.near.newer

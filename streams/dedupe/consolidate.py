@@ -1,7 +1,7 @@
 """Joins memories of a session that share most words, at its end (docs/designs/layered).
 
-It only plans: which memories, their faces, their similarity. It asks no judge, so the same log
-gives the same plan.
+It only plans which memories to join, and with which faces. It asks no judge, so the same log gives
+the same plan.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TOKENS: Final[dict[Tokenizer, Callable[[str], frozenset[str]]]] = {
 class Cluster:
     """Memories that become one: the speaker, and the others by arrival, with their scores.
 
-    All are candidates with their memory's face. `total` is the sum of every pair's score.
+    Each is represented by the candidate with its face. `total` is the sum of all pairs' scores.
     """
 
     speaker: Entry
@@ -76,8 +76,8 @@ def plan(ledger: Ledger, policy: Policy, rule: Consolidate, session_id: str) -> 
 def joins(ledger: Ledger, policy: Policy, planned: RunPlan, run: str) -> Iterator[Combine]:
     """The commands of a plan, each to be executed before the next; `run` is their cause.
 
-    The representative's face wins, whether it came first or last. A join that is prevented by the
-    time of its turn is left out.
+    The representative's face wins, whether it came first or last. A join that has become impossible
+    when its turn comes is left out.
     """
     for cluster in planned.clusters:
         for other, score in cluster.others:
@@ -135,7 +135,7 @@ def _clusters(
         return memory.face.speaker.fields.category or ""
 
     for _, some in groupby(sorted(memories, key=category), key=category):
-        group = list(some)  # in the order of their first members: the sort is stable
+        group = list(some)  # in the order of their first members, because the sort is stable
         alike = SimilarSets(
             [TOKENS[rule.tokenizer](memory.face.text) for memory in group], rule.above
         )
@@ -145,7 +145,7 @@ def _clusters(
 
 
 def _part(ledger: Ledger, memories: list[Memory], alike: SimilarSets) -> None:
-    """Keep memories apart whose join is prevented, such as by a separation."""
+    """Keep memories apart if their join is prevented, such as by a separation."""
     for number, memory in enumerate(memories):
         if not _nothing_stands_between(ledger, memory):
             for other in alike.pairs_of(number):
@@ -157,7 +157,7 @@ def _part(ledger: Ledger, memories: list[Memory], alike: SimilarSets) -> None:
 def _cluster(
     policy: Policy, memories: list[Memory], numbers: list[int], alike: SimilarSets
 ) -> Cluster:
-    """A person's face wins; else the most confident, then the most used, then the newest."""
+    """A cluster: a person's face wins; else the most confident, the most used, then the newest."""
 
     def rank(number: int) -> tuple[bool, float, int, object]:
         memory = memories[number]
@@ -172,7 +172,7 @@ def _cluster(
 def _nothing_stands_between(ledger: Ledger, memory: Memory) -> bool:
     """Whether no statement concerns its members, and none of them has an open question.
 
-    Then nothing must be looked up: a thousand of these have half a million pairs.
+    If so, its pairs need no lookup; a thousand such memories have half a million pairs.
     """
     return not any(entry.pending or entry.id in ledger.statements for entry in memory.members)
 

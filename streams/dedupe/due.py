@@ -14,7 +14,7 @@ from palimpsest.streams.core.ledger import Ledger
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Why an owner's run is not due: a stable word, and a sentence."""
+    """Why an owner's run is not due: a stable code, and a sentence."""
 
     reason: Literal["too_few_memories", "too_soon"]
     detail: str
@@ -28,8 +28,8 @@ def living(ledger: Ledger) -> int:
 def not_due(ledger: Ledger, rule: Dedupe, step: BatchStep, due: datetime) -> Skipped | None:
     """Why a run is not due; None if it is.
 
-    The hours count from when the last run was due, not from when it was done: a nightly run that
-    took long, or was caught up, does not delay the next.
+    The hours count from when the last run was due, not from when it was done, so a nightly run that
+    took long, or was late, does not delay the next one.
     """
     count = living(ledger)
     if count <= rule.more_than:

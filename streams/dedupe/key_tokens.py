@@ -14,7 +14,7 @@ Pairs = NDArray[np.intp]
 """Pairs of indices, shape (n, 2), the smaller first; sorted, without duplicates."""
 
 EVERYWHERE = 0.5
-"""A token in more than this share of the memories is ignored, as it distinguishes none."""
+"""A token in more than this share of the memories is ignored: it distinguishes nothing."""
 MANY = 64
 
 STOPWORDS = frozenset(
@@ -29,7 +29,7 @@ STOPWORDS = frozenset(
     " always often still now get gets got let lets say says said tell tells told one two"
     " really quite much many lot like user".split()
 )
-"""Closed-class words of English, and words of every memory (`user`, `said`)."""
+"""Closed-class words of English, and words that most memories have (`user`, `said`)."""
 
 _ENDINGS = ("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("s", "")
 """Endings of plurals and third persons, and what replaces them; the first match applies."""
@@ -82,7 +82,7 @@ def _best(place: int, postings: list[NDArray[np.intp]], count: int, most: int) -
     scores = np.bincount(np.concatenate(rare), weights, minlength=count)
     scores[place] = 0.0
     reached = np.flatnonzero(scores)
-    # Rounded, so that the order of summation does not order equal scores.
+    # Rounded, so that the order of summation does not affect the order of equal scores.
     rounded = scores[reached].round(9)
     if len(reached) > most:
         enough = rounded >= np.partition(rounded, -most)[-most]

@@ -106,8 +106,8 @@ def compared(
 ) -> Neighbour:
     """The pair as evidence, with the guard's cues.
 
-    `names` are their owner's, `tables` the policy's.
-    The cue `truncated` is set if a window of either has no counterpart that near.
+    `names` are those of their owner, `tables` those of the policy. The cue `truncated` is set if a
+    window of either has no counterpart in the other with a cosine of `at_least`.
     """
     result = compare(
         reading_of(older.text, older.vector, names, tables),

@@ -21,7 +21,7 @@ from palimpsest.streams.judge.pairs import Side
 
 Proposal = CombineRequest | SeparateRequest
 Progress = Callable[[str, float | None], None]
-"""Receives what is being done, and the share that is done (0-1; None if unknown)."""
+"""Receives a description of the work, and the share that is done (0-1; None if unknown)."""
 CHECK = "dedupe"
 """The name of the check in the evidence of a batch run's joins."""
 
@@ -39,10 +39,10 @@ class Run:
     """The counts of one run.
 
     `pairs` counts the computed cosines, `all_pairs` all pairs of each scope; `asked` counts the
-    judge's answers. `merged` memories take no further part. `lacking` has texts without which a
-    rule could not continue. `composed` has the hashes of composed texts, by owner and namespace.
-    `seen` is the number of the owner's events: the same run over the same events sends requests
-    with the same ids.
+    judge's answers. `merged` memories take no further part. `lacking` has texts that a rule needs
+    to continue. `composed` has the hashes of composed texts, by owner and namespace. `seen` is the
+    number of the owner's events: the same run over the same events sends requests with the same
+    ids.
     """
 
     progress: Progress
@@ -63,7 +63,7 @@ class Run:
 
     @property
     def unanswered(self) -> int:
-        """Pairs without an answer: they wait for the next run."""
+        """The number of pairs without an answer, which wait for the next run."""
         return self.asked["unavailable"]
 
 
@@ -83,7 +83,7 @@ def spoke_at(entry: Entry) -> tuple[datetime, int]:
 class Near:
     """Two near memories: the candidates with their faces, and the score.
 
-    `older` arrived first, whichever happened first. `guard` is the hash of the one that compared
+    `older` arrived first, whichever happened first. `guard` is the hash of the guard that compared
     them.
     """
 
@@ -105,7 +105,7 @@ class Near:
 
     @property
     def replacing(self) -> Literal["keep", "take"]:
-        """Whose face wins if the newer text replaces the older: the one that happened later."""
+        """Whose face wins if the newer text replaces the older: the face that happened later."""
         return "take" if self.in_time[1] is self.newer else "keep"
 
     @property
@@ -123,7 +123,7 @@ def joined(
     face: Literal["keep", "take"],
     rank: Literal["rule", "judge"],
 ) -> CombineRequest:
-    """The request that makes one memory of two: the older speaks (`keep`), or the newer."""
+    """The request that joins two memories: the older one's face wins (`keep`), or the newer's."""
     evidence = Evidence(
         policy=policy,
         check=CHECK,

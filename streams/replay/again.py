@@ -32,7 +32,7 @@ from palimpsest.streams.core.ledger import Ledger
 
 
 def merged_again(event: Joined) -> Merge:
-    """A person's merge."""
+    """The command for a person's merge."""
     newer, join = event.data.candidate_id, event.data.join
     return Merge(
         command_id=event.id,
@@ -44,7 +44,7 @@ def merged_again(event: Joined) -> Merge:
 
 
 def redecided_again(event: Redecided) -> Redecide:
-    """A decision on a candidate that was decided on again."""
+    """The command for a decision on a candidate that was decided on again."""
     data = event.data
     return Redecide(
         command_id=event.id,
@@ -64,9 +64,10 @@ def stated_again(
     ledger: Ledger,
     called: Mapping[str, str],
 ) -> Operation | None:
-    """A person's statement; None if its decision joined other candidates in this ledger, or none.
+    """The command for a person's statement.
 
-    `called` are the ids that joins and separations have in this ledger, by those in the log.
+    None if its decision joined other candidates in this ledger, or none. `called` has the ids of
+    joins and separations in this ledger, by their ids in the log.
     """
     own, owner = event.id, event.owner_id
     match event:

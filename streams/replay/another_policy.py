@@ -19,10 +19,10 @@ from palimpsest.streams.replay.without import Search, Without
 class AnotherPolicy(Without):
     """The same owner twice: `real` as recorded, and `other` as `policy` would have decided.
 
-    From `since` on. Recorded vectors and verdicts are used, and no model is called: a question that
-    only the other policy asks stays open. What was decided by the same policy stays as it was
-    recorded, and what the guard saw of two texts is what it saw then, unless the other history
-    `compares_anew`. Statements of people are repeated if they are possible.
+    `policy` decides from `since` on. Recorded vectors and verdicts are used, and no model is
+    called, so a question that only the other policy asks stays open. Decisions of the same policy
+    stay as they were recorded, and so do the guard's findings about two texts, unless the other
+    history `compares_anew`. Statements of people are repeated if they are possible.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Finds the later decisions that depend on reversed joins, and the commands that change them.
 
-A candidate has at most two commands: one removes its join, one decides as it would have been. All
-removals come first, in an order in which no one prevents the others.
+A candidate has at most two commands: one removes its join, the other makes the decision that would
+have been made. All removals come first, in an order in which none prevents another.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from palimpsest.streams.replay.without import Search, Without
 class Consequence:
     """A candidate whose decision would have been different: its join, and the join it would make.
 
-    `made` is the decision as it would have been, and `then` the outcome; `asks` are neighbours that
-    the judge would have been asked about, and was not.
+    `made` is the decision that would have been made, and `then` its outcome; `asks` are neighbours
+    that the judge was not asked about, but would have been.
     """
 
     candidate: Entry
@@ -55,7 +55,7 @@ class Consequence:
 
     @property
     def decision(self) -> FirstDecision | Settlement:
-        """The decision's name; what a person reversed there, too, is separate."""
+        """The decision's name; a join that a person reversed there, too, does not count."""
         if self.would_join is not None:
             return self.made.data.decision
         if self.then.closed:
@@ -79,8 +79,8 @@ class Consequence:
 class ConsequencePlan:
     """Consequences by arrival, and the ids of later statements that would not have been possible.
 
-    For batch runs that ask no judge: the standing joins that they would not have made, and those
-    that they would have made.
+    For batch runs that ask no judge, it has the standing joins that they would not have made, and
+    those that they would have made instead.
     """
 
     consequences: tuple[Consequence, ...]
@@ -96,7 +96,7 @@ def plan(
     policies: Mapping[str, Policy],
     search: Search,
 ) -> ConsequencePlan:
-    """How a ledger, where the joins `out` are reversed, differs from its history without.
+    """How a ledger in which the joins `out` are reversed differs from its history without them.
 
     `events` are those before the reversals. If no later decision was made by a policy with `search:
     memories`, none depends on a merge, and nothing is replayed.
@@ -160,12 +160,12 @@ def _asked(entry: Entry) -> list[str]:
 
 
 def _waiting(entry: Entry) -> list[Neighbour]:
-    """The open neighbours as they were compared: with another text, scores and cues differ."""
+    """The open neighbours as they were compared, because another text has other scores and cues."""
     return [neighbour for neighbour in entry.asked if neighbour.candidate_id in entry.open]
 
 
 def _says(edge: Edge) -> tuple[str, str, list[str]]:
-    """A join's older candidate, whose face wins, and the hash of the text composed for it."""
+    """A join's older candidate, which face wins, and the hash of the text composed for it."""
     return edge.older.id, edge.face, [text.content.hash for text in [*edge.texts.values()][:1]]
 
 
@@ -186,7 +186,7 @@ def commands(
 ) -> list[Unmerge | Redecide | Combine]:
     """The commands of a plan, in order; the same request gives the same ids.
 
-    Candidates that waited for one of them are settled by the last.
+    The last command settles candidates that waited for one of them.
     """
     joins = [consequence.join for consequence in found.consequences if consequence.join is not None]
     joins += found.unmade

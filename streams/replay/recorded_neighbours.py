@@ -1,4 +1,4 @@
-"""A newcomer's neighbours in a history that is decided again, from the record where it has them."""
+"""A newcomer's neighbours in a history that is decided again, from the record if it has them."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ COMPARED = (None, "tokens", "session", "cosine")
 """The checks of decisions whose evidence has all neighbours that were found."""
 
 Words = Literal["same", "more", "other"]
-"""Whom a search by words finds, beside another: the same, these and more, or others."""
+"""What a search by words finds, compared with another: the same texts, more, or other ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the record has of a search, which finds some by `words` and others near by cosine.
+    """What the record shows of a search, which finds some by `words` and others near by cosine.
 
-    `near`: of the latter all but what another floor of the cosine changes. `by_cosine` and
-    `by_words` are the policy with either part of the search alone.
+    `near`: the near ones are the same but for the floor of the cosine. `by_cosine` and `by_words`
+    are the policy with only that part of the search.
     """
 
     was: Reach
@@ -42,7 +42,7 @@ class _Known:
 
     @classmethod
     def of(cls, recorded: Policy, policy: Policy, namespace: str) -> _Known | None:
-        """None if the two search other texts, by another model, or for more of a frame."""
+        """None if the two policies search different texts, by different models, or other frames."""
         was, now = Reach.of(recorded, namespace), Reach.of(policy, namespace)
         if was.faces or now.faces or (was.model, was.frames) != (now.model, now.frames):
             return None
@@ -58,10 +58,10 @@ class _Known:
         return cls(was, now, near, _words(was, now), by_cosine, by_words)
 
     def proves(self, evidence: Evidence) -> bool:
-        """Whether a search would find just the recorded neighbours near, beside those by words.
+        """Whether a search would find exactly the recorded neighbours near, besides those by words.
 
-        From a lower floor on it does if there were as many as are looked at, or the nearest of all
-        is under it; from a higher one, if all who were found reach it.
+        With a lower floor, it would if as many were found as a search returns at most, or if the
+        nearest of all is below that floor; with a higher floor, if all that were found reach it.
         """
         if not self.near or self.words == "other":
             return False
@@ -88,7 +88,7 @@ def _words(was: Reach, now: Reach) -> Words:
 def _with_frame(
     found: Iterable[Neighbour], recorded: tuple[Neighbour, ...]
 ) -> tuple[Neighbour, ...]:
-    """The neighbours that were found, the later of the same, and the recorded ones of the frame."""
+    """The neighbours that were found, each once (the later one), and the recorded frame's."""
     seen = {n.candidate_id: structs.replace(n, frame=None) for n in found}
     for mate in recorded:
         if mate.frame is not None:
@@ -104,8 +104,8 @@ def _with_frame(
 class RecordedNeighbours:
     """Neighbours in the `other` history of an owner, under a policy.
 
-    As far as both histories have the same texts to be found, and the recorded policy looked for
-    the same, they are those of the record; else they are searched for.
+    They are the recorded ones as far as both histories have the same texts to be found and the
+    recorded policy searched in the same way; otherwise they are searched for.
     """
 
     def __init__(
@@ -174,6 +174,6 @@ class _SameTexts:
 
 
 def _found_as(distinct: Distinct) -> tuple[object, ...]:
-    """What a search finds of a text, and by what."""
+    """What a search returns of a text, and what it finds the text by."""
     said = [(entry.id, entry.living, entry.expired) for entry in distinct.members]
     return distinct.hash, said, distinct.vector, distinct.beside

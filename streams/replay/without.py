@@ -1,8 +1,8 @@
-"""An owner's history without some of its joins: later candidates decided again where needed.
+"""An owner's history without some of its joins: later candidates are decided again if necessary.
 
 It uses the log's vectors and verdicts, and no model. A decision on the same question stays as it
-was recorded, so a change of the code changes nothing. Later statements of people are repeated if
-possible. Runs that ask no judge are executed again; a join of another run stands if its pair is
+was recorded, so changes of the code do not matter. Later statements of people are repeated if
+possible. Runs that ask no judge are executed again; a join of any other run stands if its pair is
 still two memories.
 """
 
@@ -102,7 +102,7 @@ class Without:
         out = {run for run, joins in self._recorded.items() if self._is_of_any(joins)}
         goes_on = _going_on(events)
         for event in events:
-            if isinstance(event, PolicySet):  # the same in both: another model, or vectors dropped
+            if isinstance(event, PolicySet):  # for both: another model, or dropped vectors
                 self._evolve(event)
                 evolve(self.real, event)
                 continue
@@ -211,13 +211,13 @@ class Without:
             self._note(outcome)
 
     def _neighbours(self, _event: Decided, admit: Admit, policy: Policy) -> tuple[Neighbour, ...]:
-        """The newcomer's neighbours there."""
+        """The newcomer's neighbours in the other history."""
         return self._search(self.other, admit, policy)
 
     def _as_compared(self, event: Decided, found: Iterable[Neighbour]) -> tuple[Neighbour, ...]:
-        """The neighbours found there, with what the guard saw recorded for the same texts.
+        """The neighbours found there, with the guard's recorded findings for the same texts.
 
-        Those of its frame are candidates, so they are the same there.
+        Those of its frame are candidates, so they are the same in both histories.
         """
         recorded = event.data.evidence.neighbours
         seen = {neighbour.candidate_id: neighbour for neighbour in recorded}
@@ -246,7 +246,7 @@ class Without:
         return False
 
     def _admit(self, event: Decided, down: tuple[str, ...] | None) -> Admit:
-        """The candidate as it arrived; a repeat of a text that is no face now has its vector."""
+        """The candidate as it arrived; a repeat, which has no vector, gets that of its text."""
         content, fields = event.data.content, event.data.candidate
         if content.vector is None and not down:
             twin = self.real.distinct(fields.namespace, identity_of(content))
@@ -271,7 +271,7 @@ class Without:
         )
 
     def _is_there(self, neighbour: Neighbour) -> bool:
-        """Whether a candidate came there, too: an update may not be possible there."""
+        """Whether a candidate was admitted there, too; an update may not be possible there."""
         return neighbour.candidate_id in self.other.entries
 
     def _asks_the_same(self, candidate_id: str) -> bool:
@@ -286,8 +286,8 @@ class Without:
     def _apply_verdicts(self, event: Settled | Refused) -> None:
         """Apply the judge's verdicts there, too; their consequences may differ.
 
-        An answer that was freed later has been applied; if it made the same join there, later
-        references are to that join.
+        An answer that was freed later has been applied already; if it made the same join there,
+        later references are to that join.
         """
         entry = self.other.entries.get(event.data.candidate_id or "")
         verdicts, data = _verdicts(event), event.data
@@ -329,7 +329,7 @@ class Without:
         return found
 
     def _falls_back(self, event: Settled, entry: Entry) -> bool:
-        """Whether a fallback that joined can join there, too: it stays as it was recorded."""
+        """Whether a fallback that joined can join there, too, and so stays as recorded."""
         join = event.data.join
         if join is None or event.data.decision not in ("fallback_reject", "fallback_supersede"):
             return False
@@ -345,7 +345,7 @@ class Without:
         )
 
     def _was_compared_alike(self, entry: Entry, neighbour_id: str) -> bool:
-        """Whether a candidate saw the same scores and cues of a neighbour in both histories."""
+        """Whether a candidate had the same scores and cues with a neighbour in both histories."""
         here, there = (
             [neighbour for neighbour in asked if neighbour.candidate_id == neighbour_id]
             for asked in (self.real.entries[entry.id].asked, entry.asked)
@@ -423,7 +423,7 @@ class Without:
                 yield combine_command(self.other, policy, planned, run, self._content)
 
     def _composed(self, run: str) -> Iterator[ComposedText]:
-        """The judge's compositions for a run; for another text it would have to be asked."""
+        """The judge's compositions for a run; it would have to be asked for any other text."""
         for joined in self._recorded.get(run, ()):
             made = joined.data.composition
             if made is not None and joined.data.evidence and joined.data.evidence.verdicts:
@@ -478,7 +478,7 @@ class Without:
     ) -> None:
         """Repeat an operator's statement there, with what it frees, or mark it overtaken.
 
-        A recomposed text is nobody's statement: without the join, no text was lost.
+        A recomposed text is not repeated: without the join, no text was lost.
         """
         command = stated_again(event, self.other, self._called)
         if command is not None and self._done_with_another(command):
@@ -496,7 +496,7 @@ class Without:
             self._note(outcome)
 
     def _separate_if_apart(self, event: Reversed) -> None:
-        """Separate two that a person called different, and that never were one memory there."""
+        """Separate a pair that a person called different, and that never was one memory there."""
         newer = self.other.entries[event.data.candidate_id]
         older = self.other.entries[event.data.joined_to]
         if newer.memory is not older.memory:
@@ -505,7 +505,7 @@ class Without:
 
 
 def _going_on(events: Sequence[AnyEvent]) -> set[str]:
-    """The events of reinstatements except the last of each: what they free waits for that one."""
+    """The events of reinstatements except each one's last, which settles what they free."""
     back = [
         event for event in events if isinstance(event, Reinstated) and event.data.cause is not None
     ]
@@ -575,7 +575,7 @@ def _verdicts_only(event: Settled) -> Refused:
 
 
 def _target(ledger: Ledger, event: Decided, policy: Policy | None = None) -> Entry | None:
-    """The candidate that this one repeats, verbatim or as a policy defines; None if none."""
+    """The candidate that this one repeats, verbatim or by a policy's rules; None if none."""
     fields, content = event.data.candidate, event.data.content
     target = verbatim_target(ledger, fields.namespace, content)
     if policy is None or (target is not None and target.living):

@@ -1,4 +1,4 @@
-"""Policies as files: the presets that are shipped, and people's own (docs/design.md)."""
+"""Policies as files: the presets that are shipped, and users' own (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ MODEL_PRESETS = {
     "all-MiniLM-L6-v2-int8": "standard-int8",
     "multilingual-e5-small": "multilingual",
 }
-"""The preset with thresholds for a model, by the model's name; those of `preset_names` are for
+"""The preset with thresholds for each of these models; the presets of `preset_names` are for
 `DEFAULT_MODEL`."""
 
 
 def default_policy(model: str | None = None) -> str:
-    """The preset of a new store that names no policy, by the model that it names, if any."""
+    """The preset for a new store that names no policy; it depends on the model named, if any."""
     return MODEL_PRESETS.get(model or "", "standard")
 
 
 def load_policy(name_or_file: str) -> Policy:
     """A preset by its name, or a policy file by its path (`.toml`).
 
-    Raises UsageError, naming the key that is wrong, for what is not a policy.
+    Raises UsageError, which names the wrong key, for anything that is not a policy.
     """
     shipped = preset_file(name_or_file)
     if shipped is not None:
@@ -62,7 +62,7 @@ def load_policy(name_or_file: str) -> Policy:
 
 
 def parse_policy(text: str, origin: str, folder: Path = Path()) -> Policy:
-    """A policy from TOML text; `origin` is named in errors, languages are files of `folder`."""
+    """A policy from TOML text; errors name `origin`, and languages are files of `folder`."""
     try:
         return Policy.model_validate(with_languages(tomllib.loads(text), folder))
     except tomllib.TOMLDecodeError as error:

@@ -1,4 +1,4 @@
-"""A policy in a person's words, with all its numbers."""
+"""Explains a policy in plain words, with all its numbers."""
 
 from __future__ import annotations
 
@@ -311,5 +311,5 @@ def _days(count: float) -> str:
 
 
 def _number(value: float) -> str:
-    """A score as people write it: .85, and no digit less than it has."""
+    """A score as people write it, such as .85, with all its digits."""
     return f"{value:.12g}".removeprefix("0") if 0 < value < 1 else f"{value:.12g}"

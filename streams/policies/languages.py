@@ -16,9 +16,9 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.streams.guard import Tables, passes, read, tables_of
 
 EXAMPLES = ("same", "different")
-"""Pairs in a file that the guard must join and must not: they are tried, and not recorded."""
+"""Pairs in a file that the guard must join, or must not; they are tried but not recorded."""
 _MODEL = "multilingual-e5-small"
-"""The one that reads every script: whether a model can is no question of a language."""
+"""The model that reads every script, so that examples test the language rather than the model."""
 
 
 def load_language(file: Path) -> Language:
@@ -74,7 +74,7 @@ def _not_held(examples: dict[str, list[tuple[str, str]]], tables: Tables) -> Ite
 
 
 def add_languages(policy: Policy, files: Iterable[Path]) -> Policy:
-    """A policy with the languages of some files, instead of those that have the same code."""
+    """A policy with the languages of some files, which replace those with the same code."""
     languages = {language.code: language for language in policy.languages}
     languages |= {language.code: language for language in map(load_language, files)}
     return policy.model_copy(update={"languages": tuple(languages.values())})

@@ -1,4 +1,4 @@
-"""A policy as a file, which `load_policy` reads back as the same rules."""
+"""Writes a policy as a file, which `load_policy` reads back as the same rules."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from palimpsest.contracts.policy import Policy
 
 
 def write_policy(policy: Policy) -> str:
-    """TOML text; what stands at its default is left out."""
+    """The policy as TOML text, without values that are at their defaults."""
     document = policy.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
     return "".join(f"{name} = {_value(value, 0)}\n" for name, value in document.items())
 
 
 def _value(value: Any, depth: int) -> str:
-    """A value as TOML: JSON but for tables, and lists of tables have a line for each."""
+    """A value as TOML: JSON except for tables; a list of tables has a line for each."""
     match value:
         case dict():
             return "{ " + ", ".join(f"{_key(k)} = {_value(v, 1)}" for k, v in value.items()) + " }"

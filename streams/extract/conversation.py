@@ -1,7 +1,7 @@
 """Reads conversations: JSON Lines of messages with a role, a content and a time.
 
 An agent's transcript has its messages one level down (`type`, `message`, `timestamp`), their text
-in blocks, and other lines beside them; what was said before its last compaction is left out.
+in blocks, and other lines between them; messages before its last compaction are left out.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ TIMES = ("at", "time", "timestamp", "created_at")
 
 
 INSTRUCTING = ("system", "developer")
-"""Roles whose messages are instructions to a model, and nothing to remember."""
+"""Roles whose messages are instructions to a model, so they are not remembered."""
 
 
 def timed(row: Any) -> Any:
-    """A message whose time has the name `at`, whichever it had."""
+    """A message with its time renamed to `at`, whatever its name was."""
     if not isinstance(row, dict):
         return row
     given = (row[name] for name in TIMES if row.get(name) is not None)
@@ -44,7 +44,7 @@ class Message(BaseModel):
 
 
 def text_of(content: Any) -> str:
-    """The texts of a message's content, which may have parts; a picture has none."""
+    """The texts of a message's content, which may have parts; an image has no text."""
     parts = content if isinstance(content, list) else [content]
     texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
     return "\n".join(text for text in texts if isinstance(text, str))
@@ -86,8 +86,8 @@ def _is_compaction(row: dict[str, Any]) -> bool:
 def _said(row: dict[str, Any]) -> dict[str, Any] | None:
     """A line of a transcript as a message; None if nobody said anything in it.
 
-    Tool calls and their results, side conversations, summaries and the agent's own notes are not
-    what somebody said.
+    Tool calls and their results, side conversations, summaries and the agent's own notes do not
+    count.
     """
     message = row.get("message")
     if row["type"] not in ("user", "assistant") or not isinstance(message, dict):

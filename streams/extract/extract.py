@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PART_BYTES = 24_000
 """The bytes of a conversation in one request: about eight thousand tokens."""
 FEWEST_WORDS = 4
-"""Sentences with fewer words are not worth remembering unless a model says so."""
+"""Sentences with fewer words are not remembered unless a model says so."""
 _SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
 ANSWERS = 40
 """The length of an answer, in entries (`streams.judge.messages.answer_limit`)."""
@@ -157,6 +157,6 @@ def _row(item: Any, times: dict[int, datetime | None], about: dict[str, str]) ->
 
 
 def _id(row: dict[str, str]) -> str:
-    """An id that is the same for the same memory of a session in every extraction."""
+    """An id that makes extraction idempotent: the same for the same memory of a session."""
     canonical = json.dumps(row, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()[:32]

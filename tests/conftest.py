@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
-from tests.light import lighten
+from palimpsest.projections.duckdb import queries
+from tests.light import lighten, write_views
 
 lighten()
 pytest_plugins = ("tests.cluster.shared",)
@@ -65,3 +66,9 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     folder = tmp_path_factory.getbasetemp() / f"{name}-{next(_numbers)}"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture
+def own_views(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each store has its own file of views, for those who open it as analysts do: `tests.light`."""
+    monkeypatch.setattr(queries, "_write_views", write_views)

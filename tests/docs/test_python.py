@@ -60,6 +60,7 @@ def serve_the_memories() -> None:
     find_or_start(Path("memories").absolute())
 
 
+@pytest.mark.usefixtures("own_views")
 @pytest.mark.parametrize("page", WITH_PYTHON)
 def test_python_of(page: str) -> None:
     make_the_store_that_is_called_so()

@@ -33,7 +33,6 @@ from palimpsest.projections.duckdb.queries import ensure_views, query, views_fil
 from palimpsest.projections.duckdb.segments import FOLDER, listed
 from palimpsest.projections.duckdb.views import Place, views
 from palimpsest.projections.projector import Projector
-from tests import light
 from tests.projections.histories import JUDGES, History, content_of
 
 NEAR = ("The ferry leaves at noon.", "The ferry leaves at noon")
@@ -49,12 +48,6 @@ def one(folder: Path, text: str) -> dict[str, object]:
     rows = query(folder, text)
     assert len(rows) == 1, rows
     return rows[0]
-
-
-@pytest.fixture
-def own_views(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each store has its own file of views, as users have it."""
-    monkeypatch.setattr(analysts, "_write_views", light.write_views)
 
 
 def test_a_join_and_its_reversal(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ PYTEST := $(if $(MEMORY),PYTEST_DEBUG_TEMPROOT=$(MEMORY)) $(BIN)/python -m pytes
 test: .venv/installed ## Run the tests on JOBS processes (4, as many only wait), without engines, outages, random kills and campaigns.
 	$(PYTEST) $(ARGS)
 
-test-all: .venv/installed ## Run what CI runs: these tests, a few random kills, the designs and the demo on a cluster.
+test-all: .venv/installed ## Run what CI runs: these tests, those with more parameters, random kills, the designs and the demo on a cluster.
 	$(PYTEST) -m 'not engines and not mem0 and not langchain and not campaign and not outage' $(ARGS)
 
 test-crash: .venv/installed ## Kill running processes 100 times at random moments; nothing may be lost or doubled.

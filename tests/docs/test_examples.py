@@ -32,6 +32,7 @@ def test_every_example_is_run() -> None:
     assert names == {*SAY, "demo", "cluster_demo", "mcp_agent"}
 
 
+@pytest.mark.usefixtures("own_views")
 @pytest.mark.parametrize("name", SAY)
 def test_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     main = import_module(f"examples.{name}").main

@@ -57,8 +57,8 @@ another `signal`. `record`: a file that gets the name of every effect. `window`:
 decided on together, `batch`: how many rows are projected together, `bulk`: after how many steps a
 bulk request commits. `grace`: for how many seconds merged segments stay. `stdin`: a file. `limit`:
 the size in bytes that no file may pass. `env`: more of the environment. `request`: the id that
-requests have, so that what is asked again is the same. `views`: whether somebody opens the file of
-views that it writes (`tests.light`).
+requests have, so that what is asked again is the same. `views`: whether it writes the store's own
+file of views, as users have it (`tests.light`).
 """
 
 

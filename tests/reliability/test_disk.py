@@ -48,7 +48,8 @@ def test_a_full_disk_ends_an_ingest_that_goes_on_when_there_is_room(
     size: str,
 ) -> None:
     disk = small_disk(f"size={size}")
-    full = forge.run(disk / "store", ["ingest", str(file)])
+    # What its own views need besides, while they are written, is what these sizes lack.
+    full = forge.run(disk / "store", ["ingest", str(file)], views=True)
     assert full.statuses() == [NO_STORE], stderr_of(full)
     assert "Traceback" not in stderr_of(full), stderr_of(full)[-6000:]
     assert "full" in stderr_of(full)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from datetime import UTC, datetime, timedelta
+from math import inf
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -88,7 +89,13 @@ def seconds_of(value: object) -> object:
     found = _DURATION.fullmatch(value.strip())
     if found is None:
         raise ValueError("must be a number with a unit, such as 90m, 12h, 7d or 2w, or seconds")
-    return timedelta(**{_UNITS[found[2]]: float(found[1])}).total_seconds()
+    try:
+        seconds = timedelta(**{_UNITS[found[2]]: float(found[1])}).total_seconds()
+    except OverflowError:
+        seconds = inf
+    if not 0 < seconds <= LONGEST_SECONDS:
+        raise ValueError("must be more than no time, and at most a hundred years")
+    return seconds
 
 
 _Seconds = Annotated[float, Field(strict=True, gt=0.0, le=LONGEST_SECONDS)]

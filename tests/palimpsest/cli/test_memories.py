@@ -105,4 +105,5 @@ def test_ingest_has_rows_expire_that_do_not_say_so_themselves(palimpsest: Comman
     assert [one["expires_at"] < "2999" for one in found] == [True, False, True]
     again = palimpsest.json("ingest", file, "--expires-in", "2w")
     assert again["known"] == 3
-    assert palimpsest("ingest", file, "--expires-in", "soon").status == 2
+    for wrong in ("soon", "0d", "99999999999w"):
+        assert palimpsest("ingest", file, "--expires-in", wrong).status == 2

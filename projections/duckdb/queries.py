@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, count
@@ -230,7 +232,29 @@ def _listed_once(folder: Path, asked: Sequence[Query]) -> list[list[Row]]:
     with _instance(folder) as instance, instance.database.cursor() as database:
         for text, _ in asked:
             instance.create(views_read(database, text))
-        return [_objects(database.execute(text, _bound(given))) for text, given in asked]
+        return _interruptible(
+            database,
+            lambda: [_objects(database.execute(text, _bound(given))) for text, given in asked],
+        )
+
+
+def _interruptible(
+    database: duckdb.DuckDBPyConnection, ask: Callable[[], list[list[Row]]]
+) -> list[list[Row]]:
+    """The rows of queries, which a signal to this process can end.
+
+    While the main thread works on a query itself, DuckDB may notice no signal until the query is
+    done, which can take days. So another thread asks, and the main one waits.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return ask()
+    with ThreadPoolExecutor(1) as other:
+        answer = other.submit(ask)
+        try:
+            return answer.result()
+        except BaseException:
+            database.interrupt()
+            raise
 
 
 @dataclass(frozen=True, slots=True, eq=False)

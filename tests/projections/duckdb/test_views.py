@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -349,6 +351,35 @@ def held(file: Path) -> Iterator[None]:
             yield
         finally:
             analyst.stdin.close()
+
+
+ASKS = """
+import signal, sys
+from pathlib import Path
+from palimpsest.projections.duckdb.queries import query
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
+print("asks", flush=True)
+try:
+    query(Path(sys.argv[1]), sys.argv[2])
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+TAKES_DAYS = "SELECT count(*) FROM range(100000000000) t(a), range(1000) u(b) WHERE a * b % 7 = 3"
+
+
+def test_an_interrupt_ends_a_query(tmp_path: Path) -> None:
+    show(tmp_path, History())
+    with subprocess.Popen(
+        [sys.executable, "-c", ASKS, str(tmp_path), TAKES_DAYS], stdout=subprocess.PIPE, text=True
+    ) as analyst:
+        assert analyst.stdout is not None
+        assert analyst.stdout.readline() == "asks\n"
+        time.sleep(1)  # so that the query has most likely begun
+        analyst.send_signal(signal.SIGINT)
+        try:
+            assert analyst.communicate(timeout=60)[0] == "interrupted\n"
+        finally:
+            analyst.kill()
 
 
 @pytest.mark.usefixtures("own_views")

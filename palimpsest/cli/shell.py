@@ -156,7 +156,8 @@ def _meaning(error: Exception) -> tuple[Problem, int]:
         case ModelError():
             return Problem("model", str(error)), FAILED
         case OSError(strerror=str(what)):
-            return Problem("system", f"{error.filename or 'the system'}: {what}"), FAILED
+            where = error.filename or "standard output or another stream"
+            return Problem("system", f"{where}: {what}"), FAILED
         case _:
             return Problem("bug", _where(error)), OUR_FAULT
 

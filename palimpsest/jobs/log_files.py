@@ -13,6 +13,7 @@ from typing import IO, Any
 from palimpsest.backends.reader import Reader
 from palimpsest.contracts.errors import RefusedError, StoreError, UsageError
 from palimpsest.process.paths import LOG_FILE
+from palimpsest.process.targets import write_all
 from palimpsest.streams.log.acknowledged import ACKNOWLEDGED_FILE
 from palimpsest.streams.log.dead_letters import DeadLetters, DeadLetterState
 from palimpsest.streams.log.import_log import import_lines
@@ -20,10 +21,19 @@ from palimpsest.streams.log.log import Log
 
 
 def export_log(reader: Reader, file: Path, progress: Callable[[int], None] | None) -> int:
-    """Write every line of the log to a file, byte for byte; returns their number."""
+    """Write every line of the log to a file, byte for byte; returns their number.
+
+    The file is written whole, or not at all: nothing shows of a part that it is one.
+    """
+    counts = []
+
+    def write(part: Path) -> None:
+        with part.open("wb") as out:
+            counts.append(write_log(reader, out, progress))
+
     try:
-        with file.open("wb") as out:
-            return write_log(reader, out, progress)
+        write_all({file: write})
+        return counts[0]
     except OSError as error:
         raise UsageError(f"{file} cannot be written: {error.strerror}") from error
 

@@ -26,6 +26,7 @@ from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.errors import UsageError
 from palimpsest.process.output import dollars, visible
 from palimpsest.process.signals import stop_event
+from palimpsest.process.targets import require_targets
 
 if TYPE_CHECKING:
     from palimpsest.api.store import Palimpsest
@@ -249,6 +250,7 @@ def judge_pairs(
     from palimpsest.streams.policies import load_policy
 
     call = invocation(context)
+    require_targets({"--to": to})
     rules, settings = load_policy(call.settings.policy or "standard").judge, call.settings.judge
     folder = call.settings.over(data=data).data or VERIFIER_FOLDER
     pairs = read_pairs(files, {})
@@ -335,6 +337,7 @@ def dedupe(
     the judge left pairs unanswered, which wait for the next run, or if a join was refused.
     """
     call = invocation(context)
+    require_targets({"--html": page})
     with call.output.progress() as report, call.store() as store:
         call.require_owner(store, owner)
         answer = store.dedupe(

@@ -10,7 +10,7 @@ import shutil
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from unittest.mock import Mock
 
 import pytest
@@ -516,6 +516,28 @@ def test_an_export_overwrites_nothing_unasked(stocked: CommandLine) -> None:
     assert file.read_text() == "precious"
     count = stocked.json("log", "export", str(file), "--force")["events"]
     assert len(file.read_bytes().splitlines()) == count
+
+
+@pytest.mark.parametrize(
+    ("what", "status"), [(OSError(28, "No space left"), 2), (KeyboardInterrupt(), 130)], ids=str
+)
+def test_an_export_that_was_cut_short_leaves_no_part(
+    stocked: CommandLine, monkeypatch: pytest.MonkeyPatch, what: BaseException, status: int
+) -> None:
+    """A part of a log reads like a log: an import would take it for the whole."""
+
+    def begin(_reader: object, out: IO[bytes], _progress: object) -> int:
+        out.write(b"{}\n")
+        raise what
+
+    file = stocked.folder / "backup.jsonl"
+    file.write_text("of yesterday")
+    before = sorted(stocked.folder.iterdir())
+    monkeypatch.setattr("palimpsest.jobs.log_files.write_log", begin)
+    assert stocked("log", "export", str(file), "--force").status == status
+    assert stocked("log", "export", str(stocked.folder / "new.jsonl")).status == status
+    assert sorted(stocked.folder.iterdir()) == before
+    assert file.read_text() == "of yesterday"
 
 
 def test_a_log_can_be_exported_to_standard_output(stocked: CommandLine) -> None:

@@ -92,6 +92,28 @@ def test_labels_have_to_be_named(palimpsest: CommandLine, words: list[str]) -> N
     assert palimpsest(*words).status == 2
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["evaluate", "--pairs", "none.jsonl", "--html", "nowhere/page.html"],
+        ["calibrate", "--pairs", "none.jsonl", "--html", "nowhere/page.html"],
+        ["calibrate", "--pairs", "none.jsonl", "--to", "nowhere/policy.toml"],
+        ["calibrate", "--pairs", "none.jsonl", "--judge-to", "nowhere/certificate.json"],
+        ["backtest", "layered", "--html", "nowhere/page.html"],
+        ["dedupe", "--html", "nowhere/page.html"],
+        ["judge", "pairs", "none.jsonl", "--to", "nowhere/judged.jsonl"],
+    ],
+    ids=" ".join,
+)
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(
+    palimpsest: CommandLine, words: list[str]
+) -> None:
+    palimpsest.ingest()
+    ran = palimpsest(*words)
+    assert ran.status == 2
+    assert f"{words[-2]}: there is no folder nowhere" in ran.err
+
+
 def test_calibrate_writes_a_policy_that_can_be_set(palimpsest: CommandLine) -> None:
     file, to = palimpsest.file(rows(labels())), palimpsest.folder / "mine.toml"
     page = palimpsest.folder / "page.html"

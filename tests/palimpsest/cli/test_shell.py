@@ -151,7 +151,7 @@ def test_no_line_is_broken_for_a_program(palimpsest: CommandLine) -> None:
         (InvalidInputError("field", "text: none"), "invalid", "text: none", 1),
         (ModelError("away"), "model", "away", 1),
         (OSError(28, "No space left", "log"), "system", "log: No space left", 1),
-        (OSError(28, "No space left"), "system", "the system: No space left", 1),
+        (OSError(28, "Full"), "system", "standard output or another stream: Full", 1),
     ],
 )
 def test_an_error_has_a_kind_and_an_exit_status(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from palimpsest.cli.commands.proof.labelled import Page, drawn, require_templates
+from palimpsest.cli.commands.proof.labelled import Page, drawn, require_page
 from palimpsest.cli.invocation import complete_presets, invocation, moment
 
 app = typer.Typer()
@@ -55,7 +55,7 @@ def backtest(
     if guard not in ("recorded", "new"):
         raise typer.BadParameter("--guard must be recorded or new")
     call = invocation(context)
-    require_templates(page)
+    require_page(page)
     from palimpsest.evaluation.tables import backtest_sentences, backtest_tables
 
     rules = call.settings.dedup.load(policy)

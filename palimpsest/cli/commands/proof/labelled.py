@@ -23,6 +23,7 @@ from palimpsest.cli.invocation import (
 )
 from palimpsest.cli.shell import REFUSED
 from palimpsest.contracts.errors import UsageError, missing_extra
+from palimpsest.process.targets import require_targets
 
 if TYPE_CHECKING:
     from palimpsest.contracts.policy import Policy
@@ -92,7 +93,7 @@ def evaluate(
     call = invocation(context)
     if bool(pairs) == bool(clusters):
         raise UsageError("name --pairs or --clusters, one of the two")
-    require_templates(page)
+    require_page(page)
     rules, names = _policy(call, policy), named_values("--map", renames)
     from palimpsest.evaluation.labelled import digest_of, read_clusters, read_pairs
     from palimpsest.evaluation.tables import evaluation_sentences, evaluation_tables
@@ -184,7 +185,8 @@ def calibrate(
     call = invocation(context)
     if bool(pairs) == from_log:
         raise UsageError("name --pairs or --from-log, one of the two")
-    require_templates(page)
+    require_page(page)
+    require_targets({"--to": to, "--judge-to": judge_to})
     rows: list[LabelledPair]
     with call.output.progress() as report:
         if pairs:
@@ -229,8 +231,9 @@ def calibrate(
         raise typer.Exit(REFUSED)
 
 
-def require_templates(page: Path | None) -> None:
-    """UsageError if a page is wanted and what makes it is not installed."""
+def require_page(page: Path | None) -> None:
+    """UsageError if a page is wanted, and cannot be written or what makes it is not installed."""
+    require_targets({"--html": page})
     if page is not None and find_spec("jinja2") is None:
         raise missing_extra("--html", "serve")
 

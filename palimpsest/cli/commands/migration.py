@@ -26,8 +26,8 @@ from palimpsest.process.paths import LOG_FILE
 if TYPE_CHECKING:
     from palimpsest.api.store import Palimpsest
     from palimpsest.cleaning.by_store import RowStore
-    from palimpsest.process.targets import Write
     from palimpsest.contracts.policy import Policy
+    from palimpsest.process.targets import Write
     from palimpsest.sources import MappedSource
     from palimpsest.sources.contract import Trust
     from palimpsest.streams.core.ledger import Ledger
@@ -288,8 +288,8 @@ def clean(
     from palimpsest.cleaning.columns import Columns
     from palimpsest.cleaning.documents import summary_of, write_duplicates
     from palimpsest.cleaning.files import input_file
-    from palimpsest.process.targets import refuse_targets, write_all
     from palimpsest.cleaning.separated import read_separations
+    from palimpsest.process.targets import refuse_targets, write_all
 
     call = invocation(context)
     begun = time.monotonic()

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
+from urllib.parse import unquote_to_bytes
 
 import orjson
 from starlette.datastructures import Headers, MutableHeaders
@@ -131,12 +132,14 @@ class Gate:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = self.asked_at = time.monotonic()
         # An owner's id may have a slash: paths are matched as received, and unquoted afterwards.
-        scope = {**scope, "path": scope["raw_path"].decode("ascii"), "root_path": "", "app": self}
+        path = scope["raw_path"].decode("ascii", "backslashreplace")
+        scope = {**scope, "path": path, "root_path": "", "app": self}
         answer = _Response(send, self._limits.send_seconds)
         caller = "-"
         try:
             headers = Headers(scope=scope)
             self._hosts.require(headers.get("host"), headers.get("origin"))
+            _require_utf8(scope["raw_path"], scope["query_string"])
             if scope["path"] in OPEN:
                 await self._app(scope, receive, answer)
                 return
@@ -210,6 +213,17 @@ class Gate:
             raise error  # after half an answer, the connection is closed
         response = Response(problem.body(), problem.status, problem.headers, media_type=MEDIA_TYPE)
         await response({"type": "http"}, _nothing, answer)
+
+
+def _require_utf8(*parts: bytes) -> None:
+    """Refuse an address that is not UTF-8: with its bytes replaced, two owners would be one."""
+    try:
+        for part in parts:
+            unquote_to_bytes(part.decode("ascii")).decode()
+    except UnicodeDecodeError:
+        raise ProblemError(
+            400, "bad_request", "the address must be UTF-8, with its bytes percent-encoded"
+        ) from None
 
 
 class _Response:

@@ -1,7 +1,8 @@
-"""Errors of the HTTP API: problem details (RFC 9457), which never quote the request."""
+"""Errors of the HTTP API: problem details (RFC 9457), which never quote a value of the request."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -117,22 +118,37 @@ def problem_of(error: Exception) -> ProblemError:
             return ProblemError(500, "bug", "this is a bug; the server's log says where")
 
 
+FIELD_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
+"""What names an unknown field; anything else may be a text."""
+_TYPE = re.compile(r"str|int|float|bool|none|.*[^A-Za-z0-9_].*", re.DOTALL)
+"""How pydantic names the types that a field may have, in the place of an error."""
+
+
 def _fields(error: ValidationError) -> list[dict[str, Any]]:
-    """The first fields that break rules; never their values, nor the names of unknown ones."""
-    found = error.errors(include_input=False, include_context=False, include_url=False)
-    return [
-        {"field": ".".join(map(str, _place(error))), "rule": _rule(error)}
-        for error in found[:MOST_TOLD]
-    ]
+    """The first field that breaks a rule, with the rules of all its types; never its value."""
+    found: dict[str, list[str]] = {}
+    for wrong in error.errors(include_input=False, include_context=False, include_url=False):
+        rules = found.setdefault(_place(wrong), [])
+        rule = _rule(wrong).removeprefix("Input " if rules else "")
+        if rule not in rules:
+            rules.append(rule)
+    told = [*found.items()][:MOST_TOLD]
+    return [{"field": field, "rule": ", or ".join(rules)} for field, rules in told]
 
 
 def _rule(error: Any) -> str:
     if error["type"] == "extra_forbidden":
-        return "one of its fields is unknown here"
+        known = FIELD_NAME.fullmatch(str(error["loc"][-1]))
+        return "is unknown here" if known else "one of its fields is unknown here"
     message: str = error["msg"]
     return message.removeprefix("Value error, ")
 
 
-def _place(error: Any) -> tuple[int | str, ...]:
-    place: tuple[int | str, ...] = error["loc"]
-    return place[:-1] if error["type"] == "extra_forbidden" else place
+def _place(error: Any) -> str:
+    *outer, last = error["loc"] or ("",)
+    parts = [part for part in outer if isinstance(part, int) or not _TYPE.fullmatch(part)]
+    if error["type"] == "extra_forbidden":
+        parts += [last] if FIELD_NAME.fullmatch(str(last)) else []
+    elif isinstance(last, int) or not (outer and _TYPE.fullmatch(last)):
+        parts.append(last)
+    return ".".join(map(str, parts))

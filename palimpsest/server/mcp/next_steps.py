@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 
 from pydantic import ValidationError
 
-from palimpsest.server.problems import ProblemError
+from palimpsest.server.problems import FIELD_NAME, ProblemError
 
 LOOK = "search_memories, find_memories and get_memories show the ids of this owner's memories"
 HISTORY = "memory_history shows what happened to a memory, with the ids that can be undone"
@@ -74,7 +73,6 @@ NEXT_STEPS: Mapping[str, str] = {
     "bug": "do something else, and tell the user",
 }
 """By the reason of a refusal, else by the kind of a problem (docs/mcp.md)."""
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
 
 
 def next_step(problem: ProblemError, fields: Collection[str]) -> str | None:
@@ -90,7 +88,7 @@ def wrong_fields(error: ValidationError, problem: ProblemError) -> Iterator[str]
     """What is wrong with each field; of an unknown one its name, unless that may be a text."""
     for wrong, told in zip(error.errors(include_input=False), problem.more["errors"], strict=False):
         match wrong:
-            case {"type": "extra_forbidden", "loc": (*_, str(name))} if _NAME.fullmatch(name):
+            case {"type": "extra_forbidden", "loc": (*_, str(name))} if FIELD_NAME.fullmatch(name):
                 yield f"`{name}` is unknown here"
             case _:
                 yield ": ".join(filter(None, (told["field"], told["rule"])))

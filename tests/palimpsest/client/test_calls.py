@@ -152,8 +152,7 @@ def test_the_server_knows_each_call_with_all_its_fields(name: str, served: Use[N
                 if not isinstance(problem, BaseException):
                     continue
                 assert isinstance(problem, ServerProblem)
-                unknown = "one of its fields is unknown here"
-                assert unknown not in {error["rule"] for error in problem.errors}
+                assert not any("unknown here" in error["rule"] for error in problem.errors)
                 assert problem.detail != "there is no such resource"
                 assert problem.status not in (405, 500)
 

@@ -51,6 +51,43 @@ def test_a_memory_is_added_found_and_shown(served: Use[None]) -> None:
     served(used)
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "field", "rule"),
+    [
+        ("", {"text": "tea", "txet": 5}, "txet", "is unknown here"),
+        ("", {"text": "tea", "she likes tea": 5}, "", "one of its fields is unknown here"),
+        ("/batch", {"memories": [{"text": "tea", "txet": 5}]}, "memories.0.txet", "is unknown"),
+        ("/search", {"query": "tea", "min_score": "m"}, "min_score", "or should be 'model'"),
+        ("/search", {"query": "tea", "as_of": "0001-01-01T00:00+14:00"}, "as_of", "or a time outs"),
+        ("/messages", {"messages": [{"content": 3}]}, "messages.0.content", "or should be a valid"),
+    ],
+    ids=str,
+)
+def test_an_error_names_the_field_as_the_request_has_it(
+    served: Use[None], path: str, body: dict[str, Any], field: str, rule: str
+) -> None:
+    async def used(server: Server) -> None:
+        answer = await server.ask("POST", MEMORIES + path, body, name="root")
+        [wrong] = answer.json()["errors"]
+        assert (answer.status_code, wrong["field"]) == (422, field)
+        assert rule in wrong["rule"]
+        assert "she likes" not in answer.text
+
+    served(used)
+
+
+@pytest.mark.parametrize("address", ["/v1/owners/%FF/memories", f"{MEMORIES}?namespace=%C3%28"])
+def test_an_address_that_is_not_utf8_is_refused(served: Use[None], address: str) -> None:
+    """With their bytes replaced, the owners %FE and %FF would be one."""
+
+    async def used(server: Server) -> None:
+        answer = await server.ask("GET", address, name="root")
+        assert (answer.status_code, answer.json()["title"]) == (400, "The request cannot be read")
+        assert "UTF-8" in answer.json()["detail"]
+
+    served(used)
+
+
 def test_a_key_makes_a_repeat_of_a_retry_and_refuses_other_content(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         key = {"Idempotency-Key": "k 1"}
@@ -200,13 +237,13 @@ def test_what_is_wrong_is_a_problem_without_what_was_sent(served: Use[None]) -> 
         marker = "hippopotamus"
         wrong: list[tuple[str, str, Any, int]] = [
             ("POST", MEMORIES, {"text": f"{marker}\x00"}, 422),
-            ("POST", MEMORIES, {"text": "a", marker: marker}, 422),
+            ("POST", MEMORIES, {"text": "a", f"a {marker}": marker}, 422),
             ("POST", MEMORIES, {"text": "a", "confidence": marker}, 422),
             ("POST", MEMORIES, [marker], 422),
             ("POST", f"{MEMORIES}/search", {"query": marker, "k": 101}, 422),
             ("GET", f"/v1/owners/ada/decisions?wait={marker}", None, 422),
             ("GET", "/v1/owners/ada/decisions?wait=nan", None, 422),
-            ("GET", f"/v1/owners/ada/decisions?{marker}=1", None, 422),
+            ("GET", f"/v1/owners/ada/decisions?a+{marker}=1", None, 422),
             ("GET", "/v1/owners/ada/decisions?wait=1&wait=2", None, 422),
             ("POST", "/v1/owners/ada/unmerge", {"decision_id": "a", "memory_id": "b"}, 422),
             ("POST", "/v1/owners/ada/unmerge", {"decision_id": marker}, 404),

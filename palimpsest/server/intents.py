@@ -52,7 +52,7 @@ from palimpsest.process.output import plain
 from palimpsest.queries.find import Plan
 from palimpsest.queries.hiding import forgotten_texts, without
 from palimpsest.queries.ids import SHORTEST, bare
-from palimpsest.queries.memories import speaker_of
+from palimpsest.queries.memories import speaker_of, to_expire
 from palimpsest.queries.triangles import Triangle
 from palimpsest.queries.undoing import Way
 from palimpsest.queries.why import Explanation, WhyNot
@@ -458,6 +458,33 @@ class Intents:
             lambda store: ask(store, own_id(store, self.owner_id, some_id)), write
         )
 
+    async def expire(self, memory_id: str, expires_at: datetime | None) -> None:
+        """Let a memory expire, or never; each of its candidates once under a key."""
+
+        def left(store: Palimpsest) -> builtins.list[str]:
+            some = to_expire(store.reader, memory_id, expires_at)
+            done = self._expiries(store, memory_id)
+            return [one for one in some if _expiry(one) not in done] if done else some
+
+        for one in await self._store.call(left):
+            await self.ask(_expiry(one), SetExpiryRequest, candidate_id=one, expires_at=expires_at)
+
+    async def require_same(self, memory_id: str) -> None:
+        """RefusedError if the key was used for another request, such as another expiry of this."""
+
+        def required(store: Palimpsest) -> None:
+            self._require_same(store, *self._expiries(store, memory_id))
+
+        if self._key is not None:
+            await self._store.call(required)
+
+    def _expiries(self, store: Palimpsest, memory_id: str) -> builtins.list[str]:
+        """The expiries of a memory's candidates that were recorded under the key."""
+        if self._key is None:
+            return []
+        members = store.reader.ledger(self.owner_id).entries[memory_id].memory.members
+        return [name for entry in members if self._recorded(store, name := _expiry(entry.id))]
+
     async def was_asked(self, write: str) -> bool:
         """Whether a write of this kind was recorded under the key."""
         if self._key is None:
@@ -490,9 +517,9 @@ class Intents:
         recorded = store.reader.log.of_request(self._request_id(write))
         return [event.event for event in recorded]
 
-    def _require_same(self, store: Palimpsest) -> None:
+    def _require_same(self, store: Palimpsest, *more: str) -> None:
         """RefusedError if the key was used for another request."""
-        known = (event for write in WRITES for event in self._recorded(store, write))
+        known = (event for write in (*WRITES, *more) for event in self._recorded(store, write))
         if any(event.requestdigest != self._asked_for for event in known):
             raise other_request()
 
@@ -509,6 +536,11 @@ class Intents:
             return answer
         ledger = store.reader.ledger(self.owner_id)
         return without(answer, forgotten_texts(ledger))
+
+
+def _expiry(candidate: str) -> str:
+    """The kind of a request with a key that sets when a candidate expires: one for each."""
+    return f"expire {candidate}"
 
 
 def digest_of_call(*asked: object) -> str:

@@ -24,7 +24,7 @@ from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.identity import decision_id_or_unchanged
 from palimpsest.contracts.limits import PYTHON
 from palimpsest.contracts.model import Model
-from palimpsest.contracts.requests import ForgetRequest, SetExpiryRequest, UpdateRequest
+from palimpsest.contracts.requests import ForgetRequest, UpdateRequest
 from palimpsest.contracts.shown import Found
 from palimpsest.integrations.mem0 import bodies
 from palimpsest.integrations.mem0.filters import SAID_BY, Filters, parse_filters
@@ -32,7 +32,6 @@ from palimpsest.integrations.mem0.items import SOURCE
 from palimpsest.integrations.mem0.rows import Row, added_row, history_rows, repeat_of, row_of
 from palimpsest.integrations.nearest import nearest_of
 from palimpsest.queries.ids import bare
-from palimpsest.queries.memories import to_expire
 from palimpsest.server.callers import Caller
 from palimpsest.server.gate import admitted
 from palimpsest.server.http.operations import KEY_HEADER, json_response
@@ -203,23 +202,22 @@ async def _update(asked: _Call) -> Row:
     body = asked.body(bodies.UpdateMemory)
     intents, memory_id = await asked.one()
     memory = await intents.get(memory_id)
+    await intents.require_same(memory["memory_id"])
     ends = bodies.ending(body.expiration_date)
     sets, is_over = body.model_fields_set, memory["state"] == "expired"
     if is_over and bodies.CLEARED & sets:
-        memory = await _end(asked, intents, memory, ends)
+        memory = await _end(intents, memory, ends)
     if sets != bodies.CLEARED:
         await _say(intents, memory, body)
     if not is_over and bodies.CLEARED & sets:
-        await _end(asked, intents, memory, ends)
+        await _end(intents, memory, ends)
     return row_of(intents.owner_id, await intents.get(memory_id))
 
 
-async def _end(asked: _Call, intents: Intents, memory: Found, ends: datetime | None) -> Found:
+async def _end(intents: Intents, memory: Found, ends: datetime | None) -> Found:
     """Have a memory expire, or never; returns it as it is then."""
-    memory_id = memory["memory_id"]
-    for one in await asked.store.call(lambda store: to_expire(store.reader, memory_id, ends)):
-        await intents.ask(None, SetExpiryRequest, candidate_id=one, expires_at=ends)
-    return await intents.get(memory_id)
+    await intents.expire(memory["memory_id"], ends)
+    return await intents.get(memory["memory_id"])
 
 
 async def _say(intents: Intents, memory: Found, body: bodies.UpdateMemory) -> None:

@@ -108,7 +108,7 @@ def _end(memories: Palimpsest, memory: Found, ends: datetime | None) -> Found:
 
 
 def _say(memories: Palimpsest, memory: Found, text: str | None, metadata: Any) -> None:
-    about, said = more_about(memory, metadata), text or memory["face"]
+    about, said = more_about(memory, metadata), memory["face"] if text is None else text
     named = memory["memory_id"]
     done = memories.update(named, said, merge=True, source=SOURCE, metadata=about)
     if metadata is not None and not done["changed"]:  # the same text, with more about it

@@ -412,7 +412,10 @@ def taken(answer: Answer, way: Way) -> list[ProseLine]:
             f" {way} again with this token: {answer['token']}"
         )
     result = answer["result"]
-    lines = [ProseLine(None, heading), *map(_memory, result.get("memories", ()))]
+    lines = [ProseLine(None, heading)]
+    for memory in result.get("memories", ()):
+        hidden = "" if memory.get("living", True) else "hidden, no search finds it"
+        lines.append(_memory(memory, note=hidden))
     lines += [
         ProseLine(None, f"- {counted(len(result[name]), 'wording')} {name}")
         for name in ("retracted", "restored")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from palimpsest.api import store
+from palimpsest.contracts.errors import UsageError
 from palimpsest.mem0 import Memory
 from tests.palimpsest.mem0.calls import calls
 from tests.palimpsest.mem0.test_client import ran
@@ -102,6 +103,15 @@ def test_an_update_sets_the_last_day_of_all_that_would_outlive_it(memory: Memory
     assert (over["memory"], over["expiration_date"]) == ("Ada likes coffee", "2020-01-31")
     memory.update(first, "Ada likes cocoa", expiration_date="2999-01-01")
     assert memory.get_all(filters={"user_id": "ada"})["results"][0]["memory"] == "Ada likes cocoa"
+
+
+def test_an_update_to_no_text_is_refused(memory: Memory) -> None:
+    first = memory.add("Ada likes tea", user_id="ada")["results"][0]["id"]
+    with pytest.raises(UsageError, match="is blank"):
+        memory.update(first, "")
+    found = memory.get(first)
+    assert found is not None
+    assert found["memory"] == "Ada likes tea"
 
 
 def test_the_time_of_a_message_is_shown(memory: Memory) -> None:

@@ -71,6 +71,29 @@ def test_what_the_user_says_is_remembered_once(served: Use[None]) -> None:
     served(used)
 
 
+def test_an_expiry_under_a_key_is_set_once(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        [row] = await added(server, PIZZA, expiration_date="2999-01-01")
+        await added(server, PIZZA, expiration_date="2999-06-01")
+        path = path_of(row)
+
+        async def put(day: str, key: str, **more: str) -> tuple[int, str | None]:
+            body, headers = {"expiration_date": day, **more}, {"Idempotency-Key": key}
+            done = await server.ask("PUT", path, body, headers=headers)
+            assert done.status_code == 200 or done.json()["reason"] == "id_conflict"
+            now = await answer(server, "GET", path)
+            return done.status_code, now.get("expiration_date")
+
+        assert await put("2030-01-01", "a") == (200, "2030-01-01")
+        assert await put("2031-01-01", "a") == (422, "2030-01-01")
+        assert await put("2030-01-01", "a", text="Ada likes sushi") == (422, "2030-01-01")
+        assert await put("2031-01-01", "b") == (200, "2031-01-01")
+        assert await put("2030-01-01", "a") == (200, "2031-01-01"), "it was done, whatever came"
+        assert len(await answer(server, "GET", path_of(row, "history/"))) == 1
+
+    served(used)
+
+
 def test_an_event_is_about_its_own_message(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         first, again = await added(server, PIZZA, f"{PIZZA}  ")

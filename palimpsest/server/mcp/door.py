@@ -21,7 +21,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, Streamable
 from pydantic import ValidationError
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Message, Receive, Scope, Send
 
@@ -86,7 +86,9 @@ class _Owned:
         messages = admitted(request).document
         version = request.headers.get(VERSION_HEADER, WITH_BATCHES)
         if not isinstance(messages, list) or not messages or version != WITH_BATCHES:
-            await self._app(scope, receive, send)
+            wrong = _wrong_message(messages)
+            answer = self._app if wrong is None else JSONResponse(wrong, 400)
+            await answer(scope, receive, send)
             return
         if len(messages) > NETWORK.found:
             raise ProblemError(413, "too_large", f"a batch has at most {NETWORK.found} messages")
@@ -97,6 +99,8 @@ class _Owned:
 
     async def _answer(self, request: Request, number: int, message: Any) -> Any:
         """The answer to one message of a batch, with a key of its own; None for a notification."""
+        if (wrong := _wrong_message(message)) is not None:
+            return wrong
         headers = MutableHeaders(raw=[*request.scope["headers"]])
         if KEY_HEADER in headers:
             headers[KEY_HEADER] = f"{headers[KEY_HEADER]}/{number}"
@@ -112,6 +116,49 @@ class _Owned:
         await self._app({**request.scope, "headers": headers.raw}, receive, send)
         content = b"".join(parts)
         return orjson.loads(content) if content not in (b"", b"null") else None
+
+
+def _wrong_message(message: Any) -> dict[str, Any] | None:
+    """The answer to a message that breaks the protocol: a sentence that quotes nothing of it.
+
+    The SDK's own would have what was sent, and no word of what to do.
+    """
+    of, code = None, types.INVALID_REQUEST
+    match message:
+        case None:
+            return None  # no JSON, which is refused already
+        case list():
+            told = "a message must be a JSON object, and no batch"
+        case {"jsonrpc": "2.0", "id": None | bool() | list() | dict()}:
+            told = "an id must be a string or a number"
+        case {"jsonrpc": "2.0", "method": "tools/call", **fields}:
+            of, code, told = fields.get("id"), types.INVALID_PARAMS, _wrong_call(fields)
+        case {"jsonrpc": "2.0", "method": str(), "params": dict() | None}:
+            return None
+        case {"jsonrpc": "2.0", "method": str(), **fields}:
+            of, told = (
+                fields.get("id"),
+                "its params must be an object" if "params" in fields else "",
+            )
+        case {"jsonrpc": "2.0", "result": _} | {"jsonrpc": "2.0", "error": _}:
+            return None
+        case {"jsonrpc": "2.0", **fields}:
+            of, told = fields.get("id"), "a message must have a method, a string"
+        case _:
+            told = 'a message must be an object with the field jsonrpc and its value "2.0"'
+    error = {"code": code, "message": told}
+    return {"jsonrpc": "2.0", "id": of, "error": error} if told else None
+
+
+def _wrong_call(fields: dict[str, Any]) -> str:
+    """What is wrong with the params of a call of a tool; empty if nothing is."""
+    match fields.get("params"):
+        case {"name": str(), **params} if isinstance(params.get("arguments"), dict | None):
+            return ""
+        case {"name": str()}:
+            return "the arguments of a tool must be an object with its fields"
+        case _:
+            return "the params of tools/call must be an object with the name of a tool"
 
 
 class McpDoor:

@@ -500,6 +500,49 @@ def test_no_answer_has_a_raw_line_separator(served: Use[None]) -> None:
     served(used)
 
 
+WRONG_MESSAGES: dict[str, tuple[Any, str]] = {
+    "another version": ({"jsonrpc": "1.0", "id": 1, "method": "ping"}, "jsonrpc"),
+    "no version": ({"id": 1, "method": "SECRET"}, "jsonrpc"),
+    "no method": ({"jsonrpc": "2.0", "id": 1}, "a method, a string"),
+    "a method that is a number": ({"jsonrpc": "2.0", "id": 1, "method": 3}, "a method, a string"),
+    "a truth as id": ({"jsonrpc": "2.0", "id": True, "method": "ping"}, "an id must be"),
+    "params that are a list": (
+        {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": ["SECRET"]},
+        "params must be an object",
+    ),
+    "a batch": ([{"jsonrpc": "2.0", "id": 1, "method": "SECRET"}], "no batch"),
+    "a text": ("SECRET", "must be an object"),
+    "no params": ({"jsonrpc": "2.0", "id": 1, "method": "tools/call"}, "name of a tool"),
+    "no name": (rpc(1, "tools/call", arguments={"text": "SECRET"}), "name of a tool"),
+    "a number as name": (rpc(1, "tools/call", name=3), "name of a tool"),
+    "arguments that are a list": (
+        rpc(1, "tools/call", name="add_memory", arguments=["SECRET"]),
+        "arguments of a tool must be an object",
+    ),
+    "arguments that are a text": (
+        rpc(1, "tools/call", name="add_memory", arguments="SECRET"),
+        "arguments of a tool must be an object",
+    ),
+}
+
+
+@pytest.mark.parametrize(("message", "told"), WRONG_MESSAGES.values(), ids=WRONG_MESSAGES)
+def test_a_message_that_breaks_the_protocol_is_told_so_and_not_quoted(
+    served: Use[None], message: Any, told: str
+) -> None:
+    async def used(server: Server) -> None:
+        headers = {**JSON, "mcp-protocol-version": "2025-06-18"}
+        answer = await server.ask("POST", "/mcp/ada", message, headers=headers)
+        error = answer.json()["error"]
+        assert answer.status_code == 400
+        assert error["code"] in (-32600, -32602)
+        assert told in error["message"]
+        assert "SECRET" not in answer.text
+        assert "pydantic" not in answer.text
+
+    served(used)
+
+
 def test_half_of_a_surrogate_pair_is_named(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         body = b'{"jsonrpc":"2.0","id":903,"method":"ping","params":{"a":"cut \\ud83d"}}'

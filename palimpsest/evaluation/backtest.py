@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 import re
+import signal
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -191,14 +192,31 @@ def backtest(
         if processes == 1:
             found: Iterator[_Counts] = (_decide_again(reader.log, asked, part) for part in parts)
         else:
-            workers = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
+            workers = ProcessPoolExecutor(processes, get_context("spawn"), _end_in_silence)
             pool = held.enter_context(workers)
-            found = pool.map(partial(_in_process, reader.log.path, asked), parts)
+            held.callback(pool.shutdown, cancel_futures=True)  # an interrupt waits for no more
+            with _without_interrupts():
+                found = pool.map(partial(_in_process, reader.log.path, asked), parts)
         for number, part in enumerate(found, 1):
             counts.add(part)
             progress(f"deciding again for {len(owners):,} owners", number / len(parts))
     audited = None if certified is None else _covered(certified.audit, counts, labels_needed)
     return _document(counts, policy, audited)
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Processes that are started here get Ctrl-C once they can end without printing a traceback."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_in_silence() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _in_process(log_file: Path, asked: _Options, owners: Sequence[str]) -> _Counts:

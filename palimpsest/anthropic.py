@@ -39,6 +39,8 @@ class PalimpsestMemoryTool(BetaAbstractMemoryTool):
         lines = self._files.lines(path)
         if lines:
             first, last = command.view_range or (1, -1)
+            if first > len(lines) or -1 != last < first:
+                raise ToolError(f"Invalid view_range: {path} has the lines 1 to {len(lines)}.")
             numbered = [*enumerate(lines, start=1)][: None if last == -1 else max(last, 0)]
             head = f"Here's the content of {path} with line numbers:"
             return f"{head}\n{_numbered(numbered[max(first, 1) - 1 :])}"
@@ -69,6 +71,10 @@ class PalimpsestMemoryTool(BetaAbstractMemoryTool):
     def insert(self, command: Any) -> str:
         """Add lines; a file has its lines in the order in which they were written."""
         path, lines = self._existing(command.path)
+        if command.insert_line < 0:
+            raise ToolError(f"Invalid insert_line: {path} begins at 0.")
+        if not command.insert_text.strip():
+            raise ToolError("Nothing was changed: insert_text is blank")
         return self._edit(path, "\n".join((*lines, command.insert_text)))
 
     def delete(self, command: Any) -> str:

@@ -156,9 +156,9 @@ class Reads(OpenedStore):
     def find(
         self,
         owner_id: Name,
-        query: Words,
+        query: Text,
         *,
-        by: Sequence[By] = ("words", "meaning"),
+        by: Annotated[Sequence[By], Field(min_length=1)] = ("words", "meaning"),
         k: Annotated[int, Field(ge=1, le=PYTHON.found)] = 5,
         namespace: Name | None = None,
         show_expired: bool = False,

@@ -16,7 +16,7 @@ from palimpsest.api.opened import OpenedStore, late_settings
 from palimpsest.backends.requested import request_id
 from palimpsest.contracts.answers import Accessed, Checked, Session
 from palimpsest.contracts.candidate import DEFAULT_NAMESPACE, Duration, Name
-from palimpsest.contracts.errors import InvalidInputError
+from palimpsest.contracts.errors import InvalidInputError, UsageError
 from palimpsest.contracts.requests import AccessRequest, CheckRequest, SessionRequest
 from palimpsest.jobs.export_source import MOST_CHANGES, Texts, export
 from palimpsest.jobs.extract import memories_of, spoken
@@ -106,6 +106,11 @@ class Submissions(OpenedStore):
         listed = [
             {"content": message} if isinstance(message, str) else message for message in given
         ]
+        for number, message in enumerate(listed, start=1):
+            if not isinstance(message.get("content"), str | list | tuple | None):
+                raise UsageError(
+                    f"message {number}: its `content` must be a text, a list of parts, or None"
+                )
         about = {"owner_id": owner_id, "session_id": session_id, "namespace": namespace}
         known = {name: value for name, value in about.items() if value is not None}
         if not infer:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest import InvalidInputError, Palimpsest
+from palimpsest import InvalidInputError, Palimpsest, UsageError
 
 PICTURE = {"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}}
 SAID: list[dict[str, Any]] = [
@@ -36,6 +36,25 @@ def test_a_text_alone_is_a_message(memories: Palimpsest) -> None:
     [again] = memories.agent("ada").add({"content": "Ada has a dog"}, infer=False)
     assert (one.decision, again.decision) == ("stored", "hash_exact")
     assert memories.add([], "ada", infer=False) == []
+
+
+@pytest.mark.parametrize("content", [5, {"text": "Ada has a cat"}, True])
+def test_a_content_of_another_type_is_refused_as_over_http(
+    memories: Palimpsest, content: object
+) -> None:
+    with pytest.raises(UsageError, match="message 2: its `content` must be a text"):
+        memories.add([{"content": "Ada has a dog"}, {"content": content}], "ada", infer=False)
+    assert memories.list("ada")["total"] == 0
+    [one] = memories.add({"content": ({"type": "text", "text": "A dog"},)}, "ada", infer=False)
+    assert one.decision == "stored"
+
+
+def test_find_wants_words_and_a_way_as_over_http(memories: Palimpsest) -> None:
+    memories.add("Ada has a dog", "ada", infer=False)
+    with pytest.raises(UsageError, match="`query` is blank"):
+        memories.find("ada", " ")
+    with pytest.raises(UsageError, match="`by` .* at least 1 item"):
+        memories.find("ada", "dog", by=[])
 
 
 @pytest.mark.parametrize("wrong", [{"content": "x" * 40_000}, {"content": "y", "at": "soon"}])

@@ -53,7 +53,7 @@ def test_find_wants_words_and_a_way_as_over_http(memories: Palimpsest) -> None:
     memories.add("Ada has a dog", "ada", infer=False)
     with pytest.raises(UsageError, match="`query` is blank"):
         memories.find("ada", " ")
-    with pytest.raises(UsageError, match="`by` .* at least 1 item"):
+    with pytest.raises(UsageError, match=r"`by` .* at least 1 item"):
         memories.find("ada", "dog", by=[])
 
 

@@ -13,11 +13,13 @@ from typing import Any
 from urllib.parse import quote
 
 from agents import FunctionTool, SQLiteSession, TResponseInputItem, function_tool
+from agents.exceptions import ModelBehaviorError
 
 from palimpsest.api.store import Palimpsest
 from palimpsest.contracts.counting import counted
-from palimpsest.contracts.errors import InvalidInputError, PalimpsestError
+from palimpsest.contracts.errors import InvalidInputError, PalimpsestError, UsageError
 from palimpsest.contracts.requests import Selection
+from palimpsest.integrations.outcomes import say_outcome
 from palimpsest.streams.extract.conversation import text_of
 
 SOURCE = "openai-agents"
@@ -91,7 +93,9 @@ class PalimpsestSession(SQLiteSession):
 
 
 def _told(_context: Any, error: Exception) -> str:
-    """What a model reads of an error: why the store refuses, which quotes no memory."""
+    """What a model reads of its own mistake, or of what the store refuses; no memory is quoted."""
+    if isinstance(error, ModelBehaviorError):
+        error = UsageError("give the tool the arguments of its schema, and no others")
     if isinstance(error, PalimpsestError):
         return f"Nothing was changed: {error}"
     raise error
@@ -116,7 +120,7 @@ def memory_tools(memories: Palimpsest, owner_id: str) -> list[FunctionTool]:
     async def remember(fact: str) -> str:
         """Remember a fact about the user, as a sentence that is clear without the conversation."""
         [kept] = await asyncio.to_thread(owner.submit, fact, source=SOURCE)
-        return f"Memory {kept.memory_id}: {kept.detail or kept.decision}"
+        return say_outcome(kept)
 
     @function_tool(failure_error_function=_told)
     async def search_memories(question: str, min_score: float | None = None) -> str:
@@ -126,9 +130,8 @@ def memory_tools(memories: Palimpsest, owner_id: str) -> list[FunctionTool]:
         """
         least: Any = "model" if min_score is None else max(-1.0, min(min_score, 1.0))
         found = await asyncio.to_thread(owner.recall, question, min_score=least)
-        lines = [f"{one['memory_id']}: {one['face']}" for one in found] or [
-            "Nothing related is known."
-        ]
+        lines = [f"{one['memory_id']}: {one['face']}" for one in found]
+        lines = lines or ["Nothing related is known."]
         if found.weaker:
             weaker = counted(found.weaker, "weaker memory")
             lines.append(f"{weaker} left out: min_score -1 shows them.")

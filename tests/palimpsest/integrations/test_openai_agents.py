@@ -176,3 +176,27 @@ def test_a_model_remembers_finds_corrects_and_forgets(memories: Palimpsest) -> N
     assert str(outputs[6]).startswith("Forgotten")
     assert faces(memories) == ["Ada has a big dog"]
     assert faces(memories, "bob") == ["Bob has a cat"]
+
+
+def test_a_model_reads_what_became_of_a_fact_and_can_mend_a_call(memories: Palimpsest) -> None:
+    model = Scripted(
+        ("remember", {"fact": "Ada lives in Paris."}),
+        ("remember", {"fact": "Ada lives in Paris."}),
+        ("remember", {"fact": "Ada lives in Rome."}),
+        ("remember", {"fact": " "}),
+        ("remember", {"text": "Ada rows."}),
+        ("search_memories", {"question": ["a list"]}),
+    )
+    agent = Agent("helper", model=model, tools=[*memory_tools(memories, "ada")])
+    result = run(Runner.run(agent, "hi"))
+    assert result.final_output == "done", "a wrong call does not end the run"
+    items: list[Any] = result.to_input_list()
+    outputs = [str(item["output"]) for item in items if "output" in item]
+    [paris] = [one for one in memories.list("ada")["memories"] if "Paris" in one["face"]]
+    assert outputs[0].startswith(f"Remembered as memory {paris['memory_id']}")
+    assert outputs[1] == f"Known already: memory {paris['memory_id']} says the same."
+    assert outputs[2].splitlines()[-1] == f"{paris['memory_id']}: Ada lives in Paris."
+    assert "correct_memory" in outputs[2]
+    assert outputs[3] == "Nothing was changed: candidate 0: field: text: is blank"
+    for wrong in outputs[4:]:
+        assert wrong.startswith("Nothing was changed: give the tool the arguments of its schema")

@@ -276,7 +276,8 @@ class _Naming:
             case ExpirySet(data=data):
                 return self._setting_expiry(data.candidate_id, data.was, data.expires_at)
             case _:
-                raise RefusedError("not_undoable", f"no request does {event.type} again")
+                detail = "this cannot be done again: `redo` takes the id of what `undo` took back"
+                raise RefusedError("not_undoable", detail)
 
     def undo_last(self, entry: Entry) -> Request[Any]:
         """The request that undoes a candidate's hiding, or else its memory's last update."""

@@ -246,6 +246,8 @@ def test_what_no_request_undoes_says_what_to_do_instead(memories: Palimpsest) ->
     stored = memories.show_candidate(a)["decision_id"]
     with pytest.raises(RefusedError, match=r"no_update: .*`retract`"):
         memories.undo(stored)
+    with pytest.raises(RefusedError, match=r"not_undoable: .*the id of what `undo` took back"):
+        memories.redo(stored)
 
 
 @pytest.mark.parametrize("way", ["undo", "redo"])

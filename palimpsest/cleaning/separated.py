@@ -23,11 +23,15 @@ class SeparatedPair(NamedTuple):
 def read_separations(path: Path) -> list[SeparatedPair]:
     """The pairs of a file as the report writes it: JSON lines with `text` and `partner_text`.
 
-    UsageError names a line that is not such a pair. Pairs are given by their texts, so the file
-    still holds when rows have moved.
+    UsageError if it cannot be read; it names a line that is not such a pair. Pairs are given by
+    their texts, so the file still holds when rows have moved.
     """
     found = []
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:

@@ -61,6 +61,8 @@ def look_at(
     """
     if source is not None and not source.strip():
         raise UsageError("the source's name is blank")
+    if place.history is not None and not place.history.exists():
+        raise UsageError(f"there is no history {place.history}")
     opened = open_source(place)
     vectors = dict(renames or {})
     rows = opened.rows()

@@ -102,11 +102,16 @@ def _views_in(file: Path, folder: Path) -> dict[str, str]:
 def write_views(folder: Path, file: Path) -> None:
     """Write views over these segments to another file, for users who cannot write beside them.
 
-    UsageError if the file exists.
+    UsageError if the file exists, or cannot be written.
     """
     if file.exists():
         raise UsageError(f"{file} exists already: name a new file")
-    _write(file, _views_in(file, folder), no_effect)
+    if not file.parent.is_dir():
+        raise UsageError(f"{file} cannot be written: there is no folder {file.parent}")
+    try:
+        _write(file, _views_in(file, folder), no_effect)
+    except (OSError, duckdb.IOException) as error:
+        raise UsageError(f"{file} cannot be written: {error}") from error
 
 
 def _record(folder: Path, stamp: str) -> None:

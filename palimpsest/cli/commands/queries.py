@@ -30,6 +30,7 @@ from palimpsest.cli.invocation import (
 from palimpsest.cli.shell import FAILED
 from palimpsest.contracts.limits import COMMAND_LINE
 from palimpsest.process.output import plain
+from palimpsest.process.targets import require_targets, write_all
 
 if TYPE_CHECKING:
     from palimpsest.contracts.shown import Changes
@@ -66,14 +67,13 @@ def metrics(
     They are counted from the log; a worker serves them on its page, too.
     """
     call = invocation(context)
+    require_targets({"--to": to})
     with call.store() as store:
         text = store.metrics()
     if to is None:
         call.output.answer({"text": text}, lambda: Text(text.rstrip()))
         return
-    beside = to.with_name(f"{to.name}.new")
-    beside.write_text(text)
-    beside.replace(to)
+    write_all({to: lambda part: part.write_text(text)})
     call.output.answer({"file": str(to)}, lambda: rendering.shown(str(to)))
 
 

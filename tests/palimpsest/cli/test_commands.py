@@ -495,6 +495,23 @@ def test_sql_without_a_query_says_how_to_open_the_file(stocked: CommandLine) -> 
     assert "DBeaver" in stocked("sql").out
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["sql", "--views", "nowhere/views.duckdb"], "there is no folder nowhere"),
+        (["clean", "rows.jsonl", "--separate", "nowhere.jsonl"], "nowhere.jsonl cannot be read"),
+        (["import", "rows.jsonl", "--history", "nowhere.db"], "there is no history nowhere.db"),
+    ],
+    ids=" ".join,
+)
+def test_a_file_that_is_not_there_is_wrong_usage(
+    stocked: CommandLine, words: list[str], told: str
+) -> None:
+    stocked.file([row(PARIS)], "rows.jsonl")
+    ran = stocked(*words)
+    assert (ran.status, told in ran.err) == (2, True), ran.err
+
+
 def test_the_log_goes_out_and_in_byte_for_byte(stocked: CommandLine) -> None:
     first, second = stocked.folder / "first.jsonl", stocked.folder / "second.jsonl"
     count = stocked.json("log", "export", str(first))["events"]

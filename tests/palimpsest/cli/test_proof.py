@@ -101,6 +101,7 @@ def test_labels_have_to_be_named(palimpsest: CommandLine, words: list[str]) -> N
         ["calibrate", "--pairs", "none.jsonl", "--judge-to", "nowhere/certificate.json"],
         ["backtest", "layered", "--html", "nowhere/page.html"],
         ["dedupe", "--html", "nowhere/page.html"],
+        ["metrics", "--to", "nowhere/metrics.prom"],
         ["judge", "pairs", "none.jsonl", "--to", "nowhere/judged.jsonl"],
     ],
     ids=" ".join,

@@ -508,7 +508,7 @@ WRONG_MESSAGES: dict[str, tuple[Any, str]] = {
     "a truth as id": ({"jsonrpc": "2.0", "id": True, "method": "ping"}, "an id must be"),
     "params that are a list": (
         {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": ["SECRET"]},
-        "params must be an object",
+        "the params of a message must be an object",
     ),
     "a batch": ([{"jsonrpc": "2.0", "id": 1, "method": "SECRET"}], "no batch"),
     "a text": ("SECRET", "must be an object"),

@@ -49,7 +49,7 @@ class ClientRequest:
             headers["content-type"] = "application/json"
             content = json.dumps(_given(self.body), default=_in_json).encode()
         if self.writes:
-            headers["idempotency-key"] = self.key or str(uuid4())
+            headers["idempotency-key"] = str(uuid4()) if self.key is None else self.key
         path = self.path.format(**ids) + (f"?{pairs}" if pairs else "")
         return self.method, path, headers, content
 

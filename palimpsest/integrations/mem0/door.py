@@ -227,8 +227,9 @@ async def _say(intents: Intents, memory: Found, body: bodies.UpdateMemory) -> No
     when = bodies.time_of(body.timestamp)
     how = {"memory_id": memory["memory_id"], "text": text, "merge": True, "metadata": metadata}
     done = await intents.ask("update", UpdateRequest, **how, **when)
-    if not done["changed"]:
-        await intents.add([{**repeat_of(memory, text), "metadata": metadata or {}, **when}])
+    if not done["changed"] and (metadata is not None or body.timestamp is not None):
+        about = memory["metadata"] if metadata is None else metadata
+        await intents.add([{**repeat_of(memory, text), "metadata": about, **when}])
 
 
 async def _delete(asked: _Call) -> Row:

@@ -71,6 +71,21 @@ def test_what_the_user_says_is_remembered_once(served: Use[None]) -> None:
     served(used)
 
 
+def test_an_update_to_the_text_that_it_has_keeps_what_is_known_about_it(
+    served: Use[None],
+) -> None:
+    async def used(server: Server) -> None:
+        [row] = await added(server, PIZZA, metadata={"cup": "blue"}, run_id="monday")
+        for body in ({"text": PIZZA}, {"text": PIZZA, "timestamp": 1_700_000_000}):
+            same = await answer(server, "PUT", path_of(row), body)
+            assert (same["memory"], same["metadata"]) == (PIZZA, {"cup": "blue"})
+            assert same["run_id"] == "monday"
+        assert same["created_at"].startswith("2023-11-14")
+        assert (await server.twin.status())["candidates"] == 2, "the time was said, nothing else"
+
+    served(used)
+
+
 def test_an_expiry_under_a_key_is_set_once(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         [row] = await added(server, PIZZA, expiration_date="2999-01-01")

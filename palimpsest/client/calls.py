@@ -380,9 +380,9 @@ class History(TypedDict):
 class Hit(TypedDict):
     """A memory that matches the query, and why.
 
-    `word`: its face mentions the query; `alias`: another of its wordings does, given as `text`;
+    `word`: its face mentions the query; `alias`: another of its wordings, given as `text`, does;
     `cosine`: it is near in meaning, with its `score`, but may be unrelated. `version` identifies
-    its current state. `expires_at` is there if it expires, or has.
+    its current state. `expires_at` is present if it will expire, or has expired.
     """
 
     memory_id: str
@@ -574,9 +574,9 @@ class PairSide(TypedDict):
 
 
 class Placed(TypedDict):
-    """How a candidate came to its memory: its decision, and the path to whom it joined.
+    """How a candidate came to its memory: its decision, and the path to the candidate it joined.
 
-    Of one that joined nobody, `compared_with` is the nearest that was looked at, if any.
+    If it joined none, `compared_with` is the nearest neighbour that was considered, if any.
     """
 
     candidate_id: str
@@ -593,10 +593,10 @@ class Placed(TypedDict):
 class Plan(TypedDict):
     """The hits, those that mention the query first.
 
-    `position` is the log's position at that time; a server's agents do not get it.
+    `position` is the log's position at that time; a server does not show it to agents.
 
-    The `token` covers these memories in their current state, all or any of them. It no longer
-    covers a memory once its members or its face change; other events do not matter.
+    The `token` is valid for any of these memories while they are in their current state. A change
+    of a memory's members or face invalidates it for that memory; other events do not matter.
     """
 
     owner_id: str
@@ -626,9 +626,9 @@ class PutBack(TypedDict):
 class Reason(TypedDict):
     """Why two candidates are not in one memory: `reason` is a word, `detail` a sentence.
 
-    `score` fell short of `at_least` by `short_by`; `rank` is the place among the texts of the scope
-    on arrival, of which the policy looks at `top`. `words` are those of the older and of the newer
-    text that no edit leads from one to the other.
+    `score` fell short of `at_least` by `short_by`. `rank` is the older text's place among the texts
+    of the scope on arrival, of which the policy considers the `top` ones. `words` are parts of the
+    older and the newer text that differ by no edit that the guard licenses.
     """
 
     reason: str
@@ -944,7 +944,7 @@ class Waits(TypedDict):
 class WhyNot(TypedDict):
     """Why two candidates are in two memories, the decisive reason first, or that they are in one.
 
-    `steps` is the path of the newer one's decision, with regard to the older one.
+    `steps` is the path of the decision on the newer one, with regard to the older one.
     """
 
     older: PairSide

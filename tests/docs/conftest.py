@@ -15,7 +15,9 @@ import pytest
 
 from palimpsest.api import store
 from palimpsest.cli.demo.judge import JudgeServer
+from palimpsest.projections.duckdb import queries
 from palimpsest.streams.embedder import DEFAULT_MODEL, load_engine
+from tests import light
 
 _loaded = cache(load_engine)
 
@@ -45,6 +47,7 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     programs = str(Path(sys.executable).parent)
     monkeypatch.setenv("PATH", os.pathsep.join((programs, os.environ["PATH"])))
     monkeypatch.setattr(store, "load_engine", one_engine)
+    monkeypatch.setattr(queries, "_write_views", light.write_views)  # some pages open the file
     for name in ("STORE", "POLICY", "MODEL", "ENGINE", "ACTOR"):
         monkeypatch.delenv(f"PALIMPSEST_{name}", raising=False)
     yield

@@ -108,6 +108,17 @@ def read_pairs(file: Path, part: str = "all") -> list[Pair]:
     ]
 
 
+def write_part(data: Path, part: str, to: Path) -> None:
+    """The rows of a part in one file, as `evaluate` and `calibrate` read them."""
+    lines = [
+        line
+        for name in SETS
+        for line in (data / "pairs" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        if part in ("all", part_of(json.loads(line)["id"]))
+    ]
+    to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
 def part_of(identifier: str) -> str:
     """The part that a row belongs to, by its id."""
     number = int.from_bytes(hashlib.sha256(identifier.encode()).digest())
@@ -252,6 +263,9 @@ def as_table(found: dict[str, tuple[Counts, Counts]], policy: Policy) -> Table:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and give the exit status."""
     options = _options().parse_args(arguments)
+    if options.to is not None:
+        write_part(options.data, options.part, options.to)
+        return 0
     console = Console(stderr=options.json)
     console.width = max(console.width, _WIDTH)
     policy = load_policy(options.policy)
@@ -292,6 +306,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--policy", default="standard", help="a preset, or a policy file")
     parser.add_argument("--part", choices=PARTS, default="all", help="which rows, by their id")
     parser.add_argument("--cache", type=Path, default=default_cache_dir(), help="keeps vectors")
+    parser.add_argument("--to", type=Path, help="measure nothing: write these rows to this file")
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 

@@ -299,8 +299,8 @@ class Certificate(_Strict):
 
     `risk` says of what `budget` is a share, and `confidence` how sure it is. The `tested` ones of
     the labels (`data` is their digest) chose the thresholds, which join `joined` of them, `wrong`
-    of those wrongly; the `held_out` ones were looked at afterwards. It is void for another embedder
-    or guard.
+    of those wrongly; the `held_out` ones were looked at afterwards. If there are none of these, the
+    thresholds were tested as they were. It is void for another embedder or guard.
     """
 
     risk: str

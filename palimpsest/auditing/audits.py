@@ -114,8 +114,13 @@ class AuditProgress(TypedDict):
 
 
 class AuditStatus(AuditProgress):
-    """With the bound of each stratum; `still_joined` are wrong joins that stand all the same."""
+    """With the bound of each stratum; `still_joined` are wrong joins that stand all the same.
 
+    `labels_after_errors` are the labels needed if the next join is wrong, the next two are, and so
+    on; None if no number would do.
+    """
+
+    labels_after_errors: list[int | None]
     strata: list[dict[str, Any]]
     still_joined: list[str]
 
@@ -451,6 +456,7 @@ class Audits:
         tally, joins = self._tally(audit, audits), self._opened(audit).joins
         return {
             **self._so_far(audit, audits),
+            "labels_after_errors": [tally.labels_needed(further) for further in (1, 2)],
             "strata": [
                 {name: getattr(stratum, name) for name in stratum.__struct_fields__}
                 for stratum in strata_of(audit, joins, tally)

@@ -90,22 +90,25 @@ class ErrorBound:
         self.errors += wrong
         self._open.keep(int(np.searchsorted(self._open.log_wealth, -np.log(self._delta))))
 
-    def labels_needed(self, most: int) -> int | None:
-        """How many more labels without an error bring the bound to `most`; None if none can.
+    def labels_needed(self, most: int, further: int = 0) -> int | None:
+        """How many more labels bring the bound to `most`, if the next `further` joins are wrong.
 
-        Wealth grows with k, so it is enough to follow the bets against `most` + 1.
+        All behind those are right; None if no number can. Wealth grows with k, so it is enough to
+        follow the bets against `most` + 1.
         """
+        errors = self.errors + further
+        if errors > most or (further and further >= self._open.left):
+            return None
         if self.most <= most:
             return 0
-        if self.errors > most:
-            return None
-        left = np.arange(self._open.left, 0, -1.0)
+        left = np.arange(self._open.left - further, 0, -1.0)
         odds = np.full(left.shape, np.inf)
-        wrong = most + 1.0 - self.errors
+        wrong = most + 1.0 - errors
         np.divide(wrong, left - wrong, out=odds, where=left > wrong)
-        logs = self._open.logs[:, most + 1, None] + np.cumsum(np.log1p(BETS * odds), axis=1)
+        logs = self._open.logs[:, most + 1, None] + further * np.log1p(-BETS)
+        logs = logs + np.cumsum(np.log1p(BETS * odds), axis=1)
         enough = np.logaddexp.reduce(logs, axis=0) >= -np.log(self._delta)
-        return int(np.argmax(enough)) + 1
+        return further + int(np.argmax(enough)) + 1
 
 
 class DetectionBound:

@@ -212,18 +212,20 @@ class AuditTally:
         if self.shows_probe:
             self.next = next(probe for probe in probes if probe not in audit.labels)
 
-    def joins_needed(self, detected: float = 1.0) -> int | None:
+    def joins_needed(self, detected: float = 1.0, further: int = 0) -> int | None:
         """How many more labels of joins reach the target, if `detected` of wrong ones are found.
 
-        Without a further error; None if none can.
+        If the next `further` joins are wrong, and no others; None if no number can.
         """
-        return self.errors.labels_needed(int(self.target * self.joins * detected + 1e-9))
+        most = int(self.target * self.joins * detected + 1e-9)
+        return self.errors.labels_needed(most, further)
 
-    def labels_needed(self) -> int | None:
+    def labels_needed(self, further: int = 0) -> int | None:
         """How many labels take the whole bound to the target, if every probe is found.
 
-        The more probes are found, the fewer labels of joins are needed, and the more of those have
-        been shown: so the first number of probes at which they are enough is found by halving.
+        If the next `further` joins are wrong, and no others; None if no number can. The more probes
+        are found, the fewer labels of joins are needed, and the more of those have been shown: so
+        the first number of probes at which they are enough is found by halving.
         """
         if self.certified:
             return 0
@@ -231,7 +233,7 @@ class AuditTally:
 
         def needed(probes: int) -> float:
             detected = self.detection.least_after(probes) if self.detection else 1.0
-            found = self.joins_needed(detected)
+            found = self.joins_needed(detected, further)
             return math.inf if found is None else found
 
         enough = range(len(shown))

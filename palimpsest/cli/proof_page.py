@@ -116,12 +116,13 @@ def _cluster_charts(answer: Mapping[str, Any]) -> list[Chart]:
 def calibration_page(answer: Mapping[str, Any]) -> str:
     """The page of `calibrate`."""
     whole = answer["policy_test"] | {"answer": "same", "score": "policy", "language": "all"}
+    tests = [whole, *answer["thresholds"]]
     return render(
         TEMPLATE,
-        title=f"Thresholds for {answer['policy']} from a budget of {answer['budget']:.2%}",
+        title=f"Thresholds of {answer['policy']} for a budget of {answer['budget']:.2%}",
         sentences=[*calibration_sentences(answer), f"Labels {answer['data']}, {answer['date']}."],
-        charts=[_curve(n, test) for n, test in enumerate([whole, *answer["thresholds"]])],
-        tables=[calibration_table(answer)],
+        charts=[_curve(n, test) for n, test in enumerate(tests) if test["steps"]],
+        tables=[calibration_table(answer)] if answer["thresholds"] else [],
         wrong=[],
     )
 

@@ -1,14 +1,15 @@
 """Thresholds from a budget of errors, tested on one half of the labels and reported on the other.
 
 Pairs that share a text are one group and on one side; of each group one pair, chosen by its hash,
-counts, so that what is counted is independent. Labels of the held-out half are read by `_held_out`
-alone, after every threshold is fixed; its scores say where each sequence of tests begins.
+counts, so that what is counted is independent. Of what is joined that is one that the policy may
+join, if there is one. Labels of the held-out half are read by `_held_out` alone, after every
+threshold is fixed; its scores say where each sequence of tests begins.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -27,6 +28,7 @@ from palimpsest.evaluation.rules import (
     Measured,
     checks_of,
     joins_by_cosine,
+    may_join,
     measure_pair,
     scores,
     wide_open,
@@ -34,6 +36,7 @@ from palimpsest.evaluation.rules import (
 )
 from palimpsest.evaluation.thresholds import (
     Test,
+    ThresholdStep,
     downward,
     first_of,
     fixed_sequence,
@@ -88,17 +91,24 @@ class Halves:
         return Halves([*filter(there, self.tested)], [*filter(there, self.held_out)])
 
 
-def chosen(pairs: Sequence[LabelledPair]) -> tuple[list[LabelledPair], list[LabelledPair]]:
+def chosen(
+    pairs: Sequence[LabelledPair], policy: Policy | None = None
+) -> tuple[list[LabelledPair], list[LabelledPair]]:
     """One pair of each group, by its hash: of the half to test with, and of that held out.
 
+    With a policy it is one that this may join, if there is one: that depends on texts alone, so
+    each group still says one independent thing, and more of them say something about joins.
     Exact repeats, which a hash proves, and related pairs are left out.
     """
     counted = [pair for pair in pairs if not pair.exact and pair.label != "related"]
+    joins = (lambda _: True) if policy is None else may_join(policy)
     halves: tuple[list[LabelledPair], list[LabelledPair]] = ([], [])
     for group in groups_of([(pair.a, pair.b) for pair in counted]):
-        first = min((counted[number] for number in group), key=lambda pair: pair.key)
-        side = hashlib.sha256(b"half" + first.key).digest()[0] & 1
-        halves[side].append(first)
+        ranked = sorted((counted[number] for number in group), key=lambda pair: pair.key)
+        side = hashlib.sha256(b"half" + ranked[0].key).digest()[0] & 1
+        halves[side].append(
+            ranked[0] if len(ranked) == 1 else next(filter(joins, ranked), ranked[0])
+        )
     return halves
 
 
@@ -114,55 +124,45 @@ def calibrate(
 
     `data` names the labels: their `digest` and the `date` of today.
     """
-    model, prompt = _judge_of(pairs), _prompt_of(pairs)
-    tested, held_out = chosen(pairs)
-    vectors.prepare({text for pair in (*tested, *held_out) for text in pair[1:3]}, progress)
-    halves = Halves(*(_measure(half, policy, vectors, progress) for half in (tested, held_out)))
-    statements = _statements(halves, budget, len(pairs))
-    path = _Path.of(policy, halves.held_out)
-    test = path.test(halves, budget)
+    head = head_of(pairs, policy, vectors, budget, data)
+    samples = chosen(pairs), chosen(pairs, policy)
+    measured = _measure((p for s in samples for half in s for p in half), policy, vectors, progress)
+    halves, joins = (Halves(*([measured[p] for p in half] for half in s)) for s in samples)
+    statements = _statements(halves, joins, budget, len(pairs))
+    path = _Path.of(policy, joins.held_out)
+    test = path.test(joins, budget)
     made = _made(policy, path, test, statements)
-    answer: dict[str, Any] = {
-        "risk": RISK,
-        "limit": LIMIT,
-        "budget": budget.same,
-        "different_budget": budget.different,
-        "confidence": budget.confidence,
-        "data": data["digest"],
-        "date": data["date"],
-        "embedder": f"{vectors.model}/{vectors.name}",
-        "guard": guard_hash(tables_of(policy.languages)),
-        "judge": model,
-        "prompt": prompt,
-        "policy": policy.name,
-        "labels": _labels(pairs, halves),
+    answer: dict[str, Any] = head | {
+        "labels": label_counts(pairs, len(joins.tested), len(joins.held_out)),
         "thresholds": statements,
-        "policy_test": _shown(test, "same", len(pairs), budget) | path.at(test),
+        "policy_test": shown_test(test, "same", len(pairs), budget) | path.at(test),
         "certificate": None,
     }
     answer["judge_certificate"] = _judge_certificate(answer, policy.hash)
     if made is None:
         return answer, None
     counts = LabelCounts()
-    for seen in evaluate_pairs(
-        [sample.pair for sample in halves.held_out], made, vectors, progress
-    ):
+    for seen in evaluate_pairs([sample.pair for sample in joins.held_out], made, vectors, progress):
         counts.add(seen.pair.label, seen.fate)
-    certificate = _certificate(answer, test, counts, budget)
+    assert test.certified is not None
+    certificate = certificate_of(answer, test.certified, counts)
     answer["certificate"] = certificate.model_dump(mode="json")
     answer["held_out"] = counts.document(budget.confidence)
     return answer, made.model_copy(update={"certificate": certificate})
 
 
 def _measure(
-    pairs: Sequence[LabelledPair], policy: Policy, vectors: TrialVectors, progress: Progress
-) -> list[Measured]:
+    pairs: Iterable[LabelledPair], policy: Policy, vectors: TrialVectors, progress: Progress
+) -> dict[LabelledPair, Measured]:
+    """The scores of pairs, each of which is decided on once."""
+    once = [*dict.fromkeys(pairs)]
+    vectors.prepare({text for pair in once for text in (pair.a, pair.b)}, progress)
     with Trial(wide_open(policy), vectors) as trial:
-        decided = trial.pairs(pairs, progress, orders=1)
-        return [
-            measure_pair(pair, decision, policy)
-            for pair, [decision] in zip(pairs, decided, strict=True)
-        ]
+        decided = trial.pairs(once, progress, orders=1)
+        return {
+            pair: measure_pair(pair, decision, policy)
+            for pair, [decision] in zip(once, decided, strict=True)
+        }
 
 
 def _judge_of(pairs: Sequence[LabelledPair]) -> str | None:
@@ -199,28 +199,60 @@ def _prompt_of(pairs: Sequence[LabelledPair]) -> str | None:
     return next(iter(prompts), None)
 
 
-def _labels(pairs: Sequence[LabelledPair], halves: Halves) -> dict[str, int]:
+def head_of(
+    pairs: Sequence[LabelledPair],
+    policy: Policy,
+    vectors: TrialVectors,
+    budget: ErrorBudget,
+    data: dict[str, str],
+) -> dict[str, Any]:
+    """What the answer is about, as JSON: the claim, the labels, and whom it depends on."""
+    return {
+        "risk": RISK,
+        "limit": LIMIT,
+        "budget": budget.same,
+        "different_budget": budget.different,
+        "confidence": budget.confidence,
+        "data": data["digest"],
+        "date": data["date"],
+        "embedder": f"{vectors.model}/{vectors.name}",
+        "guard": guard_hash(tables_of(policy.languages)),
+        "judge": _judge_of(pairs),
+        "prompt": _prompt_of(pairs),
+        "policy": policy.name,
+    }
+
+
+def label_counts(pairs: Sequence[LabelledPair], tested: int, held_out: int) -> dict[str, int]:
+    """How many labels there are of each kind, and how many count on either side."""
     return {
         "pairs": len(pairs),
         "same": sum(pair.label == "same" for pair in pairs),
         "different": sum(pair.label == "different" for pair in pairs),
         "related": sum(pair.label == "related" for pair in pairs),
         "exact": sum(pair.exact for pair in pairs),
-        "tested": len(halves.tested),
-        "held_out": len(halves.held_out),
+        "tested": tested,
+        "held_out": held_out,
     }
 
 
 # -- thresholds of one score each ----------------------------------------------------------------
 
 
-def _statements(halves: Halves, budget: ErrorBudget, labels: int) -> list[dict[str, Any]]:
-    """What can be said of each score, answer and language; each statement is for itself alone."""
+def _statements(
+    halves: Halves, joins: Halves, budget: ErrorBudget, labels: int
+) -> list[dict[str, Any]]:
+    """What can be said of each score, answer and language; each statement is for itself alone.
+
+    `joins` are the pairs that the policy may join: what its own scores join is counted there.
+    """
     languages = sorted({sample.language for sample in (*halves.tested, *halves.held_out)})
     found: list[dict[str, Any]] = []
     for language in [ALL, *(languages if len(languages) > 1 else ())]:
         for measure in SAME_MEASURES:
-            found += _statement("same", measure, language, halves, budget, labels)
+            of_policy = measure in ("cosine", "jaccard")
+            sample = joins if of_policy else halves
+            found += _statement("same", measure, language, sample, budget, labels)
         for measure in DIFFERENT_MEASURES:
             found += _statement("different", measure, language, halves, budget, labels)
     return found
@@ -244,7 +276,7 @@ def _statement(
     if not any((level < len(sequence)).any() for level in levels):
         return []
     test = _tested(levels, _wrong(among.tested, answer), budget, answer)
-    shown = _shown(test, answer, labels, budget)
+    shown = shown_test(test, answer, labels, budget)
     head: dict[str, Any] = {"answer": answer, "score": measure, "language": language}
     at = test.certified
     if at is not None:
@@ -284,7 +316,7 @@ def _held_out(
     }
 
 
-def _shown(test: Test, answer: Answer, labels: int, budget: ErrorBudget) -> dict[str, Any]:
+def shown_test(test: Test, answer: Answer, labels: int, budget: ErrorBudget) -> dict[str, Any]:
     """A test's result as JSON, and its steps for the curve."""
     step = test.certified or test.steps[-1]
     shown: dict[str, Any] = {
@@ -410,25 +442,26 @@ def _made(
     return made.model_copy(update={"name": f"{policy.name[:53]}-calibrated", "certificate": None})
 
 
-def _certificate(
-    answer: dict[str, Any], test: Test, counts: LabelCounts, budget: ErrorBudget
+def certificate_of(
+    answer: dict[str, Any], certified: ThresholdStep, held_out: LabelCounts
 ) -> Certificate:
-    assert test.certified is not None
-    joined = counts.found + counts.false_joins
+    """The certificate of what was `certified`, with what became of the held-out labels."""
+    joined = held_out.found + held_out.false_joins
+    bound = upper_bound(held_out.false_joins, joined, answer["confidence"])
     return Certificate(
         risk=f"{RISK['same']}. {LIMIT}",
-        budget=budget.same,
-        confidence=budget.confidence,
+        budget=answer["budget"],
+        confidence=answer["confidence"],
         date=answer["date"],
         data=answer["data"],
         embedder=answer["embedder"],
         guard=answer["guard"],
         labels=answer["labels"]["pairs"],
         tested=answer["labels"]["tested"],
-        joined=test.certified.taken,
-        wrong=test.certified.errors,
+        joined=certified.taken,
+        wrong=certified.errors,
         held_out=answer["labels"]["held_out"],
         held_out_joined=joined,
-        held_out_wrong=counts.false_joins,
-        held_out_bound=round(upper_bound(counts.false_joins, joined, budget.confidence), 6),
+        held_out_wrong=held_out.false_joins,
+        held_out_bound=round(bound, 6),
     )

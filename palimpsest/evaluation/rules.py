@@ -8,7 +8,7 @@ really decides on the other half of the labels (`palimpsest.evaluation.calibrate
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -20,6 +20,7 @@ from palimpsest.contracts.policy import Check, CosineCheck, Policy, SessionCheck
 from palimpsest.evaluation.evaluate import language_of
 from palimpsest.evaluation.labelled import LabelledPair
 from palimpsest.evaluation.trial import TrialDecision
+from palimpsest.streams.guard import compare, kept_reading, tables_of
 
 Measure = Literal["cosine", "jaccard", "probability", "cues", "verdict"]
 """`verdict` is a judge's probability where its answer is that of the statement."""
@@ -137,6 +138,37 @@ def joins_by_cosine(check: CosineCheck | None) -> Literal["guarded", "score", "n
     if any(not zone.guard for zone in joining):
         return "score"
     return "guarded" if joining or check.near_identical is not None else "never"
+
+
+def joins_from(policy: Policy) -> dict[str, float | None]:
+    """The Jaccard and the cosine from which on a policy joins; None where it does not."""
+    tokens, cosine = checks_of(policy)
+    least: float | None = None
+    if cosine is not None:
+        floors = [zone.at_least for zone in cosine.zones if zone.action != "pending"]
+        alike = cosine.near_identical
+        least = min([*floors, *(() if alike is None else (alike,))], default=None)
+    return {"jaccard": tokens.threshold if tokens else None, "cosine": least}
+
+
+def may_join(policy: Policy) -> Callable[[LabelledPair], bool]:
+    """Tells of a pair whether a policy may join it, whatever its scores are.
+
+    That is the guard's word where both checks go by it; else a score alone may join any pair.
+    """
+    tokens, cosine = checks_of(policy)
+    if joins_by_cosine(cosine) == "score" or (tokens is not None and not tokens.guard):
+        return lambda _: True
+    tables = tables_of(policy.languages)
+
+    def passes(pair: LabelledPair) -> bool:
+        one, other = (
+            kept_reading(text, model=policy.model, tables=tables) for text in (pair.a, pair.b)
+        )
+        found = compare(one, other)
+        return found.near_identical and not found.cues
+
+    return passes
 
 
 def measure_pair(pair: LabelledPair, decision: TrialDecision, policy: Policy) -> Measured:

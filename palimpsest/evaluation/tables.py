@@ -144,24 +144,37 @@ def _threshold(threshold: Mapping[str, Any]) -> str:
 
 def calibration_sentences(answer: Mapping[str, Any]) -> Iterator[str]:
     """What is claimed, of what, and what became of the policy as a whole."""
-    labels, sure = answer["labels"], f"{answer['confidence']:.0%}"
+    labels, sure, as_is = answer["labels"], f"{answer['confidence']:.0%}", "as_is" in answer
     yield f"Same: at most {answer['budget']:.2%} is {answer['risk']['same']}."
-    yield f"Different: at most {answer['different_budget']:.2%} is {answer['risk']['different']}."
-    yield f"{answer['limit']} Each line of the table is for itself alone, at {sure}."
-    yield (
-        f"{labels['pairs']:,} labels; one pair of each group that shares a text counts:"
-        f" {labels['tested']:,} chose, {labels['held_out']:,} were held out until then."
-    )
-    certificate = answer["certificate"]
+    if as_is:
+        yield (
+            f"{answer['limit']} {labels['pairs']:,} labels; one pair of each group that shares a"
+            f" text counts: {labels['tested']:,}. Nothing was chosen by them, so none is held out."
+        )
+    else:
+        yield (
+            f"Different: at most {answer['different_budget']:.2%} is {answer['risk']['different']}."
+        )
+        yield f"{answer['limit']} Each line of the table is for itself alone, at {sure}."
+        yield (
+            f"{labels['pairs']:,} labels; one pair of each group that shares a text counts:"
+            f" {labels['tested']:,} chose, {labels['held_out']:,} were held out until then."
+        )
+    certificate, at = answer["certificate"], answer["policy_test"]
     if certificate is None:
         yield f"The policy is refused: {refusal(answer)}."
         return
-    at = answer["policy_test"]
     limits = [f"{name} {at[name]:g}" for name in ("jaccard", "cosine") if at[name] is not None]
+    wrong = f"{certificate['wrong']:,} of {certificate['joined']:,} wrong"
+    if as_is:
+        yield (
+            f"The policy as it is joins from {' and '.join(limits)} on: deciding in both orders,"
+            f" {wrong}, so at most {at['bound']:.2%}, at {sure}."
+        )
+        return
     yield (
-        f"The policy joins from {' and '.join(limits)} on: {certificate['wrong']:,} of"
-        f" {certificate['joined']:,} wrong where it was chosen; deciding on the held-out half in"
-        f" both orders, it joined {certificate['held_out_joined']:,}, of them"
+        f"The policy joins from {' and '.join(limits)} on: {wrong} where it was chosen; deciding on"
+        f" the held-out half in both orders, it joined {certificate['held_out_joined']:,}, of them"
         f" {certificate['held_out_wrong']:,} wrongly: at most {certificate['held_out_bound']:.2%}."
     )
 

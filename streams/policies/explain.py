@@ -109,13 +109,18 @@ def _sentences(policy: Policy) -> Iterator[str]:
 
 
 def _certificate(one: Certificate) -> str:
-    return (
-        f"Its thresholds are from labels of {one.date} ({one.data[:23]}), for a budget of"
-        f" {one.budget * 100:.12g} % at {one.confidence * 100:.12g} % confidence: {one.risk} On"
-        f" the held-out half {one.held_out_wrong} of {one.held_out_joined} joins were wrong, so at"
-        f" most {one.held_out_bound * 100:.3g} %. This is void but for {one.embedder} and the guard"
-        f" {one.guard}."
-    )
+    labels = f"labels of {one.date} ({one.data[:23]})"
+    budget = f"a budget of {one.budget * 100:.12g} % at {one.confidence * 100:.12g} % confidence"
+    if one.held_out:
+        origin = f"Its thresholds are from {labels}, for {budget}: {one.risk}"
+        found = (
+            f"On the held-out half {one.held_out_wrong} of {one.held_out_joined} joins were wrong,"
+            f" so at most {one.held_out_bound * 100:.3g} %."
+        )
+    else:
+        origin = f"Its thresholds were tested as they are on {labels}, for {budget}: {one.risk}"
+        found = f"Of {one.joined} joins {one.wrong} were wrong."
+    return f"{origin} {found} This is void but for {one.embedder} and the guard {one.guard}."
 
 
 def _search(policy: Policy) -> str:

@@ -96,6 +96,19 @@ def test_a_percent_of_ten_thousand_joins_needs_352_labels_at_most() -> None:
     assert needed >= math.log(DELTA) / math.log(1 - 0.01)
 
 
+@pytest.mark.parametrize("seen", [[], [False] * 40, [False] * 20 + [True]])
+@pytest.mark.parametrize("further", [0, 1, 2])
+def test_labels_needed_after_errors_are_those_that_it_takes(seen: list[bool], further: int) -> None:
+    """The oracle labels on: the errors first, then clean ones until the bound is reached."""
+    for most in (1, 3, 12):
+        audit = bound_after(200, seen)
+        needed, labels = audit.labels_needed(most, further), 0
+        while audit.most > most and audit.labels < 200:
+            audit.see(wrong=labels < further)
+            labels += 1
+        assert needed == (labels if audit.errors <= most and audit.most <= most else None)
+
+
 def test_labels_needed_count_on_from_here() -> None:
     audit = bound_after(1_000, [False] * 100)
     assert audit.labels_needed(20) == (ErrorBound(1_000, DELTA).labels_needed(20) or 0) - 100

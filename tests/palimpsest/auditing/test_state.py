@@ -49,14 +49,15 @@ def say(audit: Audit, pair: str, label: AuditLabel, shown: str) -> None:
 
 
 def label_until_certified(
-    audit: Audit, population: dict[str, AuditedJoin], probes: list[str]
+    audit: Audit, population: dict[str, AuditedJoin], probes: list[str], wrong: int = 0
 ) -> int:
-    """Say `right` of joins and `wrong` of probes; how many labels it took."""
+    """Say `wrong` of probes and the first `wrong` joins, else `right`; how many labels it took."""
     labels = 0
     while not (tally := tally_of(audit, population, probes, audit.labels)).certified:
         assert tally.next is not None
         join = population.get(tally.next)
-        say(audit, tally.next, "wrong" if join is None else "right", join.shown if join else "")
+        label: AuditLabel = "wrong" if join is None or tally.errors.labels < wrong else "right"
+        say(audit, tally.next, label, join.shown if join else "")
         labels += 1
     return labels
 
@@ -68,6 +69,25 @@ def test_the_labels_needed_are_those_that_it_takes(probes: int) -> None:
     tally = tally_of(audit, population, names, {})
     needed = tally.labels_needed()
     assert label_until_certified(audit, population, names) == needed
+
+
+@pytest.mark.parametrize("further", [1, 2])
+@pytest.mark.parametrize("probes", [0, 30])
+def test_the_labels_needed_after_errors_are_those_that_it_takes(probes: int, further: int) -> None:
+    audit, population = opened(150, detection=0.01 if probes else 0.0), joins(150)
+    names = [f"probe {n}" for n in range(probes)]
+    tally = tally_of(audit, population, names, {})
+    needed, clean = tally.labels_needed(further), tally.labels_needed()
+    assert needed is not None
+    assert clean is not None
+    assert needed > clean
+    assert label_until_certified(audit, population, names, further) == needed
+
+
+def test_errors_beyond_the_target_are_said_to_be_too_many() -> None:
+    tally = tally_of(opened(20, target=0.05), joins(20), [], {})
+    assert tally.labels_needed(1) is not None
+    assert tally.labels_needed(2) is None
 
 
 def test_after_an_error_more_labels_are_needed() -> None:

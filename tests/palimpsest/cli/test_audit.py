@@ -23,6 +23,9 @@ def _joined(palimpsest: CommandLine, row: Row) -> CommandLine:
 def test_open_label_and_certify(joined: CommandLine) -> None:
     opened = joined.json("audit", "open", "--target", ".3", "--probes", "0")
     assert (opened["joins"], opened["labels"], opened["bound"]) == (7, 0, 1.0)
+    one, two = opened["labels_after_errors"]
+    assert opened["labels_needed"] < one < two
+    assert f"with one further error {one}; with two {two}" in joined("audit", "status").out
     early = joined("audit", "certify")
     assert early.status == 3
     assert f"{opened['labels_needed']} more labels" in early.err

@@ -130,6 +130,25 @@ def test_calibrate_writes_a_policy_that_can_be_set(palimpsest: CommandLine) -> N
     assert "<svg" in page.read_text("utf-8")
 
 
+def test_thresholds_are_tested_as_they_are(palimpsest: CommandLine) -> None:
+    file, to = palimpsest.file(rows(labels(120))), palimpsest.folder / "standard.toml"
+    page = palimpsest.folder / "page.html"
+    words = ["calibrate", "--as-is", "--budget", ".05", "--pairs", file, "--policy", "standard"]
+    answer = palimpsest.json(*words, "--to", str(to), "--html", str(page))
+    assert answer["certificate"]["held_out"] == 0
+    assert load_policy(str(to)).hash == load_policy("standard").hash
+    assert "Of 60 joins 0 were wrong" in " ".join(
+        palimpsest("policy", "explain", str(to)).out.split()
+    )
+    shown = " ".join(palimpsest(*words).out.split())
+    assert "0 of 60 wrong, so at most 4.87%" in shown
+    assert "4.87%" in page.read_text("utf-8")
+    refused = palimpsest(*words[:2], "--budget", ".04", *words[4:])
+    assert refused.status == 3
+    assert "labels of the same mix would do" in " ".join(refused.err.split())
+    assert palimpsest(*words, "--judge-to", "judge.json").status == 2
+
+
 def test_what_the_labels_cannot_bear_is_refused(palimpsest: CommandLine) -> None:
     file, to = palimpsest.file(rows(labels(60))), palimpsest.folder / "mine.toml"
     ran = palimpsest("calibrate", "--pairs", file, "--to", str(to))

@@ -58,23 +58,32 @@ some_pairs = st.lists(st.tuples(texts, texts), max_size=40).map(
 )
 
 
-@given(some_pairs)
+which = st.sampled_from([None, STANDARD])
+
+
+@given(some_pairs, which)
 def test_no_two_chosen_pairs_share_a_text_whichever_half_they_are_on(
-    pairs: list[LabelledPair],
+    pairs: list[LabelledPair], policy: Policy | None
 ) -> None:
-    halves = chosen(pairs)
+    halves = chosen(pairs, policy)
     said = [text for half in halves for pair in half for text in {pair.a, pair.b}]
     assert len(said) == len(set(said))
 
 
-@given(some_pairs, st.randoms())
+@given(some_pairs, st.randoms(), which)
 def test_the_halves_depend_on_neither_order_nor_labels(
-    pairs: list[LabelledPair], random: Any
+    pairs: list[LabelledPair], random: Any, policy: Policy | None
 ) -> None:
     other = [pair._replace(a=pair.b, b=pair.a, label="different") for pair in pairs]
     random.shuffle(other)
-    for half, again in zip(chosen(pairs), chosen(other), strict=True):
+    for half, again in zip(chosen(pairs, policy), chosen(other, policy), strict=True):
         assert {pair.key for pair in half} == {pair.key for pair in again}
+
+
+@given(some_pairs)
+def test_each_group_is_on_one_half_whatever_policy_is_asked(pairs: list[LabelledPair]) -> None:
+    for half, again in zip(chosen(pairs), chosen(pairs, STANDARD), strict=True):
+        assert len(half) == len(again)
 
 
 def test_the_halves_are_about_of_one_size() -> None:

@@ -386,7 +386,7 @@ def _drawn(status: AuditStatus) -> RenderableType:
     if status["certificates"]:
         lines.append("certified")
     elif not status["certified"]:
-        lines.append(_needed(status))
+        lines += _needed(status)
     lines += [
         f"found wrong, and joined all the same: {decision}" for decision in status["still_joined"]
     ]
@@ -430,15 +430,18 @@ def _estimated(status: RecallStatus) -> RenderableType:
     return Group(_estimate_line(status), *map(shown, lines), table)
 
 
-def _needed(status: AuditProgress) -> str:
-    """How many labels the target needs still, without probes and with them."""
+def _needed(status: AuditStatus) -> Iterator[str]:
+    """How many labels the target needs still: without probes and with them, and after errors."""
     joins, everything = status["joins_needed"], status["labels_needed"]
     if joins is None or everything is None:
-        return "more labels of this audit cannot reach the target: open another one"
-    return (
+        yield "more labels of this audit cannot reach the target: open another one"
+        return
+    yield (
         f"needed still, without a further error: {joins:,} labels if none misses anything;"
         f" {everything:,} with the probes that show how much is missed"
     )
+    after = ("no number would do" if n is None else f"{n:,}" for n in status["labels_after_errors"])
+    yield "with one further error {}; with two {}".format(*after)
 
 
 def _second(status: AuditProgress) -> Iterator[str]:

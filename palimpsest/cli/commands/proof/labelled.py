@@ -147,6 +147,10 @@ def calibrate(
     ] = 0.05,
     confidence: Confidence = 0.95,
     policy: WhichPolicy = None,
+    as_is: Annotated[
+        bool,
+        typer.Option("--as-is", help="Choose nothing: test the thresholds that the policy has."),
+    ] = False,
     language: Annotated[
         str | None,
         typer.Option(metavar="CODE", help="Only pairs of this language, as `evaluate` names it."),
@@ -168,9 +172,10 @@ def calibrate(
 
     Half of the labels choose the thresholds, by exact tests in a fixed sequence; the other half is
     looked at afterwards. What the labels cannot bear is refused, with how many would do: the exit
-    status is then 3.
+    status is then 3. With --as-is the thresholds are given, so all labels test them.
     """
     from palimpsest.evaluation import from_log as logged
+    from palimpsest.evaluation.as_is import calibrate_as_is
     from palimpsest.evaluation.calibrate import ErrorBudget
     from palimpsest.evaluation.calibrate import calibrate as calibrated
     from palimpsest.evaluation.evaluate import language_of
@@ -185,6 +190,8 @@ def calibrate(
     call = invocation(context)
     if bool(pairs) == from_log:
         raise UsageError("name --pairs or --from-log, one of the two")
+    if as_is and judge_to is not None:
+        raise UsageError("--as-is tests a policy alone: leave --judge-to out, or --as-is")
     require_page(page)
     require_targets({"--to": to, "--judge-to": judge_to})
     rows: list[LabelledPair]
@@ -203,7 +210,8 @@ def calibrate(
         vectors = _vectors(call, rules, report, in_force)
         data = {"digest": digest, "date": datetime.now(UTC).date().isoformat()}
         allowed = ErrorBudget(budget, different_budget, confidence)
-        answer, made = calibrated(rows, rules, vectors, allowed, data, report)
+        test = calibrate_as_is if as_is else calibrated
+        answer, made = test(rows, rules, vectors, allowed, data, report)
     if page is not None:
         from palimpsest.cli.proof_page import calibration_page
 
@@ -218,7 +226,8 @@ def calibrate(
         judge_to.write_bytes(orjson.dumps(certificate, option=orjson.OPT_INDENT_2) + b"\n")
         answer["judge_file"] = str(judge_to)
     call.output.answer(
-        answer, lambda: drawn([calibration_table(answer)], calibration_sentences(answer))
+        answer,
+        lambda: drawn([] if as_is else [calibration_table(answer)], calibration_sentences(answer)),
     )
     problems = []
     if made is None and (to is not None or judge_to is None):

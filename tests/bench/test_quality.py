@@ -23,6 +23,7 @@ from bench.quality import (
     by_store_time,
     count,
     earned,
+    main,
     measure,
     order_ratio,
     part_of,
@@ -30,6 +31,7 @@ from bench.quality import (
     see,
 )
 from bench.vectors import KeptVectors
+from palimpsest.evaluation.labelled import read_pairs as read_labelled
 from palimpsest.streams.embedder import DEFAULT_MODEL, Embedding
 from palimpsest.streams.guard import compare, read
 from palimpsest.streams.policies import load_policy, parse_policy
@@ -129,6 +131,18 @@ def test_related_rows_are_left_out_and_the_parts_are_the_whole(tmp_path: Path) -
     assert sum(pair.duplicate for pair in everything) == 25
     assert len(read_pairs(file, "develop")) + len(read_pairs(file, "check")) == 75
     assert 50 < sum(part_of(str(n)) == "develop" for n in range(100)) < 90
+
+
+def test_a_part_is_written_as_labelled_pairs(tmp_path: Path) -> None:
+    folder, to = tmp_path / "pairs", tmp_path / "check.jsonl"
+    folder.mkdir()
+    for name in SETS:
+        rows = [{"id": f"{name}{n}", "a": "x", "b": "y", "label": "related"} for n in range(20)]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["--data", str(tmp_path), "--part", "check", "--to", str(to)]) == 0
+    written = read_labelled([to], {})
+    everything = [f"{name}{n}" for name in SETS for n in range(20)]
+    assert [pair.id for pair in written] == [i for i in everything if part_of(i) == "check"]
 
 
 class Counting:

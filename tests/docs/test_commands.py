@@ -21,6 +21,7 @@ from palimpsest.process.output import Output
 from palimpsest.streams.embedder import DEFAULT_MODEL
 from tests.docs.conftest import OTHER, one_engine
 from tests.docs.pages import NAMES, prose
+from tests.palimpsest.evaluation.test_calibrate import labels
 
 LINE = re.compile(r"^ {4}(?:.*\| )?(?:\.venv/bin/)?(palimpsest .+)$", re.MULTILINE)
 SYNOPSIS = re.compile(r"\[--store|COMMAND")
@@ -157,6 +158,14 @@ def write_inputs() -> None:
         Path(name).write_text(shown.replace(DEFAULT_MODEL, OTHER))
 
 
+def write_labels() -> None:
+    """As many labels as the budgets of the pages need, and a policy that they test."""
+    rows = "\n".join(json.dumps(pair._asdict()) for pair in labels(700))
+    for name in ("labelled.jsonl", "develop.jsonl", "check.jsonl"):
+        Path(name).write_text(rows)
+    shutil.copy("mine.toml", "chosen.toml")
+
+
 def prepare_audit(store: Prepared, step: str) -> None:
     """Have an audit of the one join as far as a step needs it."""
     steps: dict[str, tuple[str, ...]] = {
@@ -202,6 +211,8 @@ def test_it_can_be_typed(line: str, prepared: Prepared, monkeypatch: pytest.Monk
         asked(prepared.folder, "embed", "--model", OTHER)
     if words[0] == "audit":
         prepare_audit(prepared, words[1])
+    if words[0] == "calibrate":
+        write_labels()
     if words[0] == "withdraw":
         run("--store", str(prepared.folder), "separate", *prepared.apart)
     if "--store" not in words and words[:2] != ["log", "import"]:

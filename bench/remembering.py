@@ -38,15 +38,17 @@ from palimpsest.streams.policies import load_policy
 
 OWNER = "ada"
 NAMES = {
-    "home": "Ada",
-    "work": "Ada",
-    "studio": "Jonas",
-    "chat": "Sofia",
-    "harbour": "Noor",
-    "ward": "Priya",
-    "darkroom": "Tobias",
-    "desk": "Marcus",
-    "thesis": "Elif",
+    "home": ("Ada",),
+    "work": ("Ada",),
+    "studio": ("Jonas",),
+    "chat": ("Sofia",),
+    "harbour": ("Noor",),
+    "ward": ("Priya",),
+    "darkroom": ("Tobias",),
+    "desk": ("Marcus",),
+    "thesis": ("Elif",),
+    "journeys": ("Rosa", "Rosa Delgado"),
+    "orchard": ("Kofi", "Kofi Mensah"),
 }
 """Whose day it is; declared with *the user* and *I*."""
 SESSIONS, SESSION_ROWS = 50, 20
@@ -55,7 +57,8 @@ OF_OTHERS = ("i ", "i'", "my ")
 FACTS = [
     orjson.loads(line) for line in Path(__file__).with_name("day.jsonl").read_bytes().splitlines()
 ]
-"""Of nine days: facts in five wordings, what is so `after` a change, and a question about it."""
+"""Of eleven days: facts in five wordings, with a question; what is so `after` a change, if one
+comes; and of two days what is `near` a fact, but another one."""
 
 
 Gold = tuple[int, bool]
@@ -108,9 +111,10 @@ class Told(Driven):
 class Remembered:
     """What a preset made of a day. `memories` are those of the facts, of 100 wordings and changes.
 
-    `mixed` of them hold something else, too. `lost` are the questions that a stale fact answers
-    first, or that the new one does not answer at all; `judged` the pairs that the judge was asked
-    about.
+    `mixed` of them, or of those of what is near a fact, hold something else, too. `lost` are the
+    changes that a stale fact answers before, or that are not among the answers at all; `kept` the
+    questions about what did not change that are still answered by it first; `judged` the pairs that
+    the judge was asked about.
     """
 
     day: str
@@ -120,6 +124,7 @@ class Remembered:
     memories: int
     mixed: int
     lost: tuple[str, ...]
+    kept: int
     judged: int
     pending: int
 
@@ -136,6 +141,8 @@ def rows(day: str, data: Path | None) -> tuple[list[Row], dict[str, Gold]]:
             (said if early else later).append((text, (number, False)))
         if "after" in fact:
             later.append((fact["after"], (number, True)))
+        for near in fact.get("near", ()):
+            (said if chance.random() < 0.5 else later).append((near, None))
     rest = (text for _, text in distinct(data, SESSIONS * SESSION_ROWS * 100))
     others = [text for text in rest if not text.lower().startswith(OF_OTHERS)]
     chance.shuffle(others)
@@ -178,7 +185,7 @@ def run_one(
             store.ask(
                 [
                     SetNamesRequest(
-                        request_id=asked, owner_id=OWNER, names=(NAMES[day], "the user", "I")
+                        request_id=asked, owner_id=OWNER, names=(*NAMES[day], "the user", "I")
                     )
                 ]
             )
@@ -193,15 +200,21 @@ def run_one(
         for row in said:
             homes.setdefault(ledger.entries[row.id].memory.id, set()).add(_fact(row, gold))
         about = {ledger.entries[one].memory.id for one in gold}
+        near = {text for fact in FACTS if fact["day"] == day for text in fact.get("near", ())}
         store.projections.show()
+        lost, kept = _recalled(day, store.folder, clock.now)
         return Remembered(
             day,
             preset,
             judged,
             named,
             memories=len(about),
-            mixed=sum(len(homes[one]) > 1 for one in about),
-            lost=tuple(_lost(day, store.folder, clock.now)),
+            mixed=sum(
+                len(facts) > 1 and (one in about or not near.isdisjoint(facts))
+                for one, facts in homes.items()
+            ),
+            lost=lost,
+            kept=kept,
             judged=judge.pairs,
             pending=sum(bool(entry.open) for entry in ledger.entries.values()),
         )
@@ -211,18 +224,22 @@ def _fact(row: Row, gold: dict[str, Gold]) -> str:
     return str(gold[row.id][0]) if row.id in gold else row.said["text"]
 
 
-def _lost(day: str, folder: Path, now: datetime) -> list[str]:
-    """The changes whose question is not answered by the new fact before the old one, then."""
-    lost = []
+def _recalled(day: str, folder: Path, now: datetime) -> tuple[tuple[str, ...], int]:
+    """The changes that do not answer their question before the old fact does, then.
+
+    And how many questions about what did not change a wording of it answers first of all.
+    """
+    lost, kept = [], 0
     with Palimpsest.open(folder, create=False) as store:
-        for fact in FACTS:
-            if fact["day"] == day and "after" in fact:
-                told = {*fact["wordings"], fact["after"]}
-                faces = [hit["face"] for hit in store.recall(OWNER, fact["question"], as_of=now)]
-                answers = [face for face in faces if any(text in face for text in told)]
-                if answers[:1] != [fact["after"]]:
-                    lost.append(fact["after"])
-    return lost
+        for fact in (fact for fact in FACTS if fact["day"] == day):
+            faces = [hit["face"] for hit in store.recall(OWNER, fact["question"], as_of=now)]
+            told = {*fact["wordings"], fact.get("after", fact["wordings"][0])}
+            answers = [face for face in faces if any(text in face for text in told)]
+            if "after" not in fact:
+                kept += bool(answers) and answers[0] == faces[0]
+            elif answers[:1] != [fact["after"]]:
+                lost.append(fact["after"])
+    return tuple(lost), kept
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -258,13 +275,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _table(results: Sequence[Remembered]) -> Table:
     shown = Table(title="A day of an agent")
-    for name in ("day", "preset", "judge", "names", "memories", "mixed", "corrections", "judged"):
+    for name in (
+        "day",
+        "preset",
+        "judge",
+        "names",
+        "memories",
+        "mixed",
+        "corrections",
+        "kept",
+        "judged",
+    ):
         shown.add_column(name)
     shown.add_column("lost")
     for one in results:
         answers = sum(fact["day"] == one.day and "after" in fact for fact in FACTS)
         cells: list[Any] = [one.day, one.preset, "yes" if one.judge else "-"]
         cells += ["yes" if one.names else "-", one.memories, one.mixed]
-        cells += [f"{answers - len(one.lost)} of {answers}", one.judged or "-"]
+        cells += [f"{answers - len(one.lost)} of {answers}", one.kept, one.judged or "-"]
         shown.add_row(*map(str, cells), "\n".join(one.lost))
     return shown

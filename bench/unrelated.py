@@ -80,7 +80,7 @@ def asked(data: Path) -> Iterator[Asked]:
                 yield from (Asked(firsts, words, right) for words in question["questions"])
         every = [text for fact in facts for text in _texts_of(fact)]
         for fact in FACTS:
-            if "question" in fact and fact["day"] in DAYS:
+            if "after" in fact and fact["day"] in DAYS:
                 yield Asked(every, fact["question"], frozenset({*_texts_of(fact)} & {*every}))
     both = [one[when] for one in CORRECTIONS for when in ("before", "after")]
     for one in CORRECTIONS:

@@ -1,10 +1,10 @@
 """The guard: a model-free comparison of two texts that stops false merges (docs/guard.md)."""
 
-from palimpsest.streams.guard.changes import shares_a_word, tells_change
+from palimpsest.streams.guard.changes import shares_a_word, tells_change, tells_deed
 from palimpsest.streams.guard.comparison import Comparison, compare, differ_at_sight, passes
 from palimpsest.streams.guard.data.tables import Tables, tables_of
 from palimpsest.streams.guard.edits.alignment import unlicensed
-from palimpsest.streams.guard.frames import begins_otherwise, frame, frame_keys
+from palimpsest.streams.guard.frames import begins_otherwise, frame, frame_keys, is_note
 from palimpsest.streams.guard.identity import guard_hash
 from palimpsest.streams.guard.kept import kept_for_frames, kept_frame_keys, kept_reading
 from palimpsest.streams.guard.names import said_of_owner, speaks_of
@@ -21,6 +21,7 @@ __all__ = [
     "frame",
     "frame_keys",
     "guard_hash",
+    "is_note",
     "kept_for_frames",
     "kept_frame_keys",
     "kept_reading",
@@ -31,6 +32,7 @@ __all__ = [
     "speaks_of",
     "tables_of",
     "tells_change",
+    "tells_deed",
     "tokens",
     "unlicensed",
 ]

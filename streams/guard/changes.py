@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from palimpsest.streams.guard.data.change_words import CHANGED, NOW_OTHERWISE, PERFECT, PHRASES
-from palimpsest.streams.guard.data.en import DETERMINERS, NEGATORS
+from palimpsest.streams.guard.data.change_words import (
+    CHANGED,
+    IRREGULAR,
+    NOW_OTHERWISE,
+    PERFECT,
+    PHRASES,
+    UP_TO,
+)
+from palimpsest.streams.guard.data.en import BE, DETERMINERS, NEGATORS, PASTS
 from palimpsest.streams.guard.data.frame_words import LIGHT, VERBS
+from palimpsest.streams.guard.edits.around import singular
 from palimpsest.streams.guard.reading import Reading
 
 LONGEST = 30
 """Tokens of a text that says one thing; a longer one tells a story, or of several things."""
+_SUBJECT = 6
+"""Among this many tokens the verb stands that says what somebody did."""
 _THING = [(word,) for word in DETERMINERS]
 """Before these words a thing is named: *her left hand*."""
 
@@ -30,14 +40,40 @@ def tells_change(text: Reading) -> bool:
         return True
     return any(
         pair in PHRASES
-        or (pair[0] in PERFECT and len(pair[1]) > 4 and pair[1].endswith("ed"))
+        or (pair[0] in PERFECT and _is_past(pair[1]))
+        or (pair == UP_TO and _is_be(lows[at - 1 : at]))
         or _is_new(text, at)
         for at, pair in enumerate(pairwise(lows))
     )
 
 
+def tells_deed(text: Reading) -> bool:
+    """Whether a text begins with what somebody did: *Ada planted pears*.
+
+    It may have changed something, without saying so.
+    """
+    lows = text.lows
+    if "?" in lows or len(lows) > LONGEST:
+        return False
+    for at, low in enumerate(lows[:_SUBJECT]):
+        if at and (low in PASTS or (text.texts[at].islower() and _is_past(low))):
+            return lows[at - 1 : at] not in _THING
+        if low in VERBS:
+            return False
+    return False
+
+
+def _is_past(word: str) -> bool:
+    return len(word) > 4 and word.endswith("ed")
+
+
 def _negates(lows: tuple[str, ...]) -> bool:
     return not NEGATORS.isdisjoint(lows) or any(low.endswith("n't") for low in lows)
+
+
+def _is_be(words: tuple[str, ...]) -> bool:
+    """Whether a word is a form of *be*: *is*, *I'm*."""
+    return any(word in BE or word.endswith(("'m", "'re", "'s")) for word in words)
 
 
 def _is_new(text: Reading, at: int) -> bool:
@@ -48,5 +84,10 @@ def _is_new(text: Reading, at: int) -> bool:
 def shares_a_word(one: Reading, other: Reading, names: tuple[str, ...]) -> bool:
     """Whether two texts have a word in common that says what they are about; no name does."""
     own = {part for name in names for part in name.casefold().split()}
-    common = {*one.lows} & {*other.lows} - LIGHT - VERBS - own
-    return any(len(word) > 3 for word in common)
+    says_nothing = LIGHT | VERBS | own
+    said, says = ({*map(_singular, {*text.lows} - says_nothing)} for text in (one, other))
+    return any(len(word) > 3 for word in said & says)
+
+
+def _singular(word: str) -> str:
+    return IRREGULAR.get(word) or singular(word)

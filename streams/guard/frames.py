@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.data.closed_class import OTHERS
-from palimpsest.streams.guard.data.frame_words import LIGHT, NO_VALUE, NOW, VERBS
+from palimpsest.streams.guard.data.frame_words import HEADINGS, LIGHT, NO_VALUE, NOW, VERBS
+from palimpsest.streams.guard.data.name_words import THIRD
 from palimpsest.streams.guard.edits.alignment import explain
 from palimpsest.streams.guard.edits.around import singular
 from palimpsest.streams.guard.reading import Reading, StatedTokens
@@ -20,6 +21,8 @@ LONGEST = 3
 """Words of a value; a longer difference is more than a value."""
 FEWEST = 2
 """Content words around the value; with fewer, most of what is said of somebody is one frame."""
+_DOES = frozenset(THIRD.values()) | en.STATES
+"""What a note begins with that leaves out who does it."""
 THEIRS = "their"
 """What is the owner's, as `said_of_owner` says it."""
 MOST_OF_A_THING = 7
@@ -38,9 +41,9 @@ def frame(one: Reading, other: Reading) -> bool:
     preposition or a pronoun. No text has one that asks or negates, or that is certainly not
     English: what it negates is unknown. Nor have two that are near-identical.
     """
-    return (_differ_in_a_value(one, other) or _of_one_thing(one, other)) and (
-        explain(one, other) is None
-    )
+    return (
+        _differ_in_a_value(one, other) or _of_one_thing(one, other) or _of_one_label(one, other)
+    ) and explain(one, other) is None
 
 
 def _differ_in_a_value(one: Reading, other: Reading) -> bool:
@@ -87,7 +90,7 @@ def begins_otherwise(text: str, other: Reading) -> bool:
     """Whether a text that nobody has read yet certainly is of no frame with one that was."""
     opened = other.opening
     if opened is None:
-        return True
+        return _label(other.statement) is None
     if text.isascii():
         for word, expected in zip(text.split(None, len(opened)), opened, strict=False):
             low = word.casefold()
@@ -98,6 +101,39 @@ def begins_otherwise(text: str, other: Reading) -> bool:
     return False
 
 
+def _of_one_label(one: Reading, other: Reading) -> bool:
+    """Whether two notes have values of one label: *home airport: Porto*."""
+    label = _label(one.statement)
+    return (
+        label is not None
+        and label == _label(other.statement)
+        and not (_is_unclear(one) or _is_unclear(other))
+    )
+
+
+def _label(said: StatedTokens) -> tuple[str, ...] | None:
+    """The words of a note up to its colon, if a value and nothing else follows."""
+    at = said.lows.index(":") if ":" in said.lows else 0
+    if not 0 < _length(said, 0, at) <= LONGEST or _ends_a_sentence(said, 0, at):
+        return None
+    if not HEADINGS.isdisjoint(said.lows[:at]):
+        return None
+    return said.lows[: at + 1] if _is_value(said, at + 1, 0) else None
+
+
+def is_note(text: Reading) -> bool:
+    """Whether a text leaves out of whom it speaks: *home airport: Porto*, *prefers tea*, *no pets*.
+
+    It begins with a label or with what somebody does, or is short and has no verb.
+    """
+    said = text.statement
+    if ":" in said.lows[1 : LONGEST + 1]:
+        return True
+    if said.lows[:1] and said.lows[0] in _DOES:
+        return True
+    return len(said.lows) <= MOST_OF_A_THING and VERBS.isdisjoint(said.lows)
+
+
 def frame_keys(text: Reading) -> list[tuple[str, ...]]:
     """Words of which two texts of one frame have some in common; others seldom do.
 
@@ -105,9 +141,10 @@ def frame_keys(text: Reading) -> list[tuple[str, ...]]:
     both texts have the words before theirs. None if it has no frame.
     """
     opened, said = text.opening, text.statement
+    found = [label] if (label := _label(said)) is not None else []
     if opened is None:
-        return []
-    found = [(*opened, singular(said.lows[-1]))]
+        return found
+    found.append((*opened, singular(said.lows[-1])))
     if (thing := _thing(said)) is not None:
         found.append(thing)
     start = end = len(said.lows)

@@ -26,11 +26,13 @@ from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, Token
 from palimpsest.streams.core.checks import in_session, session_texts
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Memory, Scope
 from palimpsest.streams.guard import (
+    is_note,
     kept_reading,
     shares_a_word,
     speaks_of,
     tables_of,
     tells_change,
+    tells_deed,
     tokens,
 )
 from palimpsest.streams.search import (
@@ -479,19 +481,26 @@ class ScopeIndex:
     def _changed_by(self, admit: Admit, names: tuple[str, ...]) -> list[Distinct]:
         """What a new candidate that tells of a change may change, if anything.
 
-        The nearest of one sentence that speaks of the owner; if it does not itself, the nearest.
+        The nearest of one sentence that speaks of the owner, or leaves out of whom; if it does
+        neither itself, the nearest. What the owner did may be a change as well, if that is both
+        near and has a word in common.
         """
         content = admit.content
         query, newcomer = self._query(content.vector), kept_reading(content.text)
-        if not names or query is None or not tells_change(newcomer):
+        if not names or query is None:
             return []
-        looked_at = NEAREST if speaks_of(content.text, names) else 1
+        speaks = speaks_of(content.text, names)
+        tells = tells_change(newcomer)
+        if not (tells or (speaks and tells_deed(newcomer))):
+            return []
+        looked_at = NEAREST if speaks or is_note(newcomer) else 1
         for hit in self._rows.near(query, CHANGED_FROM, looked_at):
             found = self._scope.rows[hit.row]
             older = kept_reading(found.members[0].text)
-            if older.sentences == 1 and speaks_of(older.text, names):
-                near = hit.score >= CHANGED_NEAR or shares_a_word(older, newcomer, names)
-                return [found] if near else []
+            if older.sentences == 1 and (speaks_of(older.text, names) or is_note(older)):
+                shares = shares_a_word(older, newcomer, names)
+                near = hit.score >= CHANGED_NEAR
+                return [found] if (near and shares) or (tells and (near or shares)) else []
         return []
 
     def _vector(self, entry: Entry) -> Vector | None:

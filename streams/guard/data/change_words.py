@@ -38,10 +38,28 @@ PHRASES = frozenset(
         "/am back/passed away/put back/turned out/rather than/has become/have become/has died"
         "/have died/has got/have got/has gotten/have gotten/has gone/have gone/has taken"
         "/have taken/took up/took over/has begun/have begun/has given/have given/has grown"
-        "/have grown"
+        "/have grown/ever since/a second/a third/a fourth/a fifth/another one"
     ).split("/")
 )
 """Two words in a row that say it together."""
 
 PERFECT = frozenset({"has", "have", "i've", "just"})
 """Before a participle in -ed: what is done now."""
+
+UP_TO = ("up", "to")
+"""Behind a form of *be*: how many there are by now."""
+
+IRREGULAR = {
+    "children": "child",
+    "people": "person",
+    "women": "woman",
+    "men": "man",
+    "wives": "wife",
+    "knives": "knife",
+    "shelves": "shelf",
+    "teeth": "tooth",
+    "feet": "foot",
+    "mice": "mouse",
+    "geese": "goose",
+}
+"""Plurals that have no ending of their own: a change often tells of another number of something."""

@@ -55,3 +55,6 @@ LIGHT = (
     | frozenset("a an the of also just only very really still already so".split())
 )
 """Words that alone do not say what a text is about."""
+
+HEADINGS = frozenset("fact fyi hint idea memo note ps reminder remember tip todo update".split())
+"""What stands before a colon, and says nothing of what stands behind it."""

@@ -136,6 +136,24 @@ def test_a_told_change_comes_before_every_wording_of_what_it_may_replace(
     assert memories.recall("ada", asked, k=1)[0]["face"] == HOME
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Iberia Plus: silver", "Iberia Plus: gold"),
+        ("Paris: stays at the Ritz", "Paris: the Ibis instead of the Ritz"),
+        ("Ada has two children, Leo and Kim.", "I had a third child, after Leo and Kim."),
+        ("Ada grows pears in the old orchard.", "I planted cherries in the old orchard."),
+    ],
+)
+def test_a_note_and_a_deed_name_what_they_may_change(
+    memories: Palimpsest, older: str, newer: str
+) -> None:
+    memories.set_names("ada", NAMES)
+    say(memories, older, "Bob likes tea.")
+    [outcome] = memories.submit({"owner_id": "ada", "text": newer})
+    assert [one["assertion"] for one in outcome.frame or ()] == [older]
+
+
 def test_the_newer_of_each_group_stays_before_the_older_of_another(memories: Palimpsest) -> None:
     memories.set_names("ada", NAMES)
     say(memories, LEEDS, HOME, "Ada has a desk of oak.", MOVED, "I have a desk of pine.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from palimpsest.streams.guard import read, shares_a_word, tells_change
+from palimpsest.streams.guard import is_note, read, shares_a_word, tells_change, tells_deed
 
 CHANGES = """
 Ada moved to Rome.
@@ -24,6 +24,11 @@ Ada has finished her thesis.
 I write Go these days.
 Ada got a puppy.
 I'm leaving Google.
+Ada had a second daughter.
+I'm up to nine chickens.
+Ada is down to two cigarettes a day.
+Ever since the accident Ada works from home.
+Hotel in Vienna: the Sacher instead of the Ritz
 """
 NO_CHANGES = """
 Ada lives in Rome.
@@ -35,6 +40,8 @@ Ada works at Google.
 Ada's phone number is 555 0101.
 Ada has a red bike.
 Ada likes tea but prefers coffee.
+The hall has room for up to fifty guests.
+Ada lives on the second floor.
 """
 
 
@@ -48,6 +55,43 @@ def test_a_text_that_tells_of_none(text: str) -> None:
     assert not tells_change(read(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Ada planted pears in her orchard.", True),
+        ("I dug up the roses.", False),
+        ("My brother built a shed.", True),
+        ("Ada sang at the opera.", True),
+        ("Ada is retired.", False),
+        ("Ada has painted the door.", False),
+        ("Ada likes baked beans.", False),
+        ("The red barn is Ada's.", False),
+        ("Ada's married sister lives in Rome.", True),
+        ("Planted pears.", False),
+        ("Who planted pears?", False),
+    ],
+)
+def test_a_text_that_tells_what_somebody_did(text: str, told: bool) -> None:
+    assert tells_deed(read(text)) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("home airport: Porto", True),
+        ("prefers tea", True),
+        ("no pets", True),
+        ("Lives in Rome.", True),
+        ("Bob lives in Rome.", False),
+        ("The flat is in Rome.", False),
+        ("They said on Monday: we have no time.", False),
+        ("A long walk along the sea with Bob, Eve and two of their dogs", False),
+    ],
+)
+def test_a_note_leaves_out_of_whom_it_speaks(text: str, note: bool) -> None:
+    assert is_note(read(text)) == note
+
+
 def test_a_story_tells_of_no_change() -> None:
     assert not tells_change(read("Ada moved to Rome. " + "She saw the sea and the hills. " * 5))
 
@@ -59,6 +103,9 @@ def test_a_word_in_common_is_no_name_and_no_verb() -> None:
         ("Ada Lovelace moved.", "Ada Lovelace has a cat."): False,
         ("The user has moved.", "The user has become a baker."): False,
         ("Ada wants tea.", "Ada wants rest."): False,
+        ("Ada has two children.", "Ada had a third child."): True,
+        ("Ada's cats are black.", "Ada lost her cat."): False,
+        ("Ada's kittens are black.", "Ada lost her kitten."): True,
     }
     for (one, other), shared in pairs.items():
         assert shares_a_word(read(one), read(other), names) == shared

@@ -43,6 +43,9 @@ The bank of choice is ING. / The bank of choice is Bank of Ireland.
 Ada's dentist is Dr. Kern. / Ada's dentist is Dr. Lang.
 Ada sees Dr. Kern for therapy. / Ada sees Dr. Lang for therapy.
 The user takes their coffee black. / The user takes their coffee with oat milk.
+home airport: Porto / home airport: Faro.
+Miles & More: silver / Miles & More: gold
+Phone: 555 0101 / Phone: +43 660 555 0199
 """
 NO_FRAMES = """
 Ada likes tea. / Ada does not like tea.
@@ -77,6 +80,10 @@ The user takes their coffee black. / The user drinks their coffee with oat milk.
 The user takes their coffee black. / The user never takes their coffee with oat milk.
 Does Ada live in Paris? / Does Ada live in Rome?
 The user works. The office is in Rome. / The user works. The flat is in Rome.
+home airport: Porto / home town: Porto
+Note: tea with Bob / Note: tea with Eve
+Ada: likes tea / Ada: hates coffee
+allergies: none / allergies: nuts
 Sie wohnt mit ihrem Hund in Paris. / Sie wohnt mit ihrem Hund in Rom.
 Ada lives in Rome. / Ada lives in Rome.
 """
@@ -126,6 +133,8 @@ BEFORE = st.sampled_from(
         "She works. Her boss is",
         "",
         "Is Ada in",
+        "home town:",
+        "Likes tea:",
     ]
 )
 VALUES = st.sampled_from(

@@ -18,8 +18,8 @@ from palimpsest.streams.guard.data.change_words import (
 )
 from palimpsest.streams.guard.data.en import BE, DETERMINERS, NEGATORS, PASTS
 from palimpsest.streams.guard.data.frame_words import LIGHT, VERBS
-from palimpsest.streams.guard.edits.around import singular
 from palimpsest.streams.guard.reading import Reading
+from palimpsest.streams.guard.text.plurals import singular
 
 LONGEST = 30
 """Tokens of a text that says one thing; a longer one tells a story, or of several things."""

@@ -12,8 +12,8 @@ from palimpsest.streams.guard.data.closed_class import OTHERS
 from palimpsest.streams.guard.data.frame_words import HEADINGS, LIGHT, NO_VALUE, NOW, VERBS
 from palimpsest.streams.guard.data.name_words import THIRD
 from palimpsest.streams.guard.edits.alignment import explain
-from palimpsest.streams.guard.edits.around import singular
 from palimpsest.streams.guard.reading import Reading, StatedTokens
+from palimpsest.streams.guard.text.plurals import singular
 from palimpsest.streams.guard.text.tokeniser import SIGN, WORD
 from palimpsest.streams.guard.text.verbs import is_listed, may_be_verb
 

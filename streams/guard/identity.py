@@ -14,7 +14,7 @@ from palimpsest.streams.guard.edits.table import EDITS
 
 REVISION = 2
 """Raised with each change of a rule that no row of the table and no word list shows."""
-NAMES_REVISION = 2
+NAMES_REVISION = 3
 """The same for owners who have names."""
 
 

@@ -17,12 +17,14 @@ from palimpsest.streams.guard.data.name_words import (
     COUNTING,
     FIRST_AND_SECOND,
     NEVER,
+    NOTED,
     PLAIN,
     PRONOUNS,
     SAME,
     THIRD,
 )
-from palimpsest.streams.guard.turned import turned, without_called
+from palimpsest.streams.guard.reworded import ADDRESS, reworded
+from palimpsest.streams.guard.turned import turned
 
 _ARTICLES = frozenset({"the", "a", "an"})
 _FIRST = frozenset("i me my mine myself".split())
@@ -34,6 +36,8 @@ _FINITE = _THIRDS | VERBS
 _NO_NOUN = en.FINITE | en.PREPOSITIONS | en.CLAUSES | en.PASTS | VERBS | PRONOUNS
 _SAYS_MORE = re.compile(r"[?!\"“”«»()\[\]{}<>`\n\t]|[;:](?=\s)|[.](?=\s)")
 """More than one plain sentence: what is asked, quoted, or added."""
+_ADDRESSES = re.compile(rf"\b{ADDRESS}(?=\s)|\S+@\S+")
+"""The full stop of *Dr.* ends no sentence, and a name in an address of mail is nobody's."""
 _POSSESSIVE = re.compile(r"\b(?:my|his|her|their)\b")
 _WORD = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
 
@@ -48,7 +52,7 @@ def called_alike(text: str, names: tuple[str, ...]) -> str | None:
     """
     said = text.replace("’", "'")
     called = _called(turned(said, names) or said, names)
-    return None if called is None else without_called(called)
+    return None if called is None else reworded(called, _capitalised(_spoken(names)))
 
 
 def _called(said: str, names: tuple[str, ...]) -> str | None:
@@ -59,7 +63,21 @@ def _called(said: str, names: tuple[str, ...]) -> str | None:
             bare = not said.casefold().startswith(name.casefold()) and name != SPEAKER
             follows = _said_of(name, rest, bare) if _is_plain(name, rest, names) else None
             return None if follows is None else _capitalised(_spoken(names)) + follows
-    return None
+    return _noted(said, names)
+
+
+def _noted(said: str, names: tuple[str, ...]) -> str | None:
+    """A note that leaves out who does it, as said of the owner: *speaks French*."""
+    verb, _, rest = said.partition(" ")
+    who = _spoken(names)
+    if (
+        who == SPEAKER
+        or not rest
+        or verb.casefold() not in NOTED
+        or not _is_plain(who, rest, names)
+    ):
+        return None
+    return f"{_capitalised(who)} {verb.casefold()} {rest}"
 
 
 def said_of_owner(text: str, names: tuple[str, ...]) -> str:
@@ -125,7 +143,7 @@ def _behind(text: str, name: str) -> str | None:
 
 def _is_plain(name: str, rest: str, names: Iterable[str]) -> bool:
     """Whether the rest is one plain sentence in which nobody is meant who may be the subject."""
-    said = rest.rstrip(".")
+    said = _ADDRESSES.sub("", rest.rstrip("."))
     if _SAYS_MORE.search(said):
         return False
     words = {part for word in _words(_without_one(said)) for part in (word, word.partition("'")[0])}
@@ -186,8 +204,18 @@ def _said_of(name: str, rest: str, bare: bool) -> str | None:
 def _has_object(words: list[str], verb: int) -> bool:
     """Whether what could be a noun in the plural is the only verb: it has its object behind it."""
     behind = words[verb + 1 :]
-    begins = behind and (behind[0] in en.DETERMINERS | en.NUMBERS.keys() or behind[0].isdecimal())
+    begins = behind and (
+        behind[0] in en.DETERMINERS | en.NUMBERS.keys()
+        or behind[0].isdecimal()
+        or all(map(_is_name, behind))
+    )
     return bool(begins) and _FINITE.isdisjoint(word.rstrip(".,") for word in behind)
+
+
+def _is_name(word: str) -> bool:
+    """Whether a word is written as a name is, and is no day and no month."""
+    low = word.rstrip(".").casefold()
+    return word[:1].isupper() and low not in en.WEEKDAYS | en.MONTHS
 
 
 def _is_of_something(rest: str) -> bool:

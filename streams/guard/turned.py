@@ -11,16 +11,16 @@ from functools import lru_cache
 
 from palimpsest.contracts.names import SPEAKER
 from palimpsest.streams.guard.data import en
-from palimpsest.streams.guard.data.name_words import AT_HOME, DOING, ROLES, THIRD
+from palimpsest.streams.guard.data.name_words import AT_HOME, DOING, PEOPLE, ROLES, THIRD
+from palimpsest.streams.guard.reworded import NAME, any_of
 
-_NAME = r"(?:(?:Dr|Mr|Mrs|Ms|Prof) )?[^\W\d_a-z][\w'\-]*(?: [^\W\d_a-z][\w\-]*){0,2}"
+_PLACE = rf"{NAME}(?:, {NAME})?"
 _TIME = (
     rf"[Oo]n (?:{'|'.join(day.capitalize() for day in sorted(en.WEEKDAYS))})s?"
     rf"|[Ii]n (?:{'|'.join(month.capitalize() for month in sorted(en.MONTHS))}|1[5-9]\d\d|20\d\d)"
     rf"|[Ii]n the (?:{'|'.join(sorted(en.DAYTIMES))})"
     rf"|[Ee]very (?:{'|'.join([*sorted(en.DAYTIMES), 'day', 'week', 'month', 'year'])})"
 )
-_IS_CALLED = re.compile(rf"(.+'s (?:{'|'.join(sorted(ROLES))}) is) (?:called|named) ({_NAME}\.?)")
 _WORD = re.compile(r"[^\W\d_]+(?:['\-][^\W\d_]+)*")
 MOST_WORDS = 5
 """Words of a clause that a time may follow; a longer one has more that the time could belong to."""
@@ -28,10 +28,16 @@ MOST_WORDS = 5
 
 def turned(text: str, names: tuple[str, ...]) -> str | None:
     """A sentence with one of the names first that says the same; None if none does for certain."""
-    where, role, birthplace, time = _patterns(names)
+    where, home, role, called, birthplace, time = _patterns(names)
     if found := where.fullmatch(text):
         place, who, does, stop = found.groups()
         return f"{_capitalised(who)} {does} in {place}{stop}"
+    if found := home.fullmatch(text):
+        place, who, stop = found.groups()
+        return f"{_capitalised(who)} lives in {place}{stop}"
+    if found := called.fullmatch(text):
+        name, what, stop = found.groups()
+        return f"{_capitalised(what)} is called {name}{stop}"
     if found := role.fullmatch(text):
         name, whose, what, stop = found.groups()
         return f"{_capitalised(whose)} {what} is {name}{stop}"
@@ -45,12 +51,6 @@ def turned(text: str, names: tuple[str, ...]) -> str | None:
     return None
 
 
-def without_called(text: str) -> str:
-    """What somebody in a role is called, as who that is: *Ada's wife is (called) Bea*."""
-    found = _IS_CALLED.fullmatch(text)
-    return f"{found[1]} {found[2]}" if found else text
-
-
 @lru_cache(maxsize=64)
 def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     subjects = [name for name in names if name != SPEAKER]
@@ -62,14 +62,13 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
         + (["My"] if SPEAKER in names else [])
     )
     who = "|".join(map(re.escape, names))
-    lives = "|".join(sorted(AT_HOME))
-    roles = "|".join(sorted(ROLES))
+    theirs = rf"(?:{owns}) (?:{any_of(PEOPLE)})(?: {NAME})?"
     return (
-        re.compile(rf"({_NAME}) is where ({who}) ({lives})(\.?)"),
-        re.compile(rf"({_NAME}) is ({owns}) ({roles})(\.?)"),
-        re.compile(
-            rf"(?:({_NAME}) is ({owns}) birthplace|({begins}) birthplace is ({_NAME}))(\.?)"
-        ),
+        re.compile(rf"({_PLACE}) is where ({who}|{theirs}) ({any_of(AT_HOME)})(\.?)"),
+        re.compile(rf"({_PLACE}) is home to ({theirs})(\.?)"),
+        re.compile(rf"({NAME}) is ({owns}) ({any_of(ROLES)}|favou?rite [a-z]+)(\.?)"),
+        re.compile(rf"({NAME}) is the name of ((?:{owns}) [a-z]+)(\.?)"),
+        re.compile(rf"(?:({NAME}) is ({owns}) birthplace|({begins}) birthplace is ({NAME}))(\.?)"),
         re.compile(rf"({_TIME}),? ({who}) (.+?)(\.?)"),
     )
 

@@ -46,7 +46,7 @@ _REGULAR = frozenset(
         " translate travel treat trust try turn tutor tweet twist type unlock update use value"
         " vape visit volunteer vote wait walk want warn wash waste watch water weigh welcome"
         " whisper wish wonder work worry worship wrestle yell"
-        " abandon absorb accompany acquire adapt adjust advertise annoy apologise apologize"
+        " abandon absorb bank accompany acquire adapt adjust advertise annoy apologise apologize"
         " appoint approach approve assemble assess assure attach attack attempt attract audit"
         " bathe benefit blend boil boost bother bounce button calculate capture carve cheat"
         " cheer choreograph classify collaborate color colour command communicate compile"
@@ -174,8 +174,9 @@ AT_HOME = frozenset(
 
 ROLES = frozenset(
     (
-        "accountant agent boss dad dentist doctor employer father fiancé fiancée GP husband"
-        " landlady landlord lawyer manager mother mum mom supervisor therapist wife"
+        "accountant agent boss boyfriend dad dentist doctor employer father fiancé fiancée GP"
+        " girlfriend husband landlady landlord lawyer manager mother mum mom supervisor therapist"
+        " wife"
     ).split()
 )
 """What one person is to another, and hardly two at once."""
@@ -190,3 +191,66 @@ DOING = en.ACTIONS | frozenset(
 
 COUNTING = (["have"], ["has"], ["had"], ["own"], ["keep"], ["with"])
 """Words behind which *one* counts what follows."""
+
+NOTED = (
+    (PLAIN | {"dislikes"}) - en.PASTS - frozenset("is was had doesn't didn't isn't wasn't".split())
+)
+"""Verbs of the present with which a note begins that leaves out who does it."""
+
+PEOPLE = frozenset(
+    (
+        "aunt brother cousin daughter father friend grandfather grandmother granddaughter grandson"
+        " husband mother mum mom nephew niece sister son uncle wife"
+    ).split()
+)
+"""Whose home is a place that is *home to* them."""
+
+ALLERGENS = {
+    word: word
+    for word in (
+        "aspirin gluten grass ibuprofen lactose latex milk mould nickel penicillin pollen shellfish"
+        " soy wheat wool"
+    ).split()
+} | {
+    word: word + "s"
+    for word in "almond bee cat dog egg hazelnut horse nut peanut walnut wasp".split()
+}
+"""What somebody is allergic to, by what stands before *allergy*."""
+
+ILLNESSES = frozenset(
+    (
+        "anaemia anemia arthritis asthma depression diabetes eczema epilepsy gout insomnia"
+        " migraines osteoporosis psoriasis tinnitus vertigo"
+    ).split()
+)
+"""What one suffers from if one has it."""
+
+PLANNING = {"planning": "plans", "hoping": "hopes", "intending": "intends"}
+"""Verbs that say the same of now and of every day."""
+
+AGENTS = {
+    "admirer of": "admires",
+    "believer in": "believes in",
+    "collector of": "collects",
+    "grower of": "grows",
+    "illustrator of": "illustrates",
+    "keeper of": "keeps",
+    "maintainer of": "maintains",
+    "mentor to": "mentors",
+    "owner of": "owns",
+    "reader of": "reads",
+    "subscriber to": "subscribes to",
+    "supporter of": "supports",
+    "user of": "uses",
+    "volunteer at": "volunteers at",
+    "volunteer for": "volunteers for",
+}
+"""Who somebody is that does something, and what they do."""
+
+PETS = frozenset(
+    (
+        "cat cats dog dogs donkey donkeys goat goats hamster hamsters hen hens horse horses parrot"
+        " parrots pony ponies rabbit rabbits tortoise tortoises"
+    ).split()
+)
+"""Animals that one has if one owns them."""

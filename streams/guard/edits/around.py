@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from palimpsest.streams.guard.data import en
 from palimpsest.streams.guard.reading import Reading
+from palimpsest.streams.guard.text.plurals import singular
 from palimpsest.streams.guard.text.tokeniser import SIGN, WORD, Kind, TextToken
 
 
@@ -81,13 +82,6 @@ def describes(text: Reading, at: int, nouns: frozenset[str]) -> bool:
         if word not in en.PLAIN_ADJECTIVES:
             return False
     return False
-
-
-def singular(word: str) -> str:
-    """A regular plural without its ending; another word as it is, or without its *s*."""
-    if word.endswith(("ches", "shes", "xes", "sses")):
-        return word[:-2]
-    return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
 
 
 def follows_is(text: Reading, at: int) -> bool:

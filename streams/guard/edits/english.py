@@ -11,6 +11,7 @@ from palimpsest.streams.guard.edits.moves import front
 from palimpsest.streams.guard.reading import Reading
 from palimpsest.streams.guard.text.calendar import MONTHS, is_year
 from palimpsest.streams.guard.text.fixed import without_thousands, without_zeros
+from palimpsest.streams.guard.text.plurals import singular
 from palimpsest.streams.guard.text.tokeniser import NUMBER, SIGN, WORD
 
 Found = tuple[int, int] | None
@@ -283,7 +284,7 @@ def _size(one: Reading, i: int, other: Reading, j: int) -> Found:
 
 def _is_little_one(text: Reading, noun: int) -> bool:
     word = low(text, noun).removesuffix("'s")
-    return is_lower(text, noun) and not en.LITTLE_ONES.isdisjoint((word, around.singular(word)))
+    return is_lower(text, noun) and not en.LITTLE_ONES.isdisjoint((word, singular(word)))
 
 
 def _counts(text: Reading, size: int, noun: int) -> bool:
@@ -291,7 +292,7 @@ def _counts(text: Reading, size: int, noun: int) -> bool:
     before, word = low(text, size - 1), low(text, noun).removesuffix("'s")
     if before in en.SIZED_AFTER or (size == 0 and word in en.KIDS):
         return True
-    several = around.singular(word) in en.LITTLE_ONES - {word}
+    several = singular(word) in en.LITTLE_ONES - {word}
     return (several and before in en.PREPOSITIONS) or (before, word) == ("in", "boat")
 
 
@@ -332,7 +333,7 @@ def _near(one: Reading, i: int, other: Reading, j: int) -> Found:
         return None
     thing = around.describes(one, article + 1, en.THINGS)
     if low(one, article) in en.INDEFINITE:
-        seen = low(one, i - 1) in en.PLACED or around.singular(low(one, i - 1)) in en.SEEN
+        seen = low(one, i - 1) in en.PLACED or singular(low(one, i - 1)) in en.SEEN
         return found if thing or seen else None
     return found if low(one, article) in en.DETERMINERS and thing else None
 
@@ -342,7 +343,7 @@ def _is_a_place(text: Reading, close: int, article: int) -> bool:
     if low(text, close - 1) in en.PLACED:
         return True
     is_there = low(text, close - 1) in en.BE and low(text, article) in en.INDEFINITE
-    subject = around.singular(low(text, close - 1 - is_there))
+    subject = singular(low(text, close - 1 - is_there))
     if subject in en.PERSONS | {"people"} and not around.describes(text, article + 1, en.THINGS):
         return False
     return subject in en.SEEN and not around.describes(text, article + 1, en.SOCIAL)

@@ -1,0 +1,71 @@
+"""What is said of an owner in two ways, said in one: *has a fear of heights*, *is afraid of* them.
+
+For owners who have names, and of a sentence that begins with one. The rest has to be
+near-identical, as it is in any pair (docs/guard.md, Names).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from palimpsest.streams.guard.data import en
+from palimpsest.streams.guard.data.name_words import (
+    AGENTS,
+    ALLERGENS,
+    ILLNESSES,
+    PETS,
+    PLANNING,
+    ROLES,
+)
+from palimpsest.streams.guard.text.plurals import singular
+
+ADDRESS = r"(?:Dr|Mr|Mrs|Ms|Prof)\b\.?"
+"""A form of address, with the full stop of its abbreviation or without."""
+NAME = rf"(?:{ADDRESS} )?[^\W\d_a-z][\w'\-]*(?: [^\W\d_a-z][\w\-]*){{0,2}}"
+"""One to three words that begin with a capital."""
+
+
+def any_of(words: Iterable[str]) -> str:
+    """A pattern that one of some words matches."""
+    return "|".join(map(re.escape, sorted(words)))
+
+
+def reworded(said: str, who: str) -> str:
+    """A sentence about `who`, which begins it, in the one way in which it is compared."""
+    stop = "." if said.endswith(".") else ""
+    rest = said.removeprefix(who).removesuffix(stop)
+    for pattern, way in _WAYS:
+        rest = pattern.sub(way, rest)
+    return who + _by_favourite(_by_allergen(rest)) + stop
+
+
+def _by_allergen(rest: str) -> str:
+    found = _ALLERGY.fullmatch(rest)
+    return f" is allergic to {ALLERGENS[found[1]]}" if found else rest
+
+
+def _by_favourite(rest: str) -> str:
+    found = _BEST.fullmatch(rest)
+    return f"'s favourite {singular(found[2])} is {found[1]}" if found else rest
+
+
+_ALLERGY = re.compile(rf" has an? ({any_of(ALLERGENS)}) allergy")
+_BEST = re.compile(r" likes ([\w'\-]+(?: [\w'\-]+){0,2}) best of all ([a-z]+s)")
+_COUNT = f"(?:{any_of({'a', 'an', *en.NUMBERS})}|[0-9]+)"
+_WAYS = [
+    (re.compile(pattern + r"\Z"), way)
+    for pattern, way in (
+        (rf"\A('s (?:{any_of(ROLES)}) is) (?:called|named) ({NAME})", r"\1 \2"),
+        (rf"\A('s [a-z]+)'s name is ({NAME})", r"\1 is called \2"),
+        (rf"\A is employed by ({NAME})", r"'s employer is \1"),
+        (rf"\A comes from ({NAME})", r" is from \1"),
+        (rf"\A suffers from ({any_of(ILLNESSES)})", r" has \1"),
+        (r"\A has an allergy to (.+)", r" is allergic to \1"),
+        (r"\A (?:has a fear|is scared) of (.+)", r" is afraid of \1"),
+        *((rf"\A is {verb} to (.+)", rf" {simple} to \1") for verb, simple in PLANNING.items()),
+        *((rf"\A is (?:a|an|the) {noun} (.+)", rf" {verb} \1") for noun, verb in AGENTS.items()),
+        (rf"\A owns ({_COUNT} (?:{any_of(PETS)}))", r" has \1"),
+    )
+]
+"""From end to end of what is said, so that nothing of it is left out."""

@@ -205,7 +205,16 @@ EXACT_UNSET = (
 
 def status_table(status: Mapping[str, Any]) -> RenderableType:
     """Counts, the decisions by kind, and the positions of the log and the projections."""
-    shown_apart = ("behind", "decisions", "judge", "lag", "policy", "position", "verified")
+    shown_apart = (
+        "behind",
+        "decisions",
+        "judge",
+        "lag",
+        "policy",
+        "position",
+        "unnamed",
+        "verified",
+    )
     rare = ("folded", "unembedded")
     counts = [
         (name, status[name])
@@ -224,6 +233,14 @@ def status_table(status: Mapping[str, Any]) -> RenderableType:
         shown(f"policy {policy['name']} {policy['hash']}", "dim"),
         *([shown(EXACT_UNSET, "yellow")] if policy["exact"] is None else []),
         shown(*_last_verification(status["verified"])),
+        *([shown(_unnamed(status["unnamed"]), "yellow")] if status["unnamed"] else []),
+    )
+
+
+def _unnamed(owners: int) -> str:
+    return (
+        f"{counted(owners, 'owner')} called by several names, such as I and the user: declare them"
+        " with `palimpsest names OWNER NAME...`, and what is said by any of them is compared"
     )
 
 

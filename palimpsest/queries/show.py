@@ -76,6 +76,18 @@ SELECT (SELECT count(*) FROM candidates) AS candidates,
        (SELECT count(*) FROM joins WHERE standing AND folded) AS folded
 """
 _BY_KIND = "SELECT decision, count(*) AS n FROM decisions GROUP BY decision ORDER BY decision"
+_UNNAMED = """
+SELECT count(*) AS n FROM (
+    SELECT owner_id FROM candidates
+    WHERE owner_id NOT IN (SELECT owner_id FROM events WHERE event = 'names_set')
+    GROUP BY owner_id
+    HAVING bool_or(text LIKE 'I %' OR text LIKE 'My %')::INT
+        + bool_or(text ILIKE 'user %' OR text ILIKE 'the user%')::INT
+        + bool_or(starts_with(lower(text), lower(owner_id) || ' ')
+                  OR starts_with(lower(text), lower(owner_id) || '''s '))::INT > 1
+)
+"""
+"""Owners whom their texts call by several names, none of which is declared."""
 _PENDING = "SELECT count(*) AS n FROM candidates WHERE pending AND living"
 _JUDGED = """
 SELECT count(*)::BIGINT AS verdicts, coalesce(sum(calls), 0) AS calls,
@@ -95,8 +107,8 @@ def status(
     reader.refresh()
     if as_of is not None:
         return status_as_of(reader, position_as_of(reader.log, as_of))
-    asked = ((text, ()) for text in (_COUNTS, _BY_KIND, _PENDING, _JUDGED))
-    [counts], by_kind, [pending], [judged] = queries(reader.projections, *asked)
+    asked = ((text, ()) for text in (_COUNTS, _BY_KIND, _PENDING, _JUDGED, _UNNAMED))
+    [counts], by_kind, [pending], [judged], [unnamed] = queries(reader.projections, *asked)
     kinds = {row["decision"]: row["n"] for row in by_kind}
     position = reader.log.head()
     policy = reader.policy_in_force()
@@ -112,6 +124,7 @@ def status(
         "lag": {name: position - at for name, at in reader.positions().items()},
         "behind": behind(),
         "verified": last_verification(reader.folder),
+        "unnamed": unnamed["n"],
     }
 
 
@@ -134,6 +147,7 @@ def status_as_of(reader: Reader, position: int) -> dict[str, Any]:
         "lag": dict.fromkeys(reader.positions(), 0),
         "behind": None,
         "verified": None,
+        "unnamed": None,
     }
 
 

@@ -154,6 +154,26 @@ def test_a_note_and_a_deed_name_what_they_may_change(
     assert [one["assertion"] for one in outcome.frame or ()] == [older]
 
 
+@pytest.mark.parametrize(
+    ("texts", "unnamed"),
+    [
+        (("I live in Rome.", "User likes tea."), 1),
+        (("Ada lives in Rome.", "My cat is black."), 1),
+        (("Ada's cat is black.", "The user's dog is white."), 1),
+        (("I live in Rome.", "My cat is black.", "Bob lives in Rome."), 0),
+        (("Ada lives in Rome.", "Adam is a user."), 0),
+    ],
+)
+def test_the_status_counts_owners_who_might_declare_names(
+    memories: Palimpsest, texts: tuple[str, ...], unnamed: int
+) -> None:
+    say(memories, *texts)
+    assert memories.status()["unnamed"] == unnamed
+    assert memories.status(as_of=memories.status()["position"])["unnamed"] is None
+    memories.set_names("ada", NAMES)
+    assert memories.status()["unnamed"] == 0
+
+
 def test_the_newer_of_each_group_stays_before_the_older_of_another(memories: Palimpsest) -> None:
     memories.set_names("ada", NAMES)
     say(memories, LEEDS, HOME, "Ada has a desk of oak.", MOVED, "I have a desk of pine.")

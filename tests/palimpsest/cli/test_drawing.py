@@ -167,6 +167,7 @@ STATUS: dict[str, Any] = {
     "judge": {"waiting": 1, "verdicts": 2, "calls": 3.0, "usd": 0.5},
     "lag": {"lancedb": 0, "duckdb": 7},
     "verified": None,
+    "unnamed": 0,
     "behind": None,
     "policy": {"name": "standard", "hash": "abc", "exact": "verbatim"},
     "position": 12,
@@ -188,6 +189,8 @@ def test_a_status_has_all_its_counts() -> None:
     found = lines(rendering.status_table(STATUS | waiting))
     assert found[1:3] == ["3 folded", "5 unembedded"]
     assert found[-3].endswith("duckdb 7 behind; 1,234 records behind the cluster")
+    hint = " ".join(lines(rendering.status_table(STATUS | {"unnamed": 2}))[8:])
+    assert hint.startswith("2 owners called by several names")
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ NAMES = {
     "thesis": ("Elif",),
     "journeys": ("Rosa", "Rosa Delgado"),
     "orchard": ("Kofi", "Kofi Mensah"),
+    "garage": ("Lena",),
 }
 """Whose day it is; declared with *the user* and *I*."""
 SESSIONS, SESSION_ROWS = 50, 20
@@ -57,8 +58,8 @@ OF_OTHERS = ("i ", "i'", "my ")
 FACTS = [
     orjson.loads(line) for line in Path(__file__).with_name("day.jsonl").read_bytes().splitlines()
 ]
-"""Of eleven days: facts in five wordings, with a question; what is so `after` a change, if one
-comes; and of two days what is `near` a fact, but another one."""
+"""Of twelve days: facts in five wordings, with a question; what is so `after` a change, if one
+comes; and of three days what is `near` a fact, but another one."""
 
 
 Gold = tuple[int, bool]

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, cast
 from palimpsest.contracts.shown import Recalled
 from palimpsest.projections.recall.collapse import Folding
 from palimpsest.projections.recall.filter import Filter
-from palimpsest.projections.recall.newer import Newer, unsettled
+from palimpsest.projections.recall.newer import Newer, may_say_the_same, unsettled
 from palimpsest.projections.recall.session import own_of
 from palimpsest.projections.shown.memory import Weighing, shown_memory
 from palimpsest.streams.core.frames import MOST, by_face_moment, by_frame, framed, of_one_frame
@@ -153,7 +153,8 @@ def _together(
         ids = {fold[0].memory.id for fold in frame}
         waits: set[str] = set()
         for fold in frame if ledger.names and len(found) < MOST else ():
-            waits |= unsettled(ledger, fold[0].memory) | newer.get(fold[0].memory.id, set())
+            waits |= may_say_the_same(ledger, fold[0].memory)
+            waits |= newer.get(fold[0].memory.id, set())
         waits |= {older for older, ones in newer.items() if not ids.isdisjoint(ones)}
         for others in found if waits else ():
             if any(fold[0].memory.id in waits for other in others for fold in other):

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from palimpsest.streams.core.frames import Framed, by_face_moment, framed, of_one_frame
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.guard import is_note, kept_reading, subject_of
 
 STEPS = 2
 """Maximum number of questions between a memory and another wording of it; more would stray."""
@@ -24,6 +25,24 @@ def unsettled(ledger: Ledger, memory: Memory) -> set[str]:
     return {asking.memory.id for asking, _ in _questions(ledger, memory)}.union(
         asked.memory.id for _, asked in _questions(ledger, memory)
     ) - {memory.id}
+
+
+def may_say_the_same(ledger: Ledger, memory: Memory) -> set[str]:
+    """Those of them that do not certainly speak of somebody else, as *Ada's sister* is."""
+    return {
+        other
+        for other in unsettled(ledger, memory)
+        if not _of_two_people(ledger, memory, ledger.entries[other].memory)
+    }
+
+
+def _of_two_people(ledger: Ledger, one: Memory, other: Memory) -> bool:
+    """Whether two memories certainly speak of two people, by how their texts begin."""
+    mine, theirs = (
+        None if is_note(kept_reading(text)) else subject_of(text, ledger.names)
+        for text in (one.face.text, other.face.text)
+    )
+    return mine is not None and theirs is not None and mine != theirs
 
 
 class Newer:

@@ -20,6 +20,7 @@ from palimpsest.streams.guard.data.name_words import (
     NOTED,
     PLAIN,
     PRONOUNS,
+    RELATED,
     SAME,
     THIRD,
 )
@@ -113,6 +114,23 @@ def speaks_of(text: str, names: tuple[str, ...]) -> bool:
         else words.issuperset(set(_words(name)) - _ARTICLES)
         for name in names
     )
+
+
+def subject_of(text: str, names: tuple[str, ...]) -> str | None:
+    """Of whom a text speaks, by how it begins; None if that does not tell.
+
+    The owner is *owner*, somebody of theirs the word for them (*sister*), and whoever else is
+    *other*: a text that names the owner nowhere.
+    """
+    said = text.replace("’", "'")
+    for name in sorted(names, key=len, reverse=True):
+        rest = _behind(said, name)
+        if rest is None:
+            continue
+        if rest.startswith("'s "):
+            return next((word for word in rest.split(" ")[1:3] if word in RELATED), None)
+        return "other" if rest[1:2].isupper() and name != SPEAKER else "owner"
+    return None if speaks_of(text, names) else "other"
 
 
 def _spoken(names: tuple[str, ...]) -> str:

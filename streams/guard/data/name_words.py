@@ -205,6 +205,14 @@ PEOPLE = frozenset(
 )
 """Whose home is a place that is *home to* them."""
 
+RELATED = PEOPLE | frozenset(
+    (
+        "boss boyfriend child children colleague flatmate friends girlfriend grandchildren manager"
+        " neighbor neighbour parents partner roommate"
+    ).split()
+)
+"""Whose facts are not the owner's, though they are told as of *the owner's*."""
+
 ALLERGENS = {
     word: word
     for word in (

@@ -136,6 +136,16 @@ def test_a_told_change_comes_before_every_wording_of_what_it_may_replace(
     assert memories.recall("ada", asked, k=1)[0]["face"] == HOME
 
 
+def test_a_relative_does_not_come_before_the_owner(memories: Palimpsest) -> None:
+    """Though a question about the two waits, and what is said of the relative is newer."""
+    memories.set_names("ada", NAMES)
+    said = ("Ada is allergic to wasps in Rome.", "Ada's sister is allergic to wasps in Rome.")
+    assert say(memories, *said) == ["stored", "pending"]
+    hits = memories.recall("ada", "Ada is allergic to wasps in Rome")
+    assert [hit["face"] for hit in hits] == [*said]
+    assert hits[1]["unsettled"] == [hits[0]["memory_id"]], "the question waits all the same"
+
+
 @pytest.mark.parametrize(
     ("older", "newer"),
     [

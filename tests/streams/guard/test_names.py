@@ -19,6 +19,7 @@ from palimpsest.streams.guard import (
     passes,
     read,
     said_of_owner,
+    subject_of,
 )
 from palimpsest.streams.guard.names import called_alike
 
@@ -268,3 +269,22 @@ def test_for_frames_alone_a_subject_is_told_with_less_care(pair: str) -> None:
 def test_what_begins_with_no_name_is_read_as_it_is() -> None:
     for text in ("Bob takes his tea black.", "", "Is Ada here?", "We use my editor."):
         assert said_of_owner(text, ("Ada", "I")) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "who"),
+    [
+        ("Ada lives in Rome.", "owner"),
+        ("I live in Rome.", "owner"),
+        ("User lives in Rome.", "owner"),
+        ("Ada Lovelace lives in Rome.", "owner"),
+        ("Ada's sister lives in Rome.", "sister"),
+        ("My older brother lives in Rome.", "brother"),
+        ("Ada's hotel is in Rome.", None),
+        ("Rome is where Ada lives.", None),
+        ("Ada Byron lives in Rome.", "other"),
+        ("Bob lives in Rome.", "other"),
+    ],
+)
+def test_of_whom_a_text_speaks(text: str, who: str | None) -> None:
+    assert subject_of(text, NAMES) == who
